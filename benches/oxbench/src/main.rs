@@ -1,0 +1,2 @@
+//! Every experiment in one command.
+fn main() {}

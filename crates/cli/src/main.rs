@@ -1,0 +1,2 @@
+//! The `oxorb` command.
+fn main() {}

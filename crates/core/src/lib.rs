@@ -1,0 +1,2 @@
+//! The join: references, invocation, connections, dispatch, shutdown.
+#![forbid(unsafe_code)]

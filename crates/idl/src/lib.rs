@@ -1,0 +1,2 @@
+//! The IDL front end: preprocessor, parser, names, checks, model.
+#![forbid(unsafe_code)]

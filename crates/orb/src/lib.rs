@@ -1,0 +1,2 @@
+//! OxORB: a real-time CORBA ORB.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! The portable object adapter.
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! Buffers, slots and histograms of the steady path.

@@ -1,0 +1,2 @@
+//! Links that move bytes: TCP, memory, and wrappers for tests.
+#![forbid(unsafe_code)]

@@ -1,0 +1,390 @@
+//! The checked meaning of one IDL translation unit: what back ends read.
+//!
+//! Everything lives in one arena and refers to the rest by [`DefId`]; a model
+//! is immutable once the front end returns it, holds no error, and every name
+//! in it is resolved.
+
+use crate::source::Span;
+
+/// One translation unit (a main file and all it includes), resolved and checked.
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    defs: Vec<Def>,
+    roots: Vec<DefId>,
+}
+
+impl Model {
+    /// The definitions at file scope, in order of appearance.
+    pub fn roots(&self) -> &[DefId] {
+        &self.roots
+    }
+
+    /// All definitions, in order of appearance.
+    pub fn defs(&self) -> impl Iterator<Item = &Def> {
+        self.defs.iter()
+    }
+
+    /// The definition behind an id.
+    pub fn def(&self, id: DefId) -> &Def {
+        &self.defs[id.0 as usize]
+    }
+
+    /// Follows typedefs until something else is found.
+    pub fn resolve<'m>(&'m self, ty: &'m Type) -> &'m Type {
+        let mut ty = ty;
+        while let Type::Named(id) = ty {
+            match &self.def(*id).kind {
+                DefKind::Typedef(alias) => ty = &alias.ty,
+                _ => break,
+            }
+        }
+        ty
+    }
+
+    /// The bases of an interface and theirs, each once, nearest first.
+    pub fn all_bases(&self, interface: &Interface) -> Vec<DefId> {
+        let mut found = Vec::new();
+        let mut todo: Vec<DefId> = interface.bases.clone();
+        while !todo.is_empty() {
+            let id = todo.remove(0);
+            if found.contains(&id) {
+                continue;
+            }
+            found.push(id);
+            if let DefKind::Interface(base) = &self.def(id).kind {
+                todo.extend(&base.bases);
+            }
+        }
+        found
+    }
+
+    /// Adds a definition; the front end only.
+    pub(crate) fn add(&mut self, mut def: Def) -> DefId {
+        let id = DefId(self.defs.len() as u32);
+        def.id = id;
+        self.defs.push(def);
+        id
+    }
+
+    /// A definition that is still being built; the front end only.
+    pub(crate) fn def_mut(&mut self, id: DefId) -> &mut Def {
+        &mut self.defs[id.0 as usize]
+    }
+
+    /// The file scope while it is being built; the front end only.
+    pub(crate) fn roots_mut(&mut self) -> &mut Vec<DefId> {
+        &mut self.roots
+    }
+}
+
+/// Names one definition of one [`Model`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DefId(pub(crate) u32);
+
+/// One named definition.
+#[derive(Debug, Clone)]
+pub struct Def {
+    /// This definition's own id.
+    pub id: DefId,
+    /// The name without escape (`_attribute` is `attribute`).
+    pub name: String,
+    /// The scope it stands in; `None` at file scope.
+    pub parent: Option<DefId>,
+    /// Names from file scope down to this one, joined by `::` without a leading one.
+    pub scoped_name: String,
+    /// `IDL:prefix/scoped/name:1.0`, after all pragmas.
+    pub repository_id: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// False when it came in by `#include`.
+    pub in_main_file: bool,
+    /// The comment right before it, stripped of comment marks; empty if none.
+    pub doc: String,
+    /// What it is.
+    pub kind: DefKind,
+}
+
+/// What a definition is.
+#[derive(Debug, Clone)]
+pub enum DefKind {
+    /// `module`, all its openings merged.
+    Module(Module),
+    /// `interface`, defined.
+    Interface(Interface),
+    /// `interface X;` that no definition follows.
+    ForwardInterface(InterfaceKind),
+    /// `struct`.
+    Struct(Struct),
+    /// `union`.
+    Union(Union),
+    /// `enum`.
+    Enum(Enum),
+    /// `typedef`, one declarator.
+    Typedef(Typedef),
+    /// `const`.
+    Const(Const),
+    /// `exception`; its fields as in a struct.
+    Exception(Struct),
+    /// `native`.
+    Native,
+}
+
+/// All openings of one module.
+#[derive(Debug, Clone, Default)]
+pub struct Module {
+    /// Definitions in order of appearance.
+    pub members: Vec<DefId>,
+}
+
+/// Which promises an interface makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InterfaceKind {
+    /// `interface`.
+    #[default]
+    Unconstrained,
+    /// `local interface`.
+    Local,
+    /// `abstract interface`.
+    Abstract,
+}
+
+/// One interface.
+#[derive(Debug, Clone, Default)]
+pub struct Interface {
+    /// Local, abstract or neither.
+    pub kind: InterfaceKind,
+    /// Direct bases in order of declaration.
+    pub bases: Vec<DefId>,
+    /// Types, constants and exceptions declared inside, in order.
+    pub members: Vec<DefId>,
+    /// Operations and attributes in order of declaration, own ones only.
+    pub exports: Vec<Export>,
+}
+
+/// What an interface offers to callers.
+#[derive(Debug, Clone)]
+pub enum Export {
+    /// An operation.
+    Operation(Operation),
+    /// An attribute, one declarator.
+    Attribute(Attribute),
+}
+
+/// One operation.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// Name without escape; also the name on the wire.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// The comment before it.
+    pub doc: String,
+    /// `oneway`.
+    pub oneway: bool,
+    /// `None` is `void`.
+    pub returns: Option<Type>,
+    /// In order.
+    pub params: Vec<Param>,
+    /// Exceptions in order.
+    pub raises: Vec<DefId>,
+    /// The strings of the `context` clause.
+    pub context: Vec<String>,
+}
+
+/// One parameter.
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// Name without escape.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// Which way a parameter travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Client to server.
+    In,
+    /// Server to client.
+    Out,
+    /// Both.
+    InOut,
+}
+
+/// One attribute.
+#[derive(Debug, Clone)]
+pub struct Attribute {
+    /// Name without escape; `_get_` and `_set_` before it on the wire.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// The comment before it.
+    pub doc: String,
+    /// No `_set_` operation.
+    pub readonly: bool,
+    /// Its type.
+    pub ty: Type,
+    /// Exceptions of the getter.
+    pub get_raises: Vec<DefId>,
+    /// Exceptions of the setter.
+    pub set_raises: Vec<DefId>,
+}
+
+/// A struct or an exception.
+#[derive(Debug, Clone, Default)]
+pub struct Struct {
+    /// In order.
+    pub fields: Vec<Field>,
+    /// Types defined inside, in order.
+    pub members: Vec<DefId>,
+}
+
+/// One member of a struct or exception.
+#[derive(Debug, Clone)]
+pub struct Field {
+    /// Name without escape.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// Its type; an array declarator is already a [`Type::Array`].
+    pub ty: Type,
+}
+
+/// A discriminated union.
+#[derive(Debug, Clone)]
+pub struct Union {
+    /// Type of the discriminator.
+    pub discriminator: Type,
+    /// In order of declaration.
+    pub cases: Vec<Case>,
+    /// Types defined inside, in order.
+    pub members: Vec<DefId>,
+}
+
+/// One member of a union and the labels that select it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Labels in source order, without `default`.
+    pub labels: Vec<Value>,
+    /// `default:` is among the labels.
+    pub is_default: bool,
+    /// The member.
+    pub field: Field,
+}
+
+/// An enumeration.
+#[derive(Debug, Clone, Default)]
+pub struct Enum {
+    /// Names in order; the ordinal is the index.
+    pub enumerators: Vec<Enumerator>,
+}
+
+/// One enumerator.
+#[derive(Debug, Clone)]
+pub struct Enumerator {
+    /// Name without escape.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// The comment before it.
+    pub doc: String,
+}
+
+/// A new name for a type.
+#[derive(Debug, Clone)]
+pub struct Typedef {
+    /// The type it names.
+    pub ty: Type,
+    /// Types defined in passing (`typedef struct S {..} T;`), in order.
+    pub members: Vec<DefId>,
+}
+
+/// A constant.
+#[derive(Debug, Clone)]
+pub struct Const {
+    /// As declared.
+    pub ty: Type,
+    /// Evaluated and range-checked.
+    pub value: Value,
+}
+
+/// A constant value, checked against the type it was written for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Any integer type and `octet`.
+    Integer(i128),
+    /// `float`, `double`, `long double`.
+    Float(f64),
+    /// `boolean`.
+    Boolean(bool),
+    /// `char` and `wchar`.
+    Char(char),
+    /// `string` and `wstring`.
+    String(String),
+    /// An enumerator: the enum and its ordinal.
+    Enumerator(DefId, u32),
+    /// A `fixed` literal: digits as written, sign included.
+    Fixed(String),
+}
+
+/// A type as it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// A basic type.
+    Basic(Basic),
+    /// `string`, with its bound.
+    String(Option<u32>),
+    /// `wstring`, with its bound.
+    WString(Option<u32>),
+    /// `sequence`, with its bound.
+    Sequence(Box<Type>, Option<u32>),
+    /// An array: element and one size per dimension, outermost first.
+    Array(Box<Type>, Vec<u32>),
+    /// `fixed<digits, scale>`.
+    Fixed(u16, i16),
+    /// A definition: interface, struct, union, enum, typedef, native.
+    Named(DefId),
+    /// `Object`.
+    Object,
+    /// `any`.
+    Any,
+    /// `CORBA::TypeCode`.
+    TypeCode,
+    /// `ValueBase`.
+    ValueBase,
+}
+
+/// The basic types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Basic {
+    /// `octet`.
+    Octet,
+    /// `boolean`.
+    Boolean,
+    /// `char`.
+    Char,
+    /// `wchar`.
+    WChar,
+    /// `short`.
+    Short,
+    /// `unsigned short`.
+    UShort,
+    /// `long`.
+    Long,
+    /// `unsigned long`.
+    ULong,
+    /// `long long`.
+    LongLong,
+    /// `unsigned long long`.
+    ULongLong,
+    /// `float`.
+    Float,
+    /// `double`.
+    Double,
+    /// `long double`.
+    LongDouble,
+}

@@ -1,5 +1,19 @@
 //! The IDL front end: preprocessor, parser, names, checks, model.
+//!
+//! ```text
+//! paths --load--> text --preprocess--> tokens --parse--> syntax --check--> Model
+//!          \------------- every stage adds to one Diagnostics ------------/
+//! ```
+//! No stage stops at the first problem and none panics, whatever the input.
+//! Nothing here knows of a target language.
 #![forbid(unsafe_code)]
 
+pub mod diagnostic;
+mod driver;
+pub mod lex;
 pub mod model;
+mod preprocess;
 pub mod source;
+
+pub use driver::{Lenient, Limits, Options};
+pub use preprocess::preprocess;

@@ -1,6 +1,11 @@
 //! Source text: files, offsets, places.
 
-/// A stretch of one source file, in octets.
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fmt, io};
+
+/// A stretch of one source file, in octets of its decoded (UTF-8) text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// Which file of the [`SourceMap`].
@@ -11,6 +16,327 @@ pub struct Span {
     pub end: u32,
 }
 
+impl Span {
+    /// From the start of `self` to the end of `other`; `self` alone when the
+    /// two stand in different files.
+    pub fn to(self, other: Span) -> Span {
+        if self.file != other.file {
+            return self;
+        }
+        Span {
+            end: other.end.max(self.end),
+            ..self
+        }
+    }
+
+    /// The empty span right behind this one: where something is missing.
+    pub fn after(self) -> Span {
+        Span {
+            start: self.end,
+            ..self
+        }
+    }
+}
+
 /// Names one file of a [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct FileId(pub(crate) u32);
+
+/// Where source files come from; tests keep them in memory ([`Memory`]).
+pub trait Loader: Send + Sync {
+    /// The octets of a file.
+    ///
+    /// # Errors
+    /// Whatever opening or reading it ended with; `NotFound` makes an include
+    /// search go on with the next folder.
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>>;
+}
+
+/// Reads from the file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl Loader for Disk {
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        if path.is_dir() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        std::fs::read(path)
+    }
+}
+
+/// Files held in memory, by path.
+#[derive(Debug, Clone, Default)]
+pub struct Memory(pub BTreeMap<PathBuf, Vec<u8>>);
+
+impl Loader for Memory {
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.0
+            .get(path)
+            .cloned()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// All files of one compilation: what spans and diagnostics refer to.
+pub struct SourceMap {
+    loader: Box<dyn Loader>,
+    files: Vec<File>,
+}
+
+struct File {
+    path: PathBuf,
+    text: Arc<str>,
+    main: bool,
+    included_at: Option<Span>,
+    /// By `start`; the first one starts at 0.
+    segments: Vec<Segment>,
+}
+
+/// From here on, lines are called otherwise (`#line`).
+struct Segment {
+    start: u32,
+    name: Arc<str>,
+    first_line: u32,
+}
+
+/// A place as people and editors say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// File name, as given or as `#line` says.
+    pub file: Arc<str>,
+    /// From 1, as `#line` says.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// The text a diagnostic quotes: all lines that are counted from one `#line`.
+pub(crate) struct Excerpt<'m> {
+    pub(crate) name: &'m str,
+    pub(crate) text: &'m str,
+    pub(crate) first_line: u32,
+    /// Offset of `text` in the file.
+    pub(crate) start: u32,
+}
+
+impl Default for SourceMap {
+    fn default() -> Self {
+        SourceMap::new(Disk)
+    }
+}
+
+impl fmt::Debug for SourceMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.files.iter().map(|file| &file.path))
+            .finish()
+    }
+}
+
+impl SourceMap {
+    /// An empty map whose files come from `loader`.
+    pub fn new(loader: impl Loader + 'static) -> Self {
+        SourceMap {
+            loader: Box::new(loader),
+            files: Vec::new(),
+        }
+    }
+
+    /// Loads a file that was named on the command line.
+    ///
+    /// # Errors
+    /// What the loader says; `InvalidData` for files beyond 64 MiB.
+    pub fn load_main(&mut self, path: &Path) -> io::Result<FileId> {
+        let text = self.read(path)?;
+        let id = self.insert(path, text, None);
+        self.files[id.0 as usize].main = true;
+        Ok(id)
+    }
+
+    /// Adds text that is in no file, as a main file.
+    pub fn add_main(&mut self, name: &str, text: &str) -> FileId {
+        let id = self.insert(Path::new(name), text.into(), None);
+        self.files[id.0 as usize].main = true;
+        id
+    }
+
+    /// Loads a file that an `#include` at `included_at` asks for.
+    pub(crate) fn load_include(&mut self, path: &Path, included_at: Span) -> io::Result<FileId> {
+        let text = match self.files.iter().find(|file| file.path == path) {
+            Some(known) => Arc::clone(&known.text),
+            None => self.read(path)?,
+        };
+        Ok(self.insert(path, text, Some(included_at)))
+    }
+
+    /// Adds text of our own: predefined files, macros of the command line.
+    pub(crate) fn add_builtin(&mut self, name: &str, text: &str, at: Option<Span>) -> FileId {
+        self.insert(Path::new(name), text.into(), at)
+    }
+
+    /// Whether the file was named by the user, not by an `#include`.
+    pub fn is_main(&self, file: FileId) -> bool {
+        self.files[file.0 as usize].main
+    }
+
+    /// The path a file was loaded from.
+    pub fn path(&self, file: FileId) -> &Path {
+        &self.files[file.0 as usize].path
+    }
+
+    /// The whole text of a file.
+    pub fn text(&self, file: FileId) -> &str {
+        &self.files[file.0 as usize].text
+    }
+
+    /// The text of a span, as written.
+    pub fn snippet(&self, span: Span) -> &str {
+        self.text(span.file)
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or_default()
+    }
+
+    /// The `#include` that brought a file in.
+    pub fn included_at(&self, file: FileId) -> Option<Span> {
+        self.files[file.0 as usize].included_at
+    }
+
+    /// Paths of all files that were read, in order; what a build depends on.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files
+            .iter()
+            .map(|file| file.path.as_path())
+            .filter(|path| !path.to_string_lossy().starts_with('<'))
+    }
+
+    /// File, line and column of the start of a span.
+    pub fn location(&self, span: Span) -> Location {
+        let excerpt = self.excerpt(span);
+        let before = &excerpt.text[..(span.start - excerpt.start) as usize];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Location {
+            file: excerpt.name.into(),
+            line: excerpt
+                .first_line
+                .saturating_add(before.matches('\n').count() as u32),
+            column: before[line_start..].chars().count() as u32 + 1,
+        }
+    }
+
+    pub(crate) fn shared_text(&self, file: FileId) -> Arc<str> {
+        Arc::clone(&self.files[file.0 as usize].text)
+    }
+
+    /// `#line`: what starts at `start` is line `first_line` of `name`.
+    pub(crate) fn rename_from(
+        &mut self,
+        file: FileId,
+        start: u32,
+        name: Option<&str>,
+        first_line: u32,
+    ) {
+        let segments = &mut self.files[file.0 as usize].segments;
+        let last = segments.last().expect("a file has one segment at least");
+        let name = name.map_or_else(|| Arc::clone(&last.name), Arc::from);
+        segments.push(Segment {
+            start,
+            name,
+            first_line,
+        });
+    }
+
+    pub(crate) fn excerpt(&self, span: Span) -> Excerpt<'_> {
+        let file = &self.files[span.file.0 as usize];
+        let next = file.segments.partition_point(|s| s.start <= span.start);
+        let segment = &file.segments[next - 1];
+        let end = file
+            .segments
+            .get(next)
+            .map_or(file.text.len(), |s| s.start as usize);
+        Excerpt {
+            name: &segment.name,
+            text: &file.text[segment.start as usize..end],
+            first_line: segment.first_line,
+            start: segment.start,
+        }
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+        let octets = self.loader.load(path)?;
+        if octets.len() > MAX_FILE {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the file is larger than 64 MiB",
+            ));
+        }
+        Ok(decode(octets).into())
+    }
+
+    fn insert(&mut self, path: &Path, text: Arc<str>, included_at: Option<Span>) -> FileId {
+        let id = FileId(u32::try_from(self.files.len()).expect("the include limit is far below"));
+        self.files.push(File {
+            segments: vec![Segment {
+                start: 0,
+                name: path.to_string_lossy().into(),
+                first_line: 1,
+            }],
+            path: path.to_owned(),
+            text,
+            main: false,
+            included_at,
+        });
+        id
+    }
+}
+
+/// Source is UTF-8 where it is well formed, ISO 8859-1 otherwise (the
+/// encoding of IDL before UTF-8 was common).
+fn decode(octets: Vec<u8>) -> String {
+    match String::from_utf8(octets) {
+        Ok(text) => match text.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        },
+        Err(error) => error.into_bytes().into_iter().map(char::from).collect(),
+    }
+}
+
+/// Offsets are 32 bits; real IDL stays below 1 MiB.
+const MAX_FILE: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_count_lines_and_characters() {
+        let mut map = SourceMap::default();
+        let file = map.add_main("a.idl", "one\n\u{e9}two\nthree");
+        let span = |start| Span {
+            file,
+            start,
+            end: start,
+        };
+        assert_eq!(map.location(span(0)).to_string(), "a.idl:1:1");
+        assert_eq!(map.location(span(6)).to_string(), "a.idl:2:2");
+        assert_eq!(map.location(span(15)).to_string(), "a.idl:3:6");
+        map.rename_from(file, 4, Some("b.idl"), 70);
+        assert_eq!(map.location(span(0)).to_string(), "a.idl:1:1");
+        assert_eq!(map.location(span(15)).to_string(), "b.idl:71:6");
+    }
+
+    #[test]
+    fn latin_1_and_utf_8_give_the_same_text() {
+        let text = "// caf\u{e9}\n";
+        assert_eq!(decode(text.as_bytes().to_vec()), text);
+        assert_eq!(decode(b"// caf\xe9\n".to_vec()), text);
+        assert_eq!(decode(b"\xef\xbb\xbfmodule".to_vec()), "module");
+    }
+}

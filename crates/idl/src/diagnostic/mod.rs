@@ -1,0 +1,164 @@
+//! What the front end has to say about a source, as values; text comes last.
+//!
+//! Every kind of problem is a type of its own, beside the code that finds it
+//! (families share an enum), and implements [`Problem`]. A run collects them
+//! all in [`Diagnostics`]; nothing stops at the first one.
+
+mod render;
+
+pub use render::{render_json, render_text};
+
+use crate::source::Span;
+use std::fmt;
+
+/// One kind of thing that can be wrong; implemented next to the check.
+pub trait Problem: fmt::Debug + Send + Sync {
+    /// Never reused for anything else, never renumbered.
+    fn code(&self) -> Code;
+
+    /// Warnings leave the model usable.
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+
+    /// What is wrong, in one sentence without a full stop; names in backquotes.
+    fn message(&self) -> String;
+
+    /// A few words under the place itself; may be empty.
+    fn label(&self) -> String {
+        String::new()
+    }
+
+    /// Other places that explain this one.
+    fn related(&self) -> Vec<(Span, String)> {
+        Vec::new()
+    }
+
+    /// How to mend it.
+    fn help(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A stable name of a kind of problem: `E0101`, `W0501`.
+///
+/// The first two digits say which stage found it: 01 preprocessor, 02 lexer,
+/// 03 parser, 04 names, 05 constants, 06 types and interfaces, 07 pragmas and
+/// repository ids, 09 not supported yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Code(pub &'static str);
+
+impl Code {
+    /// Valid IDL that this version does not compile yet.
+    pub fn is_not_yet(self) -> bool {
+        self.0.starts_with("E09")
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Compiles, but look at it.
+    Warning,
+    /// There will be no model.
+    Error,
+}
+
+/// A problem and its place.
+#[derive(Debug)]
+pub struct Diagnostic {
+    /// Where it is.
+    pub span: Span,
+    /// What it is.
+    pub problem: Box<dyn Problem>,
+}
+
+/// All that one run has to say, in order of discovery.
+#[derive(Debug)]
+pub struct Diagnostics {
+    all: Vec<Diagnostic>,
+    errors: usize,
+    suppressed: usize,
+    limit: usize,
+}
+
+impl Default for Diagnostics {
+    fn default() -> Self {
+        Diagnostics::with_limit(Self::DEFAULT_LIMIT)
+    }
+}
+
+impl Diagnostics {
+    /// Nobody reads more than that in one go.
+    pub const DEFAULT_LIMIT: usize = 100;
+
+    /// Keeps `limit` diagnostics and counts the rest.
+    pub fn with_limit(limit: usize) -> Self {
+        Diagnostics {
+            all: Vec::new(),
+            errors: 0,
+            suppressed: 0,
+            limit: limit.max(1),
+        }
+    }
+
+    /// Adds one; the same problem at the same place counts once (a file
+    /// without include guard is read twice).
+    pub fn push(&mut self, span: Span, problem: impl Problem + 'static) {
+        let error = problem.severity() == Severity::Error;
+        self.errors += usize::from(error);
+        let known = |d: &Diagnostic| {
+            d.span == span
+                && d.problem.code() == problem.code()
+                && d.problem.message() == problem.message()
+        };
+        if self.all.len() >= self.limit {
+            self.suppressed += 1;
+        } else if !self.all.iter().any(known) {
+            self.all.push(Diagnostic {
+                span,
+                problem: Box::new(problem),
+            });
+        }
+    }
+
+    /// Whether the source is to be refused.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// How many errors were found, those beyond the limit too.
+    pub fn error_count(&self) -> usize {
+        self.errors
+    }
+
+    /// How many diagnostics were dropped for the limit.
+    pub fn suppressed(&self) -> usize {
+        self.suppressed
+    }
+
+    /// Those that were kept, in order of discovery.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.all.iter()
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+impl<'d> IntoIterator for &'d Diagnostics {
+    type Item = &'d Diagnostic;
+    type IntoIter = std::slice::Iter<'d, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,173 @@
+//! Tokens: what the preprocessor hands to the parser.
+
+mod keyword;
+
+pub use keyword::Keyword;
+
+use crate::source::{FileId, Span};
+use std::fmt;
+
+/// One token of IDL, all macros expanded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it stands; where the outermost macro was used if it came out of one.
+    pub span: Span,
+    /// The comment right before it, without comment marks: a `/* */` block or
+    /// `//` lines with no blank line between comment and token. A comment
+    /// that shares its first line with an earlier token belongs to that one
+    /// and is dropped.
+    pub doc: Option<Box<str>>,
+}
+
+/// What a token is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TokenKind {
+    /// A name that is no keyword in exactly this spelling.
+    Ident {
+        /// Without the `_` of an escaped identifier.
+        name: Box<str>,
+        /// Written with a leading `_`, so that it is never a keyword.
+        escaped: bool,
+    },
+    /// A keyword; those that are [contextual](Keyword::is_contextual) are names
+    /// wherever the grammar asks for one.
+    Keyword(Keyword),
+    /// Decimal, octal or hexadecimal; never negative.
+    Integer(i128),
+    /// Has a point, an exponent or both.
+    Float(f64),
+    /// The digits and the point of a `fixed` literal, without the `d`.
+    Fixed(Box<str>),
+    /// `'c'`: U+0000 to U+00FF.
+    Char(char),
+    /// `L'c'`.
+    WChar(char),
+    /// `"text"`, neighbours already joined.
+    Str(Box<str>),
+    /// `L"text"`, neighbours already joined.
+    WStr(Box<str>),
+    /// Punctuation.
+    Punct(Punct),
+    /// A `#pragma` that has a meaning in CORBA, standing where it stood.
+    Pragma(Pragma),
+    /// What follows stands in this file. Files nest; every file has its own
+    /// pair of [`FileStart`](TokenKind::FileStart) and
+    /// [`FileEnd`](TokenKind::FileEnd), main files too, so that a prefix
+    /// pragma ends where its file ends.
+    FileStart(FileId),
+    /// Closes the last open [`FileStart`](TokenKind::FileStart).
+    FileEnd,
+    /// Always the last token, and only there.
+    Eof,
+}
+
+/// A `#pragma` that CORBA defines (CORBA 3.3 part 1, 14.7.5).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pragma {
+    /// `#pragma prefix "omg.org"`.
+    Prefix(Box<str>),
+    /// `#pragma ID name "id"`.
+    Id {
+        /// The declaration it names.
+        name: PragmaName,
+        /// The repository id, as written.
+        id: Box<str>,
+    },
+    /// `#pragma version name 1.0`.
+    Version {
+        /// The declaration it names.
+        name: PragmaName,
+        /// Before the point.
+        major: u32,
+        /// Behind the point.
+        minor: u32,
+    },
+}
+
+/// A scoped name in a pragma.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PragmaName {
+    /// Starts with `::`.
+    pub absolute: bool,
+    /// At least one, without escapes.
+    pub parts: Vec<Box<str>>,
+    /// From the first to the last part.
+    pub span: Span,
+}
+
+macro_rules! puncts {
+    ($($name:ident $text:literal,)+) => {
+        /// Punctuation of IDL.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Punct {
+            $(#[doc = concat!("`", $text, "`")] $name,)+
+        }
+
+        impl Punct {
+            /// As written.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Punct::$name => $text,)+ }
+            }
+
+            /// The reverse of [`as_str`](Self::as_str).
+            pub(crate) fn from_text(text: &str) -> Option<Punct> {
+                match text { $($text => Some(Punct::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+puncts! {
+    Semicolon ";",
+    BraceOpen "{",
+    BraceClose "}",
+    Colon ":",
+    PathSep "::",
+    Comma ",",
+    Equals "=",
+    Plus "+",
+    Minus "-",
+    ParenOpen "(",
+    ParenClose ")",
+    Less "<",
+    Greater ">",
+    BracketOpen "[",
+    BracketClose "]",
+    Bar "|",
+    Caret "^",
+    Ampersand "&",
+    ShiftLeft "<<",
+    ShiftRight ">>",
+    Star "*",
+    Slash "/",
+    Percent "%",
+    Tilde "~",
+    At "@",
+}
+
+/// As an error message names it: "`;`", "identifier `x`", "end of file".
+impl fmt::Display for TokenKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TokenKind::Ident { name, escaped } => {
+                write!(f, "identifier `{}{name}`", if *escaped { "_" } else { "" })
+            }
+            TokenKind::Keyword(keyword) => write!(f, "keyword `{}`", keyword.as_str()),
+            TokenKind::Integer(value) => write!(f, "integer `{value}`"),
+            TokenKind::Float(value) => write!(f, "floating-point literal `{value:?}`"),
+            TokenKind::Fixed(digits) => write!(f, "fixed-point literal `{digits}d`"),
+            TokenKind::Char(c) => write!(f, "character {c:?}"),
+            TokenKind::WChar(c) => write!(f, "wide character L{c:?}"),
+            TokenKind::Str(text) => write!(f, "string {text:?}"),
+            TokenKind::WStr(text) => write!(f, "wide string L{text:?}"),
+            TokenKind::Punct(punct) => write!(f, "`{}`", punct.as_str()),
+            TokenKind::Pragma(Pragma::Prefix(_)) => f.write_str("`#pragma prefix`"),
+            TokenKind::Pragma(Pragma::Id { .. }) => f.write_str("`#pragma ID`"),
+            TokenKind::Pragma(Pragma::Version { .. }) => f.write_str("`#pragma version`"),
+            TokenKind::FileStart(_) => f.write_str("start of an included file"),
+            TokenKind::FileEnd | TokenKind::Eof => f.write_str("end of file"),
+        }
+    }
+}

@@ -1,1 +1,18 @@
 //! The one door to the operating system.
+//!
+//! Everything OxORB asks of the kernel beyond what `std` offers goes through here, by way of
+//! [`rustix`] and, only where that lacks a call, `libc`. The crates above forbid `unsafe`.
+//!
+//! | Module | What it opens |
+//! |---|---|
+//! | [`socket`] | stream sockets: connect, listen, gather-write, append-read, time-outs |
+//! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
+//! | [`interface`] | the addresses of this host |
+//! | [`thread`] | named threads, and the processors they may run on |
+//! | [`clock`] | monotonic time, and processor time of threads and processes |
+//!
+//! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
+//! function returns, the caller owns.
+
+pub mod interface;
+pub mod socket;

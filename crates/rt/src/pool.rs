@@ -1,0 +1,103 @@
+//! Reusable buffers.
+
+/// A stock of empty buffers that belongs to one lane.
+///
+/// A buffer travels with its call: taken when a message begins, put back, by whoever holds it
+/// then, when the octets are on the wire or read. One that never comes back (because the
+/// application kept it) costs nothing but an allocation later.
+///
+/// Memory is bounded by `buffers * retain`: a surplus buffer, and one that grew beyond `retain`
+/// octets, is freed instead of kept.
+///
+/// **Real-time cost.** [`take`](Self::take) and [`put`](Self::put) touch one end of a small array;
+/// no lock, no system call. `take` allocates only when the stock is empty or the buffer it holds
+/// is too small.
+///
+/// ```
+/// let mut pool = oxorb_rt::BufferPool::new(8, 64 * 1024);
+/// let mut buffer = pool.take(256);
+/// buffer.extend_from_slice(b"GIOP");
+/// let first = buffer.as_ptr();
+/// pool.put(buffer);
+///
+/// let again = pool.take(256);
+/// assert!(again.is_empty());
+/// assert_eq!(again.as_ptr(), first, "the same memory");
+/// ```
+#[derive(Debug)]
+pub struct BufferPool {
+    stock: Vec<Vec<u8>>,
+    buffers: usize,
+    retain: usize,
+}
+
+impl BufferPool {
+    /// A pool that keeps at most `buffers` buffers, of at most `retain` octets each. Holds none at
+    /// first; allocates its own array here and never again.
+    pub fn new(buffers: usize, retain: usize) -> Self {
+        Self {
+            stock: Vec::with_capacity(buffers),
+            buffers,
+            retain,
+        }
+    }
+
+    /// An empty buffer with room for at least `capacity` octets: the one put back last, whose
+    /// memory is likeliest to be in the cache.
+    pub fn take(&mut self, capacity: usize) -> Vec<u8> {
+        let mut buffer = self.stock.pop().unwrap_or_default();
+        buffer.reserve(capacity);
+        buffer
+    }
+
+    /// Takes back a buffer, from this pool or from anywhere; its content is forgotten.
+    pub fn put(&mut self, mut buffer: Vec<u8>) {
+        let useful = 1..=self.retain;
+        if self.stock.len() < self.buffers && useful.contains(&buffer.capacity()) {
+            buffer.clear();
+            self.stock.push(buffer);
+        }
+    }
+
+    /// How many buffers are in stock.
+    pub fn len(&self) -> usize {
+        self.stock.len()
+    }
+
+    /// Whether the stock is empty, so that the next [`take`](Self::take) allocates.
+    pub fn is_empty(&self) -> bool {
+        self.stock.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_no_more_than_it_may() {
+        let mut pool = BufferPool::new(2, 1024);
+        for _ in 0..3 {
+            pool.put(Vec::with_capacity(16));
+        }
+        assert_eq!(pool.len(), 2);
+    }
+
+    #[test]
+    fn frees_what_grew_too_large_and_what_holds_no_memory() {
+        let mut pool = BufferPool::new(2, 1024);
+        pool.put(Vec::with_capacity(1025));
+        pool.put(Vec::new());
+        assert!(pool.is_empty());
+        pool.put(Vec::with_capacity(1024));
+        assert_eq!(pool.len(), 1);
+    }
+
+    #[test]
+    fn gives_room_even_if_the_stock_is_smaller() {
+        let mut pool = BufferPool::new(1, 1024);
+        pool.put(vec![1; 8]);
+        let buffer = pool.take(100);
+        assert!(buffer.is_empty() && buffer.capacity() >= 100);
+    }
+}

@@ -1,0 +1,199 @@
+//! What every link must do.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connected pipe of octets to one peer.
+///
+/// # Obligations of an implementation
+///
+/// The conformance suite (`tests/conformance`) checks every one of these.
+///
+/// 1. **Order.** Octets arrive in the order written, each exactly once, none invented.
+/// 2. **All or an error.** [`write`](Link::write) takes all octets of all slices, in order, or
+///    says how many it took. A write larger than any buffer underneath blocks until the peer
+///    reads; it does not give up early.
+/// 3. **Reads append.** [`read`](Link::read) leaves the octets already in the buffer alone and
+///    never adds more than it was allowed.
+/// 4. **Bounded waiting.** With a time-out set, a read or write that cannot proceed returns
+///    [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`] (both mean the same: *the time
+///    passed*; which one, the system decides). A read that timed out took nothing: the link is as
+///    good as before.
+/// 5. **Closing wakes.** [`close`](Link::close) and [`close_read`](Link::close_read) wake a reader
+///    blocked in another thread, which then reads 0. Both may be called any number of times.
+/// 6. **The peer learns.** After `close`, the peer reads what was still under way, then 0; its
+///    writes fail sooner or later, and never by a signal.
+/// 7. **Threads.** One reader and one writer may work at the same time. Two readers or two writers
+///    must take turns: the caller sees to that.
+///
+/// # Real-time cost
+///
+/// A read with room in the buffer and a write do not allocate. Over a stream socket each is one
+/// system call, unless the kernel takes a write in parts. Setting a time-out to the value it has
+/// costs no system call.
+pub trait Link: Send + Sync {
+    /// Appends between 1 and `max` octets to `buffer`, blocking until there are some.
+    ///
+    /// Returns how many; 0 when the peer closed, when this end closed, or when `max` is 0. Grows
+    /// `buffer` only when its spare capacity is less than `max`; never zeroes it.
+    ///
+    /// # Errors
+    /// `WouldBlock` or `TimedOut` when the read time-out passed; the link stays usable. Anything
+    /// else means that the connection is lost.
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize>;
+
+    /// Writes all octets of all slices, in order, blocking while the peer does not take them.
+    ///
+    /// The slices are consumed: their content is unspecified afterwards.
+    ///
+    /// # Errors
+    /// [`WriteError`] tells how many octets went out. If none did, the peer saw nothing and the
+    /// link may be used again; otherwise the stream is cut in the middle of a message, and the
+    /// link is good for nothing but closing.
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError>;
+
+    /// Bounds how long a read blocks; `None`, as at the start, is for ever.
+    ///
+    /// For the thread that reads; applies from the next read on. Zero is taken as the shortest
+    /// time there is.
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
+
+    /// Bounds how long a write waits for a peer that takes nothing; `None`, as at the start, is
+    /// for ever.
+    ///
+    /// For the thread that writes; applies from the next write on. A peer that takes octets very
+    /// slowly cannot stretch a write beyond three times this.
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
+
+    /// Closes both directions for good.
+    ///
+    /// Octets the peer sent and nobody read are lost. The descriptor itself lives until the link
+    /// is dropped, so that no other thread ever touches one that was given to somebody else.
+    fn close(&self);
+
+    /// Stops reading; writing goes on. Reads that start later return 0.
+    fn close_read(&self);
+
+    /// Whether the peer has closed or reset the connection, as far as this end knows now.
+    ///
+    /// For an idle link that is about to be used again: while octets of the peer wait to be read
+    /// the answer is no. Never blocks; one system call.
+    fn is_dead(&self) -> bool;
+
+    /// Whether a read would return at once, with octets or with 0. Never blocks; one system call.
+    fn has_input(&self) -> io::Result<bool>;
+
+    /// The descriptor that becomes readable when a read would not block, if there is one.
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
+
+    /// What the layers above may rely on.
+    fn facts(&self) -> Facts;
+
+    /// The other end, for people: `192.168.1.7:2809`. Allocates.
+    fn peer(&self) -> String;
+
+    /// This end, for people. Allocates.
+    fn local(&self) -> String;
+}
+
+/// What a link is able to do, as data: the layers above decide from it how to frame and batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Octets flow without boundaries: the reader must find the end of a message itself.
+    pub stream: bool,
+    /// What was written arrives, or the link reports an error.
+    pub reliable: bool,
+    /// The most octets one write may hold, if there is a limit.
+    pub mtu: Option<usize>,
+    /// The link carries a priority to the network.
+    pub priorities: bool,
+}
+
+impl Facts {
+    /// A reliable stream without priorities, such as TCP.
+    pub const RELIABLE_STREAM: Self = Self {
+        stream: true,
+        reliable: true,
+        mtu: None,
+        priorities: false,
+    };
+}
+
+/// A write that did not take everything.
+#[derive(Debug)]
+pub struct WriteError {
+    /// How many octets went out before it failed. 0 proves that the peer saw nothing.
+    pub written: usize,
+    /// Why it failed.
+    pub error: io::Error,
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "write failed after {} octets: {}",
+            self.written, self.error
+        )
+    }
+}
+
+impl std::error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl From<WriteError> for io::Error {
+    fn from(failure: WriteError) -> Self {
+        failure.error
+    }
+}
+
+macro_rules! forward {
+    ($pointer:ident) => {
+        impl<L: Link + ?Sized> Link for $pointer<L> {
+            fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+                (**self).read(buffer, max)
+            }
+            fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+                (**self).write(slices)
+            }
+            fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+                (**self).set_read_timeout(timeout)
+            }
+            fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+                (**self).set_write_timeout(timeout)
+            }
+            fn close(&self) {
+                (**self).close();
+            }
+            fn close_read(&self) {
+                (**self).close_read();
+            }
+            fn is_dead(&self) -> bool {
+                (**self).is_dead()
+            }
+            fn has_input(&self) -> io::Result<bool> {
+                (**self).has_input()
+            }
+            fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+                (**self).poll_fd()
+            }
+            fn facts(&self) -> Facts {
+                (**self).facts()
+            }
+            fn peer(&self) -> String {
+                (**self).peer()
+            }
+            fn local(&self) -> String {
+                (**self).local()
+            }
+        }
+    };
+}
+forward!(Box);
+forward!(Arc);

@@ -1,0 +1,246 @@
+//! TCP, over IPv4 and IPv6.
+
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::socket::{self, Shutdown, Waiting};
+
+use crate::{Facts, Link, WriteError};
+
+mod accept;
+mod connect;
+
+pub use accept::TcpAcceptor;
+pub use connect::{Attempt, ConnectError, connect};
+
+/// A TCP connection. Small writes go out at once (`TCP_NODELAY`).
+///
+/// The socket is a blocking one, and time-outs are the kernel's (`SO_RCVTIMEO`, `SO_SNDTIMEO`): so
+/// a read is one `recvfrom` and nothing else, and a write one `sendto` (one slice) or `sendmsg`
+/// (several).
+#[derive(Debug)]
+pub struct TcpLink {
+    socket: OwnedFd,
+    peer: SocketAddr,
+    local: SocketAddr,
+    read_timeout: Timeout,
+    write_timeout: Timeout,
+    /// Set by `close_read`: the kernel would still hand out what arrives after `shutdown`.
+    deaf: AtomicBool,
+}
+
+impl TcpLink {
+    /// Takes over a connected, blocking TCP socket.
+    ///
+    /// # Errors
+    /// When the socket is not connected (any more).
+    pub fn new(socket: OwnedFd) -> io::Result<Self> {
+        socket::set_no_delay(&socket)?;
+        Ok(Self {
+            peer: canonical(socket::peer_address(&socket)?),
+            local: canonical(socket::local_address(&socket)?),
+            socket,
+            read_timeout: Timeout::default(),
+            write_timeout: Timeout::default(),
+            deaf: AtomicBool::new(false),
+        })
+    }
+
+    /// The address of the other end.
+    pub fn peer_address(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The address of this end.
+    pub fn local_address(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The rest of a write that the kernel did not take at once.
+    #[cold]
+    fn write_on(
+        &self,
+        slices: &mut [IoSlice<'_>],
+        first: io::Result<usize>,
+    ) -> Result<(), WriteError> {
+        let mut rest = slices;
+        let mut written = 0;
+        let mut patience = Patience::new(&self.write_timeout);
+        let mut sent = first;
+        loop {
+            match sent {
+                Ok(0) => {
+                    return Err(WriteError {
+                        written,
+                        error: io::ErrorKind::WriteZero.into(),
+                    });
+                }
+                Ok(count) => {
+                    written += count;
+                    IoSlice::advance_slices(&mut rest, count);
+                    if rest.is_empty() {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(WriteError { written, error }),
+            }
+            if patience.is_over() {
+                return Err(WriteError {
+                    written,
+                    error: io::ErrorKind::TimedOut.into(),
+                });
+            }
+            sent = socket::send(&self.socket, rest);
+        }
+    }
+}
+
+impl Link for TcpLink {
+    #[inline]
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        let mut patience = None;
+        loop {
+            if max == 0 || self.deaf.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            match socket::receive(&self.socket, buffer, max) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    let patience =
+                        patience.get_or_insert_with(|| Patience::new(&self.read_timeout));
+                    if patience.is_over() {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let total: usize = slices.iter().map(|slice| slice.len()).sum();
+        if total == 0 {
+            return Ok(());
+        }
+        match socket::send(&self.socket, slices) {
+            Ok(sent) if sent == total => Ok(()),
+            other => self.write_on(slices, other),
+        }
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.read_timeout.change(timeout, |timeout| {
+            socket::set_receive_timeout(&self.socket, timeout)
+        })
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.write_timeout.change(timeout, |timeout| {
+            socket::set_send_timeout(&self.socket, timeout)
+        })
+    }
+
+    fn close(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        // Fails only if the connection is gone already.
+        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+    }
+
+    fn close_read(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        let _ = socket::shutdown(&self.socket, Shutdown::Read);
+    }
+
+    fn is_dead(&self) -> bool {
+        !matches!(
+            socket::waiting(&self.socket),
+            Ok(Waiting::Nothing | Waiting::Octets)
+        )
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        Ok(socket::waiting(&self.socket)? != Waiting::Nothing)
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn peer(&self) -> String {
+        self.peer.to_string()
+    }
+
+    fn local(&self) -> String {
+        self.local.to_string()
+    }
+}
+
+/// A time-out as the kernel knows it, remembered so that setting it again costs no system call.
+#[derive(Debug)]
+struct Timeout(AtomicU64);
+
+impl Timeout {
+    const NONE: u64 = u64::MAX;
+
+    fn change(
+        &self,
+        timeout: Option<Duration>,
+        tell_kernel: impl FnOnce(Option<Duration>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let nanos = timeout.map_or(Self::NONE, |time| {
+            u64::try_from(time.as_nanos()).unwrap_or(Self::NONE)
+        });
+        if self.0.load(Ordering::Relaxed) == nanos {
+            return Ok(());
+        }
+        tell_kernel((nanos != Self::NONE).then(|| Duration::from_nanos(nanos)))?;
+        self.0.store(nanos, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Default for Timeout {
+    fn default() -> Self {
+        Self(AtomicU64::new(Self::NONE))
+    }
+}
+
+/// Bounds an operation that signals or a slow peer cut into several system calls, each of which
+/// the kernel bounds on its own. Reads the clock only when that happens.
+struct Patience {
+    limit: u64,
+    since: Option<Instant>,
+}
+
+impl Patience {
+    fn new(timeout: &Timeout) -> Self {
+        Self {
+            limit: timeout.0.load(Ordering::Relaxed),
+            since: None,
+        }
+    }
+
+    /// To be asked before each further system call.
+    fn is_over(&mut self) -> bool {
+        if self.limit == Timeout::NONE {
+            return false;
+        }
+        self.since.get_or_insert_with(Instant::now).elapsed() >= Duration::from_nanos(self.limit)
+    }
+}
+
+/// Shows an IPv4 peer of a dual-stack socket as what it is.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
+        IpAddr::V6(_) => address,
+    }
+}

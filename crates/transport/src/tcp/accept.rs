@@ -1,0 +1,124 @@
+//! Listening.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use oxorb_sys::socket::{self, Listen, Shutdown};
+
+use super::TcpLink;
+use crate::{Acceptor, Endpoint, Link, ListenError, endpoint::host_port};
+
+/// How many clients may wait to be accepted: what Linux allows unless told otherwise
+/// (`net.core.somaxconn`).
+const BACKLOG: i32 = 4096;
+
+/// A listening TCP socket.
+#[derive(Debug)]
+pub struct TcpAcceptor {
+    socket: OwnedFd,
+    endpoint: Endpoint,
+    closed: AtomicBool,
+}
+
+impl TcpAcceptor {
+    /// Listens on the first address of `endpoint` that can be had. Resolves its host.
+    ///
+    /// # Errors
+    /// [`ListenError`] for the first address that failed, when none could be had.
+    pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+        let failed = |address: String, error: io::Error| ListenError {
+            endpoint: endpoint.clone(),
+            address,
+            error,
+        };
+        let named = || host_port(&endpoint.host, endpoint.port);
+        let candidates = candidates(endpoint).map_err(|error| failed(named(), error))?;
+        let mut first_failure = None;
+        for (address, dual_stack) in candidates {
+            let how = Listen {
+                reuse_address: endpoint.reuse_address,
+                dual_stack,
+                backlog: BACKLOG,
+            };
+            match socket::listen(address, how).and_then(|socket| Self::new(socket, endpoint)) {
+                Ok(acceptor) => return Ok(acceptor),
+                Err(error) => {
+                    first_failure.get_or_insert_with(|| failed(address.to_string(), error));
+                }
+            }
+        }
+        Err(first_failure.unwrap_or_else(|| failed(named(), io::ErrorKind::NotFound.into())))
+    }
+
+    fn new(socket: OwnedFd, endpoint: &Endpoint) -> io::Result<Self> {
+        let port = socket::local_address(&socket)?.port();
+        Ok(Self {
+            socket,
+            endpoint: Endpoint {
+                port,
+                ..endpoint.clone()
+            },
+            closed: AtomicBool::new(false),
+        })
+    }
+}
+
+impl Acceptor for TcpAcceptor {
+    fn accept(&self) -> io::Result<Box<dyn Link>> {
+        loop {
+            if self.closed.load(Ordering::Acquire) {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+            match socket::accept(&self.socket).and_then(TcpLink::new) {
+                Ok(link) => return Ok(Box::new(link)),
+                // A signal, or a peer that is gone again: wait for the next.
+                Err(error) if is_about_peer(&error) => {}
+                // `close` ends the wait with an error too: see above which it was.
+                Err(_) if self.closed.load(Ordering::Acquire) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+/// The addresses to try in turn, each with whether it serves IPv4 and IPv6 alike.
+fn candidates(endpoint: &Endpoint) -> io::Result<Vec<(SocketAddr, bool)>> {
+    let hosts: Vec<(IpAddr, bool)> = match (endpoint.is_wildcard(), endpoint.wildcard_families()) {
+        (true, (true, true)) => vec![
+            (Ipv6Addr::UNSPECIFIED.into(), true),
+            (Ipv4Addr::UNSPECIFIED.into(), false), // for a kernel without IPv6
+        ],
+        _ => (endpoint.host.as_str(), 0)
+            .to_socket_addrs()?
+            .map(|address| (address.ip(), false))
+            .collect(),
+    };
+    let span = if endpoint.port == 0 {
+        1
+    } else {
+        endpoint.port_span
+    };
+    let ports = (0..span).filter_map(|offset| endpoint.port.checked_add(offset));
+    Ok(ports
+        .flat_map(|port| {
+            let at = move |&(host, dual)| (SocketAddr::new(host, port), dual);
+            hosts.iter().map(at).collect::<Vec<_>>()
+        })
+        .collect())
+}
+
+fn is_about_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionReset, Interrupted, NotConnected};
+    matches!(error.kind(), ConnectionReset | Interrupted | NotConnected)
+}

@@ -1,0 +1,39 @@
+// The Callback servant: clients and servers both have one.
+#pragma once
+#include <atomic>
+#include <mutex>
+
+#include "common.hh"
+
+class CallbackServant : public POA_Interop::Callback {
+ public:
+  std::string heard() {
+    std::lock_guard<std::mutex> guard(lock_);
+    return heard_;
+  }
+
+  CORBA::Long answer(CORBA::Long question) override { return question * 2; }
+  void fail(CORBA::Long code) override {
+    Interop::Detailed why;
+    why.reason = "asked to";
+    why.code = code;
+    why.context_record.name = "callback";
+    why.context_record.paint = Interop::blue;
+    for (int i = 0; i < 5; ++i) why.context_record.checksum[i] = i;
+    why.context_record.position = Interop::Point{1, 2.0, 3, 4, true};
+    throw why;
+  }
+  CORBA::Long down(Interop::Callback_ptr other, CORBA::Long depth) override {
+    if (depth == 0) return 0;
+    Interop::Callback_var me = _this();
+    return 1 + other->down(me, depth - 1);
+  }
+  void tell(const char* news) override {
+    std::lock_guard<std::mutex> guard(lock_);
+    heard_ = news;
+  }
+
+ private:
+  std::mutex lock_;
+  std::string heard_;
+};

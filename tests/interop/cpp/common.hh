@@ -1,0 +1,32 @@
+// What client and server share: the generated code and the rotating servant methods.
+#pragma once
+#include <omniORB4/CORBA.h>
+
+#include <string>
+
+#include "interop.hh"
+#include "interop_omniorb.hh"
+
+// The arguments that are the test's own; the ORB takes its own out of argv.
+struct Options {
+  std::string ior;       // server: file to write; client: reference to call
+  std::string corbaloc;  // client: the same object as corbaloc
+  std::string skip;      // client: ",name,name," not to run
+  bool utf8 = false;     // the native char code set is UTF-8 rather than ISO 8859-1
+  bool shutdown = false; // client: end the server after the checks
+};
+
+inline Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string name = argv[i];
+    auto value = [&] { return std::string(i + 1 < argc ? argv[++i] : ""); };
+    if (name == "--ior" || name == "--ior-file") options.ior = value();
+    else if (name == "--corbaloc") options.corbaloc = value();
+    else if (name == "--skip") options.skip = "," + value() + ",";
+    else if (name == "--utf8") options.utf8 = true;
+    else if (name == "--shutdown") options.shutdown = true;
+    else throw std::string("unknown argument " + name);
+  }
+  return options;
+}

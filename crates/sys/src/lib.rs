@@ -14,5 +14,8 @@
 //! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
 //! function returns, the caller owns.
 
+pub mod clock;
 pub mod interface;
+pub mod poll;
 pub mod socket;
+pub mod thread;

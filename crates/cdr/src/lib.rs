@@ -1,2 +1,52 @@
-//! Common Data Representation: the octets of every CORBA type.
+//! Common Data Representation: the octets of every CORBA type (CORBA 3.3 part 2, 9.3).
+//!
+//! An [`Encoder`] writes values into a buffer and a [`Decoder`] reads them from one; [`Encode`] and [`Decode`] are what
+//! generated code implements for the types of an IDL file. Nothing here knows of messages, sockets, clocks, threads or
+//! locks, and nothing here is unsafe.
+//!
+//! ```text
+//!   values -- Encode --> Encoder --> Encoded --> io_slices()        octets -- Decoder -- Decode --> values
+//!                          |            own octets, and slices                  |
+//!                          |            of the caller's memory (A8.7)           `-- borrows &[u8], &str, &[i32], ...
+//!                          `-- reused buffer, block copies (A7.3), one check per fixed-size value
+//! ```
+//!
+//! - Numbers are aligned to their size (up to eight) from the start of the message or encapsulation, in the order of the
+//!   sender ([`ByteOrder`], A2.1).
+//! - Characters depend on what was negotiated: see [`Dialect`].
+//! - Types of fixed layout go through [`Fixed`], which is what makes sequences of structs fast.
+//! - Octets from a peer are never trusted: see [`Decoder::length`], [`Limits`] and [`ErrorKind`].
+//!
+//! Real-time cost: with a buffer large enough from an earlier message, encoding allocates nothing; decoding allocates only
+//! for owned strings and sequences. There are no locks and no system calls.
 #![forbid(unsafe_code)]
+
+mod array;
+mod byte_order;
+mod decoder;
+mod dialect;
+mod encoder;
+mod error;
+mod fixed;
+mod gather;
+mod limits;
+mod long_double;
+mod octet_seq;
+mod primitive;
+mod text;
+mod traits;
+
+#[doc(hidden)]
+pub mod fuzz;
+
+pub use byte_order::ByteOrder;
+pub use decoder::Decoder;
+pub use dialect::{CharSet, Dialect, WcharSet};
+pub use encoder::Encoder;
+pub use error::{Error, ErrorKind, Result};
+pub use fixed::{Fixed, FixedReader, FixedWriter, Layout};
+pub use gather::Encoded;
+pub use limits::Limits;
+pub use long_double::LongDouble;
+pub use octet_seq::OctetSeq;
+pub use traits::{Decode, Encode};

@@ -1,0 +1,432 @@
+use core::any::Any;
+use std::borrow::Cow;
+
+use crate::primitive::{Primitive, padding};
+use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result};
+
+/// Reads CDR from a message, borrowing from it what need not be converted.
+///
+/// Whatever the octets are, reading them ends with a value or an [`Error`] that says where; lengths are checked against
+/// the octets that are there before anything is allocated for them.
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+///
+/// let octets = [7, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, b'h', b'i', 0];
+/// let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
+/// assert_eq!(decoder.octet()?, 7);
+/// assert_eq!(decoder.ulong()?, 1);
+/// assert_eq!(decoder.string()?, "hi");
+/// decoder.finish()?;
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Decoder<'de> {
+    /// Starts at the alignment origin.
+    octets: &'de [u8],
+    /// Where reading goes on, from the alignment origin.
+    at: usize,
+    /// Octets of the message before the alignment origin.
+    base: usize,
+    swap: bool,
+    order: ByteOrder,
+    dialect: Dialect,
+    depth: u16,
+    limits: Limits,
+    scope: Option<&'de (dyn Any + Send + Sync)>,
+}
+
+impl<'de> Decoder<'de> {
+    /// Reads a message from its first octet, where alignment starts too.
+    #[inline]
+    pub fn new(message: &'de [u8], order: ByteOrder, dialect: Dialect) -> Self {
+        Self {
+            octets: message,
+            at: 0,
+            base: 0,
+            swap: order.is_foreign(),
+            order,
+            dialect,
+            depth: 0,
+            limits: Limits::default(),
+            scope: None,
+        }
+    }
+
+    /// Reads the octets of an encapsulation, without a length: the data of a profile, component or context.
+    ///
+    /// The first octet says the byte order.
+    #[inline]
+    pub fn encapsulated(data: &'de [u8], dialect: Dialect) -> Result<Self> {
+        Self::new(data, ByteOrder::Big, dialect).announced()
+    }
+
+    /// Goes to this many octets after the alignment origin. Beyond the end, whatever is read next is an error.
+    #[inline]
+    #[must_use]
+    pub fn at(mut self, position: usize) -> Self {
+        self.at = position.min(self.octets.len());
+        self
+    }
+
+    /// Refuses what exceeds these limits.
+    #[inline]
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Carries something to whoever decodes values that octets alone do not make, such as object references.
+    #[inline]
+    #[must_use]
+    pub fn with_scope(mut self, scope: &'de (dyn Any + Send + Sync)) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// What [`with_scope`](Self::with_scope) was given, if it is a `T`.
+    #[inline]
+    pub fn scope<T: 'static>(&self) -> Option<&'de T> {
+        self.scope?.downcast_ref()
+    }
+
+    /// Octets from the start of the message to what is read next.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.base + self.at
+    }
+
+    /// Octets left to read.
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.octets.len() - self.at
+    }
+
+    /// The order numbers are read in.
+    #[inline]
+    pub fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// The rules in force for characters.
+    #[inline]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Changes the rules for the characters that follow.
+    #[inline]
+    pub fn set_dialect(&mut self, dialect: Dialect) {
+        self.dialect = dialect;
+    }
+
+    /// Skips to the next multiple of `to`, a power of two up to eight. What is skipped may hold anything.
+    #[inline]
+    pub fn align(&mut self, to: usize) -> Result<()> {
+        debug_assert!(
+            to.is_power_of_two() && to <= 8,
+            "CDR aligns to 1, 2, 4 or 8"
+        );
+        self.octets(padding(self.at, to)).map(drop)
+    }
+
+    /// Reads an octet.
+    #[inline]
+    pub fn octet(&mut self) -> Result<u8> {
+        self.number()
+    }
+
+    /// Reads a boolean; anything but 0 and 1 is an error.
+    #[inline]
+    pub fn boolean(&mut self) -> Result<bool> {
+        match self.octet()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(self.error_back(1, ErrorKind::BadBoolean(other))),
+        }
+    }
+
+    /// Reads a short.
+    #[inline]
+    pub fn short(&mut self) -> Result<i16> {
+        self.number()
+    }
+
+    /// Reads an unsigned short.
+    #[inline]
+    pub fn ushort(&mut self) -> Result<u16> {
+        self.number()
+    }
+
+    /// Reads a long.
+    #[inline]
+    pub fn long(&mut self) -> Result<i32> {
+        self.number()
+    }
+
+    /// Reads an unsigned long.
+    #[inline]
+    pub fn ulong(&mut self) -> Result<u32> {
+        self.number()
+    }
+
+    /// Reads a long long.
+    #[inline]
+    pub fn longlong(&mut self) -> Result<i64> {
+        self.number()
+    }
+
+    /// Reads an unsigned long long.
+    #[inline]
+    pub fn ulonglong(&mut self) -> Result<u64> {
+        self.number()
+    }
+
+    /// Reads a float.
+    #[inline]
+    pub fn float(&mut self) -> Result<f32> {
+        self.number()
+    }
+
+    /// Reads a double.
+    #[inline]
+    pub fn double(&mut self) -> Result<f64> {
+        self.number()
+    }
+
+    /// Reads a long double: 16 octets, aligned to eight.
+    #[inline]
+    pub fn long_double(&mut self) -> Result<LongDouble> {
+        self.number().map(LongDouble::from_bits)
+    }
+
+    /// Reads the count of a sequence and checks it: against the bound of its type (`None` is unbounded), and against
+    /// the octets left, of which each element takes at least `min_element`.
+    #[inline]
+    pub fn length(&mut self, bound: Option<u32>, min_element: usize) -> Result<usize> {
+        let count = self.ulong()?;
+        if let Some(bound) = bound
+            && count > bound
+        {
+            let kind = ErrorKind::BoundExceeded {
+                length: count as usize,
+                bound: bound as usize,
+            };
+            return Err(self.error_back(4, kind));
+        }
+        let plausible = match min_element {
+            0 => count <= self.limits.max_empty_elements,
+            size => (count as u64) * (size as u64) <= self.remaining() as u64,
+        };
+        if !plausible {
+            let kind = ErrorKind::LengthImplausible {
+                length: count as usize,
+                left: self.remaining(),
+            };
+            return Err(self.error_back(4, kind));
+        }
+        Ok(count as usize)
+    }
+
+    /// Borrows the next `n` octets.
+    #[inline]
+    pub fn octets(&mut self, n: usize) -> Result<&'de [u8]> {
+        match self.octets[self.at..].get(..n) {
+            Some(octets) => {
+                self.at += n;
+                Ok(octets)
+            }
+            None => Err(self.truncated(n)),
+        }
+    }
+
+    /// Reads `n` booleans, borrowed; any that is neither 0 nor 1 is an error.
+    pub fn booleans(&mut self, n: usize) -> Result<&'de [bool]> {
+        let octets = self.octets(n)?;
+        bytemuck::checked::try_cast_slice(octets).map_err(|_| {
+            let bad = octets.iter().position(|&octet| octet > 1).unwrap_or(0);
+            self.error_back(n - bad, ErrorKind::BadBoolean(octets[bad]))
+        })
+    }
+
+    /// Reads `n` shorts: borrowed when they are in native order and lie aligned in memory, else copied.
+    #[inline]
+    pub fn shorts(&mut self, n: usize) -> Result<Cow<'de, [i16]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` unsigned shorts, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn ushorts(&mut self, n: usize) -> Result<Cow<'de, [u16]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` longs, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn longs(&mut self, n: usize) -> Result<Cow<'de, [i32]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` unsigned longs, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn ulongs(&mut self, n: usize) -> Result<Cow<'de, [u32]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` long longs, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn longlongs(&mut self, n: usize) -> Result<Cow<'de, [i64]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` unsigned long longs, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn ulonglongs(&mut self, n: usize) -> Result<Cow<'de, [u64]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` floats, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn floats(&mut self, n: usize) -> Result<Cow<'de, [f32]>> {
+        self.numbers(n)
+    }
+
+    /// Reads `n` doubles, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn doubles(&mut self, n: usize) -> Result<Cow<'de, [f64]>> {
+        self.numbers(n)
+    }
+
+    /// Reads a value whose layout is known beforehand, with one check for all its members.
+    #[inline]
+    pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
+        let (phase, position) = (self.at, self.position());
+        let octets = self.octets(T::LAYOUT.size_at(phase))?;
+        T::take(&mut FixedReader::new(octets, phase, position, self.swap))
+    }
+
+    /// Reads `n` values whose layout is known beforehand; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
+    pub fn fixed_vec<T: Fixed>(&mut self, n: usize) -> Result<Vec<T>> {
+        let Some(rest) = n.checked_sub(1) else {
+            return Ok(Vec::new());
+        };
+        let first = self.fixed::<T>()?;
+        let position = self.position();
+        let octets = self.octets(rest.saturating_mul(T::LAYOUT.stride()))?;
+        if self.swap {
+            crate::fixed::take_alike::<T, true>(octets, position, first)
+        } else {
+            crate::fixed::take_alike::<T, false>(octets, position, first)
+        }
+    }
+
+    /// Enters an encapsulation: a reader of its octets alone, with its own byte order and alignment, one level deeper.
+    pub fn encapsulation(&mut self) -> Result<Decoder<'de>> {
+        let n = self.length(None, 1)?;
+        let depth = self.deeper()?;
+        let base = self.position();
+        let octets = self.octets(n)?;
+        Decoder {
+            octets,
+            at: 0,
+            base,
+            depth,
+            ..self.clone()
+        }
+        .announced()
+    }
+
+    /// Reads a value that may contain values of its own type, one level deeper, so that nesting stays within the limit.
+    #[inline]
+    pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.depth = self.deeper()?;
+        let value = f(self);
+        self.depth -= 1;
+        value
+    }
+
+    /// Ends reading; octets that are left are an error.
+    #[inline]
+    pub fn finish(self) -> Result<()> {
+        match self.remaining() {
+            0 => Ok(()),
+            left => Err(self.error(ErrorKind::TrailingOctets(left))),
+        }
+    }
+
+    /// An error about what is read next.
+    #[cold]
+    pub fn error(&self, kind: ErrorKind) -> Error {
+        kind.at(self.position())
+    }
+
+    /// An error about what was just read, which took so many octets.
+    #[cold]
+    pub fn error_back(&self, octets: usize, kind: ErrorKind) -> Error {
+        kind.at(self.position() - octets)
+    }
+
+    #[inline(always)]
+    fn number<T: Primitive>(&mut self) -> Result<T> {
+        let start = self.at + padding(self.at, T::ALIGN);
+        let octets = self
+            .octets
+            .get(start..)
+            .and_then(|octets| octets.get(..T::SIZE));
+        let Some(octets) = octets else {
+            return Err(self.truncated(start - self.at + T::SIZE));
+        };
+        self.at = start + T::SIZE;
+        Ok(T::from_wire(
+            bytemuck::pod_read_unaligned(octets),
+            self.swap,
+        ))
+    }
+
+    #[inline(always)]
+    pub(crate) fn numbers<T: Primitive>(&mut self, n: usize) -> Result<Cow<'de, [T]>> {
+        if n == 0 {
+            return Ok(Cow::Borrowed(&[])); // without elements there is no padding for them
+        }
+        self.align(T::ALIGN)?;
+        let octets = self.octets(n.saturating_mul(T::SIZE))?;
+        if !self.swap
+            && let Ok(numbers) = bytemuck::try_cast_slice(octets)
+        {
+            return Ok(Cow::Borrowed(numbers));
+        }
+        let swap = self.swap;
+        let read = |octets| T::from_wire(bytemuck::pod_read_unaligned(octets), swap);
+        Ok(Cow::Owned(octets.chunks_exact(T::SIZE).map(read).collect()))
+    }
+
+    fn announced(mut self) -> Result<Self> {
+        self.order = match self.octet()? {
+            0 => ByteOrder::Big,
+            1 => ByteOrder::Little,
+            other => return Err(self.error_back(1, ErrorKind::BadByteOrder(other))),
+        };
+        self.swap = self.order.is_foreign();
+        Ok(self)
+    }
+
+    #[inline]
+    fn deeper(&self) -> Result<u16> {
+        if self.depth >= self.limits.max_depth {
+            return Err(self.error(ErrorKind::TooDeep {
+                limit: self.limits.max_depth,
+            }));
+        }
+        Ok(self.depth + 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn truncated(&self, needed: usize) -> Error {
+        self.error(ErrorKind::Truncated {
+            needed,
+            left: self.remaining(),
+        })
+    }
+}

@@ -1,0 +1,462 @@
+use bytemuck::bytes_of;
+
+use crate::gather::{Encoded, Gathered};
+use crate::primitive::{Primitive, padding};
+use crate::{ByteOrder, Dialect, ErrorKind, Fixed, FixedWriter, LongDouble, Result};
+
+/// Writes CDR into a buffer that is used again for the next message.
+///
+/// Alignment counts from the first octet of the buffer, which is where a GIOP header starts, or from the start of the
+/// encapsulation being written. Numbers cannot fail; what can (characters, bounds) says so.
+///
+/// The buffer's *length* on entry is scratch space that need not be cleared or zeroed again, so hand back what
+/// [`Encoded::into_buffer`] returned, as it is: then nothing is allocated or zeroed on the steady path.
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+///
+/// let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+/// encoder.octet(7);
+/// encoder.ulong(1);
+/// encoder.string("hi")?;
+/// assert_eq!(encoder.finish().contiguous(), [7, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, b'h', b'i', 0]);
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    /// All of it is initialised; what lies beyond `used` is scratch.
+    buffer: Vec<u8>,
+    /// Octets written into `buffer`.
+    used: usize,
+    /// What to add (wrapping) to `used` for the distance from the alignment origin.
+    bias: usize,
+    swap: bool,
+    order: ByteOrder,
+    dialect: Dialect,
+    gather_above: usize,
+    gathered: Gathered<'a>,
+}
+
+impl<'a> Encoder<'a> {
+    /// Starts a message in a buffer, whose contents do not matter and whose capacity is kept.
+    #[inline]
+    pub fn new(buffer: Vec<u8>, order: ByteOrder, dialect: Dialect) -> Self {
+        Self {
+            buffer,
+            used: 0,
+            bias: 0,
+            swap: order.is_foreign(),
+            order,
+            dialect,
+            gather_above: usize::MAX,
+            gathered: Gathered::default(),
+        }
+    }
+
+    /// References octet and number slices longer than this many octets instead of copying them (A8.7).
+    ///
+    /// At most eight are referenced; later ones are copied. By default nothing is.
+    #[inline]
+    #[must_use]
+    pub fn gather_above(mut self, octets: usize) -> Self {
+        self.gather_above = octets;
+        self
+    }
+
+    /// The order numbers are written in.
+    #[inline]
+    pub fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// The rules in force for characters.
+    #[inline]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Changes the rules for the characters that follow.
+    #[inline]
+    pub fn set_dialect(&mut self, dialect: Dialect) {
+        self.dialect = dialect;
+    }
+
+    /// Octets written so far, gathered ones included.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.used + self.gathered.octets()
+    }
+
+    /// Writes zero octets up to the next multiple of `to`, a power of two up to eight.
+    #[inline]
+    pub fn align(&mut self, to: usize) {
+        debug_assert!(
+            to.is_power_of_two() && to <= 8,
+            "CDR aligns to 1, 2, 4 or 8"
+        );
+        let padding = padding(self.phase(), to);
+        let room: &mut [u8; 8] = self.room();
+        *room = [0; 8];
+        self.used += padding;
+    }
+
+    /// Makes room for this many octets at once, so that writing them does not grow the buffer step by step.
+    #[inline]
+    pub fn reserve(&mut self, octets: usize) {
+        if self.buffer.len() - self.used < octets {
+            self.grow(octets);
+        }
+    }
+
+    /// Writes an octet.
+    #[inline]
+    pub fn octet(&mut self, v: u8) {
+        let room: &mut [u8; 1] = self.room();
+        room[0] = v;
+        self.used += 1;
+    }
+
+    /// Writes a boolean, as 0 or 1.
+    #[inline]
+    pub fn boolean(&mut self, v: bool) {
+        self.octet(v.into());
+    }
+
+    /// Writes a short.
+    #[inline]
+    pub fn short(&mut self, v: i16) {
+        self.number(v);
+    }
+
+    /// Writes an unsigned short.
+    #[inline]
+    pub fn ushort(&mut self, v: u16) {
+        self.number(v);
+    }
+
+    /// Writes a long.
+    #[inline]
+    pub fn long(&mut self, v: i32) {
+        self.number(v);
+    }
+
+    /// Writes an unsigned long.
+    #[inline]
+    pub fn ulong(&mut self, v: u32) {
+        self.number(v);
+    }
+
+    /// Writes a long long.
+    #[inline]
+    pub fn longlong(&mut self, v: i64) {
+        self.number(v);
+    }
+
+    /// Writes an unsigned long long.
+    #[inline]
+    pub fn ulonglong(&mut self, v: u64) {
+        self.number(v);
+    }
+
+    /// Writes a float.
+    #[inline]
+    pub fn float(&mut self, v: f32) {
+        self.number(v);
+    }
+
+    /// Writes a double.
+    #[inline]
+    pub fn double(&mut self, v: f64) {
+        self.number(v);
+    }
+
+    /// Writes a long double: 16 octets, aligned to eight.
+    #[inline]
+    pub fn long_double(&mut self, v: LongDouble) {
+        self.number(v.to_bits());
+    }
+
+    /// Writes the count of a sequence after checking it against the bound of its type; `None` is unbounded.
+    #[inline]
+    pub fn length(&mut self, n: usize, bound: Option<u32>) -> Result<()> {
+        let bound = bound.unwrap_or(u32::MAX);
+        match u32::try_from(n) {
+            Ok(count) if count <= bound => {
+                self.ulong(count);
+                Ok(())
+            }
+            _ => Err(ErrorKind::BoundExceeded {
+                length: n,
+                bound: bound as usize,
+            }
+            .at(self.position())),
+        }
+    }
+
+    /// Writes octets without a count. Long ones are referenced if [`gather_above`](Self::gather_above) says so.
+    #[inline]
+    pub fn octets(&mut self, v: &'a [u8]) {
+        if v.len() > self.gather_above && self.gathered.push(self.used, v) {
+            self.bias = self.bias.wrapping_add(v.len());
+        } else {
+            self.copy_octets(v);
+        }
+    }
+
+    /// Writes octets without a count, always as a copy.
+    #[inline]
+    pub fn copy_octets(&mut self, v: &[u8]) {
+        self.claim(v.len()).copy_from_slice(v);
+    }
+
+    /// Writes booleans without a count.
+    #[inline]
+    pub fn booleans(&mut self, v: &'a [bool]) {
+        self.octets(bytemuck::cast_slice(v));
+    }
+
+    /// Writes shorts without a count: one block in native order, swapped one by one otherwise (A7.3).
+    #[inline]
+    pub fn shorts(&mut self, v: &'a [i16]) {
+        self.numbers(v);
+    }
+
+    /// Writes unsigned shorts without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn ushorts(&mut self, v: &'a [u16]) {
+        self.numbers(v);
+    }
+
+    /// Writes longs without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn longs(&mut self, v: &'a [i32]) {
+        self.numbers(v);
+    }
+
+    /// Writes unsigned longs without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn ulongs(&mut self, v: &'a [u32]) {
+        self.numbers(v);
+    }
+
+    /// Writes long longs without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn longlongs(&mut self, v: &'a [i64]) {
+        self.numbers(v);
+    }
+
+    /// Writes unsigned long longs without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn ulonglongs(&mut self, v: &'a [u64]) {
+        self.numbers(v);
+    }
+
+    /// Writes floats without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn floats(&mut self, v: &'a [f32]) {
+        self.numbers(v);
+    }
+
+    /// Writes doubles without a count, as [`shorts`](Self::shorts) does.
+    #[inline]
+    pub fn doubles(&mut self, v: &'a [f64]) {
+        self.numbers(v);
+    }
+
+    /// Writes a value whose layout is known beforehand, with one check of the room for all its members.
+    #[inline]
+    pub fn fixed<T: Fixed>(&mut self, v: &T) {
+        let (phase, swap) = (self.phase(), self.swap);
+        let octets = T::LAYOUT.size_at(phase);
+        let mut writer = FixedWriter::new(self.claim(octets), phase, swap);
+        v.put(&mut writer);
+    }
+
+    /// Writes values whose layout is known beforehand, without a count.
+    ///
+    /// From the second one on they all lie alike, so this becomes a loop over blocks of constant size in which every
+    /// offset is a constant. Costs about as much as copying the members one by one in memory.
+    pub fn fixed_slice<T: Fixed>(&mut self, items: &[T]) {
+        let Some((first, rest)) = items.split_first() else {
+            return;
+        };
+        self.fixed(first);
+        let swap = self.swap;
+        let room = self.claim(rest.len() * T::LAYOUT.stride());
+        if swap {
+            crate::fixed::put_alike::<T, true>(room, rest);
+        } else {
+            crate::fixed::put_alike::<T, false>(room, rest);
+        }
+    }
+
+    /// Writes an encapsulation: its length, an octet for its byte order, and what `f` writes, aligned anew.
+    ///
+    /// Nothing inside is gathered. When `f` fails, nothing of the encapsulation stays.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+    ///
+    /// let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+    /// encoder.encapsulation(|inside| {
+    ///     inside.ulong(5);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(encoder.finish().contiguous(), [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 5]);
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
+    pub fn encapsulation(&mut self, f: impl FnOnce(&mut Encoder<'a>) -> Result<()>) -> Result<()> {
+        let before = self.used;
+        self.ulong(0);
+        let start = self.used;
+        let (bias, gather_above) = (self.bias, self.gather_above);
+        self.bias = start.wrapping_neg();
+        self.gather_above = usize::MAX;
+        self.octet(self.order.flag().into());
+        let written = f(self).and_then(|()| {
+            let length = self.used - start;
+            u32::try_from(length).map_err(|_| {
+                ErrorKind::BoundExceeded {
+                    length,
+                    bound: u32::MAX as usize,
+                }
+                .at(self.position() - length)
+            })
+        });
+        self.bias = bias;
+        self.gather_above = gather_above;
+        match written {
+            Ok(length) => {
+                self.patch_ulong(start - 4, length);
+                Ok(())
+            }
+            Err(error) => {
+                self.used = before;
+                Err(error)
+            }
+        }
+    }
+
+    /// The octets of an encapsulation on their own, without a length: the data of a profile, component or context.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
+    ///
+    /// let data = Encoder::encapsulated(ByteOrder::Big, Dialect::GIOP_1_2, |inside| {
+    ///     inside.ulong(5);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(data, [0, 0, 0, 0, 0, 0, 0, 5]);
+    /// assert_eq!(Decoder::encapsulated(&data, Dialect::GIOP_1_2)?.ulong()?, 5);
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
+    pub fn encapsulated(
+        order: ByteOrder,
+        dialect: Dialect,
+        f: impl FnOnce(&mut Encoder<'a>) -> Result<()>,
+    ) -> Result<Vec<u8>> {
+        let mut encoder = Self::new(Vec::new(), order, dialect);
+        encoder.octet(order.flag().into());
+        f(&mut encoder)?;
+        let mut octets = encoder.buffer;
+        octets.truncate(encoder.used);
+        Ok(octets)
+    }
+
+    /// Overwrites an unsigned long written earlier, such as a length.
+    ///
+    /// # Panics
+    /// When the four octets at `at` are not all written, or lie after the first gathered slice.
+    #[inline]
+    pub fn patch_ulong(&mut self, at: usize, v: u32) {
+        assert!(
+            at + 4 <= self.gathered.first_cut().unwrap_or(self.used),
+            "patched octets must be written and owned"
+        );
+        self.buffer[at..at + 4].copy_from_slice(&v.to_wire(self.swap));
+    }
+
+    /// Forgets what was written after an earlier [`position`](Self::position).
+    ///
+    /// # Panics
+    /// When something was gathered since, or the position was never reached.
+    #[inline]
+    pub fn truncate(&mut self, to: usize) {
+        let used = to.checked_sub(self.gathered.octets());
+        let used =
+            used.filter(|&used| used <= self.used && used >= self.gathered.last_cut().unwrap_or(0));
+        self.used =
+            used.expect("only a position after the last gathered slice can be gone back to");
+    }
+
+    /// Ends the message.
+    #[inline]
+    pub fn finish(self) -> Encoded<'a> {
+        Encoded::new(self.buffer, self.used, self.gathered)
+    }
+
+    /// Distance from the alignment origin; only its low three bits mean anything.
+    #[inline(always)]
+    fn phase(&self) -> usize {
+        self.used.wrapping_add(self.bias)
+    }
+
+    #[inline(always)]
+    fn number<T: Primitive>(&mut self, v: T) {
+        let (phase, swap) = (self.phase(), self.swap);
+        let padding = padding(phase, T::ALIGN);
+        // Zeroing eight octets and then writing over some needs no branch; what is beyond `used` is scratch anyway.
+        let room: &mut [u8; 24] = self.room();
+        room[..8].fill(0);
+        room[padding..padding + T::SIZE].copy_from_slice(bytes_of(&v.to_wire(swap)));
+        self.used += padding + T::SIZE;
+    }
+
+    #[inline(always)]
+    fn numbers<T: Primitive>(&mut self, v: &'a [T]) {
+        if v.is_empty() {
+            return; // an empty sequence is not padded to the alignment of elements it does not have
+        }
+        self.align(T::ALIGN);
+        if !self.swap {
+            self.octets(bytemuck::cast_slice(v));
+            return;
+        }
+        let room = self.claim(size_of_val(v));
+        for (octets, &number) in room.chunks_exact_mut(T::SIZE).zip(v) {
+            octets.copy_from_slice(bytes_of(&number.to_wire(true)));
+        }
+    }
+
+    /// The next `N` octets, not yet counted as used.
+    #[inline(always)]
+    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
+        self.reserve(N);
+        self.buffer[self.used..]
+            .first_chunk_mut()
+            .expect("just reserved")
+    }
+
+    /// The next octets, counted as used: the caller must write all of them.
+    #[inline(always)]
+    pub(crate) fn claim(&mut self, octets: usize) -> &mut [u8] {
+        self.reserve(octets);
+        let start = self.used;
+        self.used += octets;
+        &mut self.buffer[start..start + octets]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, octets: usize) {
+        let needed = self.used + octets;
+        let wanted = needed.max(self.buffer.len() * 2).max(256);
+        // Within the capacity there is; beyond it, doubling keeps the cost of growing linear.
+        let length = if needed <= self.buffer.capacity() {
+            wanted.min(self.buffer.capacity())
+        } else {
+            wanted
+        };
+        self.buffer.resize(length, 0);
+    }
+}

@@ -1,0 +1,134 @@
+use core::fmt;
+
+/// What reading or writing CDR returns.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// Why octets are not the value they should be, or a value cannot become octets, and where.
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind};
+///
+/// let mut decoder = Decoder::new(&[0, 0, 0], ByteOrder::Big, Dialect::new(2));
+/// let error = decoder.ulong().unwrap_err();
+/// assert_eq!(error.kind, ErrorKind::Truncated { needed: 4, left: 3 });
+/// assert_eq!(error.to_string(), "at octet 0: 4 more octets are needed, only 3 are left");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// Octets from the start of the message to the item that is wrong.
+    pub at: usize,
+}
+
+/// What is wrong with octets or with a value.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorKind {
+    /// The octets end within a value, alignment padding included.
+    Truncated {
+        /// Octets the value needs.
+        needed: usize,
+        /// Octets that are there.
+        left: usize,
+    },
+    /// A string or sequence is longer than its type allows, or longer than a CDR length can say.
+    BoundExceeded {
+        /// Characters or elements found.
+        length: usize,
+        /// Characters or elements allowed.
+        bound: usize,
+    },
+    /// An announced length cannot be true: that much does not fit into what is left. Nothing was allocated for it.
+    LengthImplausible {
+        /// Octets or elements announced.
+        length: usize,
+        /// Octets that are there.
+        left: usize,
+    },
+    /// A boolean that is neither 0 nor 1.
+    BadBoolean(u8),
+    /// An ordinal that its enumeration does not have.
+    BadEnumerator(u32),
+    /// A union discriminant that selects nothing in a union without a default.
+    BadLabel,
+    /// A byte-order octet that is neither 0 nor 1.
+    BadByteOrder(u8),
+    /// A string without its final NUL, with a NUL inside, or with octets that are not in its code set at all.
+    BadString,
+    /// A character that the code set in use cannot carry, or that is not one character on its own.
+    NotInCodeSet,
+    /// A wide character or string although no code set for them was agreed.
+    WcharUnsupported,
+    /// A wide character or string in GIOP 1.0, which has none.
+    WcharForbidden,
+    /// Values nested more deeply than the limit `max_depth`.
+    TooDeep {
+        /// The limit.
+        limit: u16,
+    },
+    /// Octets after the end of the value.
+    TrailingOctets(usize),
+    /// A value that CDR could carry but its type does not allow, such as a number out of a narrowed range.
+    BadValue,
+}
+
+impl ErrorKind {
+    /// This kind of error at an offset from the start of the message.
+    #[inline]
+    pub const fn at(self, at: usize) -> Error {
+        Error { kind: self, at }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at octet {}: {}", self.at, self.kind)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Truncated { needed, left } => {
+                write!(f, "{needed} more octets are needed, only {left} are left")
+            }
+            Self::BoundExceeded { length, bound } => {
+                write!(f, "a length of {length} exceeds the bound of {bound}")
+            }
+            Self::LengthImplausible { length, left } => {
+                write!(
+                    f,
+                    "a length of {length} is announced, but only {left} octets are left"
+                )
+            }
+            Self::BadBoolean(octet) => write!(f, "a boolean must be 0 or 1, not {octet}"),
+            Self::BadEnumerator(ordinal) => {
+                write!(f, "the enumeration has no member number {ordinal}")
+            }
+            Self::BadLabel => {
+                f.write_str("the discriminant selects no member, and the union has no default")
+            }
+            Self::BadByteOrder(octet) => {
+                write!(f, "a byte order must be 0 (big) or 1 (little), not {octet}")
+            }
+            Self::BadString => f.write_str(
+                "the string lacks its final NUL, has a NUL inside, or is not in its code set",
+            ),
+            Self::NotInCodeSet => {
+                f.write_str("the character cannot be carried by the code set in use")
+            }
+            Self::WcharUnsupported => f.write_str(
+                "a wide character needs a code set that both sides agreed on, and there is none",
+            ),
+            Self::WcharForbidden => f.write_str("GIOP 1.0 has no wide characters"),
+            Self::TooDeep { limit } => write!(f, "values are nested more than {limit} deep"),
+            Self::TrailingOctets(octets) => {
+                write!(f, "{octets} octets follow the end of the value")
+            }
+            Self::BadValue => f.write_str("the value is not one that its type allows"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

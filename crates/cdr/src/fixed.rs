@@ -1,0 +1,337 @@
+use crate::primitive::{Primitive, padding};
+use crate::{Error, ErrorKind, LongDouble, Result};
+
+/// How many octets a value takes, which depends only on the offset modulo eight at which it starts.
+///
+/// ```
+/// use oxorb_cdr::Layout;
+///
+/// // struct { octet; long; short }: the padding before the long depends on where the struct starts.
+/// const HOP: Layout = Layout::EMPTY.then::<u8>().then::<i32>().then::<i16>();
+/// assert_eq!(HOP.size_at(0), 10);
+/// assert_eq!(HOP.size_at(3), 7);
+/// assert_eq!((HOP.min(), HOP.max(), HOP.stride()), (7, 10, 8));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Octets, padding included, from each offset modulo eight.
+    sizes: [usize; 8],
+}
+
+impl Layout {
+    /// Of nothing: where a struct starts.
+    pub const EMPTY: Self = Self { sizes: [0; 8] };
+
+    /// This, followed by a `T`.
+    #[must_use]
+    pub const fn then<T: Fixed>(self) -> Self {
+        self.followed_by(T::LAYOUT)
+    }
+
+    /// Octets, padding included, of a value that starts at this offset from the alignment origin.
+    #[inline(always)]
+    pub const fn size_at(&self, offset: usize) -> usize {
+        self.sizes[offset & 7]
+    }
+
+    /// The fewest octets a value takes.
+    pub const fn min(&self) -> usize {
+        let (mut best, mut phase) = (self.sizes[0], 1);
+        while phase < 8 {
+            if self.sizes[phase] < best {
+                best = self.sizes[phase];
+            }
+            phase += 1;
+        }
+        best
+    }
+
+    /// The most octets a value takes.
+    pub const fn max(&self) -> usize {
+        let (mut worst, mut phase) = (0, 0);
+        while phase < 8 {
+            if self.sizes[phase] > worst {
+                worst = self.sizes[phase];
+            }
+            phase += 1;
+        }
+        worst
+    }
+
+    /// Octets from one value to the next in a sequence, from the second on.
+    ///
+    /// The first member with the largest alignment puts everything after it at the same place whatever came before; so
+    /// all values but the first start alike, and take the same number of octets.
+    pub const fn stride(&self) -> usize {
+        self.size_at(self.phase_after())
+    }
+
+    /// The offset modulo eight, up to what alignment leaves open, at which every value after the first starts.
+    const fn phase_after(&self) -> usize {
+        self.size_at(0) & 7
+    }
+
+    const fn followed_by(mut self, next: Self) -> Self {
+        let mut phase = 0;
+        while phase < 8 {
+            self.sizes[phase] += next.size_at(phase + self.sizes[phase]);
+            phase += 1;
+        }
+        self
+    }
+
+    const fn times(self, count: usize) -> Self {
+        let (mut all, mut done) = (Self::EMPTY, 0);
+        // From the second on each adds one stride, so that a large array is not walked through.
+        while done < count && done < 2 {
+            all = all.followed_by(self);
+            done += 1;
+        }
+        let mut phase = 0;
+        while phase < 8 {
+            all.sizes[phase] += (count - done) * self.stride();
+            phase += 1;
+        }
+        all
+    }
+
+    const fn primitive(size: usize, align: usize) -> Self {
+        let (mut sizes, mut phase) = ([0; 8], 0);
+        while phase < 8 {
+            sizes[phase] = padding(phase, align) + size;
+            phase += 1;
+        }
+        Self { sizes }
+    }
+}
+
+/// A type of which every value has the same layout: octets, booleans, numbers, enumerations, and the structs and arrays
+/// of them. No characters, which depend on code sets, and nothing with a length.
+///
+/// Such values are written and read with one check for all members, and whole sequences of them with every offset a
+/// constant. Implement it member by member, in IDL order; [`fixed!`](crate::fixed) then makes
+/// [`Encode`](crate::Encode) and [`Decode`](crate::Decode) of it.
+///
+/// ```
+/// use oxorb_cdr::{Fixed, FixedReader, FixedWriter, Layout, Result};
+///
+/// #[derive(Clone)]
+/// struct Hop {
+///     kind: u8,
+///     distance: i32,
+///     lane: i16,
+/// }
+///
+/// impl Fixed for Hop {
+///     const LAYOUT: Layout = Layout::EMPTY.then::<u8>().then::<i32>().then::<i16>();
+///
+///     #[inline(always)]
+///     fn put(&self, w: &mut FixedWriter<'_>) {
+///         self.kind.put(w);
+///         self.distance.put(w);
+///         self.lane.put(w);
+///     }
+///
+///     #[inline(always)]
+///     fn take(r: &mut FixedReader<'_>) -> Result<Self> {
+///         Ok(Self { kind: Fixed::take(r)?, distance: Fixed::take(r)?, lane: Fixed::take(r)? })
+///     }
+/// }
+///
+/// oxorb_cdr::fixed!(Hop);
+/// ```
+pub trait Fixed: Clone {
+    /// The layouts of the members, one after the other.
+    const LAYOUT: Layout;
+
+    /// Writes the members in order, exactly as many octets as [`LAYOUT`](Self::LAYOUT) says.
+    fn put(&self, w: &mut FixedWriter<'_>);
+
+    /// Reads what [`put`](Self::put) wrote, or fails on a value the type does not have.
+    fn take(r: &mut FixedReader<'_>) -> Result<Self>;
+}
+
+/// Writes into octets whose number was computed beforehand.
+#[derive(Debug)]
+pub struct FixedWriter<'w> {
+    octets: &'w mut [u8],
+    at: usize,
+    /// Offset of `octets` from the alignment origin; only the low three bits matter.
+    phase: usize,
+    swap: bool,
+}
+
+impl<'w> FixedWriter<'w> {
+    #[inline(always)]
+    pub(crate) fn new(octets: &'w mut [u8], phase: usize, swap: bool) -> Self {
+        Self {
+            octets,
+            at: 0,
+            phase,
+            swap,
+        }
+    }
+
+    #[inline(always)]
+    fn number<T: Primitive>(&mut self, v: T) {
+        let start = self.at + padding(self.phase.wrapping_add(self.at), T::ALIGN);
+        self.octets[self.at..start].fill(0);
+        self.at = start + T::SIZE;
+        self.octets[start..self.at].copy_from_slice(bytemuck::bytes_of(&v.to_wire(self.swap)));
+    }
+}
+
+/// Reads from octets whose number was computed beforehand.
+#[derive(Debug)]
+pub struct FixedReader<'r> {
+    octets: &'r [u8],
+    at: usize,
+    /// Offset of `octets` from the alignment origin; only the low three bits matter.
+    phase: usize,
+    /// Offset of `octets` from the start of the message.
+    base: usize,
+    swap: bool,
+}
+
+impl<'r> FixedReader<'r> {
+    #[inline(always)]
+    pub(crate) fn new(octets: &'r [u8], phase: usize, base: usize, swap: bool) -> Self {
+        Self {
+            octets,
+            at: 0,
+            phase,
+            base,
+            swap,
+        }
+    }
+
+    /// The error for an ordinal, just read, that its enumeration does not have.
+    #[cold]
+    pub fn bad_enumerator(&self, ordinal: u32) -> Error {
+        ErrorKind::BadEnumerator(ordinal).at(self.base + self.at - 4)
+    }
+
+    #[cold]
+    fn bad_boolean(&self, octet: u8) -> Error {
+        ErrorKind::BadBoolean(octet).at(self.base + self.at - 1)
+    }
+
+    #[inline(always)]
+    fn number<T: Primitive>(&mut self) -> T {
+        let start = self.at + padding(self.phase.wrapping_add(self.at), T::ALIGN);
+        self.at = start + T::SIZE;
+        T::from_wire(
+            bytemuck::pod_read_unaligned(&self.octets[start..self.at]),
+            self.swap,
+        )
+    }
+}
+
+/// Writes values that all start where a value ends, into exactly the octets they take.
+///
+/// Size, phase and order are constants here, so once `put` is inlined nothing is left of a value but its stores.
+#[inline(always)]
+pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
+    let (stride, phase) = (T::LAYOUT.stride(), T::LAYOUT.phase_after());
+    for (octets, item) in octets.chunks_exact_mut(stride).zip(items) {
+        item.put(&mut FixedWriter::new(octets, phase, SWAP));
+    }
+}
+
+/// Reads values that all start where a value ends, and puts the first one, which need not, before them.
+#[inline(always)]
+pub(crate) fn take_alike<T: Fixed, const SWAP: bool>(
+    octets: &[u8],
+    position: usize,
+    first: T,
+) -> Result<Vec<T>> {
+    let (stride, phase) = (T::LAYOUT.stride(), T::LAYOUT.phase_after());
+    let mut items = Vec::with_capacity(1 + octets.len() / stride);
+    items.push(first.clone());
+    let mut failed = None;
+    // An iterator of known length needs no check per element; after an error (rare) it goes on with stand-ins.
+    items.extend(
+        octets
+            .chunks_exact(stride)
+            .enumerate()
+            .map(|(index, octets)| {
+                let mut reader = FixedReader::new(octets, phase, position + index * stride, SWAP);
+                T::take(&mut reader).unwrap_or_else(|error| {
+                    failed.get_or_insert(error);
+                    first.clone()
+                })
+            }),
+    );
+    match failed {
+        None => Ok(items),
+        Some(error) => Err(error),
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Fixed for $number {
+            const LAYOUT: Layout = Layout::primitive(<$number as Primitive>::SIZE, <$number as Primitive>::ALIGN);
+
+            #[inline(always)]
+            fn put(&self, w: &mut FixedWriter<'_>) {
+                w.number(*self);
+            }
+
+            #[inline(always)]
+            fn take(r: &mut FixedReader<'_>) -> Result<Self> {
+                Ok(r.number())
+            }
+        }
+    )*};
+}
+
+numbers!(u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+impl Fixed for LongDouble {
+    const LAYOUT: Layout = Layout::primitive(16, 8);
+
+    #[inline(always)]
+    fn put(&self, w: &mut FixedWriter<'_>) {
+        w.number(self.to_bits());
+    }
+
+    #[inline(always)]
+    fn take(r: &mut FixedReader<'_>) -> Result<Self> {
+        Ok(Self::from_bits(r.number()))
+    }
+}
+
+impl Fixed for bool {
+    const LAYOUT: Layout = u8::LAYOUT;
+
+    #[inline(always)]
+    fn put(&self, w: &mut FixedWriter<'_>) {
+        w.number(u8::from(*self));
+    }
+
+    #[inline(always)]
+    fn take(r: &mut FixedReader<'_>) -> Result<Self> {
+        match r.number() {
+            0u8 => Ok(false),
+            1 => Ok(true),
+            other => Err(r.bad_boolean(other)),
+        }
+    }
+}
+
+impl<T: Fixed, const N: usize> Fixed for [T; N] {
+    const LAYOUT: Layout = T::LAYOUT.times(N);
+
+    #[inline(always)]
+    fn put(&self, w: &mut FixedWriter<'_>) {
+        for item in self {
+            item.put(w);
+        }
+    }
+
+    #[inline(always)]
+    fn take(r: &mut FixedReader<'_>) -> Result<Self> {
+        crate::array::try_from_fn(|| T::take(r))
+    }
+}

@@ -1,0 +1,93 @@
+//! Entry points of the fuzz targets: whatever the octets are, nothing may panic.
+
+use crate::{ByteOrder, CharSet, Decode, Decoder, Dialect, Limits, LongDouble, WcharSet};
+
+/// Reads the same octets as one type after the other, in every order and dialect.
+pub fn decode_everything(data: &[u8]) {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        for giop_minor in 0..=2 {
+            for (chars, wchars) in [
+                (CharSet::Iso8859_1, WcharSet::Ucs2),
+                (CharSet::Utf8, WcharSet::Utf16),
+            ] {
+                let decoder = Decoder::new(
+                    data,
+                    order,
+                    Dialect {
+                        giop_minor,
+                        chars,
+                        wchars,
+                    },
+                );
+                one_type_after_the_other(decoder.clone());
+                directed_by_the_octets(decoder);
+            }
+        }
+    }
+}
+
+fn one_type_after_the_other(decoder: Decoder<'_>) {
+    fn read<'de, T: Decode<'de>>(decoder: &Decoder<'de>) {
+        let _ = T::decode(&mut decoder.clone());
+        let _ = Vec::<T>::decode(&mut decoder.clone());
+        let _ = <[T; 3]>::decode(&mut decoder.clone());
+    }
+    read::<u8>(&decoder);
+    read::<bool>(&decoder);
+    read::<i16>(&decoder);
+    read::<u32>(&decoder);
+    read::<f32>(&decoder);
+    read::<u64>(&decoder);
+    read::<f64>(&decoder);
+    read::<LongDouble>(&decoder);
+    read::<char>(&decoder);
+    read::<String>(&decoder);
+    read::<Vec<String>>(&decoder);
+    let _ = decoder.clone().wchar();
+    let _ = decoder.clone().wstring();
+    let _ = decoder.clone().sequence_with(None, 4, Decoder::wstring);
+    let _ = decoder.finish();
+}
+
+/// Lets each octet choose what to read next, so that types meet at every alignment and depth.
+fn directed_by_the_octets(mut decoder: Decoder<'_>) {
+    decoder = decoder.with_limits(Limits {
+        max_depth: 16,
+        ..Limits::default()
+    });
+    while let Ok(choice) = decoder.octet() {
+        let outcome = match choice % 16 {
+            0 => decoder.short().map(drop),
+            1 => decoder.long().map(drop),
+            2 => decoder.longlong().map(drop),
+            3 => decoder.long_double().map(|number| {
+                assert_eq!(
+                    number.to_f64().is_nan(),
+                    LongDouble::from_x87(number.to_x87()).to_f64().is_nan()
+                )
+            }),
+            4 => decoder.boolean().map(drop),
+            5 => decoder.char().map(drop),
+            6 => decoder.wchar().map(drop),
+            7 => decoder.string().map(drop),
+            8 => decoder.wstring().map(drop),
+            9 => decoder.bounded_string(3).map(drop),
+            10 => decoder.sequence::<i32>(Some(9)).map(drop),
+            11 => decoder.sequence::<bool>(None).map(drop),
+            12 => decoder.length(None, 0).map(drop),
+            13 => decoder.align(8),
+            14 => decoder.sequence::<[u16; 2]>(None).map(drop),
+            _ => match decoder.encapsulation() {
+                Ok(inside) => {
+                    decoder = inside;
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = outcome {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use std::io::IoSlice;
+
+/// How many slices a message may reference without copying.
+const MAX_SEGMENTS: usize = 8;
+
+/// Slices of the caller's memory and where they belong between the encoder's own octets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gathered<'a> {
+    segments: [&'a [u8]; MAX_SEGMENTS],
+    /// How many of the encoder's own octets come before each segment.
+    cuts: [usize; MAX_SEGMENTS],
+    count: usize,
+    octets: usize,
+}
+
+impl<'a> Gathered<'a> {
+    /// Appends a segment after `cut` own octets; `false` when there is no place for one more.
+    #[inline]
+    pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) -> bool {
+        if self.count == MAX_SEGMENTS {
+            return false;
+        }
+        self.segments[self.count] = segment;
+        self.cuts[self.count] = cut;
+        self.count += 1;
+        self.octets += segment.len();
+        true
+    }
+
+    /// Octets in all segments together.
+    #[inline]
+    pub(crate) fn octets(&self) -> usize {
+        self.octets
+    }
+
+    #[inline]
+    pub(crate) fn first_cut(&self) -> Option<usize> {
+        self.cuts().first().copied()
+    }
+
+    #[inline]
+    pub(crate) fn last_cut(&self) -> Option<usize> {
+        self.cuts().last().copied()
+    }
+
+    #[inline]
+    fn cuts(&self) -> &[usize] {
+        &self.cuts[..self.count]
+    }
+
+    #[inline]
+    fn iter(&self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        self.cuts().iter().copied().zip(self.segments)
+    }
+}
+
+/// A finished message: octets of its own, and slices of the caller's memory between them.
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
+/// use std::io::IoSlice;
+///
+/// let picture = [9; 1000];
+/// let mut encoder = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2)).gather_above(256);
+/// encoder.length(picture.len(), None)?;
+/// encoder.octets(&picture);
+/// encoder.octet(1);
+///
+/// let message = encoder.finish();
+/// let mut room = [IoSlice::new(&[]); Encoded::MAX_SLICES];
+/// let slices = message.io_slices(&mut room);
+/// assert_eq!(slices.iter().map(|slice| slice.len()).collect::<Vec<_>>(), [4, 1000, 1]);
+/// assert_eq!(slices[1].as_ptr(), picture.as_ptr());
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Encoded<'a> {
+    /// Octets beyond `used` are scratch.
+    buffer: Vec<u8>,
+    used: usize,
+    gathered: Gathered<'a>,
+}
+
+impl<'a> Encoded<'a> {
+    /// The most slices that [`io_slices`](Self::io_slices) may need.
+    pub const MAX_SLICES: usize = 2 * MAX_SEGMENTS + 1;
+
+    #[inline]
+    pub(crate) fn new(buffer: Vec<u8>, used: usize, gathered: Gathered<'a>) -> Self {
+        Self {
+            buffer,
+            used,
+            gathered,
+        }
+    }
+
+    /// Octets in the whole message.
+    #[inline]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "nobody asks whether a message is empty"
+    )]
+    pub fn len(&self) -> usize {
+        self.used + self.gathered.octets()
+    }
+
+    /// Whether all octets lie in one piece, because nothing was gathered.
+    #[inline]
+    pub fn is_contiguous(&self) -> bool {
+        self.gathered.count == 0
+    }
+
+    /// The message in one piece.
+    ///
+    /// # Panics
+    /// When something was gathered: see [`is_contiguous`](Self::is_contiguous).
+    #[inline]
+    pub fn contiguous(&self) -> &[u8] {
+        assert!(
+            self.is_contiguous(),
+            "a gathered message is not in one piece"
+        );
+        &self.buffer[..self.used]
+    }
+
+    /// The pieces of the message in order, none of them empty, ready for one vectored write. Allocates nothing.
+    #[inline]
+    pub fn io_slices<'s, 'r>(
+        &'s self,
+        room: &'r mut [IoSlice<'s>; Encoded::MAX_SLICES],
+    ) -> &'r mut [IoSlice<'s>] {
+        let mut count = 0;
+        let mut add = |piece: &'s [u8]| {
+            if !piece.is_empty() {
+                room[count] = IoSlice::new(piece);
+                count += 1;
+            }
+        };
+        let mut start = 0;
+        for (cut, segment) in self.gathered.iter() {
+            add(&self.buffer[start..cut]);
+            add(segment);
+            start = cut;
+        }
+        add(&self.buffer[start..self.used]);
+        &mut room[..count]
+    }
+
+    /// The buffer, to begin the next message with. Its contents and length mean nothing; clearing it only costs time.
+    #[inline]
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
+    /// A copy of the whole message. Allocates.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut octets = Vec::with_capacity(self.len());
+        for slice in self.io_slices(&mut [IoSlice::new(&[]); Encoded::MAX_SLICES]) {
+            octets.extend_from_slice(slice);
+        }
+        octets
+    }
+}

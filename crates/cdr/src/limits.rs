@@ -1,0 +1,26 @@
+/// What a decoder refuses, however well-formed: a peer must not be able to exhaust this side.
+///
+/// ```
+/// use oxorb_cdr::Limits;
+///
+/// let strict = Limits { max_depth: 8, ..Limits::default() };
+/// assert!(strict.max_depth < Limits::default().max_depth);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How deeply encapsulations and recursive values may nest (default 64). Costs stack: one frame of each value's
+    /// decode function per level.
+    pub max_depth: u16,
+    /// How many elements a sequence may announce when an element may take no octets at all (default 65,536), as the
+    /// octets that are left then say nothing about the count.
+    pub max_empty_elements: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_depth: 64,
+            max_empty_elements: 1 << 16,
+        }
+    }
+}

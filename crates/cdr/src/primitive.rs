@@ -1,0 +1,48 @@
+//! Numbers as CDR sees them: a size, which is also the alignment up to eight, and an order of octets.
+
+use bytemuck::Pod;
+
+/// A number whose octets in memory are its octets on the wire, in one order or the other.
+pub(crate) trait Primitive: Pod {
+    /// The same number as octets.
+    type Wire: Pod;
+
+    const SIZE: usize = size_of::<Self>();
+    /// Natural alignment; a power of two, at most eight.
+    const ALIGN: usize = if Self::SIZE > 8 { 8 } else { Self::SIZE };
+
+    fn to_wire(self, swap: bool) -> Self::Wire;
+    fn from_wire(wire: Self::Wire, swap: bool) -> Self;
+}
+
+/// Octets of padding from an offset to the next multiple of `align`, which is a power of two.
+#[inline(always)]
+pub(crate) const fn padding(offset: usize, align: usize) -> usize {
+    offset.wrapping_neg() & (align - 1)
+}
+
+macro_rules! primitive {
+    ($($number:ty as $bits:ty),* $(,)?) => {$(
+        impl Primitive for $number {
+            type Wire = [u8; size_of::<$number>()];
+
+            #[inline(always)]
+            fn to_wire(self, swap: bool) -> Self::Wire {
+                let bits: $bits = bytemuck::cast(self);
+                (if swap { bits.swap_bytes() } else { bits }).to_ne_bytes()
+            }
+
+            #[inline(always)]
+            fn from_wire(wire: Self::Wire, swap: bool) -> Self {
+                let bits = <$bits>::from_ne_bytes(wire);
+                bytemuck::cast(if swap { bits.swap_bytes() } else { bits })
+            }
+        }
+    )*};
+}
+
+primitive!(
+    u8 as u8, i16 as u16, u16 as u16, i32 as u32, u32 as u32, i64 as u64, u64 as u64, f32 as u32,
+    f64 as u64
+);
+primitive!(u128 as u128);

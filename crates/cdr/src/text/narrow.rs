@@ -1,0 +1,116 @@
+use std::borrow::Cow;
+
+use super::exceeds;
+use crate::{CharSet, Decoder, Encoder, Error, ErrorKind, Result};
+
+impl Encoder<'_> {
+    /// Writes a char, which must be one octet in the code set in use.
+    #[inline]
+    pub fn char(&mut self, v: char) -> Result<()> {
+        let octet = u8::try_from(v)
+            .ok()
+            .filter(|octet| self.dialect().chars == CharSet::Iso8859_1 || octet.is_ascii());
+        match octet {
+            Some(octet) => {
+                self.octet(octet);
+                Ok(())
+            }
+            None => Err(self.error(ErrorKind::NotInCodeSet)),
+        }
+    }
+
+    /// Writes a string, which must have no NUL inside and only characters of the code set in use.
+    #[inline]
+    pub fn string(&mut self, v: &str) -> Result<()> {
+        let octets = v.as_bytes();
+        if octets.contains(&0) {
+            return Err(self.error(ErrorKind::BadString));
+        }
+        if self.dialect().chars == CharSet::Iso8859_1 && !octets.is_ascii() {
+            return self.latin(v);
+        }
+        let body = self.string_body(octets.len())?;
+        body.copy_from_slice(octets);
+        Ok(())
+    }
+
+    /// Writes a string of at most `bound` characters.
+    #[inline]
+    pub fn bounded_string(&mut self, v: &str, bound: u32) -> Result<()> {
+        exceeds(v, bound).map_err(|kind| self.error(kind))?;
+        self.string(v)
+    }
+
+    #[cold]
+    fn latin(&mut self, v: &str) -> Result<()> {
+        if v.chars().any(|c| u8::try_from(c).is_err()) {
+            return Err(self.error(ErrorKind::NotInCodeSet));
+        }
+        let body = self.string_body(v.chars().count())?;
+        for (octet, c) in body.iter_mut().zip(v.chars()) {
+            *octet = c as u8;
+        }
+        Ok(())
+    }
+
+    /// The length and the final NUL of a string, and the octets between for the caller to write.
+    #[inline]
+    fn string_body(&mut self, octets: usize) -> Result<&mut [u8]> {
+        self.length(octets + 1, None)?;
+        let room = self.claim(octets + 1);
+        room[octets] = 0;
+        Ok(&mut room[..octets])
+    }
+
+    #[cold]
+    pub(super) fn error(&self, kind: ErrorKind) -> Error {
+        kind.at(self.position())
+    }
+}
+
+impl<'de> Decoder<'de> {
+    /// Reads a char.
+    #[inline]
+    pub fn char(&mut self) -> Result<char> {
+        let octet = self.octet()?;
+        if self.dialect().chars == CharSet::Iso8859_1 || octet.is_ascii() {
+            Ok(octet.into())
+        } else {
+            Err(self.error_back(1, ErrorKind::NotInCodeSet))
+        }
+    }
+
+    /// Reads a string: borrowed when its octets are UTF-8 as they are, else converted.
+    ///
+    /// Some peers send an empty string without its NUL, as length 0; that is accepted.
+    #[inline]
+    pub fn string(&mut self) -> Result<Cow<'de, str>> {
+        let n = self.length(None, 1)?;
+        let octets = self.octets(n)?;
+        let text = match octets {
+            [] => return Ok(Cow::Borrowed("")),
+            [text @ .., 0] if !text.contains(&0) => text,
+            _ => return Err(self.error_back(n, ErrorKind::BadString)),
+        };
+        match self.dialect().chars {
+            CharSet::Iso8859_1 if !text.is_ascii() => Ok(latin(text).into()),
+            _ => match core::str::from_utf8(text) {
+                Ok(text) => Ok(Cow::Borrowed(text)),
+                Err(error) => Err(self.error_back(n - error.valid_up_to(), ErrorKind::BadString)),
+            },
+        }
+    }
+
+    /// Reads a string of at most `bound` characters.
+    #[inline]
+    pub fn bounded_string(&mut self, bound: u32) -> Result<Cow<'de, str>> {
+        let text = self.string()?;
+        exceeds(&text, bound).map_err(|kind| self.error(kind))?;
+        Ok(text)
+    }
+}
+
+#[cold]
+fn latin(octets: &[u8]) -> String {
+    octets.iter().copied().map(char::from).collect()
+}

@@ -16,3 +16,20 @@ fn exceeds(v: &str, bound: u32) -> Result<(), ErrorKind> {
         _ => Ok(()),
     }
 }
+
+/// Whether all octets are ASCII and none is NUL, so that they are the same text in every code set.
+#[inline]
+fn is_plain(octets: &[u8]) -> bool {
+    match octets.last_chunk() {
+        // The last word overlaps the one before it, which does no harm.
+        Some(last) => octets.as_chunks().0.iter().all(is_plain_word) && is_plain_word(last),
+        None => octets.iter().all(|octet| (1..0x80).contains(octet)),
+    }
+}
+
+#[inline(always)]
+fn is_plain_word(word: &[u8; 8]) -> bool {
+    // Taking one from each octet sets its top bit if it was 0; only then does it borrow from the next one.
+    let word = u64::from_le_bytes(*word);
+    (word.wrapping_sub(0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080 == 0
+}

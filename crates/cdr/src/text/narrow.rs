@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::exceeds;
+use super::{exceeds, is_plain};
 use crate::{CharSet, Decoder, Encoder, Error, ErrorKind, Result};
 
 impl Encoder<'_> {
@@ -23,11 +23,13 @@ impl Encoder<'_> {
     #[inline]
     pub fn string(&mut self, v: &str) -> Result<()> {
         let octets = v.as_bytes();
-        if octets.contains(&0) {
-            return Err(self.error(ErrorKind::BadString));
-        }
-        if self.dialect().chars == CharSet::Iso8859_1 && !octets.is_ascii() {
-            return self.latin(v);
+        if !is_plain(octets) {
+            if octets.contains(&0) {
+                return Err(self.error(ErrorKind::BadString));
+            }
+            if self.dialect().chars == CharSet::Iso8859_1 {
+                return self.latin(v);
+            }
         }
         let body = self.string_body(octets.len())?;
         body.copy_from_slice(octets);
@@ -87,13 +89,16 @@ impl<'de> Decoder<'de> {
     pub fn string(&mut self) -> Result<Cow<'de, str>> {
         let n = self.length(None, 1)?;
         let octets = self.octets(n)?;
-        let text = match octets {
+        let (text, plain) = match octets {
             [] => return Ok(Cow::Borrowed("")),
-            [text @ .., 0] if !text.contains(&0) => text,
+            [text @ .., 0] => (text, is_plain(text)),
             _ => return Err(self.error_back(n, ErrorKind::BadString)),
         };
+        if !plain && text.contains(&0) {
+            return Err(self.error_back(n, ErrorKind::BadString));
+        }
         match self.dialect().chars {
-            CharSet::Iso8859_1 if !text.is_ascii() => Ok(latin(text).into()),
+            CharSet::Iso8859_1 if !plain => Ok(latin(text).into()),
             _ => match core::str::from_utf8(text) {
                 Ok(text) => Ok(Cow::Borrowed(text)),
                 Err(error) => Err(self.error_back(n - error.valid_up_to(), ErrorKind::BadString)),

@@ -1,10 +1,13 @@
 //! Reusable buffers.
 
-/// A stock of empty buffers that belongs to one lane.
+/// A stock of buffers that belongs to one lane.
 ///
 /// A buffer travels with its call: taken when a message begins, put back, by whoever holds it
 /// then, when the octets are on the wire or read. One that never comes back (because the
 /// application kept it) costs nothing but an allocation later.
+///
+/// A buffer comes out as it was put back, old octets included: an encoder overwrites them, and
+/// saves itself the zeroing of new room; whoever appends clears it first.
 ///
 /// Memory is bounded by `buffers * retain`: a surplus buffer, and one that grew beyond `retain`
 /// octets, is freed instead of kept.
@@ -16,12 +19,12 @@
 /// ```
 /// let mut pool = oxorb_rt::BufferPool::new(8, 64 * 1024);
 /// let mut buffer = pool.take(256);
+/// buffer.clear();
 /// buffer.extend_from_slice(b"GIOP");
 /// let first = buffer.as_ptr();
 /// pool.put(buffer);
 ///
 /// let again = pool.take(256);
-/// assert!(again.is_empty());
 /// assert_eq!(again.as_ptr(), first, "the same memory");
 /// ```
 #[derive(Debug)]
@@ -42,19 +45,20 @@ impl BufferPool {
         }
     }
 
-    /// An empty buffer with room for at least `capacity` octets: the one put back last, whose
-    /// memory is likeliest to be in the cache.
+    /// A buffer of at least `capacity` octets in all: the one put back last, whose memory is
+    /// likeliest to be in the cache.
+    #[inline]
     pub fn take(&mut self, capacity: usize) -> Vec<u8> {
         let mut buffer = self.stock.pop().unwrap_or_default();
-        buffer.reserve(capacity);
+        buffer.reserve(capacity.saturating_sub(buffer.len()));
         buffer
     }
 
-    /// Takes back a buffer, from this pool or from anywhere; its content is forgotten.
-    pub fn put(&mut self, mut buffer: Vec<u8>) {
+    /// Takes back a buffer, from this pool or from anywhere.
+    #[inline]
+    pub fn put(&mut self, buffer: Vec<u8>) {
         let useful = 1..=self.retain;
         if self.stock.len() < self.buffers && useful.contains(&buffer.capacity()) {
-            buffer.clear();
             self.stock.push(buffer);
         }
     }
@@ -98,6 +102,16 @@ mod tests {
         let mut pool = BufferPool::new(1, 1024);
         pool.put(vec![1; 8]);
         let buffer = pool.take(100);
-        assert!(buffer.is_empty() && buffer.capacity() >= 100);
+        assert_eq!(buffer, [1; 8], "as it was put back");
+        assert!(buffer.capacity() >= 100);
+    }
+
+    #[test]
+    fn old_octets_count_as_room() {
+        let mut pool = BufferPool::new(1, 1024);
+        let mut buffer = Vec::with_capacity(100);
+        buffer.resize(100, 0);
+        pool.put(buffer);
+        assert_eq!(pool.take(100).capacity(), 100);
     }
 }

@@ -1,7 +1,7 @@
 //! Waiting for many descriptors at once.
 
-use std::fmt;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,16 +27,13 @@ const WAKE: u64 = u64::MAX;
 /// use std::io::Write;
 /// use std::os::unix::net::UnixStream;
 /// use std::time::Duration;
-/// use oxorb_sys::poll::{Events, Poller};
+/// use oxorb_sys::poll::{Poller, Token};
 ///
 /// let (mut here, there) = UnixStream::pair()?;
 /// let poller = Poller::new()?;
-/// poller.add(&there, 7)?;
+/// poller.add(&there, Token(7))?;
 /// here.write_all(b"x")?;
-///
-/// let mut events = Events::with_capacity(16);
-/// poller.wait(&mut events, Some(Duration::from_secs(5)))?;
-/// assert_eq!(events.tokens().collect::<Vec<_>>(), [7]);
+/// assert_eq!(poller.wait_one(Some(Duration::from_secs(5)))?, Some(Token(7)));
 /// # std::io::Result::Ok(())
 /// ```
 #[derive(Debug)]
@@ -57,13 +54,13 @@ impl Poller {
         })
     }
 
-    /// Watches `source`, armed, under `token` (anything but `u64::MAX`).
+    /// Watches `source`, armed, under a token.
     ///
     /// The caller [removes](Self::remove) it before closing it.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if it is watched already.
-    pub fn add(&self, source: impl AsFd, token: u64) -> io::Result<()> {
+    pub fn add(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
         debug_assert_ne!(token, WAKE, "this token is the poller's own");
         Ok(epoll::add(
             &self.epoll,
@@ -77,7 +74,7 @@ impl Poller {
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if it is not watched.
-    pub fn rearm(&self, source: impl AsFd, token: u64) -> io::Result<()> {
+    pub fn rearm(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
         debug_assert_ne!(token, WAKE, "this token is the poller's own");
         Ok(epoll::modify(
             &self.epoll,
@@ -95,23 +92,26 @@ impl Poller {
         Ok(epoll::delete(&self.epoll, source)?)
     }
 
-    /// Waits until a descriptor can be read (or its peer is gone), somebody wakes this poller, a
-    /// signal comes, or `timeout` has passed (`None`: for ever), and fills `events` anew.
-    pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        events.ready.clear();
-        events.woken = false;
+    /// Waits until a descriptor can be read, or its peer is gone, and disarms it.
+    ///
+    /// `None` says that `timeout` has passed (`None`: never does), that somebody woke this poller,
+    /// or that a signal came.
+    pub fn wait_one(&self, timeout: Option<Duration>) -> io::Result<Option<Token>> {
         // A time too far away to count is for ever.
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
-        let room = rustix::buffer::spare_capacity(&mut events.ready);
-        match epoll::wait(&self.epoll, room, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
+        let mut room = [MaybeUninit::<Event>::uninit()];
+        let ready = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+            Ok((ready, _)) => ready.first(),
+            Err(Errno::INTR) => None,
             Err(error) => return Err(error.into()),
-        }
-        events.woken = events.ready.iter().any(|event| event.data.u64() == WAKE);
-        if events.woken {
-            self.waker.forget();
-        }
-        Ok(())
+        };
+        Ok(match ready.map(|event| event.data.u64()) {
+            Some(WAKE) => {
+                self.waker.forget();
+                None
+            }
+            token => token.map(Token),
+        })
     }
 
     /// A handle with which any thread ends a [`wait`](Self::wait).
@@ -124,45 +124,9 @@ const ARMED: EventFlags = EventFlags::IN
     .union(EventFlags::RDHUP)
     .union(EventFlags::ONESHOT);
 
-/// What a [`Poller`] has to report. Reused from one wait to the next.
-pub struct Events {
-    ready: Vec<Event>,
-    woken: bool,
-}
-
-impl Events {
-    /// Room for at most `capacity` reports from one wait; at least one. What does not fit comes
-    /// with the next wait.
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self {
-            ready: Vec::with_capacity(capacity.max(1)),
-            woken: false,
-        }
-    }
-
-    /// The tokens of the descriptors that can be read; each is disarmed now.
-    pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
-        self.ready
-            .iter()
-            .map(|event| event.data.u64())
-            .filter(|&token| token != WAKE)
-    }
-
-    /// Whether a [`Waker`] ended the wait.
-    pub fn woken(&self) -> bool {
-        self.woken
-    }
-}
-
-impl fmt::Debug for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tokens: Vec<_> = self.tokens().collect();
-        f.debug_struct("Events")
-            .field("tokens", &tokens)
-            .field("woken", &self.woken)
-            .finish()
-    }
-}
+/// What the owner of a [`Poller`] calls a descriptor: any number but `u64::MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Token(pub u64);
 
 /// Ends a wait of one [`Poller`] from any thread.
 #[derive(Clone, Debug)]
@@ -171,8 +135,8 @@ pub struct Waker(Arc<OwnedFd>);
 impl Waker {
     /// Wakes one waiting thread, or the next that waits; several calls may count as one.
     ///
-    /// Of several waiting threads at least one wakes. To wake all, let each that finds itself
-    /// [woken](Events::woken) wake the next before it leaves. One system call; never blocks.
+    /// Of several waiting threads at least one wakes. To make all leave, let each that leaves wake
+    /// the next. One system call; never blocks.
     pub fn wake(&self) {
         // Fails only when the counter is full, and then the wake-up is under way.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
@@ -195,52 +159,47 @@ mod tests {
     const LONG: Option<Duration> = Some(Duration::from_secs(20));
     const NOW: Option<Duration> = Some(Duration::ZERO);
 
-    fn tokens(poller: &Poller, timeout: Option<Duration>) -> Vec<u64> {
-        let mut events = Events::with_capacity(4);
-        poller.wait(&mut events, timeout).unwrap();
-        events.tokens().collect()
+    fn ready(poller: &Poller, timeout: Option<Duration>) -> Option<u64> {
+        poller.wait_one(timeout).unwrap().map(|Token(token)| token)
     }
 
     #[test]
     fn one_report_for_each_arming() {
         let (mut here, mut there) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
-        poller.add(&there, 5).unwrap();
-        assert!(tokens(&poller, NOW).is_empty());
+        poller.add(&there, Token(5)).unwrap();
+        assert_eq!(ready(&poller, NOW), None);
         here.write_all(b"ab").unwrap();
-        assert_eq!(tokens(&poller, LONG), [5]);
-        assert!(
-            tokens(&poller, NOW).is_empty(),
-            "disarmed, though there is input"
-        );
-        poller.rearm(&there, 6).unwrap();
-        assert_eq!(tokens(&poller, LONG), [6], "what is still unread counts");
+        assert_eq!(ready(&poller, LONG), Some(5));
+        assert_eq!(ready(&poller, NOW), None, "disarmed, though there is input");
+        poller.rearm(&there, Token(6)).unwrap();
+        assert_eq!(ready(&poller, LONG), Some(6), "what is still unread counts");
         there.read_exact(&mut [0; 2]).unwrap();
-        poller.rearm(&there, 6).unwrap();
-        assert!(tokens(&poller, NOW).is_empty());
+        poller.rearm(&there, Token(6)).unwrap();
+        assert_eq!(ready(&poller, NOW), None);
     }
 
     #[test]
     fn a_peer_that_goes_is_reported() {
         let (here, there) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
-        poller.add(&there, 1).unwrap();
+        poller.add(&there, Token(1)).unwrap();
         drop(here);
-        assert_eq!(tokens(&poller, LONG), [1]);
+        assert_eq!(ready(&poller, LONG), Some(1));
     }
 
     #[test]
-    fn more_reports_than_room_come_later() {
+    fn every_descriptor_has_its_turn() {
         let pairs: Vec<_> = (0..6).map(|_| UnixStream::pair().unwrap()).collect();
         let poller = Poller::new().unwrap();
         for (token, (here, there)) in (0..).zip(&pairs) {
-            poller.add(there, token).unwrap();
+            poller.add(there, Token(token)).unwrap();
             (&*here).write_all(b"x").unwrap();
         }
-        let mut seen = tokens(&poller, LONG);
-        seen.extend(tokens(&poller, LONG));
+        let mut seen: Vec<_> = pairs.iter().map(|_| ready(&poller, LONG)).collect();
         seen.sort_unstable();
-        assert_eq!(seen, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(seen, [0, 1, 2, 3, 4, 5].map(Some));
+        assert_eq!(ready(&poller, NOW), None);
     }
 
     #[test]
@@ -248,30 +207,29 @@ mod tests {
         let (mut here, there) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
         assert_eq!(
-            poller.rearm(&there, 1).unwrap_err().kind(),
+            poller.rearm(&there, Token(1)).unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
-        poller.add(&there, 1).unwrap();
+        poller.add(&there, Token(1)).unwrap();
         assert_eq!(
-            poller.add(&there, 1).unwrap_err().kind(),
+            poller.add(&there, Token(1)).unwrap_err().kind(),
             io::ErrorKind::AlreadyExists
         );
         poller.remove(&there).unwrap();
         here.write_all(b"x").unwrap();
-        assert!(tokens(&poller, NOW).is_empty());
+        assert_eq!(ready(&poller, NOW), None);
     }
 
     #[test]
-    fn a_wake_up_is_seen_once() {
+    fn a_wake_up_ends_one_wait() {
+        let (mut here, there) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
+        poller.add(&there, Token(1)).unwrap();
         poller.waker().wake();
         poller.waker().wake();
-        let mut events = Events::with_capacity(1);
-        poller.wait(&mut events, LONG).unwrap();
-        assert!(events.woken());
-        assert_eq!(events.tokens().count(), 0);
-        poller.wait(&mut events, NOW).unwrap();
-        assert!(!events.woken());
+        assert_eq!(ready(&poller, None), None);
+        here.write_all(b"x").unwrap();
+        assert_eq!(ready(&poller, None), Some(1), "the wake-up is over");
     }
 
     #[test]
@@ -280,10 +238,7 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let mut events = Events::with_capacity(1);
-                    while !events.woken() {
-                        poller.wait(&mut events, None).unwrap();
-                    }
+                    assert_eq!(ready(&poller, None), None);
                     poller.waker().wake();
                 });
             }

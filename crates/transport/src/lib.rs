@@ -26,8 +26,11 @@
 
 mod acceptor;
 mod endpoint;
+pub mod faulty;
 mod link;
+pub mod mem;
 mod publish;
+pub mod recorded;
 pub mod tcp;
 
 pub use acceptor::{Acceptor, ListenError, listen};

@@ -75,6 +75,8 @@ pub trait Link: Send + Sync {
     fn close(&self);
 
     /// Stops reading; writing goes on. Reads that start later return 0.
+    ///
+    /// What the peer sends from then on is lost, and its writes may fail.
     fn close_read(&self);
 
     /// Whether the peer has closed or reset the connection, as far as this end knows now.

@@ -1,0 +1,182 @@
+//! A link that misbehaves as told.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::{Facts, Link, WriteError};
+
+/// What goes wrong. The default is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// A read gives at most so many octets: 1 shows whether the layers above cope with messages
+    /// that arrive octet by octet.
+    pub read_at_most: Option<usize>,
+    /// A write goes out in pieces of at most so many octets.
+    pub write_at_most: Option<usize>,
+    /// Every read waits so long before it begins.
+    pub read_delay: Duration,
+    /// Every piece of a write waits so long before it goes out.
+    pub write_delay: Duration,
+    /// The connection breaks when so many octets have been read.
+    pub cut_after_read: Option<u64>,
+    /// The connection breaks when so many octets have been written.
+    pub cut_after_written: Option<u64>,
+}
+
+/// A link with [`Faults`]. Keeps every obligation of [`Link`] but the one for `write` when it
+/// cuts, and the bounds of time-outs, to which delays add.
+///
+/// ```
+/// use std::io::IoSlice;
+/// use oxorb_transport::{Link, faulty::{Faults, Faulty}, mem};
+///
+/// let (client, _server) = mem::pair(64);
+/// let client = Faulty::new(client, Faults { cut_after_written: Some(3), ..Faults::default() });
+/// let failure = client.write(&mut [IoSlice::new(b"GIOP")]).unwrap_err();
+/// assert_eq!(failure.written, 3);
+/// ```
+#[derive(Debug)]
+pub struct Faulty<L> {
+    inner: L,
+    faults: Faults,
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl<L: Link> Faulty<L> {
+    /// Wraps a link.
+    pub fn new(inner: L, faults: Faults) -> Self {
+        Self {
+            inner,
+            faults,
+            read: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+        }
+    }
+
+    /// How much of `wanted` may pass before the connection breaks.
+    fn allowed(
+        wanted: usize,
+        at_most: Option<usize>,
+        cut: Option<u64>,
+        passed: &AtomicU64,
+    ) -> usize {
+        let left = cut.map_or(u64::MAX, |cut| {
+            cut.saturating_sub(passed.load(Ordering::Relaxed))
+        });
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        // A limit of nothing at a time would never end.
+        wanted.min(at_most.unwrap_or(usize::MAX).max(1)).min(left)
+    }
+
+    fn cut(&self) -> io::Error {
+        self.inner.close();
+        io::ErrorKind::ConnectionReset.into()
+    }
+
+    fn write_piece(&self, slice: &[u8]) -> Result<usize, WriteError> {
+        let Faults {
+            write_at_most,
+            write_delay,
+            cut_after_written,
+            ..
+        } = self.faults;
+        let count = Self::allowed(slice.len(), write_at_most, cut_after_written, &self.written);
+        if count == 0 {
+            return Err(WriteError {
+                written: 0,
+                error: self.cut(),
+            });
+        }
+        wait(write_delay);
+        self.inner.write(&mut [IoSlice::new(&slice[..count])])?;
+        self.written.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+fn wait(delay: Duration) {
+    if !delay.is_zero() {
+        thread::sleep(delay);
+    }
+}
+
+impl<L: Link> Link for Faulty<L> {
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 {
+            return Ok(0);
+        }
+        let Faults {
+            read_at_most,
+            read_delay,
+            cut_after_read,
+            ..
+        } = self.faults;
+        let max = Self::allowed(max, read_at_most, cut_after_read, &self.read);
+        if max == 0 {
+            return Err(self.cut());
+        }
+        wait(read_delay);
+        let count = self.inner.read(buffer, max)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let mut written = 0;
+        for mut rest in slices.iter().map(|slice| &**slice) {
+            while !rest.is_empty() {
+                let count = self.write_piece(rest).map_err(|failure| WriteError {
+                    written: written + failure.written,
+                    error: failure.error,
+                })?;
+                written += count;
+                rest = &rest[count..];
+            }
+        }
+        Ok(())
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.inner.set_read_timeout(timeout)
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.inner.set_write_timeout(timeout)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+
+    fn close_read(&self) {
+        self.inner.close_read();
+    }
+
+    fn is_dead(&self) -> bool {
+        self.inner.is_dead()
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        self.inner.has_input()
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.poll_fd()
+    }
+
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn peer(&self) -> String {
+        self.inner.peer()
+    }
+
+    fn local(&self) -> String {
+        self.inner.local()
+    }
+}

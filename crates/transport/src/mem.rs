@@ -1,0 +1,254 @@
+//! A pair of links within one process.
+//!
+//! Behaves like a connected stream socket with a small buffer each way, but has no descriptor and
+//! makes no system call unless a thread must wait. For tests, and for calls that stay within the
+//! process.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::{Facts, Link, WriteError};
+
+/// Two connected links, with room for `capacity` octets (at least one) each way.
+///
+/// Allocates that room at once, and nothing later.
+///
+/// ```
+/// use std::io::IoSlice;
+/// use oxorb_transport::{Link, mem};
+///
+/// let (client, server) = mem::pair(64);
+/// client.write(&mut [IoSlice::new(b"GIOP")])?;
+/// let mut buffer = Vec::new();
+/// server.read(&mut buffer, 64)?;
+/// assert_eq!(buffer, b"GIOP");
+/// # std::io::Result::Ok(())
+/// ```
+pub fn pair(capacity: usize) -> (MemLink, MemLink) {
+    let pipes = [(); 2].map(|()| Arc::new(Shared::new(capacity.max(1))));
+    let [there, back] = &pipes;
+    (
+        MemLink::new(back.clone(), there.clone()),
+        MemLink::new(there.clone(), back.clone()),
+    )
+}
+
+/// One end of a [`pair`]. Dropping it closes it.
+#[derive(Debug)]
+pub struct MemLink {
+    incoming: Arc<Shared>,
+    outgoing: Arc<Shared>,
+    read_timeout: Mutex<Option<Duration>>,
+    write_timeout: Mutex<Option<Duration>>,
+}
+
+impl MemLink {
+    fn new(incoming: Arc<Shared>, outgoing: Arc<Shared>) -> Self {
+        Self {
+            incoming,
+            outgoing,
+            read_timeout: Mutex::new(None),
+            write_timeout: Mutex::new(None),
+        }
+    }
+}
+
+impl Link for MemLink {
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 {
+            return Ok(0);
+        }
+        let deadline = Deadline::after(*lock(&self.read_timeout));
+        let mut pipe = self.incoming.wait(deadline, |state| !state.is_silent())?;
+        let count = pipe.take(buffer, max);
+        drop(pipe);
+        self.incoming.changed.notify_all();
+        Ok(count)
+    }
+
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let deadline = Deadline::after(*lock(&self.write_timeout));
+        let mut written = 0;
+        for mut rest in slices.iter().map(|slice| &**slice) {
+            while !rest.is_empty() {
+                let taken = self.outgoing.wait(deadline, |state| !state.is_full());
+                let taken = taken.and_then(|mut pipe| pipe.put(rest));
+                let count = taken.map_err(|error| WriteError { written, error })?;
+                self.outgoing.changed.notify_all();
+                written += count;
+                rest = &rest[count..];
+            }
+        }
+        Ok(())
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        *lock(&self.read_timeout) = timeout;
+        Ok(())
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        *lock(&self.write_timeout) = timeout;
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.incoming.change(Pipe::stop_reading);
+        self.outgoing.change(|pipe| pipe.ended = true);
+    }
+
+    fn close_read(&self) {
+        self.incoming.change(Pipe::stop_reading);
+    }
+
+    fn is_dead(&self) -> bool {
+        let pipe = lock(&self.incoming.pipe);
+        pipe.octets.is_empty() && pipe.ended
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        Ok(!lock(&self.incoming.pipe).is_silent())
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn peer(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn local(&self) -> String {
+        "memory".to_owned()
+    }
+}
+
+impl Drop for MemLink {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// One direction: a bounded queue of octets, and who still cares for it.
+#[derive(Debug)]
+struct Pipe {
+    octets: VecDeque<u8>,
+    capacity: usize,
+    /// The writer has closed: nothing will follow.
+    ended: bool,
+    /// The reader has stopped: nothing will be taken.
+    unread: bool,
+}
+
+impl Pipe {
+    /// Whether a read would have to wait.
+    fn is_silent(&self) -> bool {
+        self.octets.is_empty() && !self.ended && !self.unread
+    }
+
+    /// Whether a write would have to wait.
+    fn is_full(&self) -> bool {
+        self.octets.len() == self.capacity && !self.ended && !self.unread
+    }
+
+    fn stop_reading(&mut self) {
+        self.unread = true;
+        self.octets.clear();
+    }
+
+    fn take(&mut self, buffer: &mut Vec<u8>, max: usize) -> usize {
+        let count = self.octets.len().min(max);
+        let (front, back) = self.octets.as_slices();
+        let in_front = front.len().min(count);
+        buffer.extend_from_slice(&front[..in_front]);
+        buffer.extend_from_slice(&back[..count - in_front]);
+        self.octets.drain(..count);
+        count
+    }
+
+    fn put(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if self.ended || self.unread {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let count = octets.len().min(self.capacity - self.octets.len());
+        self.octets.extend(&octets[..count]);
+        Ok(count)
+    }
+}
+
+/// A pipe that two threads share.
+#[derive(Debug)]
+struct Shared {
+    pipe: Mutex<Pipe>,
+    /// Signalled whenever the pipe has changed.
+    changed: Condvar,
+}
+
+impl Shared {
+    fn new(capacity: usize) -> Self {
+        Self {
+            pipe: Mutex::new(Pipe {
+                octets: VecDeque::with_capacity(capacity),
+                capacity,
+                ended: false,
+                unread: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Pipe)) {
+        change(&mut lock(&self.pipe));
+        self.changed.notify_all();
+    }
+
+    /// Waits until the pipe is as wanted.
+    fn wait(
+        &self,
+        deadline: Deadline,
+        wanted: impl Fn(&Pipe) -> bool,
+    ) -> io::Result<MutexGuard<'_, Pipe>> {
+        let mut pipe = lock(&self.pipe);
+        while !wanted(&pipe) {
+            pipe = match deadline.left() {
+                None => self
+                    .changed
+                    .wait(pipe)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return Err(io::ErrorKind::TimedOut.into()),
+                Some(left) => {
+                    let woken = self.changed.wait_timeout(pipe, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        Ok(pipe)
+    }
+}
+
+/// Nothing here panics while it holds a lock, and no state is ever half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When to give up. `None` is never.
+#[derive(Clone, Copy)]
+struct Deadline(Option<Instant>);
+
+impl Deadline {
+    fn after(timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    fn left(self) -> Option<Duration> {
+        self.0
+            .map(|end| end.saturating_duration_since(Instant::now()))
+    }
+}

@@ -1,0 +1,149 @@
+//! A link that remembers what passed.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::{Facts, Link, WriteError};
+
+/// A link that keeps a copy of all octets, both ways, in a [`Recording`].
+///
+/// ```
+/// use std::io::IoSlice;
+/// use oxorb_transport::{Link, mem, recorded::{Direction, Recorded}};
+///
+/// let (client, _server) = mem::pair(64);
+/// let (client, recording) = Recorded::new(client);
+/// client.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])?;
+/// assert_eq!(recording.octets(Direction::Sent), b"GIOP");
+/// # std::io::Result::Ok(())
+/// ```
+#[derive(Debug)]
+pub struct Recorded<L> {
+    inner: L,
+    recording: Recording,
+}
+
+impl<L: Link> Recorded<L> {
+    /// Wraps a link. The recording outlives it.
+    pub fn new(inner: L) -> (Self, Recording) {
+        let recording = Recording::default();
+        let link = Self {
+            inner,
+            recording: recording.clone(),
+        };
+        (link, recording)
+    }
+}
+
+/// Which way octets went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Out of this end.
+    Sent,
+    /// Into this end.
+    Received,
+}
+
+/// What passed over a [`Recorded`] link. Grows without bound.
+#[derive(Clone, Debug, Default)]
+pub struct Recording(Arc<Mutex<Vec<Turn>>>);
+
+/// One read or write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Which way.
+    pub direction: Direction,
+    /// What.
+    pub octets: Vec<u8>,
+}
+
+impl Recording {
+    /// All reads and writes that moved octets, in order.
+    pub fn turns(&self) -> Vec<Turn> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// All octets that went one way.
+    pub fn octets(&self, direction: Direction) -> Vec<u8> {
+        let turns = self.turns().into_iter();
+        turns
+            .filter(|turn| turn.direction == direction)
+            .flat_map(|turn| turn.octets)
+            .collect()
+    }
+
+    fn add(&self, direction: Direction, octets: Vec<u8>) {
+        if !octets.is_empty() {
+            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.push(Turn { direction, octets });
+        }
+    }
+}
+
+impl<L: Link> Link for Recorded<L> {
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        let count = self.inner.read(buffer, max)?;
+        self.recording
+            .add(Direction::Received, buffer[buffer.len() - count..].to_vec());
+        Ok(count)
+    }
+
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        // The slices are not what they were once they are written.
+        let mut octets: Vec<u8> = slices
+            .iter()
+            .flat_map(|slice| slice.iter().copied())
+            .collect();
+        let result = self.inner.write(slices);
+        if let Err(failure) = &result {
+            octets.truncate(failure.written);
+        }
+        self.recording.add(Direction::Sent, octets);
+        result
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.inner.set_read_timeout(timeout)
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.inner.set_write_timeout(timeout)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+
+    fn close_read(&self) {
+        self.inner.close_read();
+    }
+
+    fn is_dead(&self) -> bool {
+        self.inner.is_dead()
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        self.inner.has_input()
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.poll_fd()
+    }
+
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn peer(&self) -> String {
+        self.inner.peer()
+    }
+
+    fn local(&self) -> String {
+        self.inner.local()
+    }
+}

@@ -35,10 +35,12 @@ pub struct Lenient {
 pub struct Limits {
     /// How deep `#include` nests (200).
     pub include_depth: usize,
-    /// How many octets of source are read, repeated includes counted again (256 MiB).
+    /// How many files are included, repeated ones counted again (16,384).
+    pub includes: usize,
+    /// How many octets of source are read, repeated includes counted again (64 MiB).
     pub source_octets: usize,
-    /// How many tokens macros produce (4 million).
-    pub macro_tokens: usize,
+    /// How many octets of text macros produce, each token counted with 16 more (16 MiB).
+    pub macro_octets: usize,
     /// How many diagnostics are kept (100).
     pub diagnostics: usize,
 }
@@ -58,8 +60,9 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             include_depth: 200,
-            source_octets: 256 << 20,
-            macro_tokens: 4 << 20,
+            includes: 1 << 14,
+            source_octets: 64 << 20,
+            macro_octets: 16 << 20,
             diagnostics: crate::diagnostic::Diagnostics::DEFAULT_LIMIT,
         }
     }

@@ -1,6 +1,6 @@
 //! Source text: files, offsets, places.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
@@ -82,6 +82,8 @@ impl Loader for Memory {
 pub struct SourceMap {
     loader: Box<dyn Loader>,
     files: Vec<File>,
+    /// The first reading of each path.
+    by_path: HashMap<PathBuf, FileId>,
 }
 
 struct File {
@@ -146,6 +148,7 @@ impl SourceMap {
         SourceMap {
             loader: Box::new(loader),
             files: Vec::new(),
+            by_path: HashMap::new(),
         }
     }
 
@@ -169,11 +172,21 @@ impl SourceMap {
 
     /// Loads a file that an `#include` at `included_at` asks for.
     pub(crate) fn load_include(&mut self, path: &Path, included_at: Span) -> io::Result<FileId> {
-        let text = match self.files.iter().find(|file| file.path == path) {
-            Some(known) => Arc::clone(&known.text),
-            None => self.read(path)?,
+        let (text, main) = match self.by_path.get(path) {
+            Some(known) => {
+                let file = &self.files[known.0 as usize];
+                (Arc::clone(&file.text), file.main)
+            }
+            None => (self.read(path)?, false),
         };
-        Ok(self.insert(path, text, Some(included_at)))
+        let id = self.insert(path, text, Some(included_at));
+        self.files[id.0 as usize].main = main;
+        Ok(id)
+    }
+
+    /// Whether there is a file to load.
+    pub(crate) fn exists(&self, path: &Path) -> bool {
+        self.by_path.contains_key(path) || self.loader.load(path).is_ok()
     }
 
     /// Adds text of our own: predefined files, macros of the command line.
@@ -181,7 +194,7 @@ impl SourceMap {
         self.insert(Path::new(name), text.into(), at)
     }
 
-    /// Whether the file was named by the user, not by an `#include`.
+    /// Whether the file was named by the user, not only by an `#include`.
     pub fn is_main(&self, file: FileId) -> bool {
         self.files[file.0 as usize].main
     }
@@ -208,12 +221,16 @@ impl SourceMap {
         self.files[file.0 as usize].included_at
     }
 
-    /// Paths of all files that were read, in order; what a build depends on.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files
-            .iter()
-            .map(|file| file.path.as_path())
+    /// Paths of all files that were loaded, each once, sorted; what a build depends on.
+    pub fn paths(&self) -> Vec<&Path> {
+        let mut paths: Vec<_> = self
+            .by_path
+            .keys()
+            .map(PathBuf::as_path)
             .filter(|path| !path.to_string_lossy().starts_with('<'))
+            .collect();
+        paths.sort_unstable();
+        paths
     }
 
     /// File, line and column of the start of a span.
@@ -292,6 +309,7 @@ impl SourceMap {
             main: false,
             included_at,
         });
+        self.by_path.entry(path.to_owned()).or_insert(id);
         id
     }
 }

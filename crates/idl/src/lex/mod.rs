@@ -1,6 +1,16 @@
 //! Tokens: what the preprocessor hands to the parser.
 
+mod comment;
+mod convert;
 mod keyword;
+mod literal;
+mod problem;
+mod raw;
+pub(crate) mod scan;
+
+pub(crate) use convert::Converter;
+pub(crate) use literal::narrow_string;
+pub(crate) use raw::{Raw, RawKind};
 
 pub use keyword::Keyword;
 

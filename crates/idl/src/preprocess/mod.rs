@@ -1,9 +1,33 @@
-//! The C preprocessor as far as IDL uses it, and the lexer behind it.
+//! The C preprocessor as IDL uses it (CORBA 3.3 part 1, 7.3), and the lexer behind it.
+//!
+//! Files and expansions lie on one stack of [`Frame`](input::Frame)s, so neither
+//! includes nor macros that use macros recurse; only macros within arguments of
+//! macros do, to a fixed depth. [`Limits`](crate::Limits) bound the rest.
+
+mod builtin;
+mod condition;
+mod directive;
+mod expression;
+mod include;
+mod input;
+mod macros;
+mod pragma;
+mod problem;
 
 use crate::Options;
-use crate::diagnostic::Diagnostics;
-use crate::lex::Token;
-use crate::source::{FileId, SourceMap};
+use crate::diagnostic::{Code, Diagnostics};
+use crate::lex::{Converter, Token, TokenKind};
+use crate::source::{FileId, SourceMap, Span};
+use input::Frame;
+use macros::{Macro, MacroKind};
+use problem::PreProblem;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// An `#include` that found nothing: names will be missing all over.
+pub(crate) const INCLUDE_NOT_FOUND: Code = Code("E0103");
 
 /// The tokens of `main` and all it includes, macros expanded.
 ///
@@ -15,6 +39,125 @@ pub fn preprocess(
     options: &Options,
     out: &mut Diagnostics,
 ) -> Vec<Token> {
-    let _ = (map, main, options, out);
-    Vec::new()
+    preprocess_all(map, &[main], options, out)
+}
+
+/// The tokens of several files, as if one file included them in this order;
+/// only that none of them is read twice.
+pub(crate) fn preprocess_all(
+    map: &mut SourceMap,
+    mains: &[FileId],
+    options: &Options,
+    out: &mut Diagnostics,
+) -> Vec<Token> {
+    let mut preprocessor = Preprocessor {
+        sink: Converter::new(options.lenient.keyword_case),
+        options,
+        out,
+        frames: Vec::new(),
+        macros: HashMap::new(),
+        once: HashSet::new(),
+        several: mains.len() > 1,
+        includes: 0,
+        octets: 0,
+        produced: 0,
+        depth: 0,
+        stopped: false,
+        map,
+    };
+    preprocessor.predefine();
+    for &main in mains {
+        preprocessor.read_main(main);
+    }
+    preprocessor.finish(mains)
+}
+
+/// The work in progress on one translation unit.
+pub(crate) struct Preprocessor<'a> {
+    map: &'a mut SourceMap,
+    options: &'a Options,
+    out: &'a mut Diagnostics,
+    sink: Converter,
+    frames: Vec<Frame>,
+    macros: HashMap<Rc<str>, Rc<Macro>>,
+    /// Files that are not read again.
+    once: HashSet<PathBuf>,
+    /// More than one main file.
+    several: bool,
+    includes: usize,
+    octets: usize,
+    /// What macros produced so far, see [`Limits::macro_octets`](crate::Limits).
+    produced: usize,
+    /// How deep macro arguments are nested.
+    depth: usize,
+    /// A limit was met: nothing is read any more.
+    stopped: bool,
+}
+
+impl Preprocessor<'_> {
+    fn predefine(&mut self) {
+        for (name, kind) in [("__FILE__", MacroKind::File), ("__LINE__", MacroKind::Line)] {
+            let predefined = Macro {
+                name: name.into(),
+                kind,
+                body: Vec::new(),
+                defined_at: Span::default(),
+                busy: Cell::new(0),
+            };
+            self.macros.insert(name.into(), Rc::new(predefined));
+        }
+        let mut text = String::from("#define __OXORB_IDL__ 1\n");
+        for define in &self.options.defines {
+            let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+            let line = format!("#define {name} {value}").replace(['\n', '\r'], " ");
+            text += line.trim_end_matches('\\');
+            text.push('\n');
+        }
+        let file = self.map.add_builtin("<command line>", &text, None);
+        self.enter_file(file, Span::default(), true);
+        self.drain();
+    }
+
+    fn read_main(&mut self, main: FileId) {
+        if self.several && !self.once.insert(self.map.path(main).to_owned()) {
+            return;
+        }
+        let start = Span {
+            file: main,
+            ..Span::default()
+        };
+        self.enter_file(main, start, false);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(raw) = self.next_expanded() {
+            self.sink.push(raw, self.out);
+        }
+    }
+
+    /// Gives up on the whole input, so that its size cannot be used against us.
+    fn stop(&mut self, at: Span, why: PreProblem) {
+        if !self.stopped {
+            self.stopped = true;
+            self.out.push(at, why);
+        }
+    }
+
+    fn finish(mut self, mains: &[FileId]) -> Vec<Token> {
+        let file = mains.last().copied().unwrap_or_default();
+        let at = self.map.text(file).len() as u32;
+        let end = Span {
+            file,
+            start: at,
+            end: at,
+        };
+        if self.stopped {
+            // Half a source would only give rise to errors that are none.
+            self.sink.clear();
+            self.sink.mark(TokenKind::FileStart(file), end);
+            self.sink.mark(TokenKind::FileEnd, end);
+        }
+        self.sink.finish(end)
+    }
 }

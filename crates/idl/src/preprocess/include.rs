@@ -1,0 +1,150 @@
+//! `#include`: which file is meant.
+
+use super::Preprocessor;
+use super::builtin;
+use super::problem::PreProblem;
+use crate::lex::{Raw, RawKind};
+use crate::source::{FileId, Span};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+/// A file name as an `#include` writes it.
+struct Wanted {
+    name: String,
+    span: Span,
+    /// `"name"` rather than `<name>`: first look beside the file that asks.
+    beside: bool,
+}
+
+impl Preprocessor<'_> {
+    pub(crate) fn include(&mut self, directive: &Raw) {
+        let Some(wanted) = self.wanted(directive) else {
+            self.out.push(directive.span, PreProblem::IncludeMalformed);
+            return;
+        };
+        let (limits, depth) = (&self.options.limits, self.include_depth());
+        self.includes += 1;
+        if depth > limits.include_depth {
+            let limit = limits.include_depth;
+            self.stop(wanted.span, PreProblem::IncludeTooDeep { limit });
+        } else if self.includes > limits.includes {
+            let limit = limits.includes;
+            self.stop(wanted.span, PreProblem::TooManyIncludes { limit });
+        } else if let Some(file) = self.find(&wanted) {
+            self.enter_file(file, wanted.span, false);
+        }
+    }
+
+    /// `#pragma once`.
+    pub(crate) fn read_only_once(&mut self) {
+        let id = self.file().0.scanner.file();
+        self.once.insert(self.map.path(id).to_owned());
+    }
+
+    fn wanted(&mut self, directive: &Raw) -> Option<Wanted> {
+        let (file, out) = self.file();
+        if let Some((name, span)) = file.scanner.header_name() {
+            self.rest(directive);
+            let beside = false;
+            return (!name.is_empty()).then_some(Wanted { name, span, beside });
+        }
+        let line = file.line(out);
+        let plain = line.first().is_some_and(|first| first.kind == RawKind::Str);
+        let line = if plain { line } else { self.expand_all(line) };
+        let first = line.first()?;
+        if first.kind == RawKind::Str && !first.text.starts_with('L') {
+            if let Some(more) = line.get(1) {
+                let directive = "include";
+                self.out
+                    .push(more.span, PreProblem::TrailingTokens { directive });
+            }
+            // Backslashes are no escapes here.
+            let name = first.text[1..first.text.len() - 1].to_owned();
+            let span = first.span;
+            let beside = true;
+            return (!name.is_empty()).then_some(Wanted { name, span, beside });
+        }
+        // A macro that expands to `<name>`.
+        let end = line.iter().position(|token| token.is_punct(">"))?;
+        if !first.is_punct("<") || end < 2 {
+            return None;
+        }
+        let name = line[1..end].iter().map(|token| &*token.text).collect();
+        let span = first.span.to(line[end].span);
+        let beside = false;
+        Some(Wanted { name, span, beside })
+    }
+
+    fn rest(&mut self, directive: &Raw) {
+        let (file, out) = self.file();
+        if let Some(more) = file.line(out).first() {
+            debug_assert!(more.span.start >= directive.span.end);
+            let directive = "include";
+            out.push(more.span, PreProblem::TrailingTokens { directive });
+        }
+    }
+
+    /// Loads the file; `None` if there is none, or it is not to be read again.
+    fn find(&mut self, wanted: &Wanted) -> Option<FileId> {
+        let name = tidy(Path::new(&wanted.name));
+        let own_folder = self.map.path(wanted.span.file).parent();
+        let own_folder = own_folder.unwrap_or(Path::new("")).to_owned();
+        let mut searched = Vec::new();
+        if name.is_absolute() {
+            searched.push(PathBuf::new());
+        } else {
+            if wanted.beside {
+                searched.push(own_folder.clone());
+            }
+            searched.extend(self.options.include_dirs.iter().map(|dir| tidy(dir)));
+        }
+        for folder in &searched {
+            let path = folder.join(&name);
+            if self.once.contains(&path) {
+                return None;
+            }
+            match self.map.load_include(&path, wanted.span) {
+                Ok(file) => {
+                    if self.several && self.map.is_main(file) {
+                        self.once.insert(path);
+                    }
+                    return Some(file);
+                }
+                Err(error) if is_absent(error.kind()) => {}
+                Err(error) => {
+                    let reason = error.to_string();
+                    let problem = PreProblem::IncludeUnreadable { path, reason };
+                    self.out.push(wanted.span, problem);
+                    return None;
+                }
+            }
+        }
+        if let Some((title, text)) = builtin::find(&name) {
+            return Some(self.map.add_builtin(title, text, Some(wanted.span)));
+        }
+        let beside =
+            !wanted.beside && !name.is_absolute() && self.map.exists(&own_folder.join(&name));
+        let name = wanted.name.clone();
+        if name.starts_with(['/', '\\']) {
+            searched.clear();
+        }
+        let problem = PreProblem::IncludeNotFound {
+            name,
+            searched,
+            beside,
+        };
+        self.out.push(wanted.span, problem);
+        None
+    }
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The same path without `.` in it, so that one file has one path more often.
+pub(super) fn tidy(path: &Path) -> PathBuf {
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
+}

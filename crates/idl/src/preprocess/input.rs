@@ -1,0 +1,175 @@
+//! Where tokens come from: files that include each other, expansions on top.
+
+use super::Preprocessor;
+use super::condition::Condition;
+use super::macros::Macro;
+use super::problem::PreProblem;
+use crate::diagnostic::Diagnostics;
+use crate::lex::scan::Scanner;
+use crate::lex::{Raw, TokenKind};
+use crate::source::{FileId, Span};
+use std::rc::Rc;
+
+/// One level of input; the last one is read first.
+#[derive(Debug)]
+pub(crate) enum Frame {
+    File(FileFrame),
+    Tokens(TokenFrame),
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+pub(crate) struct FileFrame {
+    pub(crate) scanner: Scanner,
+    peeked: Option<Raw>,
+    /// The conditionals that are open here, innermost last.
+    pub(crate) conditions: Vec<Condition>,
+    /// Neither its start nor its end is told to the parser.
+    silent: bool,
+}
+
+/// Tokens that stand in front of the rest of the input.
+#[derive(Debug)]
+pub(crate) struct TokenFrame {
+    tokens: std::vec::IntoIter<Raw>,
+    /// The macro they came out of.
+    owner: Option<Rc<Macro>>,
+    /// Reading stops at its end, rather than going on below.
+    barrier: bool,
+}
+
+impl FileFrame {
+    fn peek(&mut self, out: &mut Diagnostics) -> Option<&Raw> {
+        if self.peeked.is_none() {
+            self.peeked = self.scanner.next(out);
+        }
+        self.peeked.as_ref()
+    }
+
+    pub(crate) fn next(&mut self, out: &mut Diagnostics) -> Option<Raw> {
+        self.peek(out)?;
+        self.peeked.take()
+    }
+
+    /// The next token if it stands on the same line as the one before.
+    pub(crate) fn next_in_line(&mut self, out: &mut Diagnostics) -> Option<Raw> {
+        if self.peek(out)?.first {
+            return None;
+        }
+        self.peeked.take()
+    }
+
+    /// All that is left of the line.
+    pub(crate) fn line(&mut self, out: &mut Diagnostics) -> Vec<Raw> {
+        std::iter::from_fn(|| self.next_in_line(out)).collect()
+    }
+}
+
+impl Preprocessor<'_> {
+    /// The next token as written; directives are obeyed on the way. `None` at
+    /// the end of all input, or of what [`expand_all`](Self::expand_all) expands.
+    pub(crate) fn next_raw(&mut self) -> Option<Raw> {
+        while !self.stopped {
+            match self.frames.last_mut()? {
+                Frame::Tokens(frame) => match frame.tokens.next() {
+                    Some(raw) => return Some(raw),
+                    None if frame.barrier => return None,
+                    None => self.pop_tokens(),
+                },
+                Frame::File(frame) => match frame.next(self.out) {
+                    Some(raw) if raw.is_directive() => self.directive(),
+                    Some(raw) => return Some(raw),
+                    None => self.leave_file(),
+                },
+            }
+        }
+        None
+    }
+
+    /// What [`next_raw`](Self::next_raw) would read, but neither obeys
+    /// directives nor leaves the file.
+    pub(crate) fn peek(&mut self) -> Option<&Raw> {
+        while let Some(Frame::Tokens(frame)) = self.frames.last()
+            && frame.tokens.as_slice().is_empty()
+            && !frame.barrier
+        {
+            self.pop_tokens();
+        }
+        match self.frames.last_mut()? {
+            Frame::Tokens(frame) => frame.tokens.as_slice().first(),
+            Frame::File(frame) => frame.peek(self.out),
+        }
+    }
+
+    pub(crate) fn push_tokens(
+        &mut self,
+        tokens: Vec<Raw>,
+        owner: Option<Rc<Macro>>,
+        barrier: bool,
+    ) {
+        if let Some(owner) = &owner {
+            owner.busy.set(owner.busy.get() + 1);
+        }
+        self.frames.push(Frame::Tokens(TokenFrame {
+            tokens: tokens.into_iter(),
+            owner,
+            barrier,
+        }));
+    }
+
+    pub(crate) fn enter_file(&mut self, file: FileId, at: Span, silent: bool) {
+        let scanner = Scanner::new(file, self.map.shared_text(file));
+        self.octets = self.octets.saturating_add(self.map.text(file).len());
+        let limit = self.options.limits.source_octets;
+        if self.octets > limit {
+            self.stop(at, PreProblem::TooMuchSource { limit });
+            return;
+        }
+        if !silent {
+            self.sink.mark(TokenKind::FileStart(file), scanner.start());
+        }
+        self.frames.push(Frame::File(FileFrame {
+            scanner,
+            peeked: None,
+            conditions: Vec::new(),
+            silent,
+        }));
+    }
+
+    /// The file that is being read and where to report, for directives: only
+    /// a file has them, so it is on top.
+    pub(crate) fn file(&mut self) -> (&mut FileFrame, &mut Diagnostics) {
+        match self.frames.last_mut() {
+            Some(Frame::File(frame)) => (frame, self.out),
+            _ => unreachable!("directives are read from files only"),
+        }
+    }
+
+    /// How many files are open.
+    pub(crate) fn include_depth(&self) -> usize {
+        let files = self.frames.iter().filter(|f| matches!(f, Frame::File(_)));
+        files.count()
+    }
+
+    fn leave_file(&mut self) {
+        let Some(Frame::File(frame)) = self.frames.pop() else {
+            return;
+        };
+        for open in &frame.conditions {
+            let directive = open.directive;
+            self.out
+                .push(open.opened, PreProblem::UnterminatedCondition { directive });
+        }
+        if !frame.silent {
+            self.sink.mark(TokenKind::FileEnd, frame.scanner.end());
+        }
+    }
+
+    fn pop_tokens(&mut self) {
+        if let Some(Frame::Tokens(frame)) = self.frames.pop()
+            && let Some(owner) = frame.owner
+        {
+            owner.busy.set(owner.busy.get() - 1);
+        }
+    }
+}

@@ -1,1 +1,20 @@
 //! What the tests share.
+//!
+//! | Module | What for |
+//! |---|---|
+//! | [`alloc`] | proving that a path does not allocate |
+//! | [`syscalls`] | proving which system calls a path makes |
+//! | [`process`] | other processes that never outlive their test |
+//! | [`hostile`] | peers that send what no client should |
+//! | [`watchdog`] | tests that never hang |
+//! | [`net`] | free ports |
+#![deny(unsafe_code)]
+
+pub mod alloc;
+pub mod hostile;
+pub mod net;
+pub mod process;
+pub mod syscalls;
+pub mod watchdog;
+
+pub use watchdog::watchdog;

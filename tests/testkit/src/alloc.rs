@@ -1,0 +1,150 @@
+//! Counting what is allocated.
+//!
+//! ```
+//! use oxorb_testkit::alloc::{CountingAllocator, allocations};
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+//!
+//! let mut buffer = Vec::with_capacity(16);
+//! let (_, made) = allocations(|| buffer.extend_from_slice(b"GIOP"));
+//! assert_eq!(made.count, 0);
+//! let (_boxed, made) = allocations(|| Box::new([0u8; 64]));
+//! assert_eq!((made.count, made.octets), (1, 64));
+//! ```
+// The one place of this crate that needs it: a global allocator is unsafe by nature.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::ops::{Add, Sub};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The system's allocator, with counters. For `#[global_allocator]` of a test binary.
+#[derive(Debug, Default)]
+pub struct CountingAllocator(());
+
+impl CountingAllocator {
+    /// Use as the initial value of the `static`.
+    pub const fn new() -> Self {
+        Self(())
+    }
+}
+
+/// How much was allocated. Growing a block counts as an allocation; freeing counts nowhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allocations {
+    /// How often.
+    pub count: u64,
+    /// How many octets in all.
+    pub octets: u64,
+}
+
+/// Runs `work` and says what it allocated on this thread.
+///
+/// # Panics
+/// If [`CountingAllocator`] is not the global allocator of this binary.
+pub fn allocations<R>(work: impl FnOnce() -> R) -> (R, Allocations) {
+    assert_installed();
+    let before = LOCAL.get();
+    let result = work();
+    (result, LOCAL.get() - before)
+}
+
+/// Runs `work` and says what all threads of this process allocated meanwhile, test harness
+/// included: for a test alone in its binary.
+///
+/// # Panics
+/// If [`CountingAllocator`] is not the global allocator of this binary.
+pub fn process_allocations<R>(work: impl FnOnce() -> R) -> (R, Allocations) {
+    assert_installed();
+    let before = global();
+    let result = work();
+    (result, global() - before)
+}
+
+/// What all threads of this process have allocated since it began.
+pub fn global() -> Allocations {
+    Allocations {
+        count: COUNT.load(Ordering::Relaxed),
+        octets: OCTETS.load(Ordering::Relaxed),
+    }
+}
+
+fn assert_installed() {
+    let before = LOCAL.get();
+    drop(black_box(Box::new(black_box(1u8))));
+    assert_ne!(
+        LOCAL.get(),
+        before,
+        "nothing is counted: this test binary needs `#[global_allocator] static ALLOCATOR: \
+         CountingAllocator = CountingAllocator::new();`"
+    );
+}
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+static OCTETS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    // Constant and without a destructor: reading it never allocates, at no time of a thread's life.
+    static LOCAL: Cell<Allocations> = const { Cell::new(Allocations { count: 0, octets: 0 }) };
+}
+
+fn count(octets: usize) {
+    let one = Allocations {
+        count: 1,
+        octets: octets as u64,
+    };
+    LOCAL.set(LOCAL.get() + one);
+    COUNT.fetch_add(one.count, Ordering::Relaxed);
+    OCTETS.fetch_add(one.octets, Ordering::Relaxed);
+}
+
+// SAFETY: every request goes to the system's allocator unchanged; counting does not allocate.
+unsafe impl GlobalAlloc for CountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+impl Add for Allocations {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            octets: self.octets + other.octets,
+        }
+    }
+}
+
+impl Sub for Allocations {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            count: self.count - other.count,
+            octets: self.octets - other.octets,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Other processes that never outlive their test.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A child process, killed when dropped. Its output is collected as it comes.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    command: String,
+    lines: Receiver<Line>,
+    seen: Vec<Line>,
+}
+
+/// A line that a [`Process`] wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Whether it went to standard error.
+    pub error: bool,
+    /// The line, without its end.
+    pub text: String,
+}
+
+impl Process {
+    /// Starts `command`, with nothing to read on its standard input.
+    ///
+    /// # Panics
+    /// If it cannot be started: says how it was called.
+    pub fn spawn(mut command: Command) -> Self {
+        let named = format!("{command:?}");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {named}: {error}"));
+        let (sender, lines) = mpsc::channel();
+        let outputs: [(bool, Option<Box<dyn Read + Send>>); 2] = [
+            (false, child.stdout.take().map(|pipe| Box::new(pipe) as _)),
+            (true, child.stderr.take().map(|pipe| Box::new(pipe) as _)),
+        ];
+        for (error, pipe) in outputs {
+            let pipe = BufReader::new(pipe.expect("the pipe was asked for"));
+            let sender = sender.clone();
+            thread::spawn(move || {
+                for line in pipe.split(b'\n').map_while(Result::ok) {
+                    let text = String::from_utf8_lossy(&line).into_owned();
+                    if sender.send(Line { error, text }).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        Self {
+            child,
+            command: named,
+            lines,
+            seen: Vec::new(),
+        }
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the next line that contains `pattern`, on either output: such as the reference
+    /// that a server prints when it is ready.
+    ///
+    /// # Panics
+    /// If none comes within `limit`, or the process ends first: shows all it wrote.
+    #[track_caller]
+    pub fn wait_for_line(&mut self, pattern: &str, limit: Duration) -> String {
+        let end = Instant::now() + limit;
+        loop {
+            match self
+                .lines
+                .recv_timeout(end.saturating_duration_since(Instant::now()))
+            {
+                Ok(line) => {
+                    self.seen.push(line);
+                    let text = &self.seen[self.seen.len() - 1].text;
+                    if text.contains(pattern) {
+                        return text.clone();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.fail(format_args!("wrote no {pattern:?} within {limit:?}"))
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.fail(format_args!("ended without writing {pattern:?}"))
+                }
+            }
+        }
+    }
+
+    /// Waits for the process to end.
+    ///
+    /// # Panics
+    /// If it does not within `limit`: shows all it wrote.
+    #[track_caller]
+    pub fn wait(&mut self, limit: Duration) -> ExitStatus {
+        let end = Instant::now() + limit;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    // Its grandchildren may hold the pipes open: take what is there.
+                    self.drain(Duration::from_millis(500));
+                    return status;
+                }
+                Ok(None) if Instant::now() >= end => {
+                    self.fail(format_args!("still runs after {limit:?}"))
+                }
+                Ok(None) => thread::sleep(Duration::from_millis(2)),
+                Err(error) => self.fail(format_args!("cannot be waited for: {error}")),
+            }
+        }
+    }
+
+    /// Waits for the process to end with success, and gives all it wrote.
+    ///
+    /// # Panics
+    /// If it fails, or does not end within `limit`: shows all it wrote.
+    #[track_caller]
+    pub fn wait_success(&mut self, limit: Duration) -> &[Line] {
+        let status = self.wait(limit);
+        if !status.success() {
+            self.fail(format_args!("ended with {status}"));
+        }
+        &self.seen
+    }
+
+    /// All lines so far.
+    pub fn output(&mut self) -> &[Line] {
+        self.seen.extend(self.lines.try_iter());
+        &self.seen
+    }
+
+    /// Kills the process and waits for its end.
+    pub fn kill(&mut self) {
+        // Both fail only if it has ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Reads on until both outputs are closed, or nothing came for `quiet`.
+    fn drain(&mut self, quiet: Duration) {
+        while let Ok(line) = self.lines.recv_timeout(quiet) {
+            self.seen.push(line);
+        }
+    }
+
+    #[track_caller]
+    fn fail(&mut self, what: std::fmt::Arguments<'_>) -> ! {
+        self.kill();
+        self.drain(Duration::from_millis(100));
+        let output: Vec<_> = self.seen.iter().map(|line| line.text.as_str()).collect();
+        panic!("{} {what}; it wrote:\n{}", self.command, output.join("\n"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The command that runs one test of this very test binary in a process of its own.
+///
+/// The test finds out which process it is in by an environment variable of its own.
+pub fn rerun(test: &str) -> Command {
+    let binary = env::current_exe().expect("a test knows its own binary");
+    let mut command = Command::new(binary);
+    command.args([
+        "--exact",
+        test,
+        "--nocapture",
+        "--include-ignored",
+        "--test-threads=1",
+    ]);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn shell(script: &str) -> Process {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Process::spawn(command)
+    }
+
+    #[test]
+    fn lines_come_as_they_are_written() {
+        let mut server = shell("echo starting; echo 'IOR:00' >&2; exec sleep 1000");
+        assert_eq!(server.wait_for_line("IOR:", LONG), "IOR:00");
+    }
+
+    #[test]
+    fn success_gives_the_output() {
+        let lines = shell("echo one; echo two").wait_success(LONG).to_vec();
+        let texts: Vec<_> = lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(texts, ["one", "two"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "it wrote:\nwhat went wrong")]
+    fn failure_shows_the_output() {
+        shell("echo what went wrong; exit 3").wait_success(LONG);
+    }
+
+    #[test]
+    #[should_panic(expected = "ended without writing")]
+    fn an_early_end_is_noticed() {
+        shell("echo nothing").wait_for_line("ready", LONG);
+    }
+
+    #[test]
+    fn a_dropped_process_is_gone() {
+        let process = shell("exec sleep 1000");
+        let entry = format!("/proc/{}", process.id());
+        assert!(std::fs::exists(&entry).unwrap());
+        drop(process);
+        assert!(!std::fs::exists(&entry).unwrap());
+    }
+}

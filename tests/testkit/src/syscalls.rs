@@ -1,0 +1,258 @@
+//! Counting system calls.
+//!
+//! A test runs itself once more, in a process of its own under `strace`, and counts there what the
+//! marked [`section`]s did:
+//!
+//! ```no_run
+//! use oxorb_testkit::syscalls;
+//!
+//! // In a test file, this is a #[test].
+//! fn looking_at_the_clock_needs_no_system_call() {
+//!     let trace = syscalls::traced("looking_at_the_clock_needs_no_system_call", || {
+//!         syscalls::section("clock", || std::time::Instant::now());
+//!     });
+//!     if let Some(trace) = trace {
+//!         assert_eq!(trace.section("clock").own, []);
+//!     }
+//! }
+//! ```
+//!
+//! `strace` must be there, and may not be denied `ptrace`: a test that cannot count fails.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{env, fmt, fs, process};
+
+use crate::process::{Process, rerun};
+
+/// Set in the traced process to the name of the test.
+const TRACED: &str = "OXORB_TESTKIT_TRACED";
+
+/// No such file exists; asking for it leaves a line in the trace.
+const MARK: &str = "/oxorb-testkit-mark/";
+
+/// How long a traced test may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Runs `body` in a process of its own under `strace`, and gives the trace. In that process,
+/// where the same test is running, it runs `body` and gives `None`.
+///
+/// `test` is the name of the calling test as the harness prints it (`module::name`).
+///
+/// # Panics
+/// If there is no `strace`, it may not trace, or `body` fails.
+#[track_caller]
+pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
+    if env::var(TRACED).is_ok_and(|running| running == test) {
+        body();
+        return None;
+    }
+    assert!(
+        Command::new("strace")
+            .arg("-V")
+            .output()
+            .is_ok_and(|out| out.status.success()),
+        "counting system calls needs strace: install it (`apt-get install strace`, `dnf install strace`)"
+    );
+    let log = Log::new();
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o"]).arg(&log.0);
+    let again = rerun(test);
+    command
+        .arg("--")
+        .arg(again.get_program())
+        .args(again.get_args());
+    command.env(TRACED, test);
+    Process::spawn(command).wait_success(LIMIT);
+    let text = fs::read_to_string(&log.0).expect("strace wrote its log");
+    let trace = Trace::parse(&text);
+    assert!(
+        !trace.sections.is_empty(),
+        "no section was traced: is the test really called {test:?}, and does it mark a section?"
+    );
+    Some(trace)
+}
+
+/// Runs `work`; if under [`traced`], its system calls are counted as section `name`.
+pub fn section<R>(name: &str, work: impl FnOnce() -> R) -> R {
+    // Both names are made beforehand: between the marks nothing but `work` shall allocate.
+    let [begin, end] = ["begin", "end"].map(|edge| PathBuf::from(format!("{MARK}{edge}/{name}")));
+    let mark =
+        |path: &PathBuf| assert!(fs::symlink_metadata(path).is_err(), "nobody has this file");
+    mark(&begin);
+    let result = work();
+    mark(&end);
+    result
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    sections: BTreeMap<String, Section>,
+}
+
+/// The system calls made in one section; over all its runs, if there were several.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// By the thread that ran it.
+    pub own: Counts,
+    /// By all threads of the process, that one included, from its beginning to its end.
+    pub all: Counts,
+}
+
+impl Trace {
+    /// The counts of one section.
+    ///
+    /// # Panics
+    /// If it never ran.
+    #[track_caller]
+    pub fn section(&self, name: &str) -> &Section {
+        let Some(section) = self.sections.get(name) else {
+            let known: Vec<_> = self.sections.keys().collect();
+            panic!("no section {name:?} was traced, only {known:?}");
+        };
+        section
+    }
+
+    fn parse(log: &str) -> Self {
+        let mut trace = Self::default();
+        let mut open: Vec<(&str, &str)> = Vec::new(); // name and thread of each section under way
+        for (thread, call) in log.lines().filter_map(|line| line.split_once(' ')) {
+            let call = call.trim_start();
+            if let Some(name) = marked(call, "begin/") {
+                trace.sections.entry(name.to_owned()).or_default();
+                open.push((name, thread));
+            } else if let Some(name) = marked(call, "end/") {
+                open.retain(|&section| section != (name, thread));
+            } else if let Some(called) = called(call) {
+                for &(name, owner) in &open {
+                    let section = trace.sections.entry(name.to_owned()).or_default();
+                    section.all.add(called);
+                    if owner == thread {
+                        section.own.add(called);
+                    }
+                }
+            }
+        }
+        trace
+    }
+}
+
+/// The section that a line marks the given edge of.
+fn marked<'l>(call: &'l str, edge: &str) -> Option<&'l str> {
+    let (_, path) = call.split_once(MARK)?;
+    let (name, _) = path.strip_prefix(edge)?.split_once('"')?;
+    Some(name)
+}
+
+/// The system call that a line shows the beginning of: not a signal, an exit, or a call resumed.
+fn called(call: &str) -> Option<&str> {
+    let (name, _) = call.split_once('(')?;
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+/// How often each system call was made. Compares with a sorted list of names and counts.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Counts(BTreeMap<String, usize>);
+
+impl Counts {
+    /// How often one was made.
+    pub fn of(&self, call: &str) -> usize {
+        self.0.get(call).copied().unwrap_or(0)
+    }
+
+    /// How many were made.
+    pub fn total(&self) -> usize {
+        self.0.values().sum()
+    }
+
+    fn add(&mut self, call: &str) {
+        *self.0.entry(call.to_owned()).or_default() += 1;
+    }
+}
+
+impl fmt::Debug for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0).finish()
+    }
+}
+
+impl<const N: usize> PartialEq<[(&str, usize); N]> for Counts {
+    fn eq(&self, expected: &[(&str, usize); N]) -> bool {
+        let counted = self.0.iter().map(|(name, &count)| (name.as_str(), count));
+        counted.eq(expected.iter().copied())
+    }
+}
+
+/// The file that strace writes to, removed in the end.
+struct Log(PathBuf);
+
+impl Log {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("oxorb-testkit-{}-{number}.strace", process::id());
+        Self(env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // Nothing depends on it; a leftover in the temporary directory is harmless.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_understood() {
+        let trace = Trace::parse(
+            r#"11 write(1, "before", 6) = 6
+11 statx(AT_FDCWD, "/oxorb-testkit-mark/begin/ping", 0) = -1 ENOENT
+11 sendto(3, "x", 1 <unfinished ...>
+12 recvfrom(4,  <unfinished ...>
+11 <... sendto resumed>) = 1
+11 --- SIGUSR1 {si_signo=SIGUSR1} ---
+12 <... recvfrom resumed>"x", 1) = 1
+11 recvfrom(3, "y", 1) = 1
+11 statx(AT_FDCWD, "/oxorb-testkit-mark/end/ping", 0) = -1 ENOENT
+11 close(3) = 0
+12 +++ exited with 0 +++
+"#,
+        );
+        let ping = trace.section("ping");
+        assert_eq!(ping.own, [("recvfrom", 1), ("sendto", 1)]);
+        assert_eq!(ping.all, [("recvfrom", 2), ("sendto", 1)]);
+        assert_eq!((ping.own.total(), ping.own.of("close")), (2, 0));
+    }
+
+    #[test]
+    fn counts_what_a_section_does_and_nothing_else() {
+        let name = "syscalls::tests::counts_what_a_section_does_and_nothing_else";
+        let trace = traced(name, || {
+            section("nothing", || ());
+            section("three", || {
+                for _ in 0..3 {
+                    std::thread::sleep(Duration::from_nanos(1));
+                }
+            });
+        });
+        if let Some(trace) = trace {
+            assert_eq!(trace.section("nothing").own, []);
+            assert_eq!(trace.section("three").own, [("clock_nanosleep", 3)]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "is the test really called")]
+    fn a_wrong_name_is_no_success() {
+        traced("there_is_no_such_test", || ());
+    }
+}

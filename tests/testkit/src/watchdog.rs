@@ -1,0 +1,35 @@
+//! Tests that never hang.
+
+use std::process;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// Ends the process, loudly, unless the guard is dropped within `limit`.
+///
+/// For tests that could block for ever when what they test is broken. Take a limit that no
+/// machine, however loaded, reaches when all is well.
+///
+/// ```
+/// let _guard = oxorb_testkit::watchdog(std::time::Duration::from_secs(60));
+/// // ... what might hang ...
+/// ```
+#[must_use = "the watch ends when the guard is dropped"]
+pub fn watchdog(limit: Duration) -> Watchdog {
+    let name = thread::current().name().unwrap_or("unnamed").to_owned();
+    let (done, watch) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        if watch.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("test {name} still runs after {limit:?}: giving up on the whole process");
+            process::abort();
+        }
+    });
+    Watchdog { _done: done }
+}
+
+/// The guard of [`watchdog`].
+#[derive(Debug)]
+pub struct Watchdog {
+    /// Hanging up tells the watching thread.
+    _done: Sender<()>,
+}

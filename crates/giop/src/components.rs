@@ -1,0 +1,253 @@
+//! Tagged components: what a profile says besides where the object is (CORBA 3.4, 13.6.6).
+
+use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
+
+use crate::{
+    CodeSetComponentInfo, IiopEndpoint, Violation,
+    iiop_profile::PUBLISHED,
+    ior::text,
+    target::write_octets,
+};
+
+/// A component: a tag and octets, usually an encapsulation. Unknown ones are kept as they came.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TaggedComponent {
+    /// What it is, see [`tag`].
+    pub tag: u32,
+    /// The component's octets.
+    pub data: Vec<u8>,
+}
+
+/// Tags of components.
+pub mod tag {
+    /// Which ORB made the reference.
+    pub const ORB_TYPE: u32 = 0;
+    /// Code sets of the server.
+    pub const CODE_SETS: u32 = 1;
+    /// Policies of the object.
+    pub const POLICIES: u32 = 2;
+    /// Another TCP address.
+    pub const ALTERNATE_IIOP_ADDRESS: u32 = 3;
+    /// TLS port and association options.
+    pub const SSL_SEC_TRANS: u32 = 20;
+    /// Where Java classes can be loaded.
+    pub const JAVA_CODEBASE: u32 = 25;
+    /// CSIv2 security mechanisms.
+    pub const CSI_SEC_MECH_LIST: u32 = 33;
+    /// Highest RMI custom stream format.
+    pub const RMI_CUSTOM_MAX_STREAM_FORMAT: u32 = 38;
+    /// TAO: addresses with their priorities.
+    pub const TAO_ENDPOINTS: u32 = 0x5441_4f02;
+
+    /// The name of a known tag.
+    pub fn name(tag: u32) -> Option<&'static str> {
+        Some(match tag {
+            0 => "TAG_ORB_TYPE",
+            1 => "TAG_CODE_SETS",
+            2 => "TAG_POLICIES",
+            3 => "TAG_ALTERNATE_IIOP_ADDRESS",
+            5 => "TAG_COMPLETE_OBJECT_KEY",
+            6 => "TAG_ENDPOINT_ID_POSITION",
+            12 => "TAG_LOCATION_POLICY",
+            13 => "TAG_ASSOCIATION_OPTIONS",
+            14 => "TAG_SEC_NAME",
+            15 => "TAG_SPKM_1_SEC_MECH",
+            16 => "TAG_SPKM_2_SEC_MECH",
+            17 => "TAG_KerberosV5_SEC_MECH",
+            18 => "TAG_CSI_ECMA_Secret_SEC_MECH",
+            19 => "TAG_CSI_ECMA_Hybrid_SEC_MECH",
+            20 => "TAG_SSL_SEC_TRANS",
+            21 => "TAG_CSI_ECMA_Public_SEC_MECH",
+            22 => "TAG_GENERIC_SEC_MECH",
+            23 => "TAG_FIREWALL_TRANS",
+            24 => "TAG_SCCP_CONTACT_INFO",
+            25 => "TAG_JAVA_CODEBASE",
+            26 => "TAG_TRANSACTION_POLICY",
+            27 => "TAG_FT_GROUP",
+            28 => "TAG_FT_PRIMARY",
+            29 => "TAG_FT_HEARTBEAT_ENABLED",
+            30 => "TAG_MESSAGE_ROUTER",
+            31 => "TAG_OTS_POLICY",
+            32 => "TAG_INV_POLICY",
+            33 => "TAG_CSI_SEC_MECH_LIST",
+            34 => "TAG_NULL_TAG",
+            35 => "TAG_SECIOP_SEC_TRANS",
+            36 => "TAG_TLS_SEC_TRANS",
+            37 => "TAG_ACTIVITY_POLICY",
+            38 => "TAG_RMI_CUSTOM_MAX_STREAM_FORMAT",
+            39 => "TAG_GROUP",
+            40 => "TAG_GROUP_IIOP",
+            100 => "TAG_DCE_STRING_BINDING",
+            101 => "TAG_DCE_BINDING_NAME",
+            102 => "TAG_DCE_NO_PIPES",
+            103 => "TAG_DCE_SEC_MECH",
+            123 => "TAG_INET_SEC_TRANS",
+            0x5441_4f01 => "TAO_TAG_SSL_ENDPOINTS",
+            0x5441_4f02 => "TAO_TAG_ENDPOINTS",
+            0x4154_5401 => "omniORB BIDIR",
+            0x4154_5402 => "omniORB UNIX_TRANS",
+            0x4154_5403 => "omniORB PERSISTENT_ID",
+            0x4154_5404 => "omniORB RESTRICTED_CONNECTION",
+            _ => return None,
+        })
+    }
+}
+
+/// Which ORB made a reference: values of TAG_ORB_TYPE.
+pub mod orb_type {
+    /// OxORB: "OXO\0".
+    pub const OXORB: u32 = 0x4f58_4f00;
+    /// TAO: "TAO\0".
+    pub const TAO: u32 = 0x5441_4f00;
+    /// JacORB: "JAC\0".
+    pub const JACORB: u32 = 0x4a41_4300;
+    /// omniORB: "ATT\0".
+    pub const OMNIORB: u32 = 0x4154_5400;
+
+    /// The name of a known ORB.
+    pub fn name(orb_type: u32) -> Option<&'static str> {
+        Some(match orb_type {
+            OXORB => "OxORB",
+            TAO => "TAO",
+            JACORB => "JacORB",
+            OMNIORB => "omniORB",
+            _ => return None,
+        })
+    }
+}
+
+/// What a component says, as far as we understand it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Component {
+    /// Which ORB made the reference, see [`orb_type`].
+    OrbType(u32),
+    /// Code sets of the server.
+    CodeSets(CodeSetComponentInfo),
+    /// Policies: type and value, the value an encapsulation.
+    Policies(Vec<(u32, Vec<u8>)>),
+    /// Another TCP address.
+    AlternateIiopAddress(IiopEndpoint),
+    /// TLS: association options supported and required, and the port.
+    SslSecTrans {
+        /// Options the target supports.
+        supports: u16,
+        /// Options it insists on.
+        requires: u16,
+        /// TLS port.
+        port: u16,
+    },
+    /// Where Java classes can be loaded.
+    JavaCodebase(String),
+    /// TAO's addresses with the priority of each; the first repeats the profile's own.
+    TaoEndpoints(Vec<(IiopEndpoint, i16)>),
+    /// Something else.
+    Unknown,
+}
+
+impl TaggedComponent {
+    /// Which ORB made the reference.
+    pub fn orb_type(value: u32) -> Self {
+        let data = encapsulate(|e| e.ulong(value));
+        Self { tag: tag::ORB_TYPE, data }
+    }
+
+    /// The code sets this side can use.
+    pub fn code_sets(info: &CodeSetComponentInfo) -> Self {
+        let data = encapsulate(|e| info.write(e));
+        Self { tag: tag::CODE_SETS, data }
+    }
+
+    /// One more address of the same object.
+    pub fn alternate_iiop_address(endpoint: &IiopEndpoint) -> Self {
+        let data = encapsulate(|e| {
+            write_text(e, &endpoint.host);
+            e.ushort(endpoint.port);
+        });
+        Self { tag: tag::ALTERNATE_IIOP_ADDRESS, data }
+    }
+
+    /// Reads what the component says. Allocates for what it holds.
+    ///
+    /// # Errors
+    /// A known tag whose octets are malformed.
+    pub fn decode(&self) -> Result<Component, Violation> {
+        let inside = || Decoder::encapsulated(&self.data, Dialect::GIOP_1_2);
+        Ok(match self.tag {
+            tag::ORB_TYPE => Component::OrbType(inside()?.ulong()?),
+            tag::CODE_SETS => Component::CodeSets(CodeSetComponentInfo::read(&mut inside()?)?),
+            tag::POLICIES => Component::Policies(policies(&mut inside()?)?),
+            tag::ALTERNATE_IIOP_ADDRESS => Component::AlternateIiopAddress(address(&mut inside()?)?),
+            tag::SSL_SEC_TRANS => {
+                let mut d = inside()?;
+                Component::SslSecTrans { supports: d.ushort()?, requires: d.ushort()?, port: d.ushort()? }
+            }
+            tag::JAVA_CODEBASE => Component::JavaCodebase(text(&mut inside()?)?),
+            tag::TAO_ENDPOINTS => Component::TaoEndpoints(tao_endpoints(&mut inside()?)?),
+            _ => Component::Unknown,
+        })
+    }
+
+    /// The address of a well-formed TAG_ALTERNATE_IIOP_ADDRESS.
+    pub(crate) fn alternate_address(&self) -> Option<IiopEndpoint> {
+        if self.tag != tag::ALTERNATE_IIOP_ADDRESS {
+            return None;
+        }
+        address(&mut Decoder::encapsulated(&self.data, Dialect::GIOP_1_2).ok()?).ok()
+    }
+}
+
+/// Reads a list of components.
+pub(crate) fn read(d: &mut Decoder<'_>) -> cdr::Result<Vec<TaggedComponent>> {
+    let count = d.length(None, 8)?;
+    let mut components = Vec::with_capacity(count);
+    for _ in 0..count {
+        let tag = d.ulong()?;
+        let length = d.length(None, 1)?;
+        components.push(TaggedComponent { tag, data: d.octets(length)?.to_vec() });
+    }
+    Ok(components)
+}
+
+/// Writes a list of components.
+pub(crate) fn write(e: &mut Encoder<'_>, components: &[TaggedComponent]) {
+    e.ulong(components.len() as u32);
+    for component in components {
+        e.ulong(component.tag);
+        write_octets(e, &component.data);
+    }
+}
+
+/// Writes a string that is an identifier or a host name, without conversion.
+pub(crate) fn write_text(e: &mut Encoder<'_>, text: &str) {
+    e.ulong(text.len() as u32 + 1);
+    e.copy_octets(text.as_bytes());
+    e.octet(0);
+}
+
+/// The octets of an encapsulation in the byte order we publish.
+pub(crate) fn encapsulate(f: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
+    let written = Encoder::encapsulated(PUBLISHED, Dialect::GIOP_1_2, |e| {
+        f(e);
+        Ok(())
+    });
+    written.expect("`f` cannot fail")
+}
+
+fn address(d: &mut Decoder<'_>) -> cdr::Result<IiopEndpoint> {
+    Ok(IiopEndpoint { host: text(d)?, port: d.ushort()? })
+}
+
+fn policies(d: &mut Decoder<'_>) -> cdr::Result<Vec<(u32, Vec<u8>)>> {
+    let count = d.length(None, 8)?;
+    let one = |_| {
+        let kind = d.ulong()?;
+        let length = d.length(None, 1)?;
+        Ok((kind, d.octets(length)?.to_vec()))
+    };
+    (0..count).map(one).collect()
+}
+
+fn tao_endpoints(d: &mut Decoder<'_>) -> cdr::Result<Vec<(IiopEndpoint, i16)>> {
+    let count = d.length(None, 8)?;
+    (0..count).map(|_| Ok((address(d)?, d.short()?))).collect()
+}

@@ -1,0 +1,171 @@
+//! Service contexts: what travels with a message besides its arguments.
+
+use core::fmt;
+
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
+
+use crate::{Side, Violation};
+
+/// Most service contexts accepted in one message; real ORBs send fewer than ten. Searching them is linear, so this
+/// bounds the time of [`ServiceContexts::find`].
+pub const MAX_CONTEXTS: usize = 256;
+
+/// Ids of service contexts (CORBA 3.4, 13.7.1).
+pub mod context_id {
+    /// Transmission code sets of the connection.
+    pub const CODE_SETS: u32 = 1;
+    /// Listening points of a bidirectional client.
+    pub const BI_DIR_IIOP: u32 = 5;
+    /// Java's sending context; ignored.
+    pub const SENDING_CONTEXT_RUN_TIME: u32 = 6;
+    /// Invocation policies (Messaging).
+    pub const INVOCATION_POLICIES: u32 = 7;
+    /// What an unknown user exception was (Java).
+    pub const UNKNOWN_EXCEPTION_INFO: u32 = 9;
+    /// RT-CORBA priority of the request.
+    pub const RT_CORBA_PRIORITY: u32 = 10;
+    /// RT-CORBA priority range.
+    pub const RT_CORBA_PRIORITY_RANGE: u32 = 11;
+    /// Text that explains a system exception.
+    pub const EXCEPTION_DETAIL_MESSAGE: u32 = 14;
+
+    /// The name of a known id.
+    pub fn name(id: u32) -> Option<&'static str> {
+        Some(match id {
+            0 => "TransactionService",
+            1 => "CodeSets",
+            2 => "ChainBypassCheck",
+            3 => "ChainBypassInfo",
+            4 => "LogicalThreadId",
+            5 => "BI_DIR_IIOP",
+            6 => "SendingContextRunTime",
+            7 => "INVOCATION_POLICIES",
+            8 => "FORWARDED_IDENTITY",
+            9 => "UnknownExceptionInfo",
+            10 => "RTCorbaPriority",
+            11 => "RTCorbaPriorityRange",
+            12 => "FT_GROUP_VERSION",
+            13 => "FT_REQUEST",
+            14 => "ExceptionDetailMessage",
+            15 => "SecurityAttributeService",
+            16 => "ActivityService",
+            17 => "RMICustomMaxStreamFormat",
+            0x5441_0005 => "TAO REP_NWPRIORITY",
+            0x4a41_4301 => "JacORB padding",
+            0x4a41_4302 => "JacORB proxy",
+            _ => return None,
+        })
+    }
+}
+
+/// One service context. `data` is an encapsulation: its first octet is its byte order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ServiceContext<'a> {
+    /// What it is, see [`context_id`].
+    pub id: u32,
+    /// The encapsulation's octets.
+    pub data: &'a [u8],
+}
+
+impl<'a> ServiceContext<'a> {
+    /// A decoder inside the encapsulation, after its byte-order octet.
+    ///
+    /// # Errors
+    /// The encapsulation is empty or its byte order is neither 0 nor 1.
+    pub fn decoder(&self) -> Result<Decoder<'a>, Violation> {
+        Ok(Decoder::encapsulated(self.data, Dialect::GIOP_1_2)?)
+    }
+}
+
+/// The service contexts of a received message, read as they are iterated.
+///
+/// Checked once when the message was parsed, so iteration cannot fail. Allocates nothing.
+#[derive(Clone, Copy)]
+pub struct ServiceContexts<'a> {
+    /// The message up to the end of the list.
+    message: &'a [u8],
+    order: ByteOrder,
+    /// Position of the first context.
+    start: usize,
+    count: usize,
+}
+
+impl<'a> ServiceContexts<'a> {
+    /// The first context with this id; unknown ids are simply never asked for.
+    #[inline]
+    pub fn find(&self, id: u32) -> Option<ServiceContext<'a>> {
+        self.iter().find(|context| context.id == id)
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none, the common case.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Visits them in wire order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = ServiceContext<'a>> + use<'a> {
+        let mut rest = Decoder::new(self.message, self.order, Dialect::new(2)).at(self.start);
+        let read = move |_| read_one(&mut rest).ok();
+        (0..self.count).map_while(read)
+    }
+
+    /// Reads the list and leaves `fields` after it.
+    #[inline]
+    pub(crate) fn read(message: &'a [u8], fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+        let count = fields.length(None, MIN_CONTEXT)?;
+        if count > MAX_CONTEXTS {
+            return Err(too_many(count));
+        }
+        let start = fields.position();
+        for _ in 0..count {
+            read_one(fields)?;
+        }
+        Ok(Self { message: &message[..fields.position()], order: fields.order(), start, count })
+    }
+}
+
+impl fmt::Debug for ServiceContexts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Writes a list of contexts.
+#[inline]
+pub(crate) fn write(e: &mut Encoder<'_>, contexts: &[ServiceContext<'_>]) {
+    e.ulong(contexts.len() as u32);
+    for context in contexts {
+        e.ulong(context.id);
+        e.ulong(context.data.len() as u32);
+        e.copy_octets(context.data);
+    }
+}
+
+/// Octets of the smallest context: id and length.
+const MIN_CONTEXT: usize = 8;
+
+#[inline]
+fn read_one<'a>(fields: &mut Decoder<'a>) -> oxorb_cdr::Result<ServiceContext<'a>> {
+    let id = fields.ulong()?;
+    let length = fields.length(None, 1)?;
+    Ok(ServiceContext { id, data: fields.octets(length)? })
+}
+
+#[cold]
+fn too_many(count: usize) -> Violation {
+    Violation::Limit {
+        what: "number of service contexts in a message",
+        size: count as u64,
+        limit: MAX_CONTEXTS as u64,
+        setting: "fixed",
+        side: Side::Received,
+    }
+}

@@ -1,0 +1,46 @@
+//! The messages without arguments: CancelRequest, CloseConnection and MessageError.
+
+use oxorb_cdr::ByteOrder;
+
+use crate::{Frame, Header, MessageType, Version, Violation};
+
+/// A received CancelRequest. Advisory: the server may answer all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CancelRequest {
+    /// The Request or LocateRequest nobody waits for any more.
+    pub id: u32,
+}
+
+impl CancelRequest {
+    /// Reads a CancelRequest.
+    ///
+    /// # Errors
+    /// [`Violation`] for a frame of another kind or one that ends early.
+    pub fn parse(frame: &Frame<'_>) -> Result<Self, Violation> {
+        let mut fields = frame.fields(MessageType::CANCEL_REQUEST)?;
+        Ok(Self { id: fields.ulong()? })
+    }
+}
+
+/// The octets of a CancelRequest for request `id`.
+pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
+    let header = Header { size: 4, ..Header::new(version, order, MessageType::CANCEL_REQUEST) };
+    let id = match order {
+        ByteOrder::Big => id.to_be_bytes(),
+        ByteOrder::Little => id.to_le_bytes(),
+    };
+    let mut message = [0; 16];
+    message[..Header::LEN].copy_from_slice(&header.to_bytes());
+    message[Header::LEN..].copy_from_slice(&id);
+    message
+}
+
+/// The octets of a CloseConnection: no unanswered request has been or will be processed.
+pub fn close_connection(version: Version, order: ByteOrder) -> [u8; 12] {
+    Header::new(version, order, MessageType::CLOSE_CONNECTION).to_bytes()
+}
+
+/// The octets of a MessageError, in our byte order.
+pub fn message_error(version: Version) -> [u8; 12] {
+    Header::new(version, ByteOrder::NATIVE, MessageType::MESSAGE_ERROR).to_bytes()
+}

@@ -1,0 +1,348 @@
+//! `corbaloc:` and `corbaname:` URLs (CORBA 3.4, 13.6.10).
+//!
+//! ```text
+//! corbaloc:<address>[,<address>...][/<key>]
+//! <address> = [iiop]:[<major>.<minor>@]<host>[:<port>]  |  rir:
+//! corbaname:<address>[,<address>...][/<key>][#<name>]
+//! ```
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::{
+    CompletionStatus, IiopEndpoint, IiopProfile, Ior, SystemException, Version, hex, minor,
+};
+
+/// Port of an address that names none.
+pub const DEFAULT_PORT: u16 = 2809;
+/// Key of a URL that names none.
+pub const DEFAULT_KEY: &[u8] = b"NameService";
+
+/// A parsed `corbaloc:` URL: where, and which object there.
+///
+/// ```
+/// use oxorb_giop::Corbaloc;
+/// let url: Corbaloc = "corbaloc::1.2@[::1]:4711,iiop:backup/Sensors/left%20wing".parse()?;
+/// assert_eq!(url.key, b"Sensors/left wing");
+/// assert_eq!(url.to_string(), "corbaloc:iiop:1.2@[::1]:4711,iiop:1.0@backup:2809/Sensors/left%20wing");
+/// # Ok::<(), oxorb_giop::corbaloc::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Corbaloc {
+    /// Where the object is.
+    pub location: Location,
+    /// The object key, escapes resolved.
+    pub key: Vec<u8>,
+}
+
+impl Corbaloc {
+    /// The reference it stands for: one IIOP profile per address, all with the same key, the type unknown.
+    /// `None` for `rir:`, whose references are the ORB's own initial ones.
+    pub fn to_ior(&self) -> Option<Ior> {
+        let Location::Iiop(addresses) = &self.location else { return None };
+        let profile = |address: &Address| {
+            IiopProfile::new(address.version, &address.endpoint.host, address.endpoint.port, &self.key).to_profile()
+        };
+        Some(Ior { type_id: String::new(), profiles: addresses.iter().map(profile).collect() })
+    }
+
+    /// The URL of a reference: its IIOP addresses and the first profile's key. `None` when it has no IIOP profile.
+    ///
+    /// Loses the type id, components and foreign profiles; profiles with another key are left out.
+    pub fn from_ior(ior: &Ior) -> Option<Self> {
+        let mut profiles = ior.iiop_profiles().peekable();
+        let key = profiles.peek()?.object_key.clone();
+        let mut addresses = Vec::new();
+        for profile in profiles.filter(|profile| profile.object_key == key) {
+            let version = profile.version.min(Version::V1_2);
+            addresses.extend(profile.endpoints().into_iter().map(|endpoint| Address { version, endpoint }));
+        }
+        if addresses.is_empty() {
+            return None;
+        }
+        Some(Self { location: Location::Iiop(addresses), key })
+    }
+}
+
+impl FromStr for Corbaloc {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let rest = strip_scheme(text, "corbaloc:").ok_or(Error::Scheme)?;
+        parse_location_and_key(rest)
+    }
+}
+
+impl fmt::Display for Corbaloc {
+    /// The canonical form: protocol, version and port written out, the key escaped.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("corbaloc:")?;
+        write_location_and_key(self, f)
+    }
+}
+
+/// A parsed `corbaname:` URL: a naming context, and a name in it.
+///
+/// ```
+/// use oxorb_giop::Corbaname;
+/// let url: Corbaname = "corbaname::host#bank/teller%201".parse()?;
+/// assert_eq!(url.context.key, b"NameService");
+/// assert_eq!(url.name, "bank/teller 1");
+/// assert_eq!(url.to_string(), "corbaname:iiop:1.0@host:2809/NameService#bank/teller%201");
+/// # Ok::<(), oxorb_giop::corbaloc::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Corbaname {
+    /// The naming context.
+    pub context: Corbaloc,
+    /// The stringified name to resolve in it, escapes resolved; empty for the context itself.
+    pub name: String,
+}
+
+impl FromStr for Corbaname {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let rest = strip_scheme(text, "corbaname:").ok_or(Error::Scheme)?;
+        let (context, name) = rest.split_once('#').unwrap_or((rest, ""));
+        let context = parse_location_and_key(context)?;
+        let name = String::from_utf8(unescape(name)?).map_err(|_| Error::Name)?;
+        Ok(Self { context, name })
+    }
+}
+
+impl fmt::Display for Corbaname {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("corbaname:")?;
+        write_location_and_key(&self.context, f)?;
+        if !self.name.is_empty() {
+            f.write_str("#")?;
+            escape(self.name.as_bytes(), f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the object of a [`Corbaloc`] is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Location {
+    /// `rir:`, an initial reference of the ORB that resolves the URL; the key is its name.
+    InitialReference,
+    /// TCP addresses to try in order; never empty.
+    Iiop(Vec<Address>),
+}
+
+/// One `iiop:` address.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Address {
+    /// Highest GIOP version to use there; 1.0 when the URL names none.
+    pub version: Version,
+    /// Host and port; 2809 when the URL names none.
+    pub endpoint: IiopEndpoint,
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    /// Reads `[<major>.<minor>@]<host>[:<port>]`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = |why| Error::Address { address: text.to_owned(), why };
+        let (version, place) = match text.split_once('@') {
+            Some((version, place)) => (parse_version(version).ok_or(bad("its version is not <major>.<minor>"))?, place),
+            None => (Version::V1_0, text),
+        };
+        if version.major != 1 {
+            return Err(bad("only IIOP 1.x exists"));
+        }
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => {
+                let (host, port) = rest.split_once(']').ok_or(bad("a bracket is not closed"))?;
+                let address = host.split_once('%').map_or(host, |(address, _scope)| address);
+                if address.parse::<core::net::Ipv6Addr>().is_err() {
+                    return Err(bad("there is no IPv6 address in the brackets"));
+                }
+                let port = match port.strip_prefix(':') {
+                    None if port.is_empty() => None,
+                    None => return Err(bad("after the bracket only :<port> may follow")),
+                    some => some,
+                };
+                (host, port)
+            }
+            None => match place.split_once(':') {
+                Some((_, port)) if port.contains(':') => return Err(bad("an IPv6 address must stand in brackets")),
+                Some((host, port)) => (host, Some(port)),
+                None => (place, None),
+            },
+        };
+        if host.is_empty() {
+            return Err(bad("it names no host"));
+        }
+        if host.bytes().any(|octet| octet.is_ascii_control() || matches!(octet, b' ' | b'[' | b']' | b'@' | b'#')) {
+            return Err(bad("its host contains a character that no host name has"));
+        }
+        let port = match port {
+            None | Some("") => DEFAULT_PORT,
+            Some(digits) => number(digits).filter(|&port| port != 0).ok_or(bad("its port is not 1 to 65535"))?,
+        };
+        Ok(Self { version, endpoint: IiopEndpoint { host: host.to_owned(), port } })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.version, self.endpoint)
+    }
+}
+
+/// What is wrong with a URL.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// It does not start with `corbaloc:` or `corbaname:`.
+    Scheme,
+    /// An address is malformed.
+    Address {
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// An address of a protocol we do not speak.
+    Protocol(String),
+    /// `rir:` together with other addresses, which cannot be.
+    MixedInitialReference,
+    /// A `%` that is not followed by two hexadecimal digits.
+    Escape {
+        /// The escape, as far as it goes.
+        escape: String,
+    },
+    /// A name that is not UTF-8.
+    Name,
+}
+
+impl Error {
+    /// What `string_to_object` raises for it: BAD_PARAM, minor OMG 7 to 10.
+    pub fn to_exception(&self) -> SystemException {
+        let minor = match self {
+            Self::Scheme => minor::bad_param::URL_SCHEME,
+            Self::Address { .. } | Self::Protocol(_) | Self::MixedInitialReference => minor::bad_param::URL_ADDRESS,
+            Self::Escape { .. } => minor::bad_param::URL_SCHEME_SPECIFIC,
+            Self::Name => minor::bad_param::URL_OTHER,
+        };
+        SystemException::bad_param(minor, CompletionStatus::No)
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheme => f.write_str("the URL starts with neither \"corbaloc:\" nor \"corbaname:\""),
+            Self::Address { address, why } => write!(
+                f,
+                "the address \"{address}\" is malformed: {why}; the form is [iiop]:[<major>.<minor>@]<host>[:<port>]"
+            ),
+            Self::Protocol(protocol) => {
+                write!(f, "the protocol \"{protocol}\" is not spoken here; write iiop:<host>:<port> or rir:")
+            }
+            Self::MixedInitialReference => f.write_str("\"rir:\" must be the only address"),
+            Self::Escape { escape } => {
+                write!(f, "\"{escape}\" is no escape: % must be followed by two hexadecimal digits")
+            }
+            Self::Name => f.write_str("the name after # is not UTF-8"),
+        }
+    }
+}
+
+/// What follows the scheme, which is compared without case.
+pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
+    let (start, rest) = text.trim().split_at_checked(scheme.len())?;
+    start.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
+    let (addresses, key) = match text.split_once('/') {
+        Some((addresses, key)) => (addresses, unescape(key)?),
+        None => (text, Vec::new()),
+    };
+    let key = if key.is_empty() { DEFAULT_KEY.to_owned() } else { key };
+    if addresses.eq_ignore_ascii_case("rir:") {
+        return Ok(Corbaloc { location: Location::InitialReference, key });
+    }
+    let location = addresses.split(',').map(parse_address).collect::<Result<_, _>>().map(Location::Iiop)?;
+    Ok(Corbaloc { location, key })
+}
+
+/// Reads `<protocol>:<address>`.
+fn parse_address(text: &str) -> Result<Address, Error> {
+    let Some((protocol, address)) = text.split_once(':') else {
+        let why = "it names no protocol, not even an empty one";
+        return Err(Error::Address { address: text.to_owned(), why });
+    };
+    match protocol {
+        "" => address.parse(),
+        iiop if iiop.eq_ignore_ascii_case("iiop") => address.parse(),
+        rir if rir.eq_ignore_ascii_case("rir") => Err(Error::MixedInitialReference),
+        other => Err(Error::Protocol(other.to_owned())),
+    }
+}
+
+fn parse_version(text: &str) -> Option<Version> {
+    let (major, minor) = text.split_once('.')?;
+    Some(Version { major: number(major)?, minor: number(minor)? })
+}
+
+/// A decimal number without sign.
+fn number<T: FromStr>(digits: &str) -> Option<T> {
+    if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+fn write_location_and_key(url: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match &url.location {
+        Location::InitialReference => f.write_str("rir:")?,
+        Location::Iiop(addresses) => {
+            for (i, address) in addresses.iter().enumerate() {
+                let comma = if i == 0 { "" } else { "," };
+                write!(f, "{comma}iiop:{address}")?;
+            }
+        }
+    }
+    f.write_str("/")?;
+    escape(&url.key, f)
+}
+
+/// Writes octets outside the URL's characters as `%HH`.
+fn escape(octets: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for &octet in octets {
+        if octet.is_ascii_alphanumeric() || b";/:?@&=+$,-_.!~*'()".contains(&octet) {
+            write!(f, "{}", char::from(octet))?;
+        } else {
+            write!(f, "%{octet:02x}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Resolves `%HH`; everything else stands for itself.
+fn unescape(text: &str) -> Result<Vec<u8>, Error> {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            octets.push(*first);
+            continue;
+        }
+        let digits = tail.first_chunk::<2>().and_then(|&[high, low]| Some((hex::digit(high)?, hex::digit(low)?)));
+        let Some((high, low)) = digits else {
+            let escape = String::from_utf8_lossy(&tail[..tail.len().min(2)]);
+            return Err(Error::Escape { escape: format!("%{escape}") });
+        };
+        octets.push(high << 4 | low);
+        rest = &tail[2..];
+    }
+    Ok(octets)
+}

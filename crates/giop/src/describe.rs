@@ -1,0 +1,1 @@
+//! References explained, as plain data.

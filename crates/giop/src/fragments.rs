@@ -1,0 +1,157 @@
+//! Sending one large message as several smaller ones (GIOP 1.2).
+
+use std::io::IoSlice;
+
+use oxorb_cdr::{ByteOrder, Encoded};
+
+use crate::{Frame, Header, MessageType, Reply, Request, Version, Violation};
+
+/// The pieces of a message that is larger than a peer, or fairness on a shared connection, allows.
+///
+/// Only GIOP 1.2 messages are split: 1.1 fragments restart alignment and JacORB refuses them. Every piece but the last
+/// has a length that is a multiple of 8, so no primitive is cut and data keeps its alignment; the first contains the
+/// whole message header, even if that makes it larger than asked for. A message that fits, or cannot be split, is its
+/// own only piece. Allocates nothing.
+///
+/// ```
+/// # use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
+/// # use oxorb_giop::{Fragments, ReplyStatus, Version, begin_reply, finish};
+/// use std::io::IoSlice;
+///
+/// let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+/// let begun = begin_reply(&mut e, Version::V1_2, 7, ReplyStatus::NO_EXCEPTION, &[]);
+/// e.copy_octets(&[0xaa; 100]);
+/// finish(&mut e, begun)?;
+/// let message = e.finish();
+///
+/// let mut room = [IoSlice::new(&[]); Encoded::MAX_SLICES];
+/// let slices = message.io_slices(&mut room);
+/// let mut lengths = Vec::new();
+/// for piece in Fragments::new(slices, 64)? {
+///     let mut slots = [IoSlice::new(&[]); Fragments::MAX_SLICES];
+///     let ready = piece.slices(slices, &mut slots); // one vectored write
+///     lengths.push(ready.iter().map(|slice| slice.len()).sum::<usize>());
+/// }
+/// assert_eq!(lengths, [64, 64, 36]);
+/// # Ok::<(), oxorb_giop::Violation>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fragments {
+    header: Header,
+    /// The request id, for the headers of Fragments.
+    id: u32,
+    /// Largest piece, a multiple of 8.
+    largest: usize,
+    /// Least length of the first piece.
+    first: usize,
+    /// Octets of the message already handed out.
+    sent: usize,
+    /// Octets of the message.
+    total: usize,
+}
+
+impl Fragments {
+    /// Most slices a piece can need: its header and all of the message's.
+    pub const MAX_SLICES: usize = Encoded::MAX_SLICES + 1;
+    /// Smallest size of a piece: room for the header of a Fragment and 16 octets of data.
+    pub const SMALLEST: usize = 32;
+
+    /// Plans the pieces of a finished message, given as [`Encoded::io_slices`] gives it, its header whole in the first
+    /// slice. `largest` is in octets, rounded down to a multiple of 8, at least [`SMALLEST`](Self::SMALLEST).
+    ///
+    /// # Errors
+    /// [`Violation`] when the slices do not start with a GIOP message.
+    pub fn new(message: &[IoSlice<'_>], largest: usize) -> Result<Self, Violation> {
+        let start: &[u8] = message.first().map_or(&[], |slice| slice);
+        let Some(octets) = start.first_chunk::<{ Header::LEN }>() else {
+            return Err(Violation::Truncated { what: "the GIOP header", needed: Header::LEN, left: start.len() });
+        };
+        let header = Header::parse(octets)?;
+        let total = header.total();
+        let largest = largest.max(Self::SMALLEST) & !7;
+        let mut plan = Self { header, id: 0, largest, first: total, sent: 0, total };
+        if total > largest && header.version >= Version::V1_2 && header.kind.fragmentable(header.version) {
+            let frame = Frame { header, bytes: start };
+            let fields_end = match header.kind {
+                MessageType::REQUEST => Request::parse(&frame)?.body,
+                MessageType::REPLY => Reply::parse(&frame)?.body,
+                _ => total, // locate messages are all header
+            };
+            plan.id = frame.decoder(oxorb_cdr::Dialect::new(2)).ulong()?;
+            plan.first = fields_end.next_multiple_of(8).max(largest);
+        }
+        Ok(plan)
+    }
+}
+
+impl Iterator for Fragments {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let from = self.sent;
+        let left = self.total - from;
+        if left == 0 {
+            return None;
+        }
+        let mut head = [0; MAX_HEAD];
+        let (head_len, most) = if from == 0 { (Header::LEN, self.first) } else { (MAX_HEAD, self.largest) };
+        // Of the first piece, the header's own octets are replaced; of the others, a header comes on top.
+        let skipped = if from == 0 { Header::LEN } else { 0 };
+        let data = (left - skipped).min(most - head_len);
+        self.sent = from + skipped + data;
+
+        let header = Header {
+            more_fragments: self.sent < self.total,
+            kind: if from == 0 { self.header.kind } else { MessageType::FRAGMENT },
+            size: (head_len - Header::LEN + data) as u32,
+            ..self.header
+        };
+        head[..Header::LEN].copy_from_slice(&header.to_bytes());
+        head[Header::LEN..].copy_from_slice(&match self.header.order {
+            ByteOrder::Big => self.id.to_be_bytes(),
+            ByteOrder::Little => self.id.to_le_bytes(),
+        });
+        Some(Piece { head, head_len, from: from + skipped, to: self.sent })
+    }
+}
+
+/// One message to write: a header and a part of the large message's octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    head: [u8; MAX_HEAD],
+    head_len: usize,
+    from: usize,
+    to: usize,
+}
+
+impl Piece {
+    /// Octets of this piece on the wire.
+    #[expect(clippy::len_without_is_empty, reason = "a piece is never empty")]
+    pub fn len(&self) -> usize {
+        self.head_len + self.to - self.from
+    }
+
+    /// The piece as slices for one vectored write. `message` is what [`Fragments::new`] was given.
+    pub fn slices<'r, 's>(
+        &'s self,
+        message: &'s [IoSlice<'_>],
+        slots: &'r mut [IoSlice<'s>; Fragments::MAX_SLICES],
+    ) -> &'r mut [IoSlice<'s>] {
+        slots[0] = IoSlice::new(&self.head[..self.head_len]);
+        let mut used = 1;
+        let mut start = 0;
+        for slice in message {
+            let end = start + slice.len();
+            let (from, to) = (self.from.max(start), self.to.min(end));
+            if from < to {
+                slots[used] = IoSlice::new(&slice[from - start..to - start]);
+                used += 1;
+            }
+            start = end;
+        }
+        &mut slots[..used]
+    }
+}
+
+/// Octets of the longest header of a piece: that of a Fragment with its request id.
+const MAX_HEAD: usize = Header::LEN + 4;

@@ -1,0 +1,113 @@
+//! The IIOP profile: host, port, object key and components (CORBA 3.4, 15.7.2).
+
+use core::fmt;
+
+use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+
+use crate::{
+    Misbehaviour, TaggedComponent, TaggedProfile, Version, Violation, components, ior::profile_tag, ior::text,
+    target::write_octets,
+};
+
+/// How to reach an object over TCP.
+///
+/// ```
+/// use oxorb_giop::{IiopProfile, Version};
+/// let profile = IiopProfile::new(Version::V1_2, "example.org", 2809, b"NameService");
+/// assert_eq!(IiopProfile::parse(&profile.to_profile())?, profile);
+/// # Ok::<(), oxorb_giop::Violation>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct IiopProfile {
+    /// Highest GIOP version the server speaks at this address.
+    pub version: Version,
+    /// Host name or address; IPv6 without brackets.
+    pub host: String,
+    /// TCP port; 0 when the server offers TLS only.
+    pub port: u16,
+    /// The server's name for the object; opaque to everybody else.
+    pub object_key: Vec<u8>,
+    /// What else the server says, in its order; always empty in version 1.0.
+    pub components: Vec<TaggedComponent>,
+}
+
+impl IiopProfile {
+    /// A profile without components.
+    pub fn new(version: Version, host: &str, port: u16, object_key: &[u8]) -> Self {
+        Self { version, host: host.to_owned(), port, object_key: object_key.to_owned(), components: Vec::new() }
+    }
+
+    /// Reads a profile with tag [`profile_tag::INTERNET_IOP`] (or one of TAO's that share its layout). Octets after
+    /// what the version defines are ignored. Allocates for each field.
+    ///
+    /// # Errors
+    /// [`Violation`] for another tag, another major version, or malformed octets.
+    pub fn parse(profile: &TaggedProfile) -> Result<Self, Violation> {
+        let tag = profile.tag;
+        if !matches!(tag, profile_tag::INTERNET_IOP | profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP) {
+            return Err(Violation::Peer(Misbehaviour::NoObjectKey { tag }));
+        }
+        let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
+        let version = Version { major: d.octet()?, minor: d.octet()? };
+        if version.major != 1 {
+            return Err(Violation::Peer(Misbehaviour::Profile { tag }));
+        }
+        let host = text(&mut d)?;
+        let port = d.ushort()?;
+        let key = d.length(None, 1)?;
+        let object_key = d.octets(key)?.to_vec();
+        let components = if version.minor >= 1 { components::read(&mut d)? } else { Vec::new() };
+        Ok(Self { version, host, port, object_key, components })
+    }
+
+    /// The profile as part of a reference, big-endian. Components are left out in version 1.0, which has none.
+    pub fn to_profile(&self) -> TaggedProfile {
+        let data = components::encapsulate(|e| {
+            e.octet(self.version.major);
+            e.octet(self.version.minor);
+            components::write_text(e, &self.host);
+            e.ushort(self.port);
+            write_octets(e, &self.object_key);
+            if self.version >= Version::V1_1 {
+                components::write(e, &self.components);
+            }
+        });
+        TaggedProfile { tag: profile_tag::INTERNET_IOP, data }
+    }
+
+    /// Every address of the object in this profile: its own, then those of TAG_ALTERNATE_IIOP_ADDRESS. Addresses with
+    /// port 0, which stand for "not over plain TCP", are left out.
+    pub fn endpoints(&self) -> Vec<IiopEndpoint> {
+        let own = IiopEndpoint { host: self.host.clone(), port: self.port };
+        let alternate = self.components.iter().filter_map(TaggedComponent::alternate_address);
+        core::iter::once(own).chain(alternate).filter(|endpoint| endpoint.port != 0).collect()
+    }
+
+    /// The first component with this tag.
+    pub fn component(&self, tag: u32) -> Option<&TaggedComponent> {
+        self.components.iter().find(|component| component.tag == tag)
+    }
+}
+
+/// A TCP address as references carry it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct IiopEndpoint {
+    /// Host name or address; IPv6 without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+}
+
+impl fmt::Display for IiopEndpoint {
+    /// `host:port`, IPv6 in brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// The byte order of everything we publish: fixed, so that equal references are equal text.
+pub(crate) const PUBLISHED: ByteOrder = ByteOrder::Big;

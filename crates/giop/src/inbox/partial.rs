@@ -1,0 +1,180 @@
+//! Fragmented messages of which something is missing.
+
+use oxorb_cdr::{ByteOrder, Dialect};
+
+use crate::{
+    CancelRequest, Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side, Version, Violation,
+};
+
+/// The incomplete messages of one connection.
+#[derive(Default)]
+pub(super) struct Partials {
+    waiting: Vec<Partial>,
+    /// Octets of all of them.
+    octets: usize,
+}
+
+impl Partials {
+    /// Takes a first piece or a Fragment in. When that completes a message, puts it into `joined` (whose content is
+    /// lost, whose capacity is used again) and returns its header.
+    pub(super) fn accept(
+        &mut self,
+        piece: Frame<'_>,
+        limits: &Limits,
+        joined: &mut Vec<u8>,
+    ) -> Result<Option<Header>, Violation> {
+        if piece.header.kind != MessageType::FRAGMENT {
+            self.begin(piece, limits, joined)?;
+            return Ok(None);
+        }
+        let at = self.append(piece, limits)?;
+        if piece.header.more_fragments {
+            return Ok(None);
+        }
+        let mut whole = self.waiting.swap_remove(at);
+        self.octets -= whole.octets.len();
+        let header = whole.seal();
+        *joined = whole.octets;
+        Ok(Some(header))
+    }
+
+    /// Drops the message a CancelRequest names.
+    pub(super) fn cancel(&mut self, frame: &Frame<'_>) {
+        let Ok(cancel) = CancelRequest::parse(frame) else { return };
+        let named = |partial: &Partial| match partial.id {
+            Some(id) => id == cancel.id,
+            None => partial.id_within() == Some(cancel.id),
+        };
+        if let Some(at) = self.waiting.iter().position(named) {
+            self.octets -= self.waiting.swap_remove(at).octets.len();
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.waiting.iter().map(|partial| partial.octets.capacity()).sum()
+    }
+
+    fn begin(&mut self, piece: Frame<'_>, limits: &Limits, spare: &mut Vec<u8>) -> Result<(), Violation> {
+        let id = fragment_id(&piece)?;
+        if self.find(id).is_some() {
+            return Err(Violation::Peer(Misbehaviour::DuplicatePartial { id }));
+        }
+        if self.waiting.len() >= limits.max_partial_messages {
+            return Err(too_many(limits));
+        }
+        self.check_room(piece.bytes.len(), limits)?;
+        let mut octets = core::mem::take(spare);
+        octets.clear();
+        octets.extend_from_slice(piece.bytes);
+        self.octets += octets.len();
+        self.waiting.push(Partial { id, header: piece.header, octets });
+        Ok(())
+    }
+
+    fn append(&mut self, piece: Frame<'_>, limits: &Limits) -> Result<usize, Violation> {
+        let id = fragment_id(&piece)?;
+        let Some(at) = self.find(id) else {
+            return Err(Violation::Peer(Misbehaviour::OrphanFragment { id }));
+        };
+        let data = &piece.bytes[if id.is_some() { FRAGMENT_1_2 } else { Header::LEN }..];
+        self.check_room(data.len(), limits)?;
+        let partial = &mut self.waiting[at];
+        if (partial.header.version, partial.header.order) != (piece.header.version, piece.header.order) {
+            return Err(Violation::Peer(Misbehaviour::FragmentMismatch { id }));
+        }
+        let size = partial.octets.len() as u64 + data.len() as u64;
+        if size > (limits.max_message as u64).min(u64::from(u32::MAX)) {
+            return Err(limits.too_large(size, Side::Received));
+        }
+        partial.octets.extend_from_slice(data);
+        self.octets += data.len();
+        Ok(at)
+    }
+
+    fn find(&self, id: Option<u32>) -> Option<usize> {
+        self.waiting.iter().position(|partial| partial.id == id)
+    }
+
+    fn check_room(&self, more: usize, limits: &Limits) -> Result<(), Violation> {
+        let size = self.octets as u64 + more as u64;
+        if size > limits.max_partial_octets as u64 {
+            return Err(Violation::Limit {
+                what: "size in octets of all incomplete fragmented messages",
+                size,
+                limit: limits.max_partial_octets as u64,
+                setting: "max-partial-octets",
+                side: Side::Received,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl core::fmt::Debug for Partials {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map().entries(self.waiting.iter().map(|partial| (partial.id, partial.octets.len()))).finish()
+    }
+}
+
+struct Partial {
+    /// `None` in GIOP 1.1, whose fragments carry no id.
+    id: Option<u32>,
+    /// Header of the first piece.
+    header: Header,
+    /// The first piece and the data of all Fragments so far.
+    octets: Vec<u8>,
+}
+
+impl Partial {
+    /// Makes the header tell the truth about the whole message.
+    fn seal(&mut self) -> Header {
+        let header = Header {
+            more_fragments: false,
+            size: (self.octets.len() - Header::LEN) as u32, // `append` keeps it within 32 bits
+            ..self.header
+        };
+        self.octets[..Header::LEN].copy_from_slice(&header.to_bytes());
+        header
+    }
+
+    /// The request id of a GIOP 1.1 message: behind the service contexts, if that much has arrived.
+    fn id_within(&self) -> Option<u32> {
+        let frame = Frame { header: self.header, bytes: &self.octets };
+        let mut fields = frame.decoder(Dialect::new(self.header.version.minor));
+        ServiceContexts::read(frame.bytes, &mut fields).ok()?;
+        fields.ulong().ok()
+    }
+}
+
+/// The request id that all pieces of a GIOP 1.2 message start with; `None` in 1.1.
+fn fragment_id(piece: &Frame<'_>) -> Result<Option<u32>, Violation> {
+    if piece.header.version < Version::V1_2 {
+        return Ok(None);
+    }
+    let Some(&id) = piece.bytes[Header::LEN..].first_chunk::<4>() else {
+        let left = piece.bytes.len() - Header::LEN;
+        return Err(Violation::Truncated { what: "the request id of a fragmented message", needed: 4, left });
+    };
+    Ok(Some(match piece.header.order {
+        ByteOrder::Big => u32::from_be_bytes(id),
+        ByteOrder::Little => u32::from_le_bytes(id),
+    }))
+}
+
+/// Octets before the data of a GIOP 1.2 Fragment: header and request id.
+const FRAGMENT_1_2: usize = Header::LEN + 4;
+
+#[cold]
+fn too_many(limits: &Limits) -> Violation {
+    Violation::Limit {
+        what: "number of incomplete fragmented messages",
+        size: limits.max_partial_messages as u64 + 1,
+        limit: limits.max_partial_messages as u64,
+        setting: "max-partial-messages",
+        side: Side::Received,
+    }
+}

@@ -1,0 +1,215 @@
+//! Interoperable object references (CORBA 3.4, 13.6.2).
+
+use core::fmt;
+use core::str::FromStr;
+
+use oxorb_cdr::{self as cdr, ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, ErrorKind};
+
+use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor, target::write_octets};
+
+/// An object reference: the type it claims to have, and one profile per way to reach it.
+///
+/// Profiles of protocols we do not speak, and everything inside the others that we do not understand, are kept octet
+/// for octet and passed on (A2.7).
+///
+/// ```
+/// let text = "IOR:00000000000000010000000000000000";
+/// let nil: oxorb_giop::Ior = text.parse()?;
+/// assert!(nil.is_nil());
+/// assert_eq!(nil.to_string(), text);
+/// # Ok::<(), oxorb_giop::IorError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Ior {
+    /// Repository id of the most derived interface, as far as the sender knew it; may be empty, then ask `_is_a`.
+    pub type_id: String,
+    /// The ways to reach the object, best first. None for a nil reference.
+    pub profiles: Vec<TaggedProfile>,
+}
+
+impl Ior {
+    /// The reference to no object.
+    pub const fn nil() -> Self {
+        Self { type_id: String::new(), profiles: Vec::new() }
+    }
+
+    /// Whether it refers to no object.
+    pub fn is_nil(&self) -> bool {
+        self.profiles.is_empty()
+    }
+
+    /// The IIOP profiles that can be read, in order; others are passed over.
+    pub fn iiop_profiles(&self) -> impl Iterator<Item = IiopProfile> {
+        self.profiles.iter().filter_map(|profile| IiopProfile::parse(profile).ok())
+    }
+
+    /// Writes it where an object reference is due. Copies everything.
+    pub(crate) fn write(&self, e: &mut Encoder<'_>) {
+        e.ulong(self.type_id.len() as u32 + 1);
+        e.copy_octets(self.type_id.as_bytes());
+        e.octet(0);
+        e.ulong(self.profiles.len() as u32);
+        for profile in &self.profiles {
+            e.ulong(profile.tag);
+            write_octets(e, &profile.data);
+        }
+    }
+}
+
+impl Encode for Ior {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> cdr::Result<()> {
+        self.write(e);
+        Ok(())
+    }
+}
+
+impl<'de> Decode<'de> for Ior {
+    const MIN_SIZE: usize = 8;
+
+    /// Allocates for the type id and each profile, never more than the octets that are there.
+    fn decode(d: &mut Decoder<'de>) -> cdr::Result<Self> {
+        let type_id = text(d)?;
+        let count = d.length(None, 8)?;
+        let mut profiles = Vec::with_capacity(count);
+        for _ in 0..count {
+            let tag = d.ulong()?;
+            let length = d.length(None, 1)?;
+            profiles.push(TaggedProfile { tag, data: d.octets(length)?.to_vec() });
+        }
+        Ok(Self { type_id, profiles })
+    }
+}
+
+impl fmt::Display for Ior {
+    /// `IOR:` and hexadecimal digits, big-endian.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+        e.octet(0);
+        self.write(&mut e);
+        let mut text = String::from("IOR:");
+        hex::push(&mut text, e.finish().contiguous());
+        f.write_str(&text)
+    }
+}
+
+impl FromStr for Ior {
+    type Err = IorError;
+
+    /// Reads `IOR:` and digits, each in either case; white space around is ignored.
+    fn from_str(text: &str) -> Result<Self, IorError> {
+        let text = text.trim();
+        let digits = match text.split_at_checked(4) {
+            Some((prefix, digits)) if prefix.eq_ignore_ascii_case("IOR:") => digits,
+            _ => return Err(IorError::Prefix),
+        };
+        let octets = hex::parse(digits).map_err(|at| IorError::Digit { at: at + 4 })?;
+        // Octets after the reference are ignored: nothing says there are none.
+        let mut d = Decoder::encapsulated(&octets, Dialect::GIOP_1_2).map_err(IorError::Content)?;
+        Self::decode(&mut d).map_err(IorError::Content)
+    }
+}
+
+/// One way to reach an object: which protocol, and what that protocol needs to know.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TaggedProfile {
+    /// Which protocol, see [`profile_tag`].
+    pub tag: u32,
+    /// The protocol's data as it came.
+    pub data: Vec<u8>,
+}
+
+/// Tags of profiles (facts: OMG assignments, TAO, JacORB, OCI).
+pub mod profile_tag {
+    /// IIOP over TCP; see [`IiopProfile`](crate::IiopProfile).
+    pub const INTERNET_IOP: u32 = 0;
+    /// Components that belong to all profiles.
+    pub const MULTIPLE_COMPONENTS: u32 = 1;
+    /// Multicast (MIOP).
+    pub const UIPMC: u32 = 3;
+    /// TAO over Unix sockets.
+    pub const TAO_UIOP: u32 = 0x5441_4f00;
+    /// TAO over shared memory.
+    pub const TAO_SHMIOP: u32 = 0x5441_4f02;
+    /// TAO over UDP.
+    pub const TAO_DIOP: u32 = 0x5441_4f04;
+    /// TAO over SCTP.
+    pub const TAO_SCIOP: u32 = 0x5441_4f0e;
+
+    /// The name of a known tag.
+    pub fn name(tag: u32) -> Option<&'static str> {
+        Some(match tag {
+            INTERNET_IOP => "TAG_INTERNET_IOP",
+            MULTIPLE_COMPONENTS => "TAG_MULTIPLE_COMPONENTS",
+            2 => "TAG_SCCP_IOP",
+            UIPMC => "TAG_UIPMC",
+            TAO_UIOP => "TAO UIOP (Unix sockets)",
+            TAO_SHMIOP => "TAO SHMIOP (shared memory)",
+            TAO_DIOP => "TAO DIOP (UDP)",
+            0x5441_4f05 => "TAO COIOP",
+            TAO_SCIOP => "TAO SCIOP (SCTP)",
+            0x4f43_4902 => "OCI HTIOP (HTTP tunnel)",
+            0x3039 => "Tandem NSKFS",
+            0x303a => "Tandem NSKPW",
+            0x4a41_4300..=0x4a41_430f => "JacORB",
+            _ => return None,
+        })
+    }
+}
+
+/// Why text is not a stringified reference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IorError {
+    /// It does not start with `IOR:`.
+    Prefix,
+    /// A character is no hexadecimal digit, or the last digit has no partner.
+    Digit {
+        /// Offset of the character in the text, in octets.
+        at: usize,
+    },
+    /// The digits are not a reference.
+    Content(cdr::Error),
+}
+
+impl IorError {
+    /// What `string_to_object` raises for it.
+    pub fn to_exception(&self) -> SystemException {
+        match self {
+            Self::Prefix => SystemException::bad_param(minor::bad_param::URL_SCHEME, CompletionStatus::No),
+            Self::Digit { .. } => SystemException::bad_param(minor::bad_param::URL_SCHEME_SPECIFIC, CompletionStatus::No),
+            Self::Content(_) => SystemException::inv_objref(minor::inv_objref::MALFORMED, CompletionStatus::No),
+        }
+    }
+}
+
+impl core::error::Error for IorError {}
+
+impl fmt::Display for IorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix => f.write_str("a stringified reference starts with \"IOR:\""),
+            Self::Digit { at } => write!(
+                f,
+                "after \"IOR:\" only pairs of hexadecimal digits may follow; the text breaks that at character {at}: \
+                 was it cut short or wrapped?"
+            ),
+            Self::Content(error) => write!(
+                f,
+                "the digits after \"IOR:\" are not an object reference ({error}): was part of the text lost?"
+            ),
+        }
+    }
+}
+
+/// Reads a string that is an identifier or a host name: never converted, octets outside UTF-8 taken as ISO 8859-1.
+pub(crate) fn text(d: &mut Decoder<'_>) -> cdr::Result<String> {
+    let length = d.length(None, 1)?;
+    let octets = match d.octets(length)? {
+        [text @ .., 0] => text,
+        [] => &[], // illegal, but some send an empty string so
+        _ => return Err(d.error_back(length, ErrorKind::BadString)),
+    };
+    Ok(match core::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => octets.iter().copied().map(char::from).collect(),
+    })
+}

@@ -1,0 +1,70 @@
+//! How much of our memory a peer may use.
+
+use oxorb_cdr as cdr;
+
+use crate::{Side, Violation};
+
+/// Limits on what is received and sent over one connection.
+///
+/// The defaults are safe for a server on an open network; each field tells what raising it costs. Memory of one
+/// connection never exceeds `max_message + max_partial_octets + kept_capacity` octets, and is only ever allocated for
+/// octets that arrived: an announced size alone allocates at most 1 MiB.
+///
+/// ```
+/// let limits = oxorb_giop::Limits { max_message: 1 << 20, ..Default::default() };
+/// assert!(limits.check_outgoing(2 << 20).is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Largest whole message in octets, header included, received (reassembled, if fragmented) or sent. Default 64 MiB.
+    /// Setting `max-message-size`. A peer can make us hold this much.
+    pub max_message: usize,
+    /// Most fragmented messages that may be incomplete at once. Default 16. Setting `max-partial-messages`.
+    /// Each costs its octets; the table is searched once per Fragment.
+    pub max_partial_messages: usize,
+    /// Most octets all incomplete fragmented messages of a connection may hold together. Default 64 MiB.
+    /// Setting `max-partial-octets`.
+    pub max_partial_octets: usize,
+    /// Largest receive buffer kept between messages, in octets. Default 2 MiB. Setting `kept-capacity`.
+    /// A larger one saves allocations for larger messages and costs that much memory per connection that had one.
+    pub kept_capacity: usize,
+    /// Limits of decoding: nesting depth and the like.
+    pub cdr: cdr::Limits,
+}
+
+impl Limits {
+    /// Whether a message of `size` octets may be sent, asked before the first octet leaves (pain D-7).
+    ///
+    /// # Errors
+    /// [`Violation::Limit`] on our side; its answer is IMP_LIMIT, completed NO.
+    #[inline]
+    pub fn check_outgoing(&self, size: usize) -> Result<(), Violation> {
+        if size > self.max_message {
+            return Err(self.too_large(size as u64, Side::Sent));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    pub(crate) fn too_large(&self, size: u64, side: Side) -> Violation {
+        Violation::Limit {
+            what: "size in octets of a message",
+            size,
+            limit: self.max_message as u64,
+            setting: "max-message-size",
+            side,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message: 64 << 20,
+            max_partial_messages: 16,
+            max_partial_octets: 64 << 20,
+            kept_capacity: 2 << 20,
+            cdr: cdr::Limits::default(),
+        }
+    }
+}

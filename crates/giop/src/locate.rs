@@ -1,0 +1,142 @@
+//! LocateRequest and LocateReply (CORBA 3.4, 15.4.5 and 15.4.6).
+
+use core::fmt;
+
+use oxorb_cdr::Encoder;
+
+use crate::{Begun, Frame, MessageType, Target, TargetAddress, Version, Violation, finish, write};
+
+/// A received LocateRequest.
+#[derive(Clone, Copy, Debug)]
+pub struct LocateRequest<'a> {
+    /// The client's number for it, from the same numbers as its requests.
+    pub id: u32,
+    /// The object asked about.
+    pub target: Target<'a>,
+}
+
+impl<'a> LocateRequest<'a> {
+    /// Reads a LocateRequest of any version. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`Violation`] for a frame of another kind or malformed fields.
+    pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        let mut fields = frame.fields(MessageType::LOCATE_REQUEST)?;
+        let id = fields.ulong()?;
+        let target = if frame.header.version >= Version::V1_2 {
+            Target::read(frame.bytes, &mut fields)?
+        } else {
+            Target::read_key(&mut fields)?
+        };
+        Ok(Self { id, target })
+    }
+}
+
+/// A received LocateReply.
+#[derive(Clone, Copy, Debug)]
+pub struct LocateReply {
+    /// The LocateRequest it answers.
+    pub id: u32,
+    /// The answer, and so what the body holds.
+    pub status: LocateStatus,
+    /// Offset of the body in [`Frame::bytes`]; never padded, in no version.
+    pub body: usize,
+}
+
+impl LocateReply {
+    /// Reads a LocateReply. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`Violation`] for a frame of another kind or malformed fields.
+    pub fn parse(frame: &Frame<'_>) -> Result<Self, Violation> {
+        let mut fields = frame.fields(MessageType::LOCATE_REPLY)?;
+        let id = fields.ulong()?;
+        let status = LocateStatus(fields.ulong()?);
+        Ok(Self { id, status, body: fields.position() })
+    }
+}
+
+/// The answer to a LocateRequest, as on the wire; unknown values survive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LocateStatus(pub u32);
+
+impl LocateStatus {
+    /// No such object here.
+    pub const UNKNOWN_OBJECT: Self = Self(0);
+    /// Requests for it are served here.
+    pub const OBJECT_HERE: Self = Self(1);
+    /// The body holds a reference to use instead.
+    pub const OBJECT_FORWARD: Self = Self(2);
+    /// The body holds a reference to use instead from now on (GIOP 1.2).
+    pub const OBJECT_FORWARD_PERM: Self = Self(3);
+    /// The body holds a [`SystemException`](crate::SystemException) (GIOP 1.2).
+    pub const LOC_SYSTEM_EXCEPTION: Self = Self(4);
+    /// The body holds the [`AddressingDisposition`](crate::AddressingDisposition) wanted (GIOP 1.2).
+    pub const LOC_NEEDS_ADDRESSING_MODE: Self = Self(5);
+
+    /// The specification's name, if the value has one.
+    pub fn name(self) -> Option<&'static str> {
+        const NAMES: [&str; 6] = [
+            "UNKNOWN_OBJECT",
+            "OBJECT_HERE",
+            "OBJECT_FORWARD",
+            "OBJECT_FORWARD_PERM",
+            "LOC_SYSTEM_EXCEPTION",
+            "LOC_NEEDS_ADDRESSING_MODE",
+        ];
+        NAMES.get(self.0 as usize).copied()
+    }
+}
+
+impl fmt::Debug for LocateStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "LocateStatus({})", self.0),
+        }
+    }
+}
+
+/// Writes a whole LocateRequest into an empty encoder.
+///
+/// # Errors
+/// [`Violation::Limit`] when the target makes it larger than a message can be.
+pub fn locate_request(
+    e: &mut Encoder<'_>,
+    version: Version,
+    id: u32,
+    target: TargetAddress<'_>,
+) -> Result<(), Violation> {
+    write::header(e, version, MessageType::LOCATE_REQUEST);
+    e.ulong(id);
+    if version >= Version::V1_2 {
+        target.write(e);
+    } else {
+        target.write_key(e);
+    }
+    let begun = Begun::unaligned(e);
+    finish(e, begun)
+}
+
+/// Starts a LocateReply whose body follows: a reference, an exception or an addressing mode, without padding.
+///
+/// GIOP 1.0 and 1.1 know no OBJECT_FORWARD_PERM; it becomes OBJECT_FORWARD there.
+pub fn begin_locate_reply(e: &mut Encoder<'_>, version: Version, id: u32, status: LocateStatus) -> Begun {
+    let status = match status {
+        LocateStatus::OBJECT_FORWARD_PERM if version < Version::V1_2 => LocateStatus::OBJECT_FORWARD,
+        other => other,
+    };
+    write::header(e, version, MessageType::LOCATE_REPLY);
+    e.ulong(id);
+    e.ulong(status.0);
+    Begun::unaligned(e)
+}
+
+/// Writes a whole LocateReply without a body: UNKNOWN_OBJECT or OBJECT_HERE.
+///
+/// # Errors
+/// None in practice; the type is that of [`finish`].
+pub fn locate_reply(e: &mut Encoder<'_>, version: Version, id: u32, status: LocateStatus) -> Result<(), Violation> {
+    let begun = begin_locate_reply(e, version, id, status);
+    finish(e, begun)
+}

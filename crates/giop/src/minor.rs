@@ -1,0 +1,226 @@
+//! Minor codes of system exceptions: one table of names, causes and remedies.
+//!
+//! A minor code is a vendor in its upper twenty bits and a number in the lower twelve. [`OMG`] codes come from the
+//! specification (CORBA 3.4, annex A; checked against TAO and omniORB), [`OXORB`] codes are ours. Each exception with
+//! codes has a module of constants:
+//!
+//! ```
+//! use oxorb_giop::{SystemExceptionKind, minor};
+//! assert_eq!(minor::transient::NO_USABLE_PROFILE, minor::OMG | 2);
+//! let row = minor::find(SystemExceptionKind::Transient, minor::OMG | 2).unwrap();
+//! assert_eq!(row.name, "NO_USABLE_PROFILE");
+//! ```
+
+use core::fmt;
+
+use crate::SystemExceptionKind;
+
+/// Vendor of the codes the specification assigns.
+pub const OMG: u32 = 0x4f4d_0000;
+/// Vendor of our codes: "OX".
+pub const OXORB: u32 = 0x4f58_0000;
+/// Vendor of TAO's codes.
+pub const TAO: u32 = 0x5441_0000;
+/// Vendor of JacORB's codes.
+pub const JACORB: u32 = 0x4a43_0000;
+/// Vendor of omniORB's codes.
+pub const OMNIORB: u32 = 0x4154_0000;
+
+/// One row of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Minor {
+    /// The exception the code belongs to.
+    pub kind: SystemExceptionKind,
+    /// The whole minor code, vendor included.
+    pub code: u32,
+    /// Name of the constant.
+    pub name: &'static str,
+    /// What it means.
+    pub cause: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+/// The row of a code. Searches the table; not for the request path.
+pub fn find(kind: SystemExceptionKind, minor: u32) -> Option<&'static Minor> {
+    table().iter().copied().flatten().find(|row| row.kind == kind && row.code == minor)
+}
+
+/// What a code means, in a few words.
+pub fn explain(minor: u32, kind: SystemExceptionKind) -> Option<&'static str> {
+    find(kind, minor).map(|row| row.cause)
+}
+
+/// Every row, exceptions in alphabetical order.
+pub fn all() -> impl Iterator<Item = &'static Minor> {
+    table().iter().copied().flatten()
+}
+
+/// Name of the vendor in a minor code, if known.
+pub fn vendor(minor: u32) -> Option<&'static str> {
+    Some(match minor & VENDOR_MASK {
+        OMG => "OMG",
+        OXORB => "OxORB",
+        TAO => "TAO",
+        JACORB => "JacORB",
+        OMNIORB => "omniORB",
+        _ => return None,
+    })
+}
+
+/// What TAO says with one of its codes: where it happened, and the operating system's error.
+///
+/// TAO packs both into the lower twelve bits. `None` for codes of other vendors.
+pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
+    if minor & VENDOR_MASK != TAO {
+        return None;
+    }
+    let place = TAO_PLACES.get((minor >> 7 & 0x1f) as usize).copied().unwrap_or("unknown place");
+    let errno = TAO_ERRNOS.get((minor & 0x7f) as usize).copied().unwrap_or("unknown error");
+    Some((place, errno))
+}
+
+/// Displays a code as `OMG 2: no such object adapter`.
+pub(crate) struct Explained(pub(crate) SystemExceptionKind, pub(crate) u32);
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(kind, minor) = *self;
+        match vendor(minor) {
+            None if minor == 0 => return f.write_str("0"),
+            None => return write!(f, "{minor:#010x}"),
+            Some(vendor) => write!(f, "{vendor} {}", minor & !VENDOR_MASK)?,
+        }
+        if let Some(cause) = explain(minor, kind) {
+            write!(f, ": {cause}")?;
+        } else if let Some((place, errno)) = explain_tao(minor) {
+            write!(f, ": {place}, {errno}")?;
+        }
+        Ok(())
+    }
+}
+
+const VENDOR_MASK: u32 = 0xffff_f000;
+
+const TAO_PLACES: [&str; 22] = [
+    "no place given",
+    "while following a location forward",
+    "while sending a request",
+    "POA manager discarding",
+    "POA manager holding",
+    "unhandled C++ exception in the servant",
+    "while receiving",
+    "no usable protocol",
+    "while encoding profiles",
+    "connecting timed out",
+    "sending timed out",
+    "receiving timed out",
+    "implementation repository",
+    "acceptor could not open",
+    "while initializing the ORB",
+    "while narrowing a policy",
+    "while acquiring a lock",
+    "POA being destroyed",
+    "POA manager inactive",
+    "connector could not initialize",
+    "asynchronous method handling",
+    "while creating a real-time thread",
+];
+
+const TAO_ERRNOS: [&str; 21] = [
+    "no error number",
+    "ETIMEDOUT",
+    "ENFILE",
+    "EMFILE",
+    "EPIPE",
+    "ECONNREFUSED",
+    "ENOENT",
+    "EBADF",
+    "ENOSYS",
+    "EPERM",
+    "EAFNOSUPPORT",
+    "EAGAIN",
+    "ENOMEM",
+    "EACCES",
+    "EFAULT",
+    "EBUSY",
+    "EEXIST",
+    "EINVAL",
+    "ECOMM",
+    "ECONNRESET",
+    "ENOTSUP",
+];
+
+macro_rules! minors {
+    ($($kind:ident $module:ident { $($vendor:ident $number:literal $name:ident: $cause:literal, $remedy:literal;)* })*) => {
+        $(
+            #[doc = concat!("Minor codes of ", stringify!($kind), ".")]
+            pub mod $module {
+                use super::{Minor, SystemExceptionKind};
+
+                $(
+                    #[doc = concat!("Cause: ", $cause, ". Remedy: ", $remedy, ".")]
+                    pub const $name: u32 = super::$vendor | $number;
+                )*
+
+                /// The rows of this exception.
+                pub const ALL: &[Minor] = &[$(Minor {
+                    kind: SystemExceptionKind::$kind,
+                    code: $name,
+                    name: stringify!($name),
+                    cause: $cause,
+                    remedy: $remedy,
+                },)*];
+            }
+        )*
+
+        fn table() -> &'static [&'static [Minor]] {
+            &[$($module::ALL,)*]
+        }
+    };
+}
+
+include!("minor/table.rs");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_and_no_name_occurs_twice_in_one_exception() {
+        for (i, row) in all().enumerate() {
+            for other in all().skip(i + 1).filter(|other| other.kind == row.kind) {
+                assert_ne!(row.code, other.code, "{} {}", row.kind, row.name);
+                assert_ne!(row.name, other.name, "{}", row.kind);
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_reads_as_part_of_a_sentence() {
+        for row in all() {
+            for text in [row.cause, row.remedy] {
+                assert!(!text.is_empty() && !text.ends_with('.'), "{} {}: {text:?}", row.kind, row.name);
+            }
+            assert!(row.code & !VENDOR_MASK != 0 && matches!(vendor(row.code), Some("OMG" | "OxORB")));
+        }
+    }
+
+    #[test]
+    fn tao_codes_are_taken_apart() {
+        assert_eq!(explain_tao(TAO | 2 << 7 | 5), Some(("while sending a request", "ECONNREFUSED")));
+        assert_eq!(explain_tao(TAO | 0xfff), Some(("unknown place", "unknown error")));
+        assert_eq!(explain_tao(OMG | 1), None);
+    }
+
+    #[test]
+    fn display_names_vendor_number_and_cause() {
+        let shown = |kind, minor| Explained(kind, minor).to_string();
+        use SystemExceptionKind as K;
+        assert_eq!(shown(K::Marshal, 0), "0");
+        assert_eq!(shown(K::Marshal, 0x1234_5678), "0x12345678");
+        assert_eq!(shown(K::Transient, OMG | 2), "OMG 2: no usable profile in the reference");
+        assert_eq!(shown(K::Transient, TAO | 2 << 7 | 5), "TAO 261: while sending a request, ECONNREFUSED");
+        assert_eq!(shown(K::Transient, OMNIORB | 1), "omniORB 1");
+    }
+}

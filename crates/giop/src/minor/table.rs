@@ -1,0 +1,213 @@
+// The rows of the minor code table; `include!`d by minor.rs, so that the table is nothing but the table.
+// Form: exception, its module, then vendor, number, name: what it means, what to do.
+minors! {
+    Unknown unknown {
+        OMG 1 UNLISTED_USER_EXCEPTION: "a user exception that the operation does not declare", "add it to the operation's raises clause, or catch it in the servant";
+        OMG 2 NON_STANDARD_SYSTEM_EXCEPTION: "a system exception outside the standard", "look at the server's log: its ORB has exceptions of its own";
+        OMG 3 UNLISTED_SEEN_BY_INTERCEPTOR: "an undeclared user exception seen by an interceptor", "add it to the operation's raises clause";
+        OXORB 1 SERVANT_PANICKED: "the servant panicked", "look for the panic message in the server's log";
+    }
+    BadParam bad_param {
+        OMG 1 VALUE_FACTORY: "registering or finding a value factory failed", "register a factory for the value type";
+        OMG 2 ID_IN_REPOSITORY: "the repository id is already in the interface repository", "use another repository id";
+        OMG 3 NAME_IN_REPOSITORY: "the name is already used in this context of the interface repository", "use another name";
+        OMG 4 BAD_CONTAINER: "the target is no valid container", "choose a container that may hold this kind of definition";
+        OMG 5 INHERITED_NAME_CLASH: "a name clashes with an inherited one", "rename the definition";
+        OMG 6 ABSTRACT_INTERFACE_TYPE: "the abstract interface has another type", "pass a value of the declared type";
+        OMG 7 URL_SCHEME: "the scheme of the object URL is unknown", "use IOR:, corbaloc:, corbaname: or file:";
+        OMG 8 URL_ADDRESS: "the address in the object URL is malformed", "write corbaloc:iiop:[major.minor@]host[:port]/key, IPv6 addresses in brackets";
+        OMG 9 URL_SCHEME_SPECIFIC: "the part of the object URL after the scheme is malformed", "check the key and its %HH escapes";
+        OMG 10 URL_OTHER: "the object URL cannot be used", "check the URL and whether what it names exists";
+        OMG 11 ABSTRACT_DERIVES: "an abstract interface derives from a non-abstract one", "make the base abstract";
+        OMG 12 VALUE_SUPPORTS: "a value supports more than one concrete interface", "support one concrete interface";
+        OMG 13 INCOMPLETE_TYPECODE: "an incomplete TypeCode was passed", "complete the recursive TypeCode first";
+        OMG 14 OBJECT_ID: "the object id is invalid", "pass an id that this adapter made or accepts";
+        OMG 15 TYPECODE_NAME: "a name in a TypeCode operation is invalid", "use an IDL identifier";
+        OMG 16 TYPECODE_ID: "a repository id in a TypeCode operation is invalid", "use the form IDL:path:major.minor";
+        OMG 17 TYPECODE_MEMBER_NAME: "a member name in a TypeCode operation is invalid", "use distinct IDL identifiers";
+        OMG 18 DUPLICATE_LABEL: "a union label occurs twice", "make the labels distinct";
+        OMG 19 LABEL_TYPE: "a union label does not fit the discriminator's type", "use labels of the discriminator's type";
+        OMG 20 DISCRIMINATOR_TYPE: "the discriminator's type is illegal", "use an integer, char, boolean or enum";
+        OMG 21 ANY_NOT_EXCEPTION: "the Any holds no exception", "insert an exception";
+        OMG 22 SET_EXCEPTION_UNLISTED: "set_exception was given an undeclared user exception", "raise only declared exceptions";
+        OMG 23 WCHAR_CODE_SET_MISSING: "a wide character came over a connection without a wide code set", "have the client send the CodeSets context, that is, use an ORB that negotiates code sets";
+        OMG 24 CONTEXT_ID_RANGE: "a service context id is out of range", "use an id assigned to you";
+        OMG 25 ENUM_RANGE: "an enumerator is out of range", "pass an enumerator of the type";
+        OMG 26 UNKNOWN_CONTEXT_ID: "an interceptor asked for a service context that is not there", "check for its presence first";
+        OMG 27 NIL_INITIAL_REFERENCE: "a nil initial reference was registered", "register an object";
+        OMG 28 UNKNOWN_COMPONENT_ID: "an interceptor asked for a component that is not there", "check for its presence first";
+        OMG 29 UNKNOWN_PROFILE_ID: "an interceptor asked for a profile that is not there", "check for its presence first";
+        OMG 30 DUPLICATE_POLICY: "a policy type occurs twice", "pass each policy once";
+        OMG 31 BAD_ONEWAY: "a oneway operation has results or exceptions", "return nothing from oneway operations";
+        OMG 32 IMPLICIT_OPERATION: "a dynamic request for an implicit operation", "call the operation of the reference itself";
+        OMG 33 XAER_INVAL: "the XA call was given invalid arguments", "check the resource manager's log";
+        OMG 34 UNION_MODIFIER: "a union modifier was given a wrong discriminant", "use a discriminant of that member";
+        OMG 35 CONTEXT_PROPERTY: "a context property is illegal", "check the property";
+        OMG 36 CONTEXT_SEARCH: "a context search is illegal", "check the search scope";
+        OMG 37 CONTEXT_NAME: "a context name is illegal", "check the name";
+        OMG 38 CONTEXT_NOT_EMPTY: "a context to be deleted is not empty", "delete its children first";
+        OMG 39 STREAM_FORMAT: "the RMI stream format is not supported", "use stream format 1 or 2";
+        OMG 40 VALUE_OUTPUT_STREAM: "the stream cannot write values", "use a stream that is a ValueOutputStream";
+        OMG 41 VALUE_INPUT_STREAM: "the stream cannot read values", "use a stream that is a ValueInputStream";
+        OMG 42 ONLY_LATIN_1: "this reference takes ISO 8859-1 characters only", "send text within ISO 8859-1";
+        OMG 43 POLLABLE_IN_SET: "the pollable is already in a set", "remove it there first";
+        OMG 44 COMPRESSION_LEVEL: "the compression level is invalid", "use a level from 0 to 9";
+        OXORB 1 NOT_ENCODABLE: "an argument cannot be encoded as its IDL type", "keep bounded strings and sequences within their bounds and strings free of NUL";
+    }
+    ImpLimit imp_limit {
+        OMG 1 NO_USABLE_PROFILE: "no profile of the reference can be used here", "check the protocols both sides have enabled";
+        OXORB 1 MESSAGE_TOO_LARGE: "the message to send is larger than this side's limit", "raise max-message-size on this side, or send less at a time";
+        OXORB 2 RECEIVED_TOO_LARGE: "the message received is larger than this side's limit", "raise max-message-size on the receiving side, or send less at a time";
+    }
+    Initialize initialize {
+        OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";
+        OXORB 1 BAD_ARGUMENT: "an ORB argument or option is malformed or unknown", "see the message that comes with it and the configuration page";
+        OXORB 2 CANNOT_LISTEN: "no listening endpoint could be opened", "check that address and port are free and exist on this machine";
+    }
+    InvObjref inv_objref {
+        OMG 1 WCHAR_CODE_SET_MISSING: "the reference names no wide code set", "the server must publish one in TAG_CODE_SETS";
+        OMG 2 CODE_SETS_MISSING: "the reference has no code set component", "the server must publish TAG_CODE_SETS before wide characters can be sent";
+        OXORB 1 MALFORMED: "the reference is malformed", "copy the whole IOR; `oxorb ior show` says where it breaks";
+        OXORB 2 NIL: "the reference is nil", "check where the reference came from";
+    }
+    Marshal marshal {
+        OMG 1 NO_VALUE_FACTORY: "no factory for a received value type", "register a factory for the value type";
+        OMG 2 SET_RESULT_ORDER: "set_result was called before ctx", "call ctx first";
+        OMG 3 NVLIST_MISMATCH: "the named values do not match the operation", "describe every parameter in order";
+        OMG 4 LOCAL_OBJECT: "a local object cannot be sent", "send a reference to an object that is not local";
+        OMG 5 WCHAR_FROM_1_0_CLIENT: "a wide character in GIOP 1.0, from the client", "use GIOP 1.1 or later for wide characters";
+        OMG 6 WCHAR_FROM_1_0_SERVER: "a wide character in GIOP 1.0, from the server", "use GIOP 1.1 or later for wide characters";
+        OMG 7 STREAM_FORMAT: "an RMI custom value has an unknown stream format", "agree on a stream format";
+        OMG 8 CUSTOM_DATA: "custom marshalled data does not match", "make sender and receiver use the same custom marshalling";
+        OMG 9 CODE_SETS_CHANGED: "the code sets changed on a connection", "the client must send one CodeSets context per connection";
+        OXORB 1 TRUNCATED: "the data ends too early", "check that both sides were generated from the same IDL";
+        OXORB 2 BOUND_EXCEEDED: "a bounded string or sequence is too long", "check that both sides were generated from the same IDL";
+        OXORB 3 IMPLAUSIBLE_LENGTH: "a length is larger than the data that follows", "check that both sides were generated from the same IDL";
+        OXORB 4 BOOLEAN: "a boolean is neither 0 nor 1", "check that both sides were generated from the same IDL";
+        OXORB 5 ENUMERATOR: "an enumerator is unknown", "check that both sides were generated from the same IDL";
+        OXORB 6 LABEL: "a union label selects nothing", "check that both sides were generated from the same IDL";
+        OXORB 7 STRING: "a string is not terminated or not text", "check the code sets and the IDL of both sides";
+        OXORB 8 TOO_DEEP: "the data is nested too deeply", "raise the nesting limit if the data is legitimate";
+        OXORB 9 TRAILING: "octets are left after the last argument", "check that both sides were generated from the same IDL";
+        OXORB 10 OTHER: "the data is malformed", "check that both sides were generated from the same IDL";
+        OXORB 11 UNKNOWN_REPLY_STATUS: "the reply has an unknown status", "report it to the peer's vendor";
+    }
+    BadTypecode bad_typecode {
+        OMG 1 INCOMPLETE: "the TypeCode is incomplete", "complete the recursive TypeCode first";
+        OMG 2 MEMBER_TYPE: "a member's type is illegal", "use a type that may be a member";
+        OMG 3 PARAMETER_TYPE: "a parameter's type is illegal", "use a type that may be a parameter";
+    }
+    NoImplement no_implement {
+        OMG 1 NO_VALUE_IMPLEMENTATION: "the value type has no implementation here", "link the implementation";
+        OMG 2 VALUE_VERSION: "the value's version is incompatible", "deploy the same version on both sides";
+        OMG 3 NO_USABLE_PROFILE: "no profile of the reference can be used here", "check the protocols both sides have enabled";
+        OMG 4 DII_ON_LOCAL: "dynamic invocation on a local object", "call it directly";
+        OMG 8 LOCAL_OPERATION: "a local object does not have this operation", "call it on a remote object";
+    }
+    NoResources no_resources {
+        OMG 1 INTERCEPTION_UNSUPPORTED: "this binding does not support the interception operation", "do without it";
+        OMG 2 NO_CONNECTION_FOR_PRIORITY: "no connection for this priority", "configure a priority band that contains it";
+        OXORB 1 CONNECTIONS: "the limit of connections is reached", "raise the limit of connections, or close idle ones";
+        OXORB 2 THREADS: "no thread is free", "raise the number of threads of the pool";
+    }
+    BadInvOrder bad_inv_order {
+        OMG 1 DEPENDENCY: "other definitions depend on it", "remove them first";
+        OMG 2 INDESTRUCTIBLE: "the definition cannot be destroyed", "leave it";
+        OMG 3 WOULD_DEADLOCK: "the call would wait for itself", "do not wait for completion from within a request";
+        OMG 4 SHUT_DOWN: "the ORB has shut down", "do not use an ORB after shutdown";
+        OMG 5 REQUEST_INVOKED_TWICE: "the dynamic request was invoked before", "create a new request";
+        OMG 6 SERVANT_MANAGER_SET: "a servant manager is already set", "set it once";
+        OMG 7 ARGUMENTS_ORDER: "arguments was called out of order", "call it once, first";
+        OMG 8 CTX_ORDER: "ctx was called out of order", "call it after arguments";
+        OMG 9 RESULT_ORDER: "set_result was called out of order", "call it after arguments";
+        OMG 10 ALREADY_SENT: "the dynamic request was already sent", "create a new request";
+        OMG 11 NOT_SENT: "the dynamic request was not sent", "send it first";
+        OMG 12 RESULT_TAKEN: "the result was already taken", "take it once";
+        OMG 13 SYNCHRONOUS: "the dynamic request is synchronous", "send it deferred";
+        OMG 14 INTERCEPTION_POINT: "not allowed at this interception point", "see which attributes each point has";
+        OMG 15 CONTEXT_EXISTS: "the service context already exists", "allow replacement";
+        OMG 16 POLICY_FACTORY_EXISTS: "a policy factory for this type exists", "register it once";
+        OMG 17 POA_BEING_DESTROYED: "the adapter is being destroyed", "create it after destruction is complete";
+        OMG 18 PRIORITY_REASSIGNED: "the priority was set before", "set it once";
+        OMG 19 XA_ORDER: "the XA call came out of order", "check the transaction's state";
+        OMG 20 XA_ORDER_2: "the transaction service was called out of order", "check the transaction's state";
+        OMG 21 XA_ORDER_3: "the transaction service was called in a wrong state", "check the transaction's state";
+        OMG 22 POLLER_NOT_READY: "the poller has no answer yet", "ask is_ready first";
+        OMG 23 PROFILE_FACTORY_EXISTS: "a profile factory exists", "register it once";
+        OMG 24 COMPONENT_FACTORY_EXISTS: "a component factory exists", "register it once";
+        OMG 25 ITERATION_ENDED: "the iteration has ended", "stop at the end";
+        OMG 26 NOT_IN_POST_INIT: "allowed in post_init only", "move the call to post_init";
+    }
+    Transient transient {
+        OMG 1 DISCARDING: "the object adapter discards requests or lacks resources", "try again later; activate the POA manager if this lasts";
+        OMG 2 NO_USABLE_PROFILE: "no usable profile in the reference", "check host, port and protocols in the reference with `oxorb ior show`";
+        OMG 3 CANCELLED: "the request was cancelled", "send it again if it still matters";
+        OMG 4 POA_DESTROYED: "the object adapter was destroyed", "try again when the server has restarted";
+        OXORB 1 CONNECT_FAILED: "no endpoint of the reference accepted a connection", "check that the server runs and that its published address can be reached from here";
+        OXORB 2 CONNECTION_CLOSED: "the server closed the connection before it processed the request", "send it again";
+        OXORB 3 FORWARD_LOOP: "the reference is forwarded in a circle", "check the forwarding objects";
+    }
+    ObjAdapter obj_adapter {
+        OMG 1 UNKNOWN_ADAPTER: "the adapter activator raised an exception", "look at the server's log";
+        OMG 2 WRONG_SERVANT: "the servant manager returned a wrong or no servant", "return a servant of the right interface";
+        OMG 3 NO_DEFAULT_SERVANT: "no default servant is set", "set one, or use another request processing policy";
+        OMG 4 NO_SERVANT_MANAGER: "no servant manager is set", "set one, or use another request processing policy";
+        OMG 5 INCARNATE_POLICY: "the servant manager broke the id uniqueness policy", "return a fresh servant for each id";
+        OMG 6 COMPONENTS_ESTABLISHED: "an interceptor failed in components_established", "look at the server's log";
+        OMG 7 NULL_SERVANT: "the servant is null", "activate a servant";
+        OXORB 1 INACTIVE: "the POA manager is inactive", "activate it";
+    }
+    DataConversion data_conversion {
+        OMG 1 NOT_IN_CODE_SET: "a character cannot be expressed in the transmission code set", "use an ORB that negotiates UTF-8, or keep to the common characters";
+        OMG 2 PRIORITY_MAPPING: "a priority cannot be mapped", "use a priority inside the mapping's range";
+    }
+    ObjectNotExist object_not_exist {
+        OMG 1 NO_OBJECT: "no such object", "fetch a fresh reference: the object was deactivated, or the server restarted with transient references";
+        OMG 2 NO_POA: "no such object adapter", "fetch a fresh reference: the server restarted with transient references, or the adapter was not created";
+        OMG 3 CANNOT_FORWARD: "incarnate or forwarding failed", "look at the server's log";
+        OMG 4 ADAPTER_INACTIVE: "the object adapter is inactive", "activate the POA manager";
+        OMG 5 POLLER_USED: "the poller has delivered its answer", "take the answer once";
+        OXORB 1 FOREIGN_KEY: "the object key was not made by this server", "another server answers at the address in the reference: fetch a fresh one";
+    }
+    InvPolicy inv_policy {
+        OMG 1 IRRECONCILABLE: "policies of client and server contradict each other", "relax one of the two";
+        OMG 2 BAD_TYPE: "the policy type is unknown", "use a policy of this ORB";
+        OMG 3 NO_FACTORY: "no factory for the policy type", "register one";
+    }
+    BadOperation bad_operation {
+        OMG 1 SERVANT_TYPE: "the servant manager returned a servant of another interface", "return a servant of the right interface";
+        OMG 2 UNKNOWN_OPERATION: "the object has no such operation or attribute", "check that both sides were generated from the same IDL";
+    }
+    BadContext bad_context {
+        OMG 1 NOT_FOUND: "no such context", "check the name";
+        OMG 2 NO_PROPERTY: "no property matches", "check the pattern";
+    }
+    CodesetIncompatible codeset_incompatible {
+        OMG 1 NEGOTIATION: "client and server share no code set", "enable UTF-8 and UTF-16 on both sides";
+        OMG 2 TCS_UNSUPPORTED: "the server does not know the transmission code set", "have the client choose one that the reference offers";
+    }
+    IntfRepos intf_repos {
+        OMG 1 NOT_AVAILABLE: "the interface repository is not available", "start it, or do without _interface";
+        OMG 2 NO_ENTRY: "the interface repository does not know the interface", "load its IDL";
+    }
+    Timeout timeout {
+        OMG 1 POLLER: "the poller's time is over", "ask again later";
+        OXORB 1 BEFORE_SENDING: "time was over before the request was sent", "allow more time; check whether the server can be reached";
+        OXORB 2 AWAITING_REPLY: "no reply within the time allowed", "allow more time, or find out why the server is slow";
+    }
+    CommFailure comm_failure {
+        OXORB 1 CONNECTION_LOST: "the connection was lost while the reply was awaited", "check whether the server crashed or the network failed; the operation may have run";
+        OXORB 2 MESSAGE_ERROR: "the peer did not understand a message", "look at the peer's log; record the traffic if it persists";
+        OXORB 3 PROTOCOL_VIOLATION: "the peer broke the protocol", "see the log for the violation; record the traffic if it persists";
+        OXORB 4 SEND_FAILED: "sending failed part way", "check whether the server crashed or the network failed";
+    }
+    Internal internal {
+        OXORB 1 BROKEN_INVARIANT: "an invariant of the ORB is broken", "report it with the log";
+    }
+    ActivityCompleted activity_completed {
+        OMG 1 COMPLETED: "the activity has been completed", "begin a new one";
+    }
+    ActivityRequired activity_required {
+        OMG 1 REQUIRED: "the operation needs an activity", "begin one first";
+    }
+}

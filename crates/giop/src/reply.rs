@@ -1,0 +1,129 @@
+//! The Reply message (CORBA 3.4, 15.4.3).
+
+use core::fmt;
+
+use oxorb_cdr::Encoder;
+
+use crate::{
+    Begun, Frame, MessageType, ServiceContext, ServiceContexts, SystemException, Version, Violation, context, finish,
+    write,
+};
+
+/// A received Reply, borrowed from its frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    /// The request it answers.
+    pub id: u32,
+    /// What happened, and so what the body holds.
+    pub status: ReplyStatus,
+    /// What else travelled with it.
+    pub contexts: ServiceContexts<'a>,
+    /// Offset of the body in [`Frame::bytes`]; equal to its length when there is none.
+    pub body: usize,
+}
+
+impl<'a> Reply<'a> {
+    /// Reads the header fields of a Reply of any version. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`Violation`] for a frame of another kind or malformed fields. Unknown statuses are kept for the caller to refuse.
+    #[inline]
+    pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        let mut fields = frame.fields(MessageType::REPLY)?;
+        if frame.header.version >= Version::V1_2 {
+            let id = fields.ulong()?;
+            let status = ReplyStatus(fields.ulong()?);
+            let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
+            Ok(Self { id, status, contexts, body: frame.body_after(fields.position()) })
+        } else {
+            let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
+            let id = fields.ulong()?;
+            let status = ReplyStatus(fields.ulong()?);
+            Ok(Self { id, status, contexts, body: fields.position() })
+        }
+    }
+}
+
+/// How a request ended, as on the wire; unknown values survive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReplyStatus(pub u32);
+
+impl ReplyStatus {
+    /// The body holds the return value, then inout and out arguments.
+    pub const NO_EXCEPTION: Self = Self(0);
+    /// The body holds a repository id and the exception's members.
+    pub const USER_EXCEPTION: Self = Self(1);
+    /// The body holds a [`SystemException`].
+    pub const SYSTEM_EXCEPTION: Self = Self(2);
+    /// The body holds a reference to use instead, for now.
+    pub const LOCATION_FORWARD: Self = Self(3);
+    /// The body holds a reference to use instead from now on (GIOP 1.2).
+    pub const LOCATION_FORWARD_PERM: Self = Self(4);
+    /// The body holds the [`AddressingDisposition`](crate::AddressingDisposition) wanted (GIOP 1.2).
+    pub const NEEDS_ADDRESSING_MODE: Self = Self(5);
+
+    /// The specification's name, if the value has one.
+    pub fn name(self) -> Option<&'static str> {
+        const NAMES: [&str; 6] = [
+            "NO_EXCEPTION",
+            "USER_EXCEPTION",
+            "SYSTEM_EXCEPTION",
+            "LOCATION_FORWARD",
+            "LOCATION_FORWARD_PERM",
+            "NEEDS_ADDRESSING_MODE",
+        ];
+        NAMES.get(self.0 as usize).copied()
+    }
+}
+
+impl fmt::Debug for ReplyStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "ReplyStatus({})", self.0),
+        }
+    }
+}
+
+/// Starts a Reply: writes its header, size still 0, and leaves `e` where the body goes.
+///
+/// `version` is the request's. `e` must be empty. GIOP 1.0 and 1.1 know no LOCATION_FORWARD_PERM; it becomes
+/// LOCATION_FORWARD there. Allocates only if the buffer must grow.
+#[inline]
+pub fn begin_reply(
+    e: &mut Encoder<'_>,
+    version: Version,
+    id: u32,
+    status: ReplyStatus,
+    contexts: &[ServiceContext<'_>],
+) -> Begun {
+    write::header(e, version, MessageType::REPLY);
+    if version >= Version::V1_2 {
+        e.ulong(id);
+        e.ulong(status.0);
+        context::write(e, contexts);
+        Begun::aligned(e)
+    } else {
+        let status = if status == ReplyStatus::LOCATION_FORWARD_PERM { ReplyStatus::LOCATION_FORWARD } else { status };
+        context::write(e, contexts);
+        e.ulong(id);
+        e.ulong(status.0);
+        Begun::unaligned(e)
+    }
+}
+
+/// Writes a whole Reply that carries a system exception.
+///
+/// # Errors
+/// [`Violation::Limit`] when the contexts make it larger than a message can be.
+pub fn system_exception_reply(
+    e: &mut Encoder<'_>,
+    version: Version,
+    id: u32,
+    exception: SystemException,
+    contexts: &[ServiceContext<'_>],
+) -> Result<(), Violation> {
+    let begun = begin_reply(e, version, id, ReplyStatus::SYSTEM_EXCEPTION, contexts);
+    exception.write(e);
+    finish(e, begun)
+}

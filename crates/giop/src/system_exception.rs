@@ -1,0 +1,288 @@
+//! The forty standard exceptions.
+
+use core::fmt;
+
+use oxorb_cdr::{self as cdr, Decode, Decoder, Encode, Encoder, ErrorKind};
+
+use crate::minor;
+
+/// A CORBA system exception: what went wrong, in detail, and whether the operation ran (CORBA 3.4, 8.4.3).
+///
+/// `Copy` and twelve octets, so it costs nothing to carry. `Display` explains the minor code when the table in
+/// [`minor`] knows it:
+///
+/// ```
+/// use oxorb_giop::{CompletionStatus, SystemException, minor};
+/// let e = SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
+/// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: no such object adapter), completed NO");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SystemException {
+    /// Which of the forty.
+    pub kind: SystemExceptionKind,
+    /// Twenty bits of vendor and twelve of detail, see [`minor`].
+    pub minor: u32,
+    /// Whether the operation ran on the target.
+    pub completed: CompletionStatus,
+}
+
+impl SystemException {
+    /// Any of the forty.
+    pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
+        Self { kind, minor, completed }
+    }
+
+    /// `IDL:omg.org/CORBA/<NAME>:1.0`.
+    pub const fn repository_id(&self) -> &'static str {
+        self.kind.repository_id()
+    }
+
+    /// The exception for data that cannot be encoded or decoded.
+    ///
+    /// Characters outside a code set are DATA_CONVERSION, wide characters without a code set BAD_PARAM 23, values that
+    /// do not fit their type when sent BAD_PARAM, everything else MARSHAL.
+    pub fn from_cdr(error: cdr::Error, completed: CompletionStatus) -> Self {
+        from_cdr(error.kind, completed)
+    }
+
+    /// Whether the same request may be sent again without any risk of it running twice.
+    pub const fn is_safe_to_retry(&self) -> bool {
+        matches!(self.completed, CompletionStatus::No)
+            && matches!(self.kind, SystemExceptionKind::Transient | SystemExceptionKind::CommFailure)
+    }
+
+    #[inline]
+    pub(crate) fn write(&self, e: &mut Encoder<'_>) {
+        let id = self.repository_id();
+        e.ulong(id.len() as u32 + 1);
+        e.copy_octets(id.as_bytes());
+        e.octet(0);
+        e.ulong(self.minor);
+        e.ulong(self.completed as u32);
+    }
+}
+
+impl Encode for SystemException {
+    /// Repository id, minor code, completion status: the body of a SYSTEM_EXCEPTION reply.
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> cdr::Result<()> {
+        self.write(e);
+        Ok(())
+    }
+}
+
+impl<'de> Decode<'de> for SystemException {
+    const MIN_SIZE: usize = 16;
+
+    /// Repository ids that are not among the forty become UNKNOWN, minor OMG 2.
+    fn decode(d: &mut Decoder<'de>) -> cdr::Result<Self> {
+        let length = d.length(None, 1)?;
+        let id = d.octets(length)?;
+        let minor = d.ulong()?;
+        let at = d.position();
+        let completed = match d.ulong()? {
+            0 => CompletionStatus::Yes,
+            1 => CompletionStatus::No,
+            2 => CompletionStatus::Maybe,
+            other => return Err(cdr::Error { kind: ErrorKind::BadEnumerator(other), at }),
+        };
+        let id = core::str::from_utf8(id.strip_suffix(&[0]).unwrap_or(id)).unwrap_or_default();
+        Ok(match SystemExceptionKind::from_repository_id(id) {
+            Some(kind) => Self { kind, minor, completed },
+            None => Self::unknown(minor::unknown::NON_STANDARD_SYSTEM_EXCEPTION, completed),
+        })
+    }
+}
+
+impl core::error::Error for SystemException {}
+
+impl fmt::Display for SystemException {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (minor {}), completed {}", self.kind, minor::Explained(self.kind, self.minor), self.completed)
+    }
+}
+
+/// Whether the operation ran on the target before the exception.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u32)]
+pub enum CompletionStatus {
+    /// It ran to its end.
+    Yes = 0,
+    /// It never started.
+    No = 1,
+    /// Nobody knows.
+    Maybe = 2,
+}
+
+impl fmt::Display for CompletionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Yes => "YES",
+            Self::No => "NO",
+            Self::Maybe => "MAYBE",
+        })
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident $function:ident $name:literal;)*) => {
+        /// Which standard exception it is.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum SystemExceptionKind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl SystemExceptionKind {
+            /// All forty.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The IDL name, such as `BAD_PARAM`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// `IDL:omg.org/CORBA/<NAME>:1.0`.
+            pub const fn repository_id(self) -> &'static str {
+                match self { $(Self::$variant => concat!("IDL:omg.org/CORBA/", $name, ":1.0"),)* }
+            }
+
+            /// The kind with this IDL name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// One constructor per kind.
+        impl SystemException {
+            $($(#[$doc])* pub const fn $function(minor: u32, completed: CompletionStatus) -> Self {
+                Self::new(SystemExceptionKind::$variant, minor, completed)
+            })*
+        }
+    };
+}
+
+kinds! {
+    /// UNKNOWN: an exception that the operation does not raise, or a servant that failed.
+    Unknown unknown "UNKNOWN";
+    /// BAD_PARAM: an argument is outside its range.
+    BadParam bad_param "BAD_PARAM";
+    /// NO_MEMORY: memory is exhausted.
+    NoMemory no_memory "NO_MEMORY";
+    /// IMP_LIMIT: a limit of the implementation is exceeded.
+    ImpLimit imp_limit "IMP_LIMIT";
+    /// COMM_FAILURE: the connection was lost while a request was outstanding.
+    CommFailure comm_failure "COMM_FAILURE";
+    /// INV_OBJREF: the reference is malformed.
+    InvObjref inv_objref "INV_OBJREF";
+    /// OBJECT_NOT_EXIST: the object is gone for good.
+    ObjectNotExist object_not_exist "OBJECT_NOT_EXIST";
+    /// NO_PERMISSION: the caller may not do this.
+    NoPermission no_permission "NO_PERMISSION";
+    /// INTERNAL: the ORB itself is broken.
+    Internal internal "INTERNAL";
+    /// MARSHAL: data could not be encoded or decoded.
+    Marshal marshal "MARSHAL";
+    /// INITIALIZE: the ORB could not start.
+    Initialize initialize "INITIALIZE";
+    /// NO_IMPLEMENT: the operation exists without an implementation.
+    NoImplement no_implement "NO_IMPLEMENT";
+    /// BAD_TYPECODE: a TypeCode is malformed.
+    BadTypecode bad_typecode "BAD_TYPECODE";
+    /// BAD_OPERATION: the object has no such operation.
+    BadOperation bad_operation "BAD_OPERATION";
+    /// NO_RESOURCES: a resource other than memory is exhausted.
+    NoResources no_resources "NO_RESOURCES";
+    /// NO_RESPONSE: a deferred answer is not there yet.
+    NoResponse no_response "NO_RESPONSE";
+    /// PERSIST_STORE: persistent storage failed.
+    PersistStore persist_store "PERSIST_STORE";
+    /// BAD_INV_ORDER: something was called in the wrong order.
+    BadInvOrder bad_inv_order "BAD_INV_ORDER";
+    /// TRANSIENT: the object cannot be reached now; trying again is sensible.
+    Transient transient "TRANSIENT";
+    /// FREE_MEM: memory could not be freed.
+    FreeMem free_mem "FREE_MEM";
+    /// INV_IDENT: an IDL identifier is malformed.
+    InvIdent inv_ident "INV_IDENT";
+    /// INV_FLAG: a flag is invalid.
+    InvFlag inv_flag "INV_FLAG";
+    /// INTF_REPOS: the interface repository failed.
+    IntfRepos intf_repos "INTF_REPOS";
+    /// BAD_CONTEXT: a context object lacks a property.
+    BadContext bad_context "BAD_CONTEXT";
+    /// OBJ_ADAPTER: the object adapter refused.
+    ObjAdapter obj_adapter "OBJ_ADAPTER";
+    /// DATA_CONVERSION: a value cannot be represented on the other side.
+    DataConversion data_conversion "DATA_CONVERSION";
+    /// INV_POLICY: policies contradict each other.
+    InvPolicy inv_policy "INV_POLICY";
+    /// REBIND: the route changed and policy forbids to follow.
+    Rebind rebind "REBIND";
+    /// TIMEOUT: a deadline has passed.
+    Timeout timeout "TIMEOUT";
+    /// TRANSACTION_UNAVAILABLE: the transaction service is not there.
+    TransactionUnavailable transaction_unavailable "TRANSACTION_UNAVAILABLE";
+    /// TRANSACTION_MODE: the transaction policy does not fit.
+    TransactionMode transaction_mode "TRANSACTION_MODE";
+    /// TRANSACTION_REQUIRED: the operation needs a transaction.
+    TransactionRequired transaction_required "TRANSACTION_REQUIRED";
+    /// TRANSACTION_ROLLEDBACK: the transaction was rolled back.
+    TransactionRolledback transaction_rolledback "TRANSACTION_ROLLEDBACK";
+    /// INVALID_TRANSACTION: the transaction context is malformed.
+    InvalidTransaction invalid_transaction "INVALID_TRANSACTION";
+    /// CODESET_INCOMPATIBLE: client and server share no code set.
+    CodesetIncompatible codeset_incompatible "CODESET_INCOMPATIBLE";
+    /// BAD_QOS: the quality of service asked for cannot be had.
+    BadQos bad_qos "BAD_QOS";
+    /// INVALID_ACTIVITY: the activity context does not fit.
+    InvalidActivity invalid_activity "INVALID_ACTIVITY";
+    /// ACTIVITY_COMPLETED: the activity has ended.
+    ActivityCompleted activity_completed "ACTIVITY_COMPLETED";
+    /// ACTIVITY_REQUIRED: the operation needs an activity.
+    ActivityRequired activity_required "ACTIVITY_REQUIRED";
+    /// THREAD_CANCELLED: the distributable thread was cancelled.
+    ThreadCancelled thread_cancelled "THREAD_CANCELLED";
+}
+
+impl SystemExceptionKind {
+    /// The kind with this repository id, any version of it.
+    pub fn from_repository_id(id: &str) -> Option<Self> {
+        let (name, _version) = id.strip_prefix("IDL:omg.org/CORBA/")?.split_once(':')?;
+        Self::from_name(name)
+    }
+}
+
+impl fmt::Display for SystemExceptionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
+    use minor::marshal;
+
+    let code = match kind {
+        ErrorKind::NotInCodeSet => {
+            return SystemException::data_conversion(minor::data_conversion::NOT_IN_CODE_SET, completed);
+        }
+        ErrorKind::WcharUnsupported => {
+            return SystemException::bad_param(minor::bad_param::WCHAR_CODE_SET_MISSING, completed);
+        }
+        ErrorKind::BadValue => return SystemException::bad_param(minor::bad_param::NOT_ENCODABLE, completed),
+        ErrorKind::WcharForbidden => marshal::WCHAR_FROM_1_0_CLIENT,
+        ErrorKind::Truncated { .. } => marshal::TRUNCATED,
+        ErrorKind::BoundExceeded { .. } => marshal::BOUND_EXCEEDED,
+        ErrorKind::LengthImplausible { .. } => marshal::IMPLAUSIBLE_LENGTH,
+        ErrorKind::BadBoolean(_) => marshal::BOOLEAN,
+        ErrorKind::BadEnumerator(_) => marshal::ENUMERATOR,
+        ErrorKind::BadLabel => marshal::LABEL,
+        ErrorKind::BadString => marshal::STRING,
+        ErrorKind::TooDeep { .. } => marshal::TOO_DEEP,
+        ErrorKind::TrailingOctets(_) => marshal::TRAILING,
+        _ => marshal::OTHER,
+    };
+    SystemException::marshal(code, completed)
+}

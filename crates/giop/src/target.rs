@@ -1,0 +1,243 @@
+//! Which object a Request or LocateRequest is for.
+
+use core::fmt;
+
+use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Encoder};
+
+use crate::{Ior, Misbehaviour, Violation, ior::profile_tag};
+
+/// The target of a received Request or LocateRequest.
+///
+/// GIOP 1.0 and 1.1 know keys only; 1.2 peers may address by profile or by whole reference, and a server must accept
+/// all three (CORBA 3.4, 15.4.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target<'a> {
+    /// The object key. What nearly every client sends.
+    Key(&'a [u8]),
+    /// The profile the client uses.
+    Profile(ProfileView<'a>),
+    /// The whole reference and which of its profiles the client uses.
+    Reference {
+        /// Index of the profile in use.
+        index: u32,
+        /// The reference.
+        ior: IorView<'a>,
+    },
+}
+
+impl<'a> Target<'a> {
+    /// The object key, wherever it is. Costs nothing for `Key`; walks the profile otherwise. Allocates nothing.
+    ///
+    /// # Errors
+    /// A malformed profile, one without an object key, or an index past the last profile.
+    #[inline]
+    pub fn object_key(&self) -> Result<&'a [u8], Violation> {
+        match self {
+            Self::Key(key) => Ok(key),
+            Self::Profile(profile) => profile.object_key(),
+            Self::Reference { index, ior } => ior.profile(*index)?.object_key(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read_key(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+        let length = fields.length(None, 1)?;
+        Ok(Self::Key(fields.octets(length)?))
+    }
+
+    /// Reads a GIOP 1.2 TargetAddress.
+    #[inline]
+    pub(crate) fn read(message: &'a [u8], fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+        match AddressingDisposition(fields.short()?) {
+            AddressingDisposition::KEY => Self::read_key(fields),
+            AddressingDisposition::PROFILE => Ok(Self::Profile(ProfileView::read(fields)?)),
+            AddressingDisposition::REFERENCE => {
+                let index = fields.ulong()?;
+                Ok(Self::Reference { index, ior: IorView::read(message, fields)? })
+            }
+            AddressingDisposition(other) => Err(Violation::Peer(Misbehaviour::TargetDiscriminant(other))),
+        }
+    }
+}
+
+/// The target to write into a Request or LocateRequest.
+///
+/// In GIOP 1.0 and 1.1 only `Key` exists; `Profile` and `Reference` then write the object key found in them, or an
+/// empty one when there is none.
+#[derive(Clone, Copy, Debug)]
+pub enum TargetAddress<'a> {
+    /// The object key. The default.
+    Key(&'a [u8]),
+    /// A profile's tag and octets; after a NEEDS_ADDRESSING_MODE that asks for it.
+    Profile {
+        /// Tag of the profile.
+        tag: u32,
+        /// The profile's octets.
+        data: &'a [u8],
+    },
+    /// A whole reference; after a NEEDS_ADDRESSING_MODE that asks for it.
+    Reference {
+        /// Index of the profile in use.
+        index: u32,
+        /// The reference.
+        ior: &'a Ior,
+    },
+}
+
+impl TargetAddress<'_> {
+    #[inline]
+    pub(crate) fn write(&self, e: &mut Encoder<'_>) {
+        match *self {
+            Self::Key(key) => {
+                e.short(AddressingDisposition::KEY.0);
+                write_octets(e, key);
+            }
+            Self::Profile { tag, data } => {
+                e.short(AddressingDisposition::PROFILE.0);
+                e.ulong(tag);
+                write_octets(e, data);
+            }
+            Self::Reference { index, ior } => {
+                e.short(AddressingDisposition::REFERENCE.0);
+                e.ulong(index);
+                ior.write(e);
+            }
+        }
+    }
+
+    /// Writes the bare key, for GIOP 1.0 and 1.1.
+    #[inline]
+    pub(crate) fn write_key(&self, e: &mut Encoder<'_>) {
+        write_octets(e, self.key());
+    }
+
+    fn key(&self) -> &[u8] {
+        match *self {
+            Self::Key(key) => key,
+            Self::Profile { tag, data } => ProfileView { tag, data }.object_key().unwrap_or_default(),
+            Self::Reference { index, ior } => ior
+                .profiles
+                .get(index as usize)
+                .and_then(|profile| ProfileView { tag: profile.tag, data: &profile.data }.object_key().ok())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// How a target is addressed: the discriminant of TargetAddress and the body of NEEDS_ADDRESSING_MODE.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AddressingDisposition(pub i16);
+
+impl AddressingDisposition {
+    /// By object key.
+    pub const KEY: Self = Self(0);
+    /// By profile.
+    pub const PROFILE: Self = Self(1);
+    /// By reference.
+    pub const REFERENCE: Self = Self(2);
+}
+
+/// A profile inside a received message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProfileView<'a> {
+    /// Which protocol the profile is for, see [`profile_tag`].
+    pub tag: u32,
+    /// Its octets, usually an encapsulation.
+    pub data: &'a [u8],
+}
+
+impl<'a> ProfileView<'a> {
+    /// The object key of an IIOP profile. Allocates nothing.
+    ///
+    /// # Errors
+    /// Another protocol's profile, or a malformed one.
+    pub fn object_key(&self) -> Result<&'a [u8], Violation> {
+        if self.tag != profile_tag::INTERNET_IOP {
+            return Err(Violation::Peer(Misbehaviour::NoObjectKey { tag: self.tag }));
+        }
+        let mut d = Decoder::encapsulated(self.data, Dialect::GIOP_1_2)?;
+        d.octets(2)?; // version
+        let host = d.length(None, 1)?;
+        d.octets(host)?;
+        d.ushort()?; // port
+        let key = d.length(None, 1)?;
+        Ok(d.octets(key)?)
+    }
+
+    #[inline]
+    fn read(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+        let tag = fields.ulong()?;
+        let length = fields.length(None, 1)?;
+        Ok(Self { tag, data: fields.octets(length)? })
+    }
+}
+
+/// A reference inside a received message, checked but not copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct IorView<'a> {
+    /// The message up to the end of the reference.
+    message: &'a [u8],
+    order: ByteOrder,
+    start: usize,
+    profiles_start: usize,
+    profiles: u32,
+}
+
+impl<'a> IorView<'a> {
+    /// One of its profiles. Walks the earlier ones.
+    ///
+    /// # Errors
+    /// [`Misbehaviour::ProfileIndex`] when there is no such profile.
+    pub fn profile(&self, index: u32) -> Result<ProfileView<'a>, Violation> {
+        if index >= self.profiles {
+            return Err(Violation::Peer(Misbehaviour::ProfileIndex { index, profiles: self.profiles }));
+        }
+        let mut d = self.decoder_at(self.profiles_start);
+        for _ in 0..index {
+            ProfileView::read(&mut d)?;
+        }
+        ProfileView::read(&mut d)
+    }
+
+    /// How many profiles it has.
+    pub fn profiles(&self) -> u32 {
+        self.profiles
+    }
+
+    /// An owned copy.
+    ///
+    /// # Errors
+    /// A type id that is not text.
+    pub fn to_ior(&self) -> Result<Ior, Violation> {
+        Ok(Ior::decode(&mut self.decoder_at(self.start))?)
+    }
+
+    fn read(message: &'a [u8], fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+        let start = fields.position();
+        let type_id = fields.length(None, 1)?;
+        fields.octets(type_id)?;
+        let profiles = fields.length(None, 8)? as u32;
+        let profiles_start = fields.position();
+        for _ in 0..profiles {
+            ProfileView::read(fields)?;
+        }
+        let message = &message[..fields.position()];
+        Ok(Self { message, order: fields.order(), start, profiles_start, profiles })
+    }
+
+    fn decoder_at(&self, position: usize) -> Decoder<'a> {
+        Decoder::new(self.message, self.order, Dialect::GIOP_1_2).at(position)
+    }
+}
+
+impl fmt::Debug for IorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IorView").field("profiles", &self.profiles).finish_non_exhaustive()
+    }
+}
+
+#[inline]
+pub(crate) fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
+    e.ulong(octets.len() as u32);
+    e.copy_octets(octets);
+}

@@ -1,0 +1,103 @@
+//! Every textual form of a reference.
+
+use core::fmt;
+use std::path::PathBuf;
+
+use crate::{CompletionStatus, Corbaloc, Corbaname, Ior, IorError, SystemException, corbaloc, minor};
+
+/// A reference as text, taken apart but not resolved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Url {
+    /// `IOR:...`
+    Ior(Ior),
+    /// `corbaloc:...`
+    Corbaloc(Corbaloc),
+    /// `corbaname:...`
+    Corbaname(Corbaname),
+    /// `file:...`: the file holds a reference in any of these forms.
+    File(PathBuf),
+}
+
+/// Takes a textual reference apart. Does not look at files or names.
+///
+/// Schemes are compared without case; white space around the text is ignored.
+///
+/// ```
+/// use oxorb_giop::{Url, parse_reference};
+/// assert!(matches!(parse_reference("corbaloc::host/key"), Ok(Url::Corbaloc(_))));
+/// assert_eq!(parse_reference("file:///tmp/server.ior"), Ok(Url::File("/tmp/server.ior".into())));
+/// assert!(parse_reference("http://example.org").unwrap_err().to_string().contains("corbaloc:"));
+/// ```
+///
+/// # Errors
+/// [`ReferenceError`] says what is wrong with which part.
+pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
+    let text = text.trim();
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    match scheme.as_deref() {
+        Some("ior") => text.parse().map(Url::Ior).map_err(ReferenceError::Ior),
+        Some("corbaloc") => text.parse().map(Url::Corbaloc).map_err(ReferenceError::Corbaloc),
+        Some("corbaname") => text.parse().map(Url::Corbaname).map_err(ReferenceError::Corbaloc),
+        Some("file") => file(text),
+        _ => Err(ReferenceError::Scheme { text: shortened(text) }),
+    }
+}
+
+/// Why text is no reference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReferenceError {
+    /// It starts with no scheme we know.
+    Scheme {
+        /// The start of the text.
+        text: String,
+    },
+    /// A malformed `IOR:`.
+    Ior(IorError),
+    /// A malformed `corbaloc:` or `corbaname:`.
+    Corbaloc(corbaloc::Error),
+    /// `file:` without a path.
+    NoPath,
+}
+
+impl ReferenceError {
+    /// What `string_to_object` raises for it.
+    pub fn to_exception(&self) -> SystemException {
+        match self {
+            Self::Scheme { .. } => SystemException::bad_param(minor::bad_param::URL_SCHEME, CompletionStatus::No),
+            Self::Ior(error) => error.to_exception(),
+            Self::Corbaloc(error) => error.to_exception(),
+            Self::NoPath => SystemException::bad_param(minor::bad_param::URL_ADDRESS, CompletionStatus::No),
+        }
+    }
+}
+
+impl core::error::Error for ReferenceError {}
+
+impl fmt::Display for ReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheme { text } => write!(
+                f,
+                "\"{text}\" is no object reference; references start with IOR:, corbaloc:, corbaname: or file:"
+            ),
+            Self::Ior(error) => error.fmt(f),
+            Self::Corbaloc(error) => error.fmt(f),
+            Self::NoPath => f.write_str("\"file:\" must be followed by a path, as in file:///tmp/server.ior"),
+        }
+    }
+}
+
+fn file(text: &str) -> Result<Url, ReferenceError> {
+    let path = corbaloc::strip_scheme(text, "file:").unwrap_or_default();
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() { Err(ReferenceError::NoPath) } else { Ok(Url::File(path.into())) }
+}
+
+/// Enough of a text to recognise it in a message.
+fn shortened(text: &str) -> String {
+    const ENOUGH: usize = 40;
+    match text.char_indices().nth(ENOUGH) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,262 @@
+//! What can be wrong with octets from a peer, sorted by blame, and the answer each deserves.
+
+use core::fmt;
+
+use oxorb_cdr as cdr;
+
+use crate::{CompletionStatus, MessageType, SystemException, Version, minor};
+
+/// A message or reference that cannot be accepted.
+///
+/// Values compare and clone, so tests state exactly what they expect. `Display` is a full sentence that names the
+/// offending value.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Violation {
+    /// A message ended before something it must contain.
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Octets it needs.
+        needed: usize,
+        /// Octets there were.
+        left: usize,
+    },
+    /// The peer broke a rule of the protocol.
+    Peer(Misbehaviour),
+    /// Something is larger than configuration or the protocol allows.
+    Limit {
+        /// What is too large.
+        what: &'static str,
+        /// Its size; octets for messages, a count for things.
+        size: u64,
+        /// The largest size allowed.
+        limit: u64,
+        /// The setting to change, or `fixed` when the protocol or the program sets it.
+        setting: &'static str,
+        /// Whose side the limit protects.
+        side: Side,
+    },
+    /// Legal somewhere, but not spoken here.
+    Unsupported(Unsupported),
+    /// A field could not be decoded.
+    Cdr(cdr::Error),
+}
+
+/// Which direction a [`Violation::Limit`] stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The peer sent too much.
+    Received,
+    /// We were about to send too much.
+    Sent,
+}
+
+/// A rule of the protocol that a peer broke.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misbehaviour {
+    /// The octets do not start with `GIOP`.
+    Magic([u8; 4]),
+    /// A GIOP 1.0 byte order that is neither 0 nor 1.
+    ByteOrder(u8),
+    /// A message without octets of a kind that always has some.
+    Empty(MessageType),
+    /// "More fragments" on, or a Fragment in, something that cannot be fragmented.
+    NotFragmentable {
+        /// The message's kind.
+        kind: MessageType,
+        /// Its version.
+        version: Version,
+    },
+    /// A Fragment that continues nothing.
+    OrphanFragment {
+        /// The request id it names; `None` in GIOP 1.1, whose fragments carry none.
+        id: Option<u32>,
+    },
+    /// A second fragmented message with the id (1.1: at the time) of one that is not complete.
+    DuplicatePartial {
+        /// The request id; `None` in GIOP 1.1.
+        id: Option<u32>,
+    },
+    /// A Fragment in another version or byte order than the message it continues.
+    FragmentMismatch {
+        /// The request id; `None` in GIOP 1.1.
+        id: Option<u32>,
+    },
+    /// The size in the header differs from the octets given.
+    SizeMismatch {
+        /// Octets the header announces, itself included.
+        announced: usize,
+        /// Octets given.
+        given: usize,
+    },
+    /// A message of another kind than the one asked for.
+    Kind {
+        /// What was to be read.
+        expected: MessageType,
+        /// What it is.
+        found: MessageType,
+    },
+    /// An operation name that is empty, not terminated, or not text.
+    OperationName,
+    /// A TargetAddress discriminant other than 0, 1 and 2.
+    TargetDiscriminant(i16),
+    /// A ReferenceAddr whose index points past its profiles.
+    ProfileIndex {
+        /// The index sent.
+        index: u32,
+        /// Profiles there are.
+        profiles: u32,
+    },
+    /// A target whose profile holds no object key we can read.
+    NoObjectKey {
+        /// Tag of the profile.
+        tag: u32,
+    },
+    /// A profile or component without even a byte-order octet, or with an impossible version.
+    Profile {
+        /// Tag of the profile.
+        tag: u32,
+    },
+}
+
+/// Something legal that OxORB does not speak.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unsupported {
+    /// A GIOP version other than 1.0, 1.1 and 1.2.
+    Version(Version),
+    /// A message type above Fragment.
+    MessageType(MessageType),
+    /// A `ZIOP` message.
+    Compression,
+}
+
+/// What to do on the wire because of a [`Violation`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// Send MessageError, then close: the peer's framing or header cannot be trusted.
+    MessageError,
+    /// Close without a word.
+    Close,
+    /// The connection is sound; answer the one request (or fail the one call) with this exception.
+    Exception(SystemException),
+}
+
+impl Violation {
+    /// The answer this violation deserves (CORBA 3.4, 15.4.8 for MessageError).
+    ///
+    /// This is the only place that decides it. Violations reported by [`Inbox::poll`](crate::Inbox::poll) are never
+    /// `Exception`s: once framing is lost no later octet can be trusted.
+    pub fn answer(&self) -> Answer {
+        match self {
+            // TLS or HTTP clients, port scanners: they would not understand a MessageError either.
+            Self::Peer(Misbehaviour::Magic(_)) => Answer::Close,
+            Self::Truncated { .. } | Self::Peer(_) | Self::Unsupported(_) => Answer::MessageError,
+            Self::Limit { side: Side::Received, .. } => Answer::MessageError,
+            Self::Limit { side: Side::Sent, .. } => Answer::Exception(SystemException::imp_limit(
+                minor::imp_limit::MESSAGE_TOO_LARGE,
+                CompletionStatus::No,
+            )),
+            // A header field: without it nobody knows which request to answer.
+            Self::Cdr(_) => Answer::MessageError,
+        }
+    }
+
+    /// The exception a caller sees when this violation ends its call.
+    ///
+    /// For the side that waits for an answer; `completed` is what that side knows about the execution.
+    pub fn to_exception(&self, completed: CompletionStatus) -> SystemException {
+        match self {
+            Self::Limit { side: Side::Sent, .. } => {
+                SystemException::imp_limit(minor::imp_limit::MESSAGE_TOO_LARGE, completed)
+            }
+            Self::Limit { side: Side::Received, .. } => {
+                SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed)
+            }
+            Self::Cdr(error) => SystemException::from_cdr(*error, completed),
+            _ => SystemException::comm_failure(minor::comm_failure::PROTOCOL_VIOLATION, completed),
+        }
+    }
+}
+
+impl From<cdr::Error> for Violation {
+    fn from(error: cdr::Error) -> Self {
+        Self::Cdr(error)
+    }
+}
+
+impl core::error::Error for Violation {}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { what, needed, left } => {
+                write!(f, "the message ends inside {what}: {needed} octets are needed and {left} are left")
+            }
+            Self::Peer(fault) => fault.fmt(f),
+            Self::Limit { what, size, limit, setting, side } => {
+                let side = match side {
+                    Side::Received => "received from the peer",
+                    Side::Sent => "about to be sent",
+                };
+                write!(f, "{what} {side}: {size}, but the limit on this side is {limit} (setting: {setting})")
+            }
+            Self::Unsupported(what) => what.fmt(f),
+            Self::Cdr(error) => write!(f, "a field of the message is malformed: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for Misbehaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbered = |f: &mut fmt::Formatter<'_>, id: &Option<u32>| match id {
+            Some(id) => write!(f, " (request id {id})"),
+            None => Ok(()),
+        };
+        match self {
+            Self::Magic(octets) => {
+                write!(f, "the peer does not speak GIOP: its message starts with \"{}\"", octets.escape_ascii())
+            }
+            Self::ByteOrder(value) => write!(f, "the byte order of a GIOP 1.0 message is {value}, not 0 or 1"),
+            Self::Empty(kind) => write!(f, "a {kind} message has no octets after its header"),
+            Self::NotFragmentable { kind, version } => {
+                write!(f, "a {kind} message cannot be part of a fragmented message in GIOP {version}")
+            }
+            Self::OrphanFragment { id } => {
+                f.write_str("a Fragment continues no message")?;
+                numbered(f, id)
+            }
+            Self::DuplicatePartial { id } => {
+                f.write_str("a fragmented message starts before an earlier one is complete")?;
+                numbered(f, id)
+            }
+            Self::FragmentMismatch { id } => {
+                f.write_str("a Fragment has another version or byte order than the message it continues")?;
+                numbered(f, id)
+            }
+            Self::SizeMismatch { announced, given } => {
+                write!(f, "the header announces a message of {announced} octets, but there are {given}")
+            }
+            Self::Kind { expected, found } => write!(f, "a {found} message where a {expected} was to be read"),
+            Self::OperationName => f.write_str("the operation name is empty, not terminated, or not text"),
+            Self::TargetDiscriminant(value) => write!(f, "the target address has unknown discriminant {value}"),
+            Self::ProfileIndex { index, profiles } => {
+                write!(f, "the target selects profile {index} of a reference with {profiles} profiles")
+            }
+            Self::NoObjectKey { tag } => write!(f, "the target's profile (tag {tag:#x}) holds no object key"),
+            Self::Profile { tag } => write!(f, "the profile with tag {tag:#x} is malformed"),
+        }
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => write!(f, "GIOP {version} is not spoken here; 1.0, 1.1 and 1.2 are"),
+            Self::MessageType(kind) => write!(f, "{kind} is not defined in GIOP 1.0 to 1.2"),
+            Self::Compression => f.write_str("compressed messages (ZIOP) are not spoken here"),
+        }
+    }
+}

@@ -367,6 +367,12 @@ impl<'de> Decoder<'de> {
         kind.at(self.position() - octets)
     }
 
+    /// Where in the message an item of this alignment will start.
+    #[inline]
+    pub(crate) fn start(&self, align: usize) -> usize {
+        self.position() + padding(self.at, align)
+    }
+
     #[inline(always)]
     fn number<T: Primitive>(&mut self) -> Result<T> {
         let start = self.at + padding(self.at, T::ALIGN);

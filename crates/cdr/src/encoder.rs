@@ -2,7 +2,7 @@ use bytemuck::bytes_of;
 
 use crate::gather::{Encoded, Gathered};
 use crate::primitive::{Primitive, padding};
-use crate::{ByteOrder, Dialect, ErrorKind, Fixed, FixedWriter, LongDouble, Result};
+use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, LongDouble, Result};
 
 /// Writes CDR into a buffer that is used again for the next message.
 ///
@@ -393,6 +393,12 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn finish(self) -> Encoded<'a> {
         Encoded::new(self.buffer, self.used, self.gathered)
+    }
+
+    /// An error about what would be written next.
+    #[cold]
+    pub fn error(&self, kind: ErrorKind) -> Error {
+        kind.at(self.position())
     }
 
     /// Distance from the alignment origin; only its low three bits mean anything.

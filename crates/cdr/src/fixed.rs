@@ -149,6 +149,22 @@ pub trait Fixed: Clone {
 
     /// Reads what [`put`](Self::put) wrote, or fails on a value the type does not have.
     fn take(r: &mut FixedReader<'_>) -> Result<Self>;
+
+    /// Writes the elements of an array; numbers do it as one block. Nothing to implement.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn put_slice(items: &[Self], w: &mut FixedWriter<'_>) {
+        for item in items {
+            item.put(w);
+        }
+    }
+
+    /// Reads an array; numbers do it as one block. Nothing to implement.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn take_array<const N: usize>(r: &mut FixedReader<'_>) -> Result<[Self; N]> {
+        crate::array::try_from_fn(|| Self::take(r))
+    }
 }
 
 /// Writes into octets whose number was computed beforehand.
@@ -178,6 +194,23 @@ impl<'w> FixedWriter<'w> {
         self.octets[self.at..start].fill(0);
         self.at = start + T::SIZE;
         self.octets[start..self.at].copy_from_slice(bytemuck::bytes_of(&v.to_wire(self.swap)));
+    }
+
+    #[inline(always)]
+    fn numbers<T: Primitive>(&mut self, items: &[T]) {
+        let Some((first, rest)) = items.split_first() else {
+            return;
+        };
+        self.number(*first);
+        let octets = &mut self.octets[self.at..][..size_of_val(rest)];
+        self.at += octets.len();
+        if self.swap {
+            for (octets, number) in octets.chunks_exact_mut(T::SIZE).zip(rest) {
+                octets.copy_from_slice(bytemuck::bytes_of(&number.to_wire(true)));
+            }
+        } else {
+            octets.copy_from_slice(bytemuck::cast_slice(rest));
+        }
     }
 }
 
@@ -225,6 +258,21 @@ impl<'r> FixedReader<'r> {
             self.swap,
         )
     }
+
+    #[inline(always)]
+    fn numbers<T: Primitive, const N: usize>(&mut self) -> [T; N] {
+        let mut items = [T::zeroed(); N];
+        let Some((first, rest)) = items.split_first_mut() else {
+            return items;
+        };
+        *first = self.number();
+        let octets = &self.octets[self.at..][..size_of_val(rest)];
+        self.at += octets.len();
+        for (octets, number) in octets.chunks_exact(T::SIZE).zip(rest) {
+            *number = T::from_wire(bytemuck::pod_read_unaligned(octets), self.swap);
+        }
+        items
+    }
 }
 
 /// Writes values that all start where a value ends, into exactly the octets they take.
@@ -232,7 +280,13 @@ impl<'r> FixedReader<'r> {
 /// Size, phase and order are constants here, so once `put` is inlined nothing is left of a value but its stores.
 #[inline(always)]
 pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
-    let (stride, phase) = (T::LAYOUT.stride(), T::LAYOUT.phase_after());
+    const {
+        assert!(
+            T::LAYOUT.min() > 0,
+            "every CDR value takes at least one octet"
+        )
+    };
+    let (stride, phase) = const { (T::LAYOUT.stride(), T::LAYOUT.phase_after()) };
     for (octets, item) in octets.chunks_exact_mut(stride).zip(items) {
         item.put(&mut FixedWriter::new(octets, phase, SWAP));
     }
@@ -245,7 +299,13 @@ pub(crate) fn take_alike<T: Fixed, const SWAP: bool>(
     position: usize,
     first: T,
 ) -> Result<Vec<T>> {
-    let (stride, phase) = (T::LAYOUT.stride(), T::LAYOUT.phase_after());
+    const {
+        assert!(
+            T::LAYOUT.min() > 0,
+            "every CDR value takes at least one octet"
+        )
+    };
+    let (stride, phase) = const { (T::LAYOUT.stride(), T::LAYOUT.phase_after()) };
     let mut items = Vec::with_capacity(1 + octets.len() / stride);
     items.push(first.clone());
     let mut failed = None;
@@ -281,6 +341,16 @@ macro_rules! numbers {
             #[inline(always)]
             fn take(r: &mut FixedReader<'_>) -> Result<Self> {
                 Ok(r.number())
+            }
+
+            #[inline(always)]
+            fn put_slice(items: &[Self], w: &mut FixedWriter<'_>) {
+                w.numbers(items);
+            }
+
+            #[inline(always)]
+            fn take_array<const N: usize>(r: &mut FixedReader<'_>) -> Result<[Self; N]> {
+                Ok(r.numbers())
             }
         }
     )*};
@@ -325,13 +395,11 @@ impl<T: Fixed, const N: usize> Fixed for [T; N] {
 
     #[inline(always)]
     fn put(&self, w: &mut FixedWriter<'_>) {
-        for item in self {
-            item.put(w);
-        }
+        T::put_slice(self, w);
     }
 
     #[inline(always)]
     fn take(r: &mut FixedReader<'_>) -> Result<Self> {
-        crate::array::try_from_fn(|| T::take(r))
+        T::take_array(r)
     }
 }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use super::{exceeds, is_plain};
-use crate::{CharSet, Decoder, Encoder, Error, ErrorKind, Result};
+use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
 
 impl Encoder<'_> {
     /// Writes a char, which must be one octet in the code set in use.
@@ -63,11 +63,6 @@ impl Encoder<'_> {
         room[octets] = 0;
         Ok(&mut room[..octets])
     }
-
-    #[cold]
-    pub(super) fn error(&self, kind: ErrorKind) -> Error {
-        kind.at(self.position())
-    }
 }
 
 impl<'de> Decoder<'de> {
@@ -109,8 +104,9 @@ impl<'de> Decoder<'de> {
     /// Reads a string of at most `bound` characters.
     #[inline]
     pub fn bounded_string(&mut self, bound: u32) -> Result<Cow<'de, str>> {
+        let start = self.start(4);
         let text = self.string()?;
-        exceeds(&text, bound).map_err(|kind| self.error(kind))?;
+        exceeds(&text, bound).map_err(|kind| kind.at(start))?;
         Ok(text)
     }
 }

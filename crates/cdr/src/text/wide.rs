@@ -1,5 +1,5 @@
 use super::exceeds;
-use crate::{Decoder, Encoder, ErrorKind, Result, WcharSet};
+use crate::{Decoder, Dialect, Encoder, ErrorKind, Result, WcharSet};
 
 /// The byte order mark as it begins big-endian text.
 const BIG: u16 = 0xFEFF;
@@ -17,16 +17,14 @@ enum Form {
 impl Encoder<'_> {
     /// Writes a wide character.
     pub fn wchar(&mut self, v: char) -> Result<()> {
-        let form = form(self.dialect()).and_then(|form| self.carries(v).map(|()| form));
-        let form = form.map_err(|kind| self.error(kind))?;
+        let form = form(self.dialect()).map_err(|kind| self.error(kind))?;
         let mut units = [0; 2];
         let units = v.encode_utf16(&mut units);
-        match form {
-            Form::Units => match *units {
-                [unit] => self.ushort(unit),
-                _ => return Err(self.error(ErrorKind::NotInCodeSet)),
-            },
-            Form::Octets => {
+        match (form, &*units) {
+            _ if !carries(self.dialect(), v) => return Err(self.error(ErrorKind::NotInCodeSet)),
+            (Form::Units, [unit]) => self.ushort(*unit),
+            (Form::Units, _) => return Err(self.error(ErrorKind::NotInCodeSet)),
+            (Form::Octets, units) => {
                 let mark = usize::from(looks_like_mark(units[0]));
                 self.octet(2 * (mark + units.len()) as u8);
                 self.units(mark, units.iter().copied());
@@ -41,9 +39,9 @@ impl Encoder<'_> {
         if v.as_bytes().contains(&0) {
             return Err(self.error(ErrorKind::BadString));
         }
-        v.chars()
-            .try_for_each(|c| self.carries(c))
-            .map_err(|kind| self.error(kind))?;
+        if !v.chars().all(|c| carries(self.dialect(), c)) {
+            return Err(self.error(ErrorKind::NotInCodeSet));
+        }
         let count = v.encode_utf16().count();
         match form {
             Form::Units => {
@@ -72,85 +70,89 @@ impl Encoder<'_> {
             self.copy_octets(&unit.to_be_bytes());
         }
     }
-
-    fn carries(&self, c: char) -> Result<(), ErrorKind> {
-        match self.dialect().wchars {
-            WcharSet::Ucs2 if c.len_utf16() > 1 => Err(ErrorKind::NotInCodeSet),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Decoder<'_> {
     /// Reads a wide character.
     pub fn wchar(&mut self) -> Result<char> {
-        let one = match form(self.dialect()).map_err(|kind| self.error(kind))? {
-            Form::Units => self.ushort().map(|unit| single([unit].into_iter())),
-            Form::Octets => self
-                .octet()
-                .and_then(|n| self.octets(n.into()))
-                .map(|octets| match octets {
+        let (start, one) = match form(self.dialect()).map_err(|kind| self.error(kind))? {
+            Form::Units => {
+                let start = self.start(2);
+                let unit = self.ushort()?;
+                (start, single([unit].into_iter()))
+            }
+            Form::Octets => {
+                let start = self.start(1);
+                let n = self.octet()?;
+                let one = match self.octets(n.into())? {
                     // Alone, these two octets are the character and no mark before one.
                     [a, b] => single([u16::from_be_bytes([*a, *b])].into_iter()),
-                    _ => units(octets).and_then(single),
-                }),
-        }?;
-        one.filter(|&c| self.carries(c))
-            .ok_or_else(|| self.error(ErrorKind::NotInCodeSet))
+                    octets => units(octets).and_then(single),
+                };
+                (start, one)
+            }
+        };
+        one.filter(|&c| carries(self.dialect(), c))
+            .ok_or(ErrorKind::NotInCodeSet.at(start))
     }
 
     /// Reads a wide string. Allocates.
     pub fn wstring(&mut self) -> Result<String> {
         let form = form(self.dialect()).map_err(|kind| self.error(kind))?;
-        let start = self.position();
+        let start = self.start(4);
         let text = match form {
             Form::Units => {
                 let n = self.length(None, 2)?;
-                let units = self.ushorts(n)?;
-                match &*units {
-                    [] => return Ok(String::new()),
-                    [text @ .., 0] => char::decode_utf16(text.iter().copied())
-                        .collect::<Result<String, _>>()
-                        .ok(),
-                    _ => return Err(ErrorKind::BadString.at(start)),
+                match &*self.ushorts(n)? {
+                    [] => return Ok(String::new()), // no NUL: tolerated as in a narrow string
+                    [text @ .., 0] => self.text(text.iter().copied()),
+                    _ => Err(ErrorKind::BadString),
                 }
             }
             Form::Octets => {
                 let n = self.length(None, 1)?;
                 let octets = self.octets(n)?;
-                let units = units(octets).ok_or(ErrorKind::BadString.at(start))?;
-                char::decode_utf16(units)
-                    .collect::<Result<String, _>>()
-                    .ok()
+                units(octets)
+                    .ok_or(ErrorKind::BadString)
+                    .and_then(|units| self.text(units))
             }
         };
-        let text = text.filter(|text| text.chars().all(|c| self.carries(c)));
-        let text = text.ok_or(ErrorKind::NotInCodeSet.at(start))?;
-        if text.as_bytes().contains(&0) {
-            return Err(ErrorKind::BadString.at(start));
-        }
-        Ok(text)
+        text.map_err(|kind| kind.at(start))
     }
 
     /// Reads a wide string of at most `bound` characters.
     pub fn bounded_wstring(&mut self, bound: u32) -> Result<String> {
+        let start = self.start(4);
         let text = self.wstring()?;
-        exceeds(&text, bound).map_err(|kind| self.error(kind))?;
+        exceeds(&text, bound).map_err(|kind| kind.at(start))?;
         Ok(text)
     }
 
-    fn carries(&self, c: char) -> bool {
-        self.dialect().wchars != WcharSet::Ucs2 || c.len_utf16() == 1
+    fn text(&self, units: impl Iterator<Item = u16>) -> Result<String, ErrorKind> {
+        let mut text = String::with_capacity(units.size_hint().0);
+        for c in char::decode_utf16(units) {
+            match c {
+                Ok('\0') => return Err(ErrorKind::BadString),
+                Ok(c) if carries(self.dialect(), c) => text.push(c),
+                _ => return Err(ErrorKind::NotInCodeSet),
+            }
+        }
+        Ok(text)
     }
 }
 
-fn form(dialect: crate::Dialect) -> Result<Form, ErrorKind> {
+fn form(dialect: Dialect) -> Result<Form, ErrorKind> {
     match (dialect.giop_minor, dialect.wchars) {
         (0, _) => Err(ErrorKind::WcharForbidden),
         (_, WcharSet::None) => Err(ErrorKind::WcharUnsupported),
         (1, _) => Ok(Form::Units),
         _ => Ok(Form::Octets),
     }
+}
+
+/// Whether the code set has this character at all.
+fn carries(dialect: Dialect, c: char) -> bool {
+    dialect.wchars != WcharSet::Ucs2 || c.len_utf16() == 1
 }
 
 /// Whether a reader would take this unit, coming first, for a byte order mark and drop it; a mark before it helps.

@@ -8,11 +8,16 @@
 //! Nothing here knows of a target language.
 #![forbid(unsafe_code)]
 
+mod ast;
+mod check;
+mod constant;
 pub mod diagnostic;
 mod driver;
 pub mod lex;
 pub mod model;
+mod parse;
 mod preprocess;
+mod resolve;
 pub mod source;
 
 pub use driver::{Lenient, Limits, Options};

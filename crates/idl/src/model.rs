@@ -250,6 +250,8 @@ pub struct Field {
     pub name: String,
     /// Where the name stands.
     pub span: Span,
+    /// The comment before it; the same for all names of one declaration.
+    pub doc: String,
     /// Its type; an array declarator is already a [`Type::Array`].
     pub ty: Type,
 }
@@ -387,4 +389,25 @@ pub enum Basic {
     Double,
     /// `long double`.
     LongDouble,
+}
+
+impl Basic {
+    /// As written in IDL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Basic::Octet => "octet",
+            Basic::Boolean => "boolean",
+            Basic::Char => "char",
+            Basic::WChar => "wchar",
+            Basic::Short => "short",
+            Basic::UShort => "unsigned short",
+            Basic::Long => "long",
+            Basic::ULong => "unsigned long",
+            Basic::LongLong => "long long",
+            Basic::ULongLong => "unsigned long long",
+            Basic::Float => "float",
+            Basic::Double => "double",
+            Basic::LongDouble => "long double",
+        }
+    }
 }

@@ -1,0 +1,55 @@
+//! Types without a name where the specification wants one.
+
+use crate::diagnostic::{Code, Problem, Severity};
+
+/// Where a type without a name stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    Member,
+    Operation,
+    Attribute,
+}
+
+#[derive(Debug)]
+pub(crate) struct Anonymous {
+    /// "sequence", "array" ...
+    pub(crate) what: &'static str,
+    pub(crate) position: Position,
+    pub(crate) lenient: bool,
+}
+
+impl Problem for Anonymous {
+    fn code(&self) -> Code {
+        Code(match self.severity() {
+            Severity::Warning => "W0613",
+            Severity::Error => "E0613",
+        })
+    }
+
+    fn severity(&self) -> Severity {
+        match self.lenient || self.position == Position::Member {
+            true => Severity::Warning,
+            false => Severity::Error,
+        }
+    }
+
+    fn message(&self) -> String {
+        let what = self.what;
+        match self.position {
+            Position::Member => format!("the {what} of this member has no name of its own"),
+            Position::Operation => format!("operations need a named type, not {what}"),
+            Position::Attribute => format!("attributes need a named type, not {what}"),
+        }
+    }
+
+    fn label(&self) -> String {
+        match self.position {
+            Position::Member => "deprecated, and refused by some compilers".into(),
+            _ => "has no name".into(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("name it with a `typedef` before".into())
+    }
+}

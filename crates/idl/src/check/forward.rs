@@ -1,0 +1,105 @@
+//! Forward declarations and the definitions they announce.
+
+use crate::diagnostic::{Code, Problem, Severity};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum Forward {
+    /// A struct or union that no definition follows.
+    NeverDefined { what: &'static str, name: String },
+    /// An interface that no definition follows.
+    InterfaceNeverDefined { name: String },
+    /// Announced as one kind, defined as another.
+    Mismatch {
+        name: String,
+        announced: &'static str,
+        now: &'static str,
+        at: Span,
+    },
+    /// A `#pragma prefix` came or went in between.
+    Prefix {
+        name: String,
+        before: String,
+        now: String,
+        at: Span,
+    },
+}
+
+impl Problem for Forward {
+    fn code(&self) -> Code {
+        Code(match self {
+            Forward::NeverDefined { .. } => "E0410",
+            Forward::InterfaceNeverDefined { .. } => "W0411",
+            Forward::Mismatch { .. } => "E0412",
+            Forward::Prefix { .. } => "E0701",
+        })
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            Forward::InterfaceNeverDefined { .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Forward::NeverDefined { what, name } => {
+                format!("{what} `{name}` is announced but never defined")
+            }
+            Forward::InterfaceNeverDefined { name } => {
+                format!("interface `{name}` is announced but never defined")
+            }
+            Forward::Mismatch {
+                name,
+                announced,
+                now,
+                ..
+            } => format!("`{name}` was announced as {announced}, and is {now} here"),
+            Forward::Prefix { name, .. } => {
+                format!("`{name}` was announced under another `#pragma prefix`")
+            }
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Forward::NeverDefined { .. } => "nothing can be known about its members".into(),
+            Forward::InterfaceNeverDefined { .. } => {
+                "references to it can be passed on, but not called".into()
+            }
+            Forward::Mismatch { now, .. } => format!("{now} here"),
+            Forward::Prefix { now, .. } => prefix(now),
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            Forward::Mismatch { announced, at, .. } => {
+                vec![(*at, format!("announced as {announced}"))]
+            }
+            Forward::Prefix { before, at, .. } => vec![(*at, prefix(before))],
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Forward::NeverDefined { name, .. } => {
+                Some(format!("define `{name}` in the scope that announces it"))
+            }
+            Forward::InterfaceNeverDefined { .. } => {
+                Some("define it, or include the file that does".into())
+            }
+            Forward::Prefix { .. } => Some("put the pragma before both".into()),
+            Forward::Mismatch { .. } => None,
+        }
+    }
+}
+
+fn prefix(text: &str) -> String {
+    match text {
+        "" => "no prefix here".into(),
+        text => format!("prefix \"{text}\" here"),
+    }
+}

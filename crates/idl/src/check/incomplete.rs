@@ -1,0 +1,46 @@
+//! A struct or union used by value before it is whole.
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) struct Incomplete {
+    pub(crate) name: String,
+    pub(crate) at: Span,
+    /// Used inside its own definition.
+    pub(crate) recursive: bool,
+}
+
+impl Problem for Incomplete {
+    fn code(&self) -> Code {
+        Code("E0612")
+    }
+
+    fn message(&self) -> String {
+        match self.recursive {
+            true => format!("`{}` would contain itself", self.name),
+            false => format!("`{}` is announced but not yet defined", self.name),
+        }
+    }
+
+    fn label(&self) -> String {
+        "only a sequence of it can stand here".into()
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        vec![(
+            self.at,
+            match self.recursive {
+                true => "inside this definition".into(),
+                false => "announced here".into(),
+            },
+        )]
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self.recursive {
+            true => format!("use a sequence: `typedef sequence<{0}> {0}Seq;`", self.name),
+            false => format!("move the definition of `{}` before its use", self.name),
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! What `oneway` rules out.
+
+use crate::ast::Operation;
+use crate::diagnostic::{Code, Diagnostics, Problem};
+use crate::model::Direction;
+use crate::source::Span;
+
+/// A oneway operation has no reply that could carry anything back.
+pub(crate) fn oneway(operation: &Operation, out: &mut Diagnostics) {
+    let Some(oneway) = operation.oneway else {
+        return;
+    };
+    if let Some(ty) = &operation.returns {
+        out.push(ty.span, Oneway::Returns(oneway));
+    }
+    for param in &operation.params {
+        if param.direction != Direction::In {
+            out.push(param.direction_span, Oneway::Out(oneway));
+        }
+    }
+    if let (Some(first), Some(last)) = (operation.raises.first(), operation.raises.last()) {
+        out.push(first.span().to(last.span()), Oneway::Raises(oneway));
+    }
+}
+
+#[derive(Debug)]
+enum Oneway {
+    Returns(Span),
+    Out(Span),
+    Raises(Span),
+}
+
+impl Problem for Oneway {
+    fn code(&self) -> Code {
+        Code("E0610")
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Oneway::Returns(_) => "a oneway operation returns nothing".into(),
+            Oneway::Out(_) => "a oneway operation has only `in` parameters".into(),
+            Oneway::Raises(_) => "a oneway operation raises no exceptions".into(),
+        }
+    }
+
+    fn label(&self) -> String {
+        "no reply will come that could carry it".into()
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        let (Oneway::Returns(at) | Oneway::Out(at) | Oneway::Raises(at)) = self;
+        vec![(*at, "oneway".into())]
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            Oneway::Returns(_) => "write `void`, or remove `oneway`".into(),
+            Oneway::Out(_) => "write `in`, or remove `oneway`".into(),
+            Oneway::Raises(_) => "remove `raises` or `oneway`".into(),
+        })
+    }
+}

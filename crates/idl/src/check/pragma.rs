@@ -1,0 +1,99 @@
+//! Pragmas that set repository ids.
+
+use crate::diagnostic::{Code, Problem, Severity};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum PragmaProblem {
+    SecondId {
+        name: String,
+        id: String,
+        at: Span,
+    },
+    VersionAfterId {
+        name: String,
+        at: Span,
+    },
+    SecondVersion {
+        name: String,
+        version: String,
+        at: Span,
+    },
+    /// `IDL:`, `RMI:`, `DCE:` and `LOCAL:` are known.
+    Format {
+        id: String,
+    },
+    /// The thing has no repository id.
+    NoId {
+        name: String,
+        found: &'static str,
+        at: Span,
+    },
+    /// A prefix or id that starts with `-`, `_` or `.`.
+    Start {
+        text: String,
+    },
+}
+
+impl Problem for PragmaProblem {
+    fn code(&self) -> Code {
+        Code(match self {
+            PragmaProblem::SecondId { .. } => "E0702",
+            PragmaProblem::VersionAfterId { .. } => "E0703",
+            PragmaProblem::SecondVersion { .. } => "E0704",
+            PragmaProblem::Format { .. } => "W0705",
+            PragmaProblem::NoId { .. } => "E0706",
+            PragmaProblem::Start { .. } => "E0707",
+        })
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            PragmaProblem::Format { .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            PragmaProblem::SecondId { name, id, .. } => {
+                format!("the repository id of `{name}` is set already, to `{id}`")
+            }
+            PragmaProblem::VersionAfterId { name, .. } => {
+                format!("the version of `{name}` is part of the repository id that was set")
+            }
+            PragmaProblem::SecondVersion { name, version, .. } => {
+                format!("the version of `{name}` is set already, to {version}")
+            }
+            PragmaProblem::Format { id } => {
+                format!("`{id}` has none of the known formats of repository ids")
+            }
+            PragmaProblem::NoId { name, found, .. } => {
+                format!("`{name}` is {found} and has no repository id")
+            }
+            PragmaProblem::Start { text } => {
+                format!("`{text}` begins with a character that repository ids cannot begin with")
+            }
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            PragmaProblem::SecondId { at, .. }
+            | PragmaProblem::VersionAfterId { at, .. }
+            | PragmaProblem::SecondVersion { at, .. } => vec![(*at, "set here".into())],
+            PragmaProblem::NoId { at, .. } => vec![(*at, "declared here".into())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            PragmaProblem::Format { .. } => {
+                Some("they look like `IDL:omg.org/CORBA/Object:1.0`".into())
+            }
+            PragmaProblem::Start { .. } => Some("not with `-`, `_` or `.`".into()),
+            _ => None,
+        }
+    }
+}

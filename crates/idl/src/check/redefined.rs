@@ -1,0 +1,50 @@
+//! Two declarations of one name in one scope; case does not make a difference.
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) struct Redefined {
+    pub(crate) name: String,
+    pub(crate) what: &'static str,
+    pub(crate) earlier: String,
+    pub(crate) earlier_what: &'static str,
+    pub(crate) at: Span,
+    /// The earlier one comes from this base interface.
+    pub(crate) base: Option<String>,
+}
+
+impl Problem for Redefined {
+    fn code(&self) -> Code {
+        Code("E0403")
+    }
+
+    fn message(&self) -> String {
+        let (name, earlier, what) = (&self.name, &self.earlier, self.earlier_what);
+        if let Some(base) = &self.base {
+            return format!("`{name}` is already the name of {what} of the base `{base}`");
+        }
+        match name == earlier {
+            true => format!("`{name}` is already the name of {what} here"),
+            false => format!("`{name}` differs from `{earlier}`, {what}, in case only"),
+        }
+    }
+
+    fn label(&self) -> String {
+        format!("cannot also be {}", self.what)
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        vec![(self.at, "declared here".into())]
+    }
+
+    fn help(&self) -> Option<String> {
+        match (&self.base, self.what) {
+            (_, "an operation") if self.earlier_what == "an operation" => Some(
+                "IDL has no overloading, and operations cannot be redefined: choose another name"
+                    .into(),
+            ),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A name that is used but declared nowhere it could be seen from.
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) struct Undeclared {
+    /// The part of the name that was not found.
+    pub(crate) name: String,
+    /// What was searched, if the name says where it should be.
+    pub(crate) inside: Option<Inside>,
+    pub(crate) meant: Option<String>,
+}
+
+/// The scope that the earlier parts of a scoped name lead to.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// Its full name.
+    pub(crate) scope: String,
+    /// Where it is declared.
+    pub(crate) declared: Span,
+    /// Another scope of that name, farther out, where the name does exist.
+    pub(crate) hidden: Option<String>,
+    /// Declared so far by `interface X;` only.
+    pub(crate) forward: bool,
+}
+
+impl Problem for Undeclared {
+    fn code(&self) -> Code {
+        Code("E0401")
+    }
+
+    fn message(&self) -> String {
+        match &self.inside {
+            Some(inside) => format!("no `{}` in `{}`", self.name, inside.scope),
+            None => format!("`{}` is not declared", self.name),
+        }
+    }
+
+    fn label(&self) -> String {
+        match &self.inside {
+            Some(_) => "not declared there, or only later".into(),
+            None => "not declared, or only later".into(),
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match &self.inside {
+            Some(inside) if inside.forward => {
+                vec![(
+                    inside.declared,
+                    format!("`{}` is not yet defined here", inside.scope),
+                )]
+            }
+            Some(inside) => vec![(inside.declared, format!("this is `{}`", inside.scope))],
+            None => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        if let Some(Inside {
+            hidden: Some(hidden),
+            scope,
+            ..
+        }) = &self.inside
+        {
+            return Some(format!("`{scope}` hides the outer one: write `::{hidden}`"));
+        }
+        self.meant
+            .as_ref()
+            .map(|meant| format!("did you mean `{meant}`?"))
+    }
+}

@@ -1,0 +1,65 @@
+//! Unions: discriminators, labels, defaults.
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum Union {
+    Empty { name: String },
+    Discriminator { found: String },
+    DuplicateLabel { value: String, at: Span },
+    TwoDefaults { at: Span },
+    SuperfluousDefault { discriminator: String },
+}
+
+impl Problem for Union {
+    fn code(&self) -> Code {
+        Code(match self {
+            Union::Empty { .. } => "E0620",
+            Union::Discriminator { .. } => "E0621",
+            Union::DuplicateLabel { .. } => "E0622",
+            Union::TwoDefaults { .. } => "E0623",
+            Union::SuperfluousDefault { .. } => "E0624",
+        })
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Union::Empty { name } => format!("the union `{name}` has no members"),
+            Union::Discriminator { found } => {
+                format!("{found} cannot tell the members of a union apart")
+            }
+            Union::DuplicateLabel { value, .. } => {
+                format!("the label `{value}` selects two members")
+            }
+            Union::TwoDefaults { .. } => "a union has one `default` at most".into(),
+            Union::SuperfluousDefault { discriminator } => {
+                format!("every value of {discriminator} has a label already")
+            }
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Union::Empty { .. } => "add a `case`".into(),
+            Union::Discriminator { .. } => {
+                "must be an integer type, `char`, `wchar`, `boolean` or an enum".into()
+            }
+            Union::SuperfluousDefault { .. } => "can never be selected".into(),
+            _ => String::new(),
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            Union::DuplicateLabel { at, .. } | Union::TwoDefaults { at } => {
+                vec![(*at, "the first one".into())]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        matches!(self, Union::SuperfluousDefault { .. }).then(|| "remove it".into())
+    }
+}

@@ -1,0 +1,57 @@
+//! A name that got a meaning in a scope by being used there and is then
+//! declared with another (CORBA 3.3 part 1, 7.20.2).
+
+use crate::diagnostic::{Code, Problem, Severity};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) struct UsedBefore {
+    pub(crate) name: String,
+    pub(crate) used: String,
+    pub(crate) at: Span,
+    /// A parameter named like a type, and the user wants to hear no error.
+    pub(crate) lenient: bool,
+    pub(crate) parameter: bool,
+}
+
+impl Problem for UsedBefore {
+    fn code(&self) -> Code {
+        Code(if self.lenient { "W0404" } else { "E0404" })
+    }
+
+    fn severity(&self) -> Severity {
+        match self.lenient {
+            true => Severity::Warning,
+            false => Severity::Error,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self.name == self.used {
+            true => format!("`{}` already means something else in this scope", self.name),
+            false => format!(
+                "`{}` differs from `{}`, which was used in this scope, in case only",
+                self.name, self.used
+            ),
+        }
+    }
+
+    fn label(&self) -> String {
+        "declared too late".into()
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        vec![(self.at, "used here with its outer meaning".into())]
+    }
+
+    fn help(&self) -> Option<String> {
+        let mut help = format!(
+            "choose another name, or write `::{}` with its scope where it is used",
+            self.used
+        );
+        if self.parameter && !self.lenient {
+            help += "; the lenient option for parameters named like types accepts it";
+        }
+        Some(help)
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether a value fits the type it is meant for.
+
+use super::Raw;
+use crate::check::constant::Constant;
+use crate::model::{Basic, Type, Value};
+
+/// The value as one of type `ty`, typedefs followed; `name` is what messages
+/// call that type.
+pub(crate) fn fit(raw: Raw, ty: &Type, name: &str) -> Result<Value, Constant> {
+    match (ty, raw) {
+        (Type::Basic(Basic::Boolean), Raw::Boolean(value)) => Ok(Value::Boolean(value)),
+        (Type::Basic(Basic::Char), Raw::Char(value))
+        | (Type::Basic(Basic::WChar), Raw::WChar(value)) => Ok(Value::Char(value)),
+        (Type::Basic(basic), Raw::Integer(value)) if integer_range(*basic).is_some() => {
+            integer(value, *basic, name)
+        }
+        (
+            Type::Basic(basic @ (Basic::Float | Basic::Double | Basic::LongDouble)),
+            Raw::Float(value),
+        ) => float(value, *basic, name),
+        (Type::String(bound), Raw::Str(text)) | (Type::WString(bound), Raw::WStr(text)) => {
+            string(text, *bound)
+        }
+        (Type::Named(wanted), Raw::Enumerator(owner, ordinal)) if *wanted == owner => {
+            Ok(Value::Enumerator(owner, ordinal))
+        }
+        (ty, raw) => Err(mismatch(&raw, ty, name)),
+    }
+}
+
+/// The smallest and the largest value of an integer type.
+pub(crate) fn integer_range(basic: Basic) -> Option<(i128, i128)> {
+    Some(match basic {
+        Basic::Octet => (0, u8::MAX.into()),
+        Basic::Short => (i16::MIN.into(), i16::MAX.into()),
+        Basic::UShort => (0, u16::MAX.into()),
+        Basic::Long => (i32::MIN.into(), i32::MAX.into()),
+        Basic::ULong => (0, u32::MAX.into()),
+        Basic::LongLong => (i64::MIN.into(), i64::MAX.into()),
+        Basic::ULongLong => (0, u64::MAX.into()),
+        _ => return None,
+    })
+}
+
+fn integer(value: i128, basic: Basic, name: &str) -> Result<Value, Constant> {
+    let range = integer_range(basic);
+    match range {
+        Some((low, high)) if (low..=high).contains(&value) => Ok(Value::Integer(value)),
+        _ => Err(Constant::OutOfRange {
+            value: value.to_string(),
+            ty: name.into(),
+            range,
+        }),
+    }
+}
+
+fn float(value: f64, basic: Basic, name: &str) -> Result<Value, Constant> {
+    let finite = match basic {
+        Basic::Float => (value as f32).is_finite(),
+        _ => value.is_finite(),
+    };
+    match finite {
+        true => Ok(Value::Float(value)),
+        false => Err(Constant::OutOfRange {
+            value: match value.is_finite() {
+                true => format!("{value:e}"),
+                false => "this number".into(),
+            },
+            ty: name.into(),
+            range: None,
+        }),
+    }
+}
+
+fn string(text: String, bound: Option<u32>) -> Result<Value, Constant> {
+    if text.contains('\0') {
+        return Err(Constant::NulInString);
+    }
+    let length = text.chars().count();
+    match bound {
+        Some(bound) if length > bound as usize => Err(Constant::TooLong { length, bound }),
+        _ => Ok(Value::String(text)),
+    }
+}
+
+fn mismatch(raw: &Raw, ty: &Type, name: &str) -> Constant {
+    let help = match (ty, raw) {
+        (Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble), Raw::Integer(value)) => {
+            Some(format!("write `{value}.0`"))
+        }
+        (Type::Basic(Basic::WChar) | Type::WString(_), Raw::Char(_) | Raw::Str(_)) => {
+            Some("put an `L` before the quotes".into())
+        }
+        (Type::Basic(Basic::Char) | Type::String(_), Raw::WChar(_) | Raw::WStr(_)) => {
+            Some("remove the `L`, or use the wide type".into())
+        }
+        (Type::Basic(Basic::Boolean), Raw::Integer(_)) => Some("write `TRUE` or `FALSE`".into()),
+        _ => None,
+    };
+    let found = match (ty, raw) {
+        (Type::Named(_), Raw::Enumerator(..)) => "an enumerator of another enum",
+        _ => raw.what(),
+    };
+    Constant::Mismatch {
+        found: found.into(),
+        wanted: format!("a value of {name}"),
+        help,
+    }
+}

@@ -1,0 +1,206 @@
+//! Constant expressions to values, without knowing of scopes or models: what a
+//! name stands for is asked of the caller.
+//!
+//! Integers are computed in 128 bits and checked against their type at the
+//! end, so an intermediate result may leave the range of the type.
+
+mod fit;
+
+pub(crate) use fit::{fit, integer_range};
+
+use crate::ast::{Binary, Expr, ExprKind, ScopedName, Unary};
+use crate::check::constant::Constant;
+use crate::model::{Basic, DefId};
+use crate::source::Span;
+
+/// A value before it is checked against a type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Raw {
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Char(char),
+    WChar(char),
+    Str(String),
+    WStr(String),
+    Enumerator(DefId, u32),
+}
+
+impl Raw {
+    /// "an integer", "a string" ...
+    pub(crate) fn what(&self) -> &'static str {
+        match self {
+            Raw::Integer(_) => "an integer",
+            Raw::Float(_) => "a floating-point number",
+            Raw::Boolean(_) => "a boolean",
+            Raw::Char(_) => "a character",
+            Raw::WChar(_) => "a wide character",
+            Raw::Str(_) => "a string",
+            Raw::WStr(_) => "a wide string",
+            Raw::Enumerator(..) => "an enumerator",
+        }
+    }
+}
+
+/// What the evaluator needs to know of the world.
+pub(crate) trait World {
+    /// The value of a name; `None` was reported.
+    fn value_of(&mut self, name: &ScopedName) -> Option<Raw>;
+    fn report(&mut self, span: Span, problem: Constant);
+}
+
+/// The value of an expression; `None` was reported. `target` is the integer
+/// type it is meant for, which decides what `~` gives.
+pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World) -> Option<Raw> {
+    match &expr.kind {
+        ExprKind::Integer(value) => Some(Raw::Integer(*value)),
+        ExprKind::Float(value) => Some(Raw::Float(*value)),
+        ExprKind::Boolean(value) => Some(Raw::Boolean(*value)),
+        ExprKind::Char(value) => Some(Raw::Char(*value)),
+        ExprKind::WChar(value) => Some(Raw::WChar(*value)),
+        ExprKind::Str(value) => Some(Raw::Str(value.clone())),
+        ExprKind::WStr(value) => Some(Raw::WStr(value.clone())),
+        ExprKind::Name(name) => world.value_of(name),
+        ExprKind::Unary(operator, operand) => {
+            let value = evaluate(operand, target, world)?;
+            match unary(*operator, &value, target) {
+                Ok(value) => Some(value),
+                Err(problem) => {
+                    world.report(operand.span, problem);
+                    None
+                }
+            }
+        }
+        ExprKind::Chain(first, rest) => {
+            // Every operand is looked at, even if one before it is wrong.
+            let mut left = evaluate(first, target, world);
+            let mut left_span = first.span;
+            for (operator, _, right) in rest {
+                let value = evaluate(right, target, world);
+                left = match (left, value) {
+                    (Some(a), Some(b)) => match binary(*operator, &a, left_span, &b, right.span) {
+                        Ok(value) => Some(value),
+                        Err((span, problem)) => {
+                            world.report(span, problem);
+                            None
+                        }
+                    },
+                    _ => None,
+                };
+                left_span = left_span.to(right.span);
+            }
+            left
+        }
+        ExprKind::Unusable => None,
+    }
+}
+
+fn unary(operator: Unary, value: &Raw, target: Option<Basic>) -> Result<Raw, Constant> {
+    let text = match operator {
+        Unary::Minus => "-",
+        Unary::Plus => "+",
+        Unary::Not => "~",
+    };
+    match (operator, value) {
+        (Unary::Plus, Raw::Integer(_) | Raw::Float(_)) => Ok(value.clone()),
+        (Unary::Minus, Raw::Integer(value)) => Ok(Raw::Integer(-*value)),
+        (Unary::Minus, Raw::Float(value)) => Ok(Raw::Float(-*value)),
+        (Unary::Not, Raw::Integer(value)) => Ok(Raw::Integer(complement(*value, target))),
+        _ => Err(Constant::Operand {
+            operator: text,
+            found: value.what().into(),
+        }),
+    }
+}
+
+/// All bits of the target type turned over.
+fn complement(value: i128, target: Option<Basic>) -> i128 {
+    match target.and_then(integer_range) {
+        Some((0, max)) if (0..=max).contains(&value) => max - value,
+        _ => !value,
+    }
+}
+
+fn binary(
+    operator: Binary,
+    left: &Raw,
+    left_span: Span,
+    right: &Raw,
+    right_span: Span,
+) -> Result<Raw, (Span, Constant)> {
+    match (left, right) {
+        (Raw::Integer(a), Raw::Integer(b)) => {
+            integer(operator, *a, *b)
+                .map(Raw::Integer)
+                .map_err(|problem| match problem {
+                    Constant::OutOfRange { .. } => (left_span.to(right_span), problem),
+                    _ => (right_span, problem),
+                })
+        }
+        (Raw::Float(a), Raw::Float(b)) => float(operator, *a, *b)
+            .map(Raw::Float)
+            .map_err(|problem| (right_span, problem)),
+        (Raw::Integer(_), Raw::Float(_)) => {
+            Err((right_span, Constant::Mixed { integer: left_span }))
+        }
+        (Raw::Float(_), Raw::Integer(_)) => Err((
+            left_span,
+            Constant::Mixed {
+                integer: right_span,
+            },
+        )),
+        _ => {
+            let (span, odd) = match left {
+                Raw::Integer(_) | Raw::Float(_) => (right_span, right),
+                _ => (left_span, left),
+            };
+            let problem = Constant::Operand {
+                operator: operator.as_str(),
+                found: odd.what().into(),
+            };
+            Err((span, problem))
+        }
+    }
+}
+
+fn integer(operator: Binary, a: i128, b: i128) -> Result<i128, Constant> {
+    let result = match operator {
+        Binary::Or => Some(a | b),
+        Binary::Xor => Some(a ^ b),
+        Binary::And => Some(a & b),
+        Binary::ShiftLeft => a.checked_mul(1i128 << shift(b)?),
+        Binary::ShiftRight => Some(a >> shift(b)?),
+        Binary::Add => a.checked_add(b),
+        Binary::Subtract => a.checked_sub(b),
+        Binary::Multiply => a.checked_mul(b),
+        Binary::Divide | Binary::Remainder if b == 0 => return Err(Constant::DivisionByZero),
+        Binary::Divide => a.checked_div(b),
+        Binary::Remainder => a.checked_rem(b),
+    };
+    result.ok_or_else(|| Constant::OutOfRange {
+        value: "the result".into(),
+        ty: "any integer type".into(),
+        range: None,
+    })
+}
+
+fn shift(count: i128) -> Result<u32, Constant> {
+    match u32::try_from(count) {
+        Ok(count @ 0..=63) => Ok(count),
+        _ => Err(Constant::Shift { count }),
+    }
+}
+
+fn float(operator: Binary, a: f64, b: f64) -> Result<f64, Constant> {
+    match operator {
+        Binary::Add => Ok(a + b),
+        Binary::Subtract => Ok(a - b),
+        Binary::Multiply => Ok(a * b),
+        Binary::Divide if b == 0.0 => Err(Constant::DivisionByZero),
+        Binary::Divide => Ok(a / b),
+        _ => Err(Constant::Operand {
+            operator: operator.as_str(),
+            found: "a floating-point number".into(),
+        }),
+    }
+}

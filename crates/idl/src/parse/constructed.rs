@@ -1,0 +1,188 @@
+//! Structs, unions, enums and exceptions.
+
+use super::{Parse, Parser};
+use crate::ast::{
+    Case, Constructed, Declarator, DefinitionKind, Enum, Ident, Label, Member, Struct, TypeKind,
+    Union,
+};
+use crate::check::syntax::Syntax;
+use crate::lex::{Keyword, Punct, TokenKind};
+
+impl Parser<'_, '_> {
+    pub(super) fn struct_or_forward(&mut self) -> Parse<DefinitionKind> {
+        self.cursor.bump();
+        let name = self.declared("the name of the struct")?;
+        if self.at(Punct::Semicolon) {
+            return Ok(DefinitionKind::ForwardStruct(name));
+        }
+        let body = self.struct_body(name)?;
+        Ok(DefinitionKind::Constructed(Constructed::Struct(body)))
+    }
+
+    pub(super) fn union_or_forward(&mut self) -> Parse<DefinitionKind> {
+        self.cursor.bump();
+        let name = self.declared("the name of the union")?;
+        if self.at(Punct::Semicolon) {
+            return Ok(DefinitionKind::ForwardUnion(name));
+        }
+        let body = self.union_body(name)?;
+        Ok(DefinitionKind::Constructed(Constructed::Union(body)))
+    }
+
+    pub(super) fn enum_definition(&mut self) -> Parse<DefinitionKind> {
+        self.cursor.bump();
+        let name = self.declared("the name of the enum")?;
+        let body = self.enum_body(name)?;
+        Ok(DefinitionKind::Constructed(Constructed::Enum(body)))
+    }
+
+    pub(super) fn exception(&mut self) -> Parse<DefinitionKind> {
+        self.cursor.bump();
+        let name = self.declared("the name of the exception")?;
+        Ok(DefinitionKind::Exception(self.struct_body(name)?))
+    }
+
+    /// `struct`, `union` or `enum` in the middle of another declaration.
+    pub(super) fn constructed(&mut self, keyword: Keyword) -> Parse<Constructed> {
+        self.cursor.bump();
+        let name = self.ident("the name of the type")?;
+        self.nested(|p| match keyword {
+            Keyword::Struct => Ok(Constructed::Struct(p.struct_body(name)?)),
+            Keyword::Union => Ok(Constructed::Union(p.union_body(name)?)),
+            _ => Ok(Constructed::Enum(p.enum_body(name)?)),
+        })
+    }
+
+    fn struct_body(&mut self, name: Ident) -> Parse<Struct> {
+        if self.at(Punct::Colon) {
+            return Err(self.not_yet_here("struct inheritance"));
+        }
+        self.expect(Punct::BraceOpen)?;
+        let mut members = Vec::new();
+        while !self.at(Punct::BraceClose) && !self.cursor.at_end() {
+            match self.member() {
+                Ok(member) => members.push(member),
+                Err(_) => self.skip_declaration(),
+            }
+        }
+        self.close(&name);
+        Ok(Struct { name, members })
+    }
+
+    fn member(&mut self) -> Parse<Member> {
+        self.annotations()?;
+        let doc = self.cursor.doc();
+        let ty = self.type_spec_or_constructed()?;
+        if matches!(ty.kind, TypeKind::Named(_)) && self.at(Punct::Semicolon) {
+            return Err(self.report(ty.span, Syntax::MemberWithoutType));
+        }
+        let declarators = self.member_declarators()?;
+        self.expect_semicolon()?;
+        Ok(Member {
+            doc,
+            ty,
+            declarators,
+        })
+    }
+
+    /// Like [`Self::declarators`], without forgetting what is being declared
+    /// around the member.
+    fn member_declarators(&mut self) -> Parse<Vec<Declarator>> {
+        let outer = self.naming.clone();
+        let declarators = self.declarators("the name of the member");
+        self.naming = outer;
+        declarators
+    }
+
+    fn union_body(&mut self, name: Ident) -> Parse<Union> {
+        if !self.eat_keyword(Keyword::Switch) {
+            return Err(self.unexpected("`switch` and the type of the discriminator"));
+        }
+        self.expect(Punct::ParenOpen)?;
+        self.annotations()?;
+        let discriminator = self.type_spec_or_constructed()?;
+        self.expect(Punct::ParenClose)?;
+        self.expect(Punct::BraceOpen)?;
+        let mut cases = Vec::new();
+        while !self.at(Punct::BraceClose) && !self.cursor.at_end() {
+            match self.case() {
+                Ok(case) => cases.push(case),
+                Err(_) => self.skip_declaration(),
+            }
+        }
+        self.close(&name);
+        Ok(Union {
+            name,
+            discriminator,
+            cases,
+        })
+    }
+
+    fn case(&mut self) -> Parse<Case> {
+        let doc = self.cursor.doc();
+        let mut labels = Vec::new();
+        loop {
+            self.annotations()?;
+            if self.at_keyword(Keyword::Case) {
+                self.cursor.bump();
+                labels.push(Label::Value(self.expr()?));
+            } else if self.at_keyword(Keyword::Default) {
+                labels.push(Label::Default(self.cursor.bump()));
+            } else {
+                break;
+            }
+            self.expect(Punct::Colon)?;
+        }
+        if labels.is_empty() {
+            return Err(self.unexpected("`case` or `default`"));
+        }
+        let ty = self.type_spec_or_constructed()?;
+        let outer = self.naming.clone();
+        let declarator = self.declarator("the name of the member");
+        self.naming = outer;
+        let declarator = declarator?;
+        if self.at(Punct::Comma) {
+            return Err(self.report(self.cursor.span(), Syntax::SecondUnionMember));
+        }
+        self.expect_semicolon()?;
+        Ok(Case {
+            labels,
+            doc,
+            ty,
+            declarator,
+        })
+    }
+
+    fn enum_body(&mut self, name: Ident) -> Parse<Enum> {
+        self.expect(Punct::BraceOpen)?;
+        let mut enumerators = Vec::new();
+        loop {
+            if self.at(Punct::BraceClose) {
+                if enumerators.is_empty() {
+                    self.report(name.span, Syntax::EmptyEnum);
+                } else {
+                    self.report(self.cursor.last(), Syntax::TrailingComma);
+                }
+                break;
+            }
+            self.annotations()?;
+            let doc = self.cursor.doc();
+            enumerators.push((doc, self.ident("the name of an enumerator")?));
+            if !self.eat(Punct::Comma) {
+                break;
+            }
+        }
+        if !self.at(Punct::BraceClose) {
+            return Err(self.unexpected("`,` or `}`"));
+        }
+        self.close(&name);
+        Ok(Enum { name, enumerators })
+    }
+
+    fn close(&mut self, name: &Ident) {
+        if !self.eat(Punct::BraceClose) {
+            debug_assert!(matches!(self.cursor.peek(), TokenKind::Eof));
+            self.report(self.cursor.last().after(), Syntax::unclosed(name));
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Where the parser stands: looking ahead, consuming, expecting, recovering.
+
+use super::{MAX_DEPTH, Parse, Parser, Reported};
+use crate::ast::{Doc, Ident, Item};
+use crate::check::syntax::Syntax;
+use crate::check::too_deep::TooDeep;
+use crate::diagnostic::Problem;
+use crate::lex::{Keyword, Punct, Token, TokenKind};
+use crate::source::Span;
+
+/// A position in the token stream that sees only what the grammar knows;
+/// pragmas and file borders are set aside as [`Item`]s on the way.
+pub(super) struct Cursor<'t> {
+    tokens: &'t [Token],
+    at: usize,
+    /// The first half of a `>>` was taken as `>`.
+    half: bool,
+    /// Of the token consumed last.
+    last: Span,
+    pending: Vec<Item>,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(tokens: &'t [Token]) -> Self {
+        let mut cursor = Cursor {
+            tokens,
+            at: 0,
+            half: false,
+            last: tokens.first().map_or(Span::default(), |token| token.span),
+            pending: Vec::new(),
+        };
+        cursor.settle();
+        cursor
+    }
+
+    /// What comes next.
+    pub(super) fn peek(&self) -> &'t TokenKind {
+        if self.half {
+            return &TokenKind::Punct(Punct::Greater);
+        }
+        self.tokens
+            .get(self.at)
+            .map_or(&TokenKind::Eof, |token| &token.kind)
+    }
+
+    /// What comes `n` tokens after what comes next.
+    pub(super) fn peek_after(&self, n: usize) -> &'t TokenKind {
+        self.tokens
+            .iter()
+            .skip(self.at)
+            .filter(|token| !is_aside(&token.kind))
+            .nth(n)
+            .map_or(&TokenKind::Eof, |token| &token.kind)
+    }
+
+    /// Where the next token stands.
+    pub(super) fn span(&self) -> Span {
+        let Some(token) = self.tokens.get(self.at) else {
+            return self.last;
+        };
+        let mut span = token.span;
+        if self.half {
+            span.start += 1;
+        }
+        span
+    }
+
+    /// Where the last consumed token stands.
+    pub(super) fn last(&self) -> Span {
+        self.last
+    }
+
+    /// The comment before the next token.
+    pub(super) fn doc(&self) -> Doc {
+        self.tokens.get(self.at).and_then(|token| token.doc.clone())
+    }
+
+    /// Consumes the next token; stays at the end of the stream.
+    pub(super) fn bump(&mut self) -> Span {
+        let span = self.span();
+        self.half = false;
+        self.last = span;
+        if !self.at_end() {
+            self.at += 1;
+            self.settle();
+        }
+        span
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        matches!(self.peek(), TokenKind::Eof)
+    }
+
+    /// Takes a `>`, or the first half of a `>>`.
+    pub(super) fn eat_greater(&mut self) -> bool {
+        match self.peek() {
+            TokenKind::Punct(Punct::Greater) => {
+                self.bump();
+                true
+            }
+            TokenKind::Punct(Punct::ShiftRight) => {
+                let mut first = self.span();
+                first.end = first.start + 1;
+                self.last = first;
+                self.half = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Pragmas and file borders passed since the last call.
+    pub(super) fn take_pending(&mut self) -> Vec<Item> {
+        std::mem::take(&mut self.pending)
+    }
+
+    fn settle(&mut self) {
+        while let Some(token) = self.tokens.get(self.at) {
+            match &token.kind {
+                TokenKind::Pragma(pragma) => {
+                    self.pending.push(Item::Pragma(pragma.clone(), token.span));
+                }
+                TokenKind::FileStart(_) => self.pending.push(Item::FileStart),
+                TokenKind::FileEnd => self.pending.push(Item::FileEnd),
+                _ => break,
+            }
+            self.at += 1;
+        }
+    }
+}
+
+/// The name a token can stand for: an identifier or a contextual keyword.
+pub(super) fn name_of(kind: &TokenKind) -> Option<&str> {
+    match kind {
+        TokenKind::Ident { name, .. } => Some(name),
+        TokenKind::Keyword(keyword) if keyword.is_contextual() => Some(keyword.as_str()),
+        _ => None,
+    }
+}
+
+fn is_aside(kind: &TokenKind) -> bool {
+    matches!(
+        kind,
+        TokenKind::Pragma(_) | TokenKind::FileStart(_) | TokenKind::FileEnd
+    )
+}
+
+impl Parser<'_, '_> {
+    pub(super) fn report(&mut self, span: Span, problem: impl Problem + 'static) -> Reported {
+        self.diagnostics.push(span, problem);
+        Reported
+    }
+
+    /// Reports that the next token is not what the grammar wants here.
+    pub(super) fn unexpected(&mut self, wanted: &str) -> Reported {
+        let problem = Syntax::Unexpected {
+            wanted: wanted.to_owned(),
+            found: self.cursor.peek().to_string(),
+        };
+        self.report(self.cursor.span(), problem)
+    }
+
+    pub(super) fn at(&self, punct: Punct) -> bool {
+        matches!(self.cursor.peek(), TokenKind::Punct(found) if *found == punct)
+    }
+
+    pub(super) fn at_keyword(&self, keyword: Keyword) -> bool {
+        matches!(self.cursor.peek(), TokenKind::Keyword(found) if *found == keyword)
+    }
+
+    pub(super) fn eat(&mut self, punct: Punct) -> bool {
+        let found = self.at(punct);
+        if found {
+            self.cursor.bump();
+        }
+        found
+    }
+
+    pub(super) fn eat_keyword(&mut self, keyword: Keyword) -> bool {
+        let found = self.at_keyword(keyword);
+        if found {
+            self.cursor.bump();
+        }
+        found
+    }
+
+    pub(super) fn expect(&mut self, punct: Punct) -> Parse<Span> {
+        if self.at(punct) {
+            return Ok(self.cursor.bump());
+        }
+        Err(self.unexpected(&format!("`{}`", punct.as_str())))
+    }
+
+    pub(super) fn expect_greater(&mut self) -> Parse<Span> {
+        if self.cursor.eat_greater() {
+            return Ok(self.cursor.last());
+        }
+        Err(self.unexpected("`>`"))
+    }
+
+    /// The `;` after a declaration. One that is missing before something that
+    /// can only be the next declaration is reported and taken as written.
+    pub(super) fn expect_semicolon(&mut self) -> Parse<()> {
+        if self.eat(Punct::Semicolon) {
+            return Ok(());
+        }
+        let found = self.cursor.peek().to_string();
+        let reported = self.report(
+            self.cursor.last().after(),
+            Syntax::MissingSemicolon {
+                found,
+                next: self.cursor.span(),
+            },
+        );
+        if self.at(Punct::BraceClose) || self.cursor.at_end() || self.at_declaration_keyword() {
+            Ok(())
+        } else {
+            Err(reported)
+        }
+    }
+
+    /// A name that is being declared or used.
+    pub(super) fn ident(&mut self, wanted: &str) -> Parse<Ident> {
+        if let Some(name) = name_of(self.cursor.peek()) {
+            let span = self.cursor.bump();
+            return Ok(Ident {
+                name: name.into(),
+                span,
+            });
+        }
+        if let TokenKind::Keyword(keyword) = self.cursor.peek() {
+            let problem = Syntax::KeywordAsName {
+                keyword: *keyword,
+                wanted: wanted.to_owned(),
+            };
+            return Err(self.report(self.cursor.span(), problem));
+        }
+        Err(self.unexpected(wanted))
+    }
+
+    /// Like [`Self::ident`], and remembers it as what is being declared.
+    pub(super) fn declared(&mut self, wanted: &str) -> Parse<Ident> {
+        let ident = self.ident(wanted)?;
+        self.naming = Some(ident.clone());
+        Ok(ident)
+    }
+
+    /// Runs `f` one level deeper, if that is allowed.
+    pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.report(self.cursor.span(), TooDeep { limit: MAX_DEPTH }));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Skips what is left of a declaration: up to and with the next `;` that is
+    /// not inside brackets, or up to the `}` that closes what is around it, or
+    /// up to a word that can only begin another declaration.
+    pub(super) fn skip_declaration(&mut self) {
+        let mut open = 0u32;
+        loop {
+            match self.cursor.peek() {
+                TokenKind::Eof => return,
+                TokenKind::Punct(Punct::BraceOpen | Punct::ParenOpen | Punct::BracketOpen) => {
+                    open += 1;
+                }
+                TokenKind::Punct(Punct::BraceClose) if open == 0 => return,
+                TokenKind::Punct(Punct::BraceClose) => {
+                    open -= 1;
+                    self.cursor.bump();
+                    if open == 0 && self.at_declaration_keyword() {
+                        return;
+                    }
+                    continue;
+                }
+                TokenKind::Punct(Punct::ParenClose | Punct::BracketClose) => {
+                    open = open.saturating_sub(1);
+                }
+                TokenKind::Punct(Punct::Semicolon) if open == 0 => {
+                    self.cursor.bump();
+                    return;
+                }
+                _ => {}
+            }
+            self.cursor.bump();
+        }
+    }
+
+    /// Whether the next word begins a declaration and nothing else.
+    pub(super) fn at_declaration_keyword(&self) -> bool {
+        matches!(
+            self.cursor.peek(),
+            TokenKind::Keyword(
+                Keyword::Module
+                    | Keyword::Interface
+                    | Keyword::Local
+                    | Keyword::Abstract
+                    | Keyword::Typedef
+                    | Keyword::Const
+                    | Keyword::Exception
+                    | Keyword::Struct
+                    | Keyword::Union
+                    | Keyword::Enum
+                    | Keyword::ValueType
+                    | Keyword::Native
+                    | Keyword::Attribute
+                    | Keyword::ReadOnly
+                    | Keyword::Oneway
+            )
+        )
+    }
+}

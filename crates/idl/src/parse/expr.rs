@@ -1,0 +1,120 @@
+//! Constant expressions.
+
+use super::{Parse, Parser};
+use crate::ast::{Binary, Expr, ExprKind, Unary};
+use crate::lex::{Keyword, Punct, TokenKind};
+
+/// Operators from the loosest level to the tightest.
+const LEVELS: [&[(Punct, Binary)]; 6] = [
+    &[(Punct::Bar, Binary::Or)],
+    &[(Punct::Caret, Binary::Xor)],
+    &[(Punct::Ampersand, Binary::And)],
+    &[
+        (Punct::ShiftLeft, Binary::ShiftLeft),
+        (Punct::ShiftRight, Binary::ShiftRight),
+    ],
+    &[(Punct::Plus, Binary::Add), (Punct::Minus, Binary::Subtract)],
+    &[
+        (Punct::Star, Binary::Multiply),
+        (Punct::Slash, Binary::Divide),
+        (Punct::Percent, Binary::Remainder),
+    ],
+];
+
+impl Parser<'_, '_> {
+    pub(super) fn expr(&mut self) -> Parse<Expr> {
+        self.nested(|p| p.level(0))
+    }
+
+    fn level(&mut self, level: usize) -> Parse<Expr> {
+        let Some(operators) = LEVELS.get(level) else {
+            return self.unary();
+        };
+        let first = self.level(level + 1)?;
+        let mut rest = Vec::new();
+        while let Some(operator) = self.operator(operators) {
+            let span = self.cursor.bump();
+            rest.push((operator, span, self.level(level + 1)?));
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        let span = first.span.to(self.cursor.last());
+        Ok(Expr {
+            kind: ExprKind::Chain(Box::new(first), rest),
+            span,
+        })
+    }
+
+    fn operator(&self, operators: &[(Punct, Binary)]) -> Option<Binary> {
+        let TokenKind::Punct(found) = self.cursor.peek() else {
+            return None;
+        };
+        // Inside two or more `<`, `>>` closes two of them. Inside one it
+        // can only be a shift, as a second `>` would have nothing to close.
+        if *found == Punct::ShiftRight && self.angles >= 2 {
+            return None;
+        }
+        operators
+            .iter()
+            .find(|(punct, _)| punct == found)
+            .map(|(_, operator)| *operator)
+    }
+
+    fn unary(&mut self) -> Parse<Expr> {
+        let operator = match self.cursor.peek() {
+            TokenKind::Punct(Punct::Minus) => Unary::Minus,
+            TokenKind::Punct(Punct::Plus) => Unary::Plus,
+            TokenKind::Punct(Punct::Tilde) => Unary::Not,
+            _ => return self.primary(),
+        };
+        let start = self.cursor.bump();
+        let operand = self.primary()?;
+        Ok(Expr {
+            span: start.to(operand.span),
+            kind: ExprKind::Unary(operator, Box::new(operand)),
+        })
+    }
+
+    fn primary(&mut self) -> Parse<Expr> {
+        let kind = match self.cursor.peek() {
+            TokenKind::Integer(value) => ExprKind::Integer(*value),
+            TokenKind::Float(value) => ExprKind::Float(*value),
+            TokenKind::Char(value) => ExprKind::Char(*value),
+            TokenKind::WChar(value) => ExprKind::WChar(*value),
+            TokenKind::Str(value) => ExprKind::Str(value.to_string()),
+            TokenKind::WStr(value) => ExprKind::WStr(value.to_string()),
+            TokenKind::Keyword(Keyword::True) => ExprKind::Boolean(true),
+            TokenKind::Keyword(Keyword::False) => ExprKind::Boolean(false),
+            TokenKind::Fixed(_) => {
+                self.not_yet_here("fixed-point literals");
+                ExprKind::Unusable
+            }
+            TokenKind::Punct(Punct::ParenOpen) => return self.parenthesised(),
+            _ => {
+                let start = self.cursor.span();
+                let name = self.scoped_name("a value")?;
+                return Ok(Expr {
+                    kind: ExprKind::Name(name),
+                    span: start.to(self.cursor.last()),
+                });
+            }
+        };
+        let span = self.cursor.bump();
+        Ok(Expr { kind, span })
+    }
+
+    fn parenthesised(&mut self) -> Parse<Expr> {
+        let start = self.cursor.bump();
+        // In parentheses `>>` is always a shift.
+        let angles = std::mem::take(&mut self.angles);
+        let inner = self.expr();
+        self.angles = angles;
+        let inner = inner?;
+        let end = self.expect(Punct::ParenClose)?;
+        Ok(Expr {
+            span: start.to(end),
+            ..inner
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! Tokens to tree, by recursive descent.
+//!
+//! Parsing never fails: what cannot be understood is reported and skipped to
+//! the end of its declaration, and the rest is parsed as if it had not been
+//! there. Recursion is bounded by [`MAX_DEPTH`] and every loop consumes a
+//! token or ends, so that any token stream ends.
+
+mod constructed;
+mod cursor;
+mod definition;
+mod expr;
+mod interface;
+mod not_yet;
+mod types;
+
+use crate::ast::Tree;
+use crate::diagnostic::Diagnostics;
+use crate::lex::Token;
+use cursor::Cursor;
+
+/// How deeply modules, types and parentheses may nest.
+pub(crate) const MAX_DEPTH: u32 = 100;
+
+/// Parses a preprocessed token stream; what is wrong goes to `diagnostics`.
+pub(crate) fn parse(tokens: &[Token], diagnostics: &mut Diagnostics) -> Tree {
+    let mut parser = Parser {
+        cursor: Cursor::new(tokens),
+        diagnostics,
+        depth: 0,
+        angles: 0,
+        naming: None,
+    };
+    Tree {
+        items: parser.file(),
+    }
+}
+
+/// Proof that something was reported; the caller recovers.
+#[derive(Debug)]
+struct Reported;
+
+type Parse<T> = Result<T, Reported>;
+
+struct Parser<'t, 'd> {
+    cursor: Cursor<'t>,
+    diagnostics: &'d mut Diagnostics,
+    depth: u32,
+    /// How many `<` are open; decides what `>>` means.
+    angles: u32,
+    /// The name that the declaration being parsed declares, once it was seen.
+    naming: Option<crate::ast::Ident>,
+}

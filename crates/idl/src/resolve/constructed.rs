@@ -1,0 +1,224 @@
+//! Structs, exceptions, unions and enums.
+
+use super::scope::{Entity, ScopeKind};
+use super::{Completeness, Resolver};
+use crate::ast::{self, Doc, Ident, Label, Member, TypeSpec};
+use crate::check::anonymous::Position;
+use crate::check::union::Union as UnionProblem;
+use crate::model::{
+    Basic, Case, DefId, DefKind, Enum, Enumerator, Field, Struct, Type, Union, Value,
+};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    pub(super) fn forward_struct(&mut self, doc: &Doc, name: &Ident) {
+        self.announce(doc, name, "a struct", DefKind::Struct(Struct::default()));
+    }
+
+    pub(super) fn forward_union(&mut self, doc: &Doc, name: &Ident) {
+        self.announce(doc, name, "a union", empty_union());
+    }
+
+    pub(super) fn struct_type(&mut self, doc: &Doc, body: &ast::Struct) -> Option<DefId> {
+        let kind = DefKind::Struct(Struct::default());
+        let def = self.begin(doc, &body.name, "a struct", kind);
+        self.members_of(def, &body.members);
+        def
+    }
+
+    pub(super) fn exception(&mut self, doc: &Doc, body: &ast::Struct) {
+        let def = self.define(doc, &body.name, DefKind::Exception(Struct::default()));
+        self.members_of(def, &body.members);
+    }
+
+    fn members_of(&mut self, def: Option<DefId>, members: &[Member]) {
+        let scope = self.open(def);
+        let fields = self.inside(scope, |r| {
+            let mut fields = Vec::new();
+            for member in members {
+                r.fields(member, &mut fields);
+            }
+            fields
+        });
+        let Some(def) = def else { return };
+        self.incomplete.remove(&def);
+        if let DefKind::Struct(body) | DefKind::Exception(body) = &mut self.model.def_mut(def).kind
+        {
+            body.fields = fields;
+        }
+    }
+
+    fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
+        let base = self.used_type(&member.ty, Position::Member);
+        for declarator in &member.declarators {
+            let field = self.field(base.clone(), &member.doc, &member.ty, declarator);
+            fields.extend(field);
+        }
+    }
+
+    fn field(
+        &mut self,
+        base: Option<Type>,
+        doc: &Doc,
+        ty: &TypeSpec,
+        declarator: &ast::Declarator,
+    ) -> Option<Field> {
+        let name = &declarator.name;
+        self.declare(name, Entity::Member);
+        let ty = self.member_dimensions(base?, declarator, ty.span)?;
+        Some(Field {
+            name: name.name.to_string(),
+            span: name.span,
+            doc: doc.as_deref().unwrap_or_default().to_owned(),
+            ty,
+        })
+    }
+
+    pub(super) fn union_type(&mut self, doc: &Doc, body: &ast::Union) -> Option<DefId> {
+        let def = self.begin(doc, &body.name, "a union", empty_union());
+        let scope = self.open(def);
+        let (discriminator, cases) = self.inside(scope, |r| {
+            let discriminator = r.discriminator(&body.discriminator);
+            let cases = r.cases(body, discriminator.as_ref());
+            (discriminator, cases)
+        });
+        if body.cases.is_empty() {
+            let name = body.name.name.to_string();
+            self.out.push(body.name.span, UnionProblem::Empty { name });
+        }
+        let def = def?;
+        self.incomplete.remove(&def);
+        if let (DefKind::Union(union), Some(discriminator)) =
+            (&mut self.model.def_mut(def).kind, discriminator)
+        {
+            union.discriminator = discriminator;
+            union.cases = cases;
+        }
+        Some(def)
+    }
+
+    /// The scope of a definition whose members come now.
+    fn open(&mut self, def: Option<DefId>) -> super::ScopeId {
+        if let Some(def) = def
+            && !matches!(self.model.def(def).kind, DefKind::Exception(_))
+        {
+            self.incomplete.insert(def, Completeness::BeingDefined);
+        }
+        self.scopes.add(self.here, ScopeKind::Constructed, def)
+    }
+
+    fn discriminator(&mut self, spec: &TypeSpec) -> Option<Type> {
+        let ty = self.named_type(spec)?;
+        let plain = self.plain(&ty);
+        let allowed = match plain {
+            Type::Basic(basic) => {
+                !matches!(basic, Basic::Float | Basic::Double | Basic::LongDouble)
+            }
+            Type::Named(def) => matches!(self.model.def(*def).kind, DefKind::Enum(_)),
+            _ => false,
+        };
+        if !allowed {
+            let found = self.describe(plain);
+            self.out
+                .push(spec.span, UnionProblem::Discriminator { found });
+            return None;
+        }
+        Some(ty)
+    }
+
+    fn cases(&mut self, body: &ast::Union, discriminator: Option<&Type>) -> Vec<Case> {
+        let mut seen: Vec<(Value, Span)> = Vec::new();
+        let mut default: Option<Span> = None;
+        let mut cases = Vec::new();
+        for case in &body.cases {
+            let mut labels = Vec::new();
+            let mut is_default = false;
+            for label in &case.labels {
+                match label {
+                    Label::Default(span) => {
+                        is_default = true;
+                        match default {
+                            Some(at) => self.out.push(*span, UnionProblem::TwoDefaults { at }),
+                            None => default = Some(*span),
+                        }
+                    }
+                    Label::Value(expr) => {
+                        let value = discriminator.and_then(|ty| self.value(expr, ty));
+                        let Some(value) = value else { continue };
+                        if let Some((_, at)) = seen.iter().find(|(known, _)| *known == value) {
+                            let value = self.show(&value);
+                            let problem = UnionProblem::DuplicateLabel { value, at: *at };
+                            self.out.push(expr.span, problem);
+                            continue;
+                        }
+                        seen.push((value.clone(), expr.span));
+                        labels.push(value);
+                    }
+                }
+            }
+            let base = self.used_type(&case.ty, Position::Member);
+            let Some(field) = self.field(base, &case.doc, &case.ty, &case.declarator) else {
+                continue;
+            };
+            cases.push(Case {
+                labels,
+                is_default,
+                field,
+            });
+        }
+        if let (Some(span), Some(ty)) = (default, discriminator)
+            && self.cardinality(ty) == Some(seen.len())
+        {
+            let discriminator = self.describe(self.plain(ty));
+            let problem = UnionProblem::SuperfluousDefault { discriminator };
+            self.out.push(span, problem);
+        }
+        cases
+    }
+
+    /// How many values a discriminator has, if labels can cover them all.
+    fn cardinality(&self, ty: &Type) -> Option<usize> {
+        match self.plain(ty) {
+            Type::Basic(Basic::Boolean) => Some(2),
+            Type::Basic(Basic::Octet | Basic::Char) => Some(256),
+            Type::Basic(Basic::Short | Basic::UShort | Basic::WChar) => Some(1 << 16),
+            Type::Named(def) => match &self.model.def(*def).kind {
+                DefKind::Enum(body) => Some(body.enumerators.len()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn enum_type(&mut self, doc: &Doc, body: &ast::Enum) -> Option<DefId> {
+        let def = self.define(doc, &body.name, DefKind::Enum(Enum::default()));
+        let mut enumerators = Vec::new();
+        for (doc, name) in &body.enumerators {
+            let Some(def) = def else {
+                // The name of the enum was taken; its enumerators are known
+                // all the same.
+                self.poison(name);
+                continue;
+            };
+            self.declare(name, Entity::Enumerator(def, enumerators.len() as u32));
+            enumerators.push(Enumerator {
+                name: name.name.to_string(),
+                span: name.span,
+                doc: doc.as_deref().unwrap_or_default().to_owned(),
+            });
+        }
+        let def = def?;
+        if let DefKind::Enum(body) = &mut self.model.def_mut(def).kind {
+            body.enumerators = enumerators;
+        }
+        Some(def)
+    }
+}
+
+fn empty_union() -> DefKind {
+    DefKind::Union(Union {
+        discriminator: Type::Basic(Basic::Long),
+        cases: Vec::new(),
+        members: Vec::new(),
+    })
+}

@@ -1,0 +1,313 @@
+//! Declaring names, and what forbids it.
+
+use super::scope::{Entity, Scope, ScopeKind};
+use super::{Announced, Completeness, Resolver, entry};
+use crate::ast::{Doc, Ident};
+use crate::check::forward::Forward;
+use crate::check::like_scope::LikeScope;
+use crate::check::redefined::Redefined;
+use crate::check::used_before::UsedBefore;
+use crate::model::{Def, DefId, DefKind};
+
+impl Resolver<'_> {
+    /// Adds a definition to the model and its name to the scope. `None` if the
+    /// name cannot be declared here, which was then reported.
+    pub(super) fn define(&mut self, doc: &Doc, name: &Ident, kind: DefKind) -> Option<DefId> {
+        let def = self.new_def(doc, name, kind);
+        if self.declare(name, Entity::Def(def)) {
+            self.add_to_scope(def);
+            Some(def)
+        } else {
+            self.poisoned.insert(def);
+            None
+        }
+    }
+
+    /// Declares a name about which enough was said already.
+    pub(super) fn poison(&mut self, name: &Ident) {
+        if self.scopes.scope(self.here).own(&name.name).is_some() {
+            return;
+        }
+        let def = self.new_def(&None, name, DefKind::Native);
+        self.poisoned.insert(def);
+        self.scopes
+            .scope_mut(self.here)
+            .insert(entry(name, Entity::Def(def)));
+    }
+
+    /// Puts a name into the open scope, if nothing speaks against it.
+    pub(super) fn declare(&mut self, name: &Ident, entity: Entity) -> bool {
+        if self.is_taken(name, entity) || self.is_like_scope(name) {
+            return false;
+        }
+        self.scopes.scope_mut(self.here).insert(entry(name, entity));
+        true
+    }
+
+    fn is_taken(&mut self, name: &Ident, entity: Entity) -> bool {
+        let what = self.what(entity);
+        let scope = self.scopes.scope(self.here);
+        if let Some(earlier) = scope.own(&name.name).cloned() {
+            if !self.is_poisoned(earlier.entity) {
+                let problem = Redefined {
+                    name: name.name.to_string(),
+                    what,
+                    earlier: earlier.name.to_string(),
+                    earlier_what: self.what(earlier.entity),
+                    at: earlier.span,
+                    base: None,
+                };
+                self.out.push(name.span, problem);
+            }
+            return true;
+        }
+        if let Some(used) = scope.used(&name.name).cloned() {
+            let parameter = entity == Entity::Param;
+            let lenient = parameter && self.lenient.parameter_named_like_type;
+            let problem = UsedBefore {
+                name: name.name.to_string(),
+                used: used.name.to_string(),
+                at: used.span,
+                lenient,
+                parameter,
+            };
+            self.out.push(name.span, problem);
+            return !lenient;
+        }
+        self.is_inherited(name, what)
+    }
+
+    /// Operations and attributes of bases cannot be redefined; types can.
+    fn is_inherited(&mut self, name: &Ident, what: &'static str) -> bool {
+        let inherited = self.scopes.inherited(self.here, &name.name);
+        let feature = inherited
+            .into_iter()
+            .find(|(_, entry)| matches!(entry.entity, Entity::Operation | Entity::Attribute));
+        let Some((base, earlier)) = feature else {
+            return false;
+        };
+        let problem = Redefined {
+            name: name.name.to_string(),
+            what,
+            earlier: earlier.name.to_string(),
+            earlier_what: self.what(earlier.entity),
+            at: earlier.span,
+            base: Some(self.scope_name(base)),
+        };
+        self.out.push(name.span, problem);
+        true
+    }
+
+    fn is_like_scope(&mut self, name: &Ident) -> bool {
+        let Scope {
+            kind,
+            def: Some(def),
+            ..
+        } = *self.scopes.scope(self.here)
+        else {
+            return false;
+        };
+        let around = self.model.def(def);
+        if kind == ScopeKind::Operation || !around.name.eq_ignore_ascii_case(&name.name) {
+            return false;
+        }
+        let problem = LikeScope {
+            name: name.name.to_string(),
+            scope: around.name.clone(),
+            scope_what: self.what(Entity::Def(def)),
+            at: around.span,
+        };
+        self.out.push(name.span, problem);
+        true
+    }
+
+    pub(super) fn is_poisoned(&self, entity: Entity) -> bool {
+        matches!(entity, Entity::Def(def) if self.poisoned.contains(&def))
+    }
+
+    /// The declaration that a forward declaration or a definition of this name
+    /// and kind continues. `Err` if the name is taken by something else.
+    pub(super) fn announced_as(
+        &mut self,
+        name: &Ident,
+        what: &'static str,
+    ) -> Result<Option<DefId>, ()> {
+        let Some(earlier) = self.scopes.scope(self.here).own(&name.name).cloned() else {
+            return Ok(None);
+        };
+        let Entity::Def(def) = earlier.entity else {
+            return Ok(None);
+        };
+        if self.poisoned.contains(&def) {
+            return Err(());
+        }
+        let Some(announced) = self.announced.get(&def) else {
+            return Ok(None);
+        };
+        if earlier.name != name.name {
+            return Ok(None);
+        }
+        if announced.what != what {
+            let problem = Forward::Mismatch {
+                name: name.name.to_string(),
+                announced: announced.what,
+                now: what,
+                at: announced.span,
+            };
+            self.out.push(name.span, problem);
+            // Said once; the definition counts.
+            self.poisoned.insert(def);
+            self.incomplete.remove(&def);
+            self.announced.remove(&def);
+            return Err(());
+        }
+        if announced.prefix != self.ids.prefix() {
+            let problem = Forward::Prefix {
+                name: name.name.to_string(),
+                before: announced.prefix.clone(),
+                now: self.ids.prefix().to_owned(),
+                at: announced.span,
+            };
+            self.out.push(name.span, problem);
+        }
+        Ok(Some(def))
+    }
+
+    /// A forward declaration: of something new, or once more.
+    pub(super) fn announce(
+        &mut self,
+        doc: &Doc,
+        name: &Ident,
+        what: &'static str,
+        kind: DefKind,
+    ) -> Option<DefId> {
+        match self.announced_as(name, what) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(()) => return None,
+        }
+        if self.is_defined_as(name, what) {
+            return None;
+        }
+        let by_value = !matches!(kind, DefKind::ForwardInterface(_));
+        let def = self.define(doc, name, kind)?;
+        if by_value {
+            self.incomplete.insert(def, Completeness::Announced);
+        }
+        let announced = Announced {
+            what,
+            span: name.span,
+            prefix: self.ids.prefix().to_owned(),
+        };
+        self.announced.insert(def, announced);
+        Some(def)
+    }
+
+    /// Announcing what is defined already does no harm.
+    fn is_defined_as(&self, name: &Ident, what: &'static str) -> bool {
+        let entry = self.scopes.scope(self.here).own(&name.name);
+        entry.is_some_and(|entry| match entry.entity {
+            Entity::Def(def) => {
+                entry.name == name.name && self.kind_text(&self.model.def(def).kind) == Some(what)
+            }
+            _ => false,
+        })
+    }
+
+    fn kind_text(&self, kind: &DefKind) -> Option<&'static str> {
+        match kind {
+            DefKind::Interface(interface) => Some(super::interface::kind_text(interface.kind)),
+            DefKind::Struct(_) => Some("a struct"),
+            DefKind::Union(_) => Some("a union"),
+            _ => None,
+        }
+    }
+
+    /// The definition of `name`, new or the one announced before, with its
+    /// members still to come.
+    pub(super) fn begin(
+        &mut self,
+        doc: &Doc,
+        name: &Ident,
+        what: &'static str,
+        kind: DefKind,
+    ) -> Option<DefId> {
+        let def = match self.announced_as(name, what) {
+            Ok(Some(def)) => {
+                let defined = match &self.model.def(def).kind {
+                    DefKind::Interface(_) => true,
+                    DefKind::ForwardInterface(_) => false,
+                    _ => !self.incomplete.contains_key(&def),
+                };
+                if defined {
+                    // Reports it as defined twice.
+                    return self.define(doc, name, kind);
+                }
+                self.move_to_end(def);
+                let in_main_file = self.map.is_main(name.span.file);
+                let slot = self.model.def_mut(def);
+                slot.kind = kind;
+                slot.span = name.span;
+                slot.in_main_file = in_main_file;
+                if let Some(doc) = doc {
+                    slot.doc = doc.to_string();
+                }
+                if let Some(entry) = self.scopes.scope_mut(self.here).own_mut(&name.name) {
+                    entry.span = name.span;
+                }
+                def
+            }
+            Ok(None) => self.define(doc, name, kind)?,
+            Err(()) => return None,
+        };
+        Some(def)
+    }
+
+    fn new_def(&mut self, doc: &Doc, name: &Ident, kind: DefKind) -> DefId {
+        let parent = self.scopes.scope(self.here).def;
+        let scoped_name = match parent {
+            Some(parent) => format!("{}::{}", self.model.def(parent).scoped_name, name.name),
+            None => name.name.to_string(),
+        };
+        let repository_id = self.ids.default_id(&scoped_name);
+        let in_main_file = self.map.is_main(name.span.file);
+        self.model.add(Def {
+            id: DefId(0),
+            name: name.name.to_string(),
+            parent,
+            scoped_name,
+            repository_id,
+            span: name.span,
+            in_main_file,
+            doc: doc.as_deref().unwrap_or_default().to_owned(),
+            kind,
+        })
+    }
+
+    fn add_to_scope(&mut self, def: DefId) {
+        if let Some(members) = self.siblings() {
+            members.push(def);
+        }
+    }
+
+    /// What was announced stands where it is defined.
+    fn move_to_end(&mut self, def: DefId) {
+        if let Some(members) = self.siblings() {
+            members.retain(|member| *member != def);
+            members.push(def);
+        }
+    }
+
+    /// The definitions in the open scope.
+    fn siblings(&mut self) -> Option<&mut Vec<DefId>> {
+        let Some(parent) = self.scopes.scope(self.here).def else {
+            return Some(self.model.roots_mut());
+        };
+        match &mut self.model.def_mut(parent).kind {
+            DefKind::Module(module) => Some(&mut module.members),
+            DefKind::Interface(interface) => Some(&mut interface.members),
+            DefKind::Struct(body) | DefKind::Exception(body) => Some(&mut body.members),
+            DefKind::Union(body) => Some(&mut body.members),
+            _ => None,
+        }
+    }
+}

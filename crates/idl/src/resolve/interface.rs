@@ -1,0 +1,268 @@
+//! Interfaces, their bases, operations and attributes.
+
+use super::scope::{Entity, ScopeId, ScopeKind};
+use super::{Resolver, Wanted};
+use crate::ast::{self, Doc, Ident, ScopedName, TypeSpec};
+use crate::check::anonymous::Position;
+use crate::check::bases::Bases;
+use crate::check::local_type::LocalType;
+use crate::check::operation::oneway;
+use crate::model::{
+    Attribute, DefId, DefKind, Export, Interface, InterfaceKind, Operation, Param, Type,
+};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    pub(super) fn forward_interface(&mut self, doc: &Doc, kind: InterfaceKind, name: &Ident) {
+        let forward = DefKind::ForwardInterface(kind);
+        self.announce(doc, name, kind_text(kind), forward);
+    }
+
+    pub(super) fn interface(&mut self, doc: &Doc, interface: &ast::Interface) {
+        // Bases are looked up outside, and cannot be the interface itself.
+        let bases = self.bases(interface);
+        let kind = DefKind::Interface(Interface {
+            kind: interface.kind,
+            bases: bases.clone(),
+            ..Interface::default()
+        });
+        let def = self.begin(doc, &interface.name, kind_text(interface.kind), kind);
+        let scope = self.scopes.add(self.here, ScopeKind::Interface, def);
+        let base_scopes: Vec<ScopeId> = bases
+            .iter()
+            .filter_map(|base| self.scopes.of_def(*base))
+            .collect();
+        self.scopes.scope_mut(scope).bases = base_scopes;
+        self.check_clashes(scope, interface.name.span);
+        self.inside(scope, |r| r.items(&interface.body));
+    }
+
+    fn bases(&mut self, interface: &ast::Interface) -> Vec<DefId> {
+        let mut bases: Vec<(DefId, Span)> = Vec::new();
+        for name in &interface.bases {
+            let Some(def) = self.look_up_def(name, Wanted::Base) else {
+                continue;
+            };
+            let at = self.model.def(def).span;
+            let text = name.text();
+            let problem = match &self.model.def(def).kind {
+                DefKind::ForwardInterface(_) => Some(Bases::Incomplete { name: text, at }),
+                DefKind::Interface(base) => match (interface.kind, base.kind) {
+                    (InterfaceKind::Abstract, InterfaceKind::Unconstrained) => {
+                        Some(Bases::AbstractFromConcrete { name: text, at })
+                    }
+                    (
+                        InterfaceKind::Abstract | InterfaceKind::Unconstrained,
+                        InterfaceKind::Local,
+                    ) => Some(Bases::UnconstrainedFromLocal { name: text, at }),
+                    _ => match bases.iter().find(|(base, _)| *base == def) {
+                        Some((_, at)) => Some(Bases::Twice {
+                            name: text,
+                            at: *at,
+                        }),
+                        None => None,
+                    },
+                },
+                _ => None,
+            };
+            match problem {
+                Some(problem) => self.out.push(name.span(), problem),
+                None => bases.push((def, name.span())),
+            }
+        }
+        bases.into_iter().map(|(def, _)| def).collect()
+    }
+
+    /// No two operations or attributes of one name may come together.
+    fn check_clashes(&mut self, scope: ScopeId, span: Span) {
+        let all = self.scopes.with_bases(scope);
+        let mut features: Vec<(ScopeId, Box<str>, Span)> = Vec::new();
+        for base in &all[1..] {
+            for entry in self.scopes.scope(*base).entries() {
+                if !matches!(entry.entity, Entity::Operation | Entity::Attribute) {
+                    continue;
+                }
+                let earlier = features
+                    .iter()
+                    .find(|(_, name, _)| name.eq_ignore_ascii_case(&entry.name));
+                let Some((other, _, at)) = earlier else {
+                    features.push((*base, entry.name.clone(), entry.span));
+                    continue;
+                };
+                let problem = Bases::Clash {
+                    name: entry.name.to_string(),
+                    first: (self.scope_name(*other), *at),
+                    second: (self.scope_name(*base), entry.span),
+                };
+                self.out.push(span, problem);
+            }
+        }
+    }
+
+    pub(super) fn operation(&mut self, doc: &Doc, operation: &ast::Operation) {
+        oneway(operation, self.out);
+        let returns = operation
+            .returns
+            .as_ref()
+            .map(|ty| self.signature_type(ty, Position::Operation));
+        self.declare(&operation.name, Entity::Operation);
+        let scope = self.scopes.add(self.here, ScopeKind::Operation, None);
+        let (params, raises) = self.inside(scope, |r| {
+            let params: Vec<Option<Param>> = operation
+                .params
+                .iter()
+                .map(|param| r.param(param))
+                .collect();
+            (params, r.exceptions(&operation.raises))
+        });
+        let Some(params) = params.into_iter().collect::<Option<Vec<Param>>>() else {
+            return;
+        };
+        let returns = match returns {
+            Some(None) => return,
+            Some(Some(ty)) => Some(ty),
+            None => None,
+        };
+        self.export(Export::Operation(Operation {
+            name: operation.name.name.to_string(),
+            span: operation.name.span,
+            doc: doc.as_deref().unwrap_or_default().to_owned(),
+            oneway: operation.oneway.is_some(),
+            returns,
+            params,
+            raises,
+            context: operation
+                .context
+                .iter()
+                .map(|(text, _)| text.clone())
+                .collect(),
+        }));
+    }
+
+    fn param(&mut self, param: &ast::Param) -> Option<Param> {
+        let ty = self.signature_type(&param.ty, Position::Operation);
+        self.declare(&param.name, Entity::Param);
+        Some(Param {
+            name: param.name.name.to_string(),
+            span: param.name.span,
+            direction: param.direction,
+            ty: ty?,
+        })
+    }
+
+    pub(super) fn attribute(&mut self, doc: &Doc, attribute: &ast::Attribute) {
+        let ty = self.signature_type(&attribute.ty, Position::Attribute);
+        let get_raises = self.exceptions(&attribute.get_raises);
+        let set_raises = self.exceptions(&attribute.set_raises);
+        for name in &attribute.names {
+            self.declare(name, Entity::Attribute);
+            let Some(ty) = &ty else { continue };
+            self.export(Export::Attribute(Attribute {
+                name: name.name.to_string(),
+                span: name.span,
+                doc: doc.as_deref().unwrap_or_default().to_owned(),
+                readonly: attribute.readonly,
+                ty: ty.clone(),
+                get_raises: get_raises.clone(),
+                set_raises: set_raises.clone(),
+            }));
+        }
+    }
+
+    /// Each exception once, in order.
+    fn exceptions(&mut self, names: &[ScopedName]) -> Vec<DefId> {
+        let mut found = Vec::new();
+        for name in names {
+            if let Some(def) = self.look_up_def(name, Wanted::Exception)
+                && !found.contains(&def)
+            {
+                found.push(def);
+            }
+        }
+        found
+    }
+
+    fn export(&mut self, export: Export) {
+        let Some(def) = self.interface_around() else {
+            return;
+        };
+        if let DefKind::Interface(interface) = &mut self.model.def_mut(def).kind {
+            interface.exports.push(export);
+        }
+    }
+
+    /// The interface whose body is being read.
+    fn interface_around(&self) -> Option<DefId> {
+        let mut outwards = self.scopes.outwards(self.here);
+        outwards
+            .find(|scope| self.scopes.scope(*scope).kind == ScopeKind::Interface)
+            .and_then(|scope| self.scopes.scope(scope).def)
+    }
+
+    /// A type that goes in and out of an object.
+    fn signature_type(&mut self, spec: &TypeSpec, position: Position) -> Option<Type> {
+        let ty = self.used_type(spec, position)?;
+        self.check_local(&ty, spec.span);
+        Some(ty)
+    }
+
+    fn check_local(&mut self, ty: &Type, span: Span) {
+        let Some(around) = self.interface_around() else {
+            return;
+        };
+        let DefKind::Interface(interface) = &self.model.def(around).kind else {
+            return;
+        };
+        if interface.kind == InterfaceKind::Local {
+            return;
+        }
+        if let Some(local) = self.local_inside(ty, &mut Vec::new()) {
+            let problem = LocalType {
+                local: self.model.def(local).scoped_name.clone(),
+                interface: self.model.def(around).name.clone(),
+                at: self.model.def(local).span,
+            };
+            self.out.push(span, problem);
+        }
+    }
+
+    /// A local interface that is, or is in, a type.
+    fn local_inside(&self, ty: &Type, seen: &mut Vec<DefId>) -> Option<DefId> {
+        match ty {
+            Type::Sequence(element, _) | Type::Array(element, _) => {
+                self.local_inside(element, seen)
+            }
+            Type::Named(def) if !seen.contains(def) => {
+                seen.push(*def);
+                match &self.model.def(*def).kind {
+                    DefKind::Interface(interface) => {
+                        (interface.kind == InterfaceKind::Local).then_some(*def)
+                    }
+                    DefKind::ForwardInterface(kind) => {
+                        (*kind == InterfaceKind::Local).then_some(*def)
+                    }
+                    DefKind::Typedef(alias) => self.local_inside(&alias.ty, seen),
+                    DefKind::Struct(body) => body
+                        .fields
+                        .iter()
+                        .find_map(|field| self.local_inside(&field.ty, seen)),
+                    DefKind::Union(body) => body
+                        .cases
+                        .iter()
+                        .find_map(|case| self.local_inside(&case.field.ty, seen)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// "a local interface" ...
+pub(super) fn kind_text(kind: InterfaceKind) -> &'static str {
+    match kind {
+        InterfaceKind::Unconstrained => "an interface",
+        InterfaceKind::Local => "a local interface",
+        InterfaceKind::Abstract => "an abstract interface",
+    }
+}

@@ -1,0 +1,326 @@
+//! From a name as written to what it stands for (CORBA 3.3 part 1, 7.20).
+
+use super::scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
+use super::{Resolver, Wanted};
+use crate::ast::{Ident, ScopedName};
+use crate::check::ambiguous::Ambiguous;
+use crate::check::exception_as_type::ExceptionAsType;
+use crate::check::not_yet::NotYet;
+use crate::check::similar::closest;
+use crate::check::undeclared::{Inside, Undeclared};
+use crate::check::wrong_case::WrongCase;
+use crate::check::wrong_kind::WrongKind;
+use crate::model::{DefId, DefKind};
+use crate::source::Span;
+
+/// Types of IDL 4 that are ordinary names where something declares them.
+const IDL4_TYPES: &[&str] = &[
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+];
+
+/// What a name led to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) entity: Entity,
+    /// Where that is declared.
+    pub(super) declared: Span,
+    /// The scope that gave the first part of an unqualified name its meaning.
+    first_in: Option<ScopeId>,
+}
+
+impl Resolver<'_> {
+    /// What a name stands for here; `None` when that was reported.
+    pub(super) fn look_up(&mut self, name: &ScopedName) -> Option<Found> {
+        let found = self.look_up_quietly(name)?;
+        if let Some(scope) = found.first_in {
+            let first = &name.parts[0];
+            self.scopes
+                .introduce(self.here, scope, &first.name, first.span);
+        }
+        Some(found)
+    }
+
+    /// Like [`Self::look_up`], but the use leaves no trace.
+    pub(super) fn look_up_quietly(&mut self, name: &ScopedName) -> Option<Found> {
+        if self.is_type_code(name) {
+            self.not_yet(name.span(), "TypeCode");
+            return None;
+        }
+        let first = &name.parts[0];
+        let (first_in, mut entry) = match name.absolute {
+            true => (Scopes::FILE, self.member_of(Scopes::FILE, first)?),
+            false => self.from_here(first)?,
+        };
+        for part in &name.parts[1..] {
+            let Entity::Def(def) = entry.entity else {
+                let problem = self.wrong_kind(&entry, Wanted::Scope);
+                self.out.push(part.span, problem);
+                return None;
+            };
+            if self.poisoned.contains(&def) {
+                break;
+            }
+            let Some(inner) = self.scopes.of_def(def) else {
+                if !self.report_forward_scope(def, &entry, part) {
+                    let problem = self.wrong_kind(&entry, Wanted::Scope);
+                    self.out.push(part.span, problem);
+                }
+                return None;
+            };
+            entry = self.member_of(inner, part)?;
+        }
+        Some(Found {
+            entity: entry.entity,
+            declared: entry.span,
+            first_in: (!name.absolute).then_some(first_in),
+        })
+    }
+
+    /// A name that must stand for a definition of some kind.
+    pub(super) fn look_up_def(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
+        let found = self.look_up(name)?;
+        let entry = Entry {
+            name: name.text().into(),
+            span: found.declared,
+            entity: found.entity,
+        };
+        let Entity::Def(def) = found.entity else {
+            let problem = self.wrong_kind(&entry, wanted);
+            self.out.push(name.span(), problem);
+            return None;
+        };
+        if self.poisoned.contains(&def) {
+            return None;
+        }
+        let kind = &self.model.def(def).kind;
+        if wanted.accepts(kind) {
+            return Some(def);
+        }
+        if wanted == Wanted::Type && matches!(kind, DefKind::Exception(_)) {
+            let problem = ExceptionAsType {
+                name: name.text(),
+                at: found.declared,
+            };
+            self.out.push(name.span(), problem);
+        } else {
+            let problem = self.wrong_kind(&entry, wanted);
+            self.out.push(name.span(), problem);
+        }
+        None
+    }
+
+    /// The first part of a name that does not begin with `::`: the innermost
+    /// scope that knows it decides.
+    fn from_here(&mut self, ident: &Ident) -> Option<(ScopeId, Entry)> {
+        let outwards: Vec<ScopeId> = self.scopes.outwards(self.here).collect();
+        for scope in outwards {
+            if let Some(entry) = self.scopes.scope(scope).own(&ident.name).cloned() {
+                return Some((scope, self.spelled_right(ident, entry)?));
+            }
+            let inherited = self.scopes.inherited(scope, &ident.name);
+            if !inherited.is_empty() {
+                let (base, entry) = self.unambiguous(ident, &own(inherited))?;
+                return Some((base, self.spelled_right(ident, entry)?));
+            }
+        }
+        let meant = closest(
+            &ident.name,
+            self.scopes.outwards(self.here).flat_map(|scope| {
+                self.scopes
+                    .with_bases(scope)
+                    .into_iter()
+                    .flat_map(|scope| self.scopes.scope(scope).entries().map(|e| &*e.name))
+            }),
+        );
+        let problem = Undeclared {
+            name: ident.name.to_string(),
+            inside: None,
+            meant: meant.map(str::to_owned),
+        };
+        match IDL4_TYPES.contains(&&*ident.name) {
+            true => self.not_yet(ident.span, &ident.name),
+            false => self.out.push(ident.span, problem),
+        }
+        None
+    }
+
+    /// A name that must be declared in, or inherited by, one scope.
+    fn member_of(&mut self, scope: ScopeId, ident: &Ident) -> Option<Entry> {
+        if let Some(entry) = self.scopes.scope(scope).own(&ident.name).cloned() {
+            return self.spelled_right(ident, entry);
+        }
+        let inherited = self.scopes.inherited(scope, &ident.name);
+        if !inherited.is_empty() {
+            let (_, entry) = self.unambiguous(ident, &own(inherited))?;
+            return self.spelled_right(ident, entry);
+        }
+        let names = self.scopes.with_bases(scope);
+        let names = names.iter().flat_map(|scope| {
+            self.scopes
+                .scope(*scope)
+                .entries()
+                .map(|entry| &*entry.name)
+        });
+        let meant = closest(&ident.name, names).map(str::to_owned);
+        let inside = self.scopes.scope(scope).def.map(|def| Inside {
+            scope: self.model.def(def).scoped_name.clone(),
+            declared: self.model.def(def).span,
+            hidden: self.hidden_by(def, &ident.name),
+            forward: false,
+        });
+        let problem = Undeclared {
+            name: ident.name.to_string(),
+            inside,
+            meant,
+        };
+        self.out.push(ident.span, problem);
+        None
+    }
+
+    fn spelled_right(&mut self, ident: &Ident, entry: Entry) -> Option<Entry> {
+        if entry.name == ident.name {
+            return Some(entry);
+        }
+        let problem = WrongCase {
+            used: ident.name.to_string(),
+            declared: entry.name.to_string(),
+            at: entry.span,
+        };
+        self.out.push(ident.span, problem);
+        None
+    }
+
+    fn unambiguous(
+        &mut self,
+        ident: &Ident,
+        inherited: &[(ScopeId, Entry)],
+    ) -> Option<(ScopeId, Entry)> {
+        if let [one] = inherited {
+            return Some(one.clone());
+        }
+        let candidates = inherited.iter().map(|(scope, entry)| {
+            let scope = self.scope_name(*scope);
+            (format!("{scope}::{}", entry.name), entry.span)
+        });
+        let problem = Ambiguous {
+            name: ident.name.to_string(),
+            candidates: candidates.collect(),
+        };
+        self.out.push(ident.span, problem);
+        None
+    }
+
+    /// Another scope named like `def`, farther out, that does declare `name`.
+    fn hidden_by(&self, def: DefId, name: &str) -> Option<String> {
+        let own = self.scopes.of_def(def)?;
+        let scope_name = &self.model.def(def).name;
+        self.scopes
+            .outwards(own)
+            .filter_map(|scope| self.scopes.scope(scope).own(scope_name))
+            .filter_map(|entry| match entry.entity {
+                Entity::Def(other) if other != def => Some(other),
+                _ => None,
+            })
+            .find(|other| {
+                let scope = self.scopes.of_def(*other);
+                scope.is_some_and(|scope| self.scopes.scope(scope).own(name).is_some())
+            })
+            .map(|other| format!("{}::{name}", self.model.def(other).scoped_name))
+    }
+
+    fn report_forward_scope(&mut self, def: DefId, entry: &Entry, part: &Ident) -> bool {
+        let forward = matches!(self.model.def(def).kind, DefKind::ForwardInterface(_))
+            || self.incomplete.contains_key(&def);
+        if forward {
+            let problem = Undeclared {
+                name: part.name.to_string(),
+                inside: Some(Inside {
+                    scope: self.model.def(def).scoped_name.clone(),
+                    declared: entry.span,
+                    hidden: None,
+                    forward: true,
+                }),
+                meant: None,
+            };
+            self.out.push(part.span, problem);
+        }
+        forward
+    }
+
+    fn wrong_kind(&self, entry: &Entry, wanted: Wanted) -> WrongKind {
+        WrongKind {
+            name: entry.name.to_string(),
+            wanted: wanted.text(),
+            found: self.what(entry.entity),
+            at: entry.span,
+        }
+    }
+
+    /// "an enumerator", "a module" ...
+    pub(super) fn what(&self, entity: Entity) -> &'static str {
+        match entity {
+            Entity::Def(def) => what(&self.model.def(def).kind),
+            Entity::Enumerator(..) => "an enumerator",
+            Entity::Operation => "an operation",
+            Entity::Attribute => "an attribute",
+            Entity::Member => "a member",
+            Entity::Param => "a parameter",
+        }
+    }
+
+    /// The name of a scope for messages.
+    pub(super) fn scope_name(&self, scope: ScopeId) -> String {
+        match self.scopes.scope(scope).def {
+            Some(def) => self.model.def(def).scoped_name.clone(),
+            None => String::new(),
+        }
+    }
+
+    /// `CORBA::TypeCode`, which every ORB knows without any declaration.
+    fn is_type_code(&self, name: &ScopedName) -> bool {
+        let parts: Vec<&str> = name.parts.iter().map(|part| &*part.name).collect();
+        match parts[..] {
+            ["CORBA", "TypeCode"] => true,
+            ["TypeCode"] => !name.absolute && self.inside_corba(),
+            _ => false,
+        }
+    }
+
+    fn inside_corba(&self) -> bool {
+        self.scopes.outwards(self.here).any(|scope| {
+            let scope = self.scopes.scope(scope);
+            scope.kind == ScopeKind::Module
+                && scope
+                    .def
+                    .is_some_and(|def| self.model.def(def).scoped_name == "CORBA")
+        })
+    }
+
+    fn not_yet(&mut self, span: Span, name: &str) {
+        let construct = format!("`{name}`");
+        self.out.push(span, NotYet { construct });
+    }
+}
+
+/// "a struct", "an interface" ...
+pub(super) fn what(kind: &DefKind) -> &'static str {
+    match kind {
+        DefKind::Module(_) => "a module",
+        DefKind::Interface(_) => "an interface",
+        DefKind::ForwardInterface(_) => "a forward interface",
+        DefKind::Struct(_) => "a struct",
+        DefKind::Union(_) => "a union",
+        DefKind::Enum(_) => "an enum",
+        DefKind::Typedef(_) => "a typedef",
+        DefKind::Const(_) => "a constant",
+        DefKind::Exception(_) => "an exception",
+        DefKind::Native => "a native type",
+    }
+}
+
+fn own(found: Vec<(ScopeId, &Entry)>) -> Vec<(ScopeId, Entry)> {
+    found
+        .into_iter()
+        .map(|(scope, entry)| (scope, entry.clone()))
+        .collect()
+}

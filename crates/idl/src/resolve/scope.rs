@@ -1,0 +1,201 @@
+//! Scopes and the names in them.
+
+use crate::model::DefId;
+use crate::source::Span;
+use std::collections::BTreeMap;
+
+/// All scopes of one translation unit; the first one is the file scope.
+#[derive(Debug)]
+pub(super) struct Scopes {
+    all: Vec<Scope>,
+    by_def: BTreeMap<DefId, ScopeId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ScopeId(usize);
+
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub(super) parent: Option<ScopeId>,
+    pub(super) kind: ScopeKind,
+    /// What the scope belongs to; none for the file and for operations.
+    pub(super) def: Option<DefId>,
+    /// Declared here, by name in lower case: names that differ in case only
+    /// are the same name.
+    names: BTreeMap<String, Entry>,
+    /// Names of outer scopes that were used here, likewise.
+    uses: BTreeMap<String, Use>,
+    /// Scopes of base interfaces.
+    pub(super) bases: Vec<ScopeId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScopeKind {
+    /// The file or a module.
+    Module,
+    Interface,
+    /// Struct, union or exception.
+    Constructed,
+    Operation,
+}
+
+/// A declared name.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) name: Box<str>,
+    pub(super) span: Span,
+    pub(super) entity: Entity,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entity {
+    Def(DefId),
+    /// Of this enum, with this ordinal.
+    Enumerator(DefId, u32),
+    Operation,
+    Attribute,
+    Member,
+    Param,
+}
+
+/// Where a name of an outer scope got its meaning in this one.
+#[derive(Debug, Clone)]
+pub(super) struct Use {
+    pub(super) name: Box<str>,
+    pub(super) span: Span,
+}
+
+impl Scopes {
+    pub(super) const FILE: ScopeId = ScopeId(0);
+
+    pub(super) fn new() -> Self {
+        Scopes {
+            all: vec![Scope::new(None, ScopeKind::Module, None)],
+            by_def: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, parent: ScopeId, kind: ScopeKind, def: Option<DefId>) -> ScopeId {
+        let id = ScopeId(self.all.len());
+        self.all.push(Scope::new(Some(parent), kind, def));
+        if let Some(def) = def {
+            self.by_def.insert(def, id);
+        }
+        id
+    }
+
+    pub(super) fn of_def(&self, def: DefId) -> Option<ScopeId> {
+        self.by_def.get(&def).copied()
+    }
+
+    pub(super) fn scope(&self, id: ScopeId) -> &Scope {
+        &self.all[id.0]
+    }
+
+    pub(super) fn scope_mut(&mut self, id: ScopeId) -> &mut Scope {
+        &mut self.all[id.0]
+    }
+
+    /// The scope and those around it, innermost first.
+    pub(super) fn outwards(&self, from: ScopeId) -> impl Iterator<Item = ScopeId> + '_ {
+        std::iter::successors(Some(from), |id| self.scope(*id).parent)
+    }
+
+    /// What an interface inherits under a name from all its bases: the
+    /// different meanings, each once. A base's own name hides its bases'.
+    pub(super) fn inherited(&self, id: ScopeId, name: &str) -> Vec<(ScopeId, &Entry)> {
+        let mut found: Vec<(ScopeId, &Entry)> = Vec::new();
+        let mut seen = Vec::new();
+        let mut todo: Vec<ScopeId> = self.scope(id).bases.clone();
+        todo.reverse();
+        while let Some(base) = todo.pop() {
+            if seen.contains(&base) {
+                continue;
+            }
+            seen.push(base);
+            match self.scope(base).own(name) {
+                Some(entry) => found.push((base, entry)),
+                None => todo.extend(self.scope(base).bases.iter().rev()),
+            }
+        }
+        found
+    }
+
+    /// The scope and all interfaces it inherits from, nearest first.
+    pub(super) fn with_bases(&self, id: ScopeId) -> Vec<ScopeId> {
+        let mut all = vec![id];
+        let mut next = 0;
+        while let Some(scope) = all.get(next) {
+            for base in &self.scope(*scope).bases {
+                if !all.contains(base) {
+                    all.push(*base);
+                }
+            }
+            next += 1;
+        }
+        all
+    }
+
+    /// Notes that `name`, declared in `found`, was used in `here`. The meaning
+    /// then holds for `here` and for what is around it up to the module.
+    pub(super) fn introduce(&mut self, here: ScopeId, found: ScopeId, name: &str, span: Span) {
+        let mut scope = Some(here);
+        while let Some(id) = scope {
+            if id == found {
+                return;
+            }
+            let Scope { parent, kind, .. } = *self.scope(id);
+            if kind == ScopeKind::Module && id != here {
+                return;
+            }
+            self.scope_mut(id)
+                .uses
+                .entry(name.to_lowercase())
+                .or_insert_with(|| Use {
+                    name: name.into(),
+                    span,
+                });
+            // A name inherited by an interface goes no farther out than it.
+            let bases = self.with_bases(id);
+            if bases.contains(&found) || kind == ScopeKind::Module {
+                return;
+            }
+            scope = parent;
+        }
+    }
+}
+
+impl Scope {
+    fn new(parent: Option<ScopeId>, kind: ScopeKind, def: Option<DefId>) -> Self {
+        Scope {
+            parent,
+            kind,
+            def,
+            names: BTreeMap::new(),
+            uses: BTreeMap::new(),
+            bases: Vec::new(),
+        }
+    }
+
+    /// What is declared right here under a name, whatever its case.
+    pub(super) fn own(&self, name: &str) -> Option<&Entry> {
+        self.names.get(&name.to_lowercase())
+    }
+
+    pub(super) fn own_mut(&mut self, name: &str) -> Option<&mut Entry> {
+        self.names.get_mut(&name.to_lowercase())
+    }
+
+    pub(super) fn used(&self, name: &str) -> Option<&Use> {
+        self.uses.get(&name.to_lowercase())
+    }
+
+    pub(super) fn insert(&mut self, entry: Entry) {
+        self.names.insert(entry.name.to_lowercase(), entry);
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.names.values()
+    }
+}

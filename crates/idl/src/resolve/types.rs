@@ -1,0 +1,163 @@
+//! Types as they are written to types of the model.
+
+use super::{Completeness, Resolver, Wanted};
+use crate::ast::{Declarator, Expr, TypeKind, TypeSpec};
+use crate::check::anonymous::{Anonymous, Position};
+use crate::check::constant::Constant;
+use crate::check::incomplete::Incomplete;
+use crate::model::{DefId, DefKind, Type};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    /// The type that a typedef names.
+    pub(super) fn named_type(&mut self, spec: &TypeSpec) -> Option<Type> {
+        self.type_of(spec, false)
+    }
+
+    /// The type of a member, parameter, result or attribute, which should have
+    /// a name.
+    pub(super) fn used_type(&mut self, spec: &TypeSpec, position: Position) -> Option<Type> {
+        let what = match &spec.kind {
+            TypeKind::Sequence(..) => Some("a sequence"),
+            TypeKind::String(Some(_)) => Some("a bounded string"),
+            TypeKind::WString(Some(_)) => Some("a bounded wide string"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            self.anonymous(what, position, spec.span);
+        }
+        self.type_of(spec, false)
+    }
+
+    fn anonymous(&mut self, what: &'static str, position: Position, span: Span) {
+        let problem = Anonymous {
+            what,
+            position,
+            lenient: self.lenient.anonymous_bounded_string && what.contains("string"),
+        };
+        self.out.push(span, problem);
+    }
+
+    /// A type that constants can have.
+    pub(super) fn constant_type(&mut self, spec: &TypeSpec) -> Option<Type> {
+        let ty = self.type_of(spec, false)?;
+        let plain = self.plain(&ty);
+        let allowed = match plain {
+            Type::Basic(_) | Type::String(_) | Type::WString(_) | Type::Fixed(..) => true,
+            Type::Named(def) => matches!(self.model.def(*def).kind, DefKind::Enum(_)),
+            _ => false,
+        };
+        if !allowed {
+            let found = self.describe(plain);
+            self.out.push(spec.span, Constant::Type { found });
+            return None;
+        }
+        Some(ty)
+    }
+
+    /// Any type; `in_sequence` allows those that are not complete yet.
+    fn type_of(&mut self, spec: &TypeSpec, in_sequence: bool) -> Option<Type> {
+        Some(match &spec.kind {
+            TypeKind::Basic(basic) => Type::Basic(*basic),
+            TypeKind::Object => Type::Object,
+            TypeKind::String(bound) => {
+                Type::String(self.optional_bound(bound.as_deref(), "the bound of a string")?)
+            }
+            TypeKind::WString(bound) => {
+                Type::WString(self.optional_bound(bound.as_deref(), "the bound of a string")?)
+            }
+            TypeKind::Sequence(element, bound) => {
+                // Both are looked at, whatever is wrong with the other.
+                let element = self.type_of(element, true);
+                let bound = self.optional_bound(bound.as_deref(), "the bound of a sequence");
+                Type::Sequence(Box::new(element?), bound?)
+            }
+            TypeKind::Named(name) => {
+                let def = self.look_up_def(name, Wanted::Type)?;
+                if !in_sequence && !self.is_complete(def, name.span()) {
+                    return None;
+                }
+                Type::Named(def)
+            }
+            TypeKind::Constructed(constructed) => {
+                Type::Named(self.constructed(&None, constructed)?)
+            }
+            TypeKind::Unusable => return None,
+        })
+    }
+
+    fn is_complete(&mut self, def: DefId, span: Span) -> bool {
+        let Some(completeness) = self.incomplete.get(&def) else {
+            return true;
+        };
+        let problem = Incomplete {
+            name: self.model.def(def).name.clone(),
+            at: self.model.def(def).span,
+            recursive: *completeness == Completeness::BeingDefined,
+        };
+        self.out.push(span, problem);
+        false
+    }
+
+    /// `None` was reported; `Some(None)` is no bound.
+    fn optional_bound(&mut self, bound: Option<&Expr>, what: &'static str) -> Option<Option<u32>> {
+        match bound {
+            Some(bound) => Some(Some(self.bound(bound, what)?)),
+            None => Some(None),
+        }
+    }
+
+    /// The type of one declarator: an array, if it has dimensions.
+    pub(super) fn with_dimensions(
+        &mut self,
+        base: Type,
+        declarator: &Declarator,
+        _ty: Span,
+    ) -> Option<Type> {
+        if declarator.dimensions.is_empty() {
+            return Some(base);
+        }
+        let dimensions: Vec<Option<u32>> = declarator
+            .dimensions
+            .iter()
+            .map(|dimension| self.bound(dimension, "the dimension of an array"))
+            .collect();
+        let dimensions = dimensions.into_iter().collect::<Option<Vec<u32>>>()?;
+        Some(Type::Array(Box::new(base), dimensions))
+    }
+
+    /// Like [`Self::with_dimensions`] for members, where arrays should have names.
+    pub(super) fn member_dimensions(
+        &mut self,
+        base: Type,
+        declarator: &Declarator,
+        ty: Span,
+    ) -> Option<Type> {
+        if !declarator.dimensions.is_empty() {
+            self.anonymous("an array", Position::Member, declarator.name.span);
+        }
+        self.with_dimensions(base, declarator, ty)
+    }
+
+    /// "`long`", "the struct `S`" ...
+    pub(super) fn describe(&self, ty: &Type) -> String {
+        match ty {
+            Type::Basic(basic) => format!("`{}`", basic.as_str()),
+            Type::String(_) => "`string`".into(),
+            Type::WString(_) => "`wstring`".into(),
+            Type::Sequence(..) => "a sequence".into(),
+            Type::Array(..) => "an array".into(),
+            Type::Fixed(..) => "`fixed`".into(),
+            Type::Object => "`Object`".into(),
+            Type::Any => "`any`".into(),
+            Type::TypeCode => "`TypeCode`".into(),
+            Type::ValueBase => "`ValueBase`".into(),
+            Type::Named(def) => {
+                let def = self.model.def(*def);
+                let what = super::lookup::what(&def.kind);
+                let what = what.split_once(' ').map_or(what, |(_, what)| what);
+                format!("the {what} `{}`", def.name)
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Constant expressions where names have meanings.
+
+use super::Resolver;
+use super::scope::Entity;
+use crate::ast::{Expr, ScopedName};
+use crate::check::bound::Bound;
+use crate::check::constant::Constant;
+use crate::constant::{Raw, World, evaluate, fit};
+use crate::model::{Basic, DefKind, Type, Value};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    /// The value of an expression as one of type `ty`; `None` was reported.
+    pub(super) fn value(&mut self, expr: &Expr, ty: &Type) -> Option<Value> {
+        let plain = self.plain(ty).clone();
+        let target = match plain {
+            Type::Basic(basic) => Some(basic),
+            _ => None,
+        };
+        let raw = evaluate(expr, target, self)?;
+        match fit(raw, &plain, &self.describe(ty)) {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.out.push(expr.span, problem);
+                None
+            }
+        }
+    }
+
+    /// The value of a bound or dimension; `None` was reported.
+    pub(super) fn bound(&mut self, expr: &Expr, what: &'static str) -> Option<u32> {
+        match evaluate(expr, Some(Basic::ULong), self)? {
+            Raw::Integer(value) => match u32::try_from(value) {
+                Ok(value) if value > 0 => Some(value),
+                _ => {
+                    self.out.push(expr.span, Bound { what, value });
+                    None
+                }
+            },
+            raw => {
+                let problem = Constant::Mismatch {
+                    found: raw.what().into(),
+                    wanted: "a positive integer".into(),
+                    help: None,
+                };
+                self.out.push(expr.span, problem);
+                None
+            }
+        }
+    }
+
+    /// A value as it would be written.
+    pub(super) fn show(&self, value: &Value) -> String {
+        match value {
+            Value::Integer(value) => value.to_string(),
+            Value::Float(value) => format!("{value:?}"),
+            Value::Boolean(true) => "TRUE".into(),
+            Value::Boolean(false) => "FALSE".into(),
+            Value::Char(value) => format!("{value:?}"),
+            Value::String(value) => format!("{value:?}"),
+            Value::Fixed(value) => value.clone(),
+            Value::Enumerator(def, ordinal) => match &self.model.def(*def).kind {
+                DefKind::Enum(body) => body.enumerators[*ordinal as usize].name.clone(),
+                _ => ordinal.to_string(),
+            },
+        }
+    }
+}
+
+impl World for Resolver<'_> {
+    fn value_of(&mut self, name: &ScopedName) -> Option<Raw> {
+        let found = self.look_up(name)?;
+        let def = match found.entity {
+            Entity::Enumerator(def, ordinal) => return Some(Raw::Enumerator(def, ordinal)),
+            Entity::Def(def) => Some(def),
+            _ => None,
+        };
+        if self.is_poisoned(found.entity) {
+            return None;
+        }
+        if let Some(def) = def
+            && let DefKind::Const(constant) = &self.model.def(def).kind
+        {
+            let wide = matches!(
+                self.plain(&constant.ty),
+                Type::Basic(Basic::WChar) | Type::WString(_)
+            );
+            return match &constant.value {
+                Value::Integer(value) => Some(Raw::Integer(*value)),
+                Value::Float(value) => Some(Raw::Float(*value)),
+                Value::Boolean(value) => Some(Raw::Boolean(*value)),
+                Value::Char(value) if wide => Some(Raw::WChar(*value)),
+                Value::Char(value) => Some(Raw::Char(*value)),
+                Value::String(value) if wide => Some(Raw::WStr(value.clone())),
+                Value::String(value) => Some(Raw::Str(value.clone())),
+                Value::Enumerator(def, ordinal) => Some(Raw::Enumerator(*def, *ordinal)),
+                Value::Fixed(_) => None,
+            };
+        }
+        let problem = Constant::NotConstant {
+            name: name.text(),
+            found: self.what(found.entity),
+            at: found.declared,
+        };
+        self.out.push(name.span(), problem);
+        None
+    }
+
+    fn report(&mut self, span: Span, problem: Constant) {
+        self.out.push(span, problem);
+    }
+}

@@ -1,2 +1,9 @@
-//! From the IDL model to Rust, and the build.rs API.
+//! From the IDL model to Rust, and the API for build scripts.
 #![forbid(unsafe_code)]
+
+mod files;
+pub mod plan;
+mod reach;
+pub mod rust;
+
+pub use files::{Files, Stale, StaleState};

@@ -1,0 +1,147 @@
+//! Operations and attributes as the calls they are on the wire.
+
+use std::borrow::Cow;
+
+use oxorb_idl::model::{Attribute, DefId, Direction, Export, Interface, Model, Operation, Type};
+
+use super::{NotYet, Plan};
+
+/// One call: an operation, or one half of an attribute.
+#[derive(Debug, Clone)]
+pub struct Call<'m> {
+    /// The operation name in the Request header.
+    pub wire_name: Cow<'m, str>,
+    /// The name a back end starts from: `balance`, `set_balance`, `withdraw`.
+    pub name: Cow<'m, str>,
+    /// Not the operation itself but one half of an attribute; its name gives
+    /// way when an operation wants the same.
+    pub attribute: bool,
+    /// The comment in the IDL.
+    pub doc: &'m str,
+    /// Nothing comes back, not even an exception.
+    pub oneway: bool,
+    /// The return value.
+    pub returns: Option<(&'m Type, Plan)>,
+    /// In order of declaration, every direction.
+    pub args: Vec<Arg<'m>>,
+    /// User exceptions, each once.
+    pub raises: Vec<DefId>,
+    /// Names in the `context` clause; empty without one.
+    pub context: &'m [String],
+}
+
+/// One parameter.
+#[derive(Debug, Clone)]
+pub struct Arg<'m> {
+    /// Name as in IDL, without escape.
+    pub name: &'m str,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// The declared type.
+    pub ty: &'m Type,
+    /// How it travels.
+    pub plan: Plan,
+}
+
+impl<'m> Call<'m> {
+    /// What the request carries, in order.
+    pub fn sent(&self) -> impl Iterator<Item = &Arg<'m>> {
+        self.args.iter().filter(|arg| arg.direction != Direction::Out)
+    }
+
+    /// What the reply carries after the return value, in order.
+    pub fn received(&self) -> impl Iterator<Item = &Arg<'m>> {
+        self.args.iter().filter(|arg| arg.direction != Direction::In)
+    }
+}
+
+/// The calls an interface declares itself, in order.
+pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<'m>>, NotYet> {
+    let mut calls = Vec::new();
+    for export in &interface.exports {
+        match export {
+            Export::Operation(operation) => calls.push(operation_call(model, operation)?),
+            Export::Attribute(attribute) => {
+                calls.push(getter(model, attribute)?);
+                if !attribute.readonly {
+                    calls.push(setter(model, attribute)?);
+                }
+            }
+        }
+    }
+    Ok(calls)
+}
+
+fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call<'m>, NotYet> {
+    let returns = match &operation.returns {
+        Some(ty) => Some((ty, Plan::of(model, ty)?)),
+        None => None,
+    };
+    let args = operation
+        .params
+        .iter()
+        .map(|param| {
+            Ok(Arg {
+                name: &param.name,
+                direction: param.direction,
+                ty: &param.ty,
+                plan: Plan::of(model, &param.ty)?,
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Call {
+        wire_name: Cow::Borrowed(&operation.name),
+        name: Cow::Borrowed(&operation.name),
+        attribute: false,
+        doc: &operation.doc,
+        oneway: operation.oneway,
+        returns,
+        args,
+        raises: once(&operation.raises),
+        context: &operation.context,
+    })
+}
+
+fn getter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, NotYet> {
+    Ok(Call {
+        wire_name: Cow::Owned(format!("_get_{}", attribute.name)),
+        name: Cow::Borrowed(&attribute.name),
+        attribute: true,
+        doc: &attribute.doc,
+        oneway: false,
+        returns: Some((&attribute.ty, Plan::of(model, &attribute.ty)?)),
+        args: Vec::new(),
+        raises: once(&attribute.get_raises),
+        context: &[],
+    })
+}
+
+fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, NotYet> {
+    Ok(Call {
+        wire_name: Cow::Owned(format!("_set_{}", attribute.name)),
+        name: Cow::Owned(format!("set_{}", attribute.name)),
+        attribute: true,
+        doc: &attribute.doc,
+        oneway: false,
+        returns: None,
+        args: vec![Arg {
+            name: "value",
+            direction: Direction::In,
+            ty: &attribute.ty,
+            plan: Plan::of(model, &attribute.ty)?,
+        }],
+        raises: once(&attribute.set_raises),
+        context: &[],
+    })
+}
+
+/// The same ids without repetition (`raises(E, ::M::E)` is legal).
+fn once(ids: &[DefId]) -> Vec<DefId> {
+    let mut seen = Vec::new();
+    for id in ids {
+        if !seen.contains(id) {
+            seen.push(*id);
+        }
+    }
+    seen
+}

@@ -1,0 +1,139 @@
+//! How values travel: the marshal plan, which no target language shows in.
+//!
+//! A back end asks for the [`Plan`] of each type it meets and for the
+//! [`Call`]s of each interface, and prints them. An interpreter could follow
+//! the same values at run time.
+
+mod call;
+mod size;
+mod traits;
+
+pub use call::{Arg, Call, calls};
+pub use size::{Size, size};
+pub use traits::Traits;
+
+use oxorb_idl::model::{Basic, DefId, DefKind, Model, Type};
+
+/// How one value travels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plan {
+    /// A basic type, by its own encoder call.
+    Basic(Basic),
+    /// `string` or `wstring`.
+    Text {
+        /// `wstring`.
+        wide: bool,
+        /// Most characters allowed.
+        bound: Option<u32>,
+    },
+    /// A struct, union, exception or enum: by the codec made for that definition.
+    Named(DefId),
+    /// An object reference, nil allowed.
+    Reference(Target),
+    /// A sequence whose elements lie in memory as on the wire but for octet
+    /// order: copied as one block (A7.3).
+    Block {
+        /// The element type.
+        element: Basic,
+        /// Most elements allowed.
+        bound: Option<u32>,
+    },
+    /// A sequence written element by element.
+    List {
+        /// How one element travels.
+        element: Box<Plan>,
+        /// Most elements allowed.
+        bound: Option<u32>,
+    },
+    /// One dimension of an array.
+    Array {
+        /// How one element travels; another array for inner dimensions.
+        element: Box<Plan>,
+        /// How many elements.
+        length: u32,
+    },
+}
+
+/// What an object reference is declared to lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// `Object`.
+    Object,
+    /// An interface, defined or only declared forward.
+    Interface(DefId),
+}
+
+/// A construct the generator has no mapping for yet, named as in IDL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotYet(pub &'static str);
+
+impl Plan {
+    /// The plan for a type as it is used.
+    pub fn of(model: &Model, ty: &Type) -> Result<Plan, NotYet> {
+        Ok(match model.resolve(ty) {
+            Type::Basic(basic) => Plan::Basic(*basic),
+            Type::String(bound) => Plan::Text {
+                wide: false,
+                bound: *bound,
+            },
+            Type::WString(bound) => Plan::Text {
+                wide: true,
+                bound: *bound,
+            },
+            Type::Sequence(element, bound) => match Plan::of(model, element)? {
+                Plan::Basic(element) if is_block(element) => Plan::Block {
+                    element,
+                    bound: *bound,
+                },
+                element => Plan::List {
+                    element: Box::new(element),
+                    bound: *bound,
+                },
+            },
+            Type::Array(element, lengths) => {
+                let element = Plan::of(model, element)?;
+                lengths.iter().rev().fold(element, |inner, length| Plan::Array {
+                    element: Box::new(inner),
+                    length: *length,
+                })
+            }
+            Type::Named(id) => match &model.def(*id).kind {
+                DefKind::Struct(_) | DefKind::Union(_) | DefKind::Enum(_) => Plan::Named(*id),
+                DefKind::Interface(interface) => match interface.kind {
+                    oxorb_idl::model::InterfaceKind::Unconstrained => {
+                        Plan::Reference(Target::Interface(*id))
+                    }
+                    oxorb_idl::model::InterfaceKind::Local => {
+                        return Err(NotYet("a local interface as a type"));
+                    }
+                    oxorb_idl::model::InterfaceKind::Abstract => {
+                        return Err(NotYet("an abstract interface as a type"));
+                    }
+                },
+                DefKind::ForwardInterface(_) => Plan::Reference(Target::Interface(*id)),
+                DefKind::Native => return Err(NotYet("a native type")),
+                _ => return Err(NotYet("this kind of definition as a type")),
+            },
+            Type::Object => Plan::Reference(Target::Object),
+            Type::Fixed(..) => return Err(NotYet("`fixed`")),
+            Type::Any => return Err(NotYet("`any`")),
+            Type::TypeCode => return Err(NotYet("`CORBA::TypeCode`")),
+            Type::ValueBase => return Err(NotYet("`ValueBase`")),
+        })
+    }
+
+    /// Whether `bool`, an integer, a character, a float or an enum: small
+    /// enough to be passed by value.
+    pub fn is_scalar(&self, model: &Model) -> bool {
+        match self {
+            Plan::Basic(_) => true,
+            Plan::Named(id) => matches!(model.def(*id).kind, DefKind::Enum(_)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a run of such values is one block in memory and on the wire.
+fn is_block(basic: Basic) -> bool {
+    !matches!(basic, Basic::Char | Basic::WChar | Basic::LongDouble)
+}

@@ -1,0 +1,183 @@
+//! How many octets a value takes on the wire (A7.1, A7.8).
+
+use oxorb_idl::model::{Basic, DefId, DefKind, Model};
+
+use super::Plan;
+
+/// The bounds of an encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// The least octets, padding not counted: a decoder that has fewer left
+    /// need not try.
+    pub min: u64,
+    /// The most octets including padding, from the worst place to start;
+    /// `None` when nothing bounds it.
+    pub max: Option<u64>,
+    /// Always the same octets but for padding: no text, no sequence, no
+    /// union, no reference, no character (whose size depends on the code set).
+    pub fixed: bool,
+}
+
+/// The size of whatever follows a plan.
+pub fn size(model: &Model, plan: &Plan) -> Size {
+    Measure {
+        model,
+        open: Vec::new(),
+    }
+    .plan(plan)
+}
+
+impl Size {
+    const NOTHING: Size = Size {
+        min: 0,
+        max: Some(0),
+        fixed: true,
+    };
+
+    const fn unbounded(min: u64) -> Size {
+        Size {
+            min,
+            max: None,
+            fixed: false,
+        }
+    }
+
+    /// A primitive of so many octets, aligned to `align`.
+    const fn primitive(octets: u64, align: u64) -> Size {
+        Size {
+            min: octets,
+            max: Some(octets + align - 1),
+            fixed: true,
+        }
+    }
+
+    fn then(self, next: Size) -> Size {
+        Size {
+            min: self.min.saturating_add(next.min),
+            max: self.max.zip(next.max).and_then(|(a, b)| a.checked_add(b)),
+            fixed: self.fixed && next.fixed,
+        }
+    }
+
+    fn or(self, other: Size) -> Size {
+        Size {
+            min: self.min.min(other.min),
+            max: self.max.zip(other.max).map(|(a, b)| a.max(b)),
+            fixed: false,
+        }
+    }
+
+    fn times(self, count: u64) -> Size {
+        Size {
+            min: self.min.saturating_mul(count),
+            max: self.max.and_then(|max| max.checked_mul(count)),
+            fixed: self.fixed,
+        }
+    }
+
+    fn variable(self) -> Size {
+        Size {
+            fixed: false,
+            ..self
+        }
+    }
+}
+
+struct Measure<'m> {
+    model: &'m Model,
+    /// Definitions being measured: meeting one again means recursion.
+    open: Vec<DefId>,
+}
+
+impl Measure<'_> {
+    fn plan(&mut self, plan: &Plan) -> Size {
+        match plan {
+            Plan::Basic(basic) => self.basic(*basic),
+            Plan::Text { wide, bound } => {
+                // GIOP 1.2: ulong count, then characters; narrow ones end in a zero octet.
+                // A code set may need up to four octets for one character.
+                let head = Size::primitive(4, 4).variable();
+                let least = u64::from(!wide);
+                Size {
+                    min: head.min + least,
+                    max: bound.map(|bound| 7 + 4 * (u64::from(bound) + 1)),
+                    fixed: false,
+                }
+            }
+            Plan::Named(id) => self.named(*id),
+            Plan::Reference(_) => Size::unbounded(12),
+            Plan::Block { element, bound } => {
+                let element = self.basic(*element);
+                self.counted(element, *bound)
+            }
+            Plan::List { element, bound } => {
+                let element = self.plan(element);
+                self.counted(element, *bound)
+            }
+            Plan::Array { element, length } => self.plan(element).times(u64::from(*length)),
+        }
+    }
+
+    fn basic(&self, basic: Basic) -> Size {
+        match basic {
+            Basic::Octet | Basic::Boolean => Size::primitive(1, 1),
+            // One octet in ISO 8859-1; length and code units for wchar.
+            Basic::Char => Size::primitive(1, 1).variable(),
+            Basic::WChar => Size {
+                min: 1,
+                max: Some(7),
+                fixed: false,
+            },
+            Basic::Short | Basic::UShort => Size::primitive(2, 2),
+            Basic::Long | Basic::ULong | Basic::Float => Size::primitive(4, 4),
+            Basic::LongLong | Basic::ULongLong | Basic::Double => Size::primitive(8, 8),
+            Basic::LongDouble => Size::primitive(16, 8),
+        }
+    }
+
+    fn counted(&self, element: Size, bound: Option<u32>) -> Size {
+        let elements = bound.and_then(|bound| element.times(u64::from(bound)).max);
+        Size {
+            min: 4,
+            max: elements.and_then(|octets| octets.checked_add(7)),
+            fixed: false,
+        }
+    }
+
+    fn named(&mut self, id: DefId) -> Size {
+        if self.open.contains(&id) {
+            return Size::unbounded(0);
+        }
+        self.open.push(id);
+        let size = match &self.model.def(id).kind {
+            DefKind::Enum(_) => Size::primitive(4, 4),
+            DefKind::Struct(body) | DefKind::Exception(body) => body
+                .fields
+                .iter()
+                .map(|field| self.ty(&field.ty))
+                .fold(Size::NOTHING, Size::then),
+            DefKind::Union(body) => {
+                let members = body
+                    .cases
+                    .iter()
+                    .map(|case| self.ty(&case.field.ty))
+                    .reduce(Size::or)
+                    .unwrap_or(Size::NOTHING);
+                let head = self.ty(&body.discriminator);
+                // No member at all is possible where labels leave values free.
+                let size = head.then(members).variable();
+                Size {
+                    min: head.min,
+                    ..size
+                }
+            }
+            _ => Size::unbounded(0),
+        };
+        self.open.pop();
+        size
+    }
+
+    fn ty(&mut self, ty: &oxorb_idl::model::Type) -> Size {
+        Plan::of(self.model, ty).map_or(Size::unbounded(0), |plan| self.plan(&plan))
+    }
+}

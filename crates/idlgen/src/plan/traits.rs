@@ -1,0 +1,94 @@
+//! What holds for the values of a type, found by looking at all its parts.
+
+use oxorb_idl::model::{Basic, DefId, DefKind, Model, Type};
+
+use super::{Plan, Target};
+
+/// Properties of one definition's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traits {
+    /// Small and flat: scalars and structs of such, no array.
+    pub copy: bool,
+    /// Equality is an equivalence: no float and no reference inside.
+    pub eq: bool,
+    /// A value may hold another of its own type.
+    pub recursive: bool,
+}
+
+impl Traits {
+    /// The properties of a struct, union, exception or enum.
+    pub fn of(model: &Model, id: DefId) -> Traits {
+        let mut walk = Walk {
+            model,
+            start: id,
+            seen: vec![id],
+            traits: Traits {
+                copy: true,
+                eq: true,
+                recursive: false,
+            },
+        };
+        walk.parts(id);
+        walk.traits
+    }
+}
+
+struct Walk<'m> {
+    model: &'m Model,
+    start: DefId,
+    seen: Vec<DefId>,
+    traits: Traits,
+}
+
+impl Walk<'_> {
+    fn parts(&mut self, id: DefId) {
+        match &self.model.def(id).kind {
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                body.fields.iter().for_each(|field| self.ty(&field.ty));
+            }
+            DefKind::Union(body) => {
+                self.traits.copy = false;
+                body.cases.iter().for_each(|case| self.ty(&case.field.ty));
+            }
+            _ => {}
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        match Plan::of(self.model, ty) {
+            Ok(plan) => self.plan(&plan),
+            Err(_) => self.traits.eq = false,
+        }
+    }
+
+    fn plan(&mut self, plan: &Plan) {
+        match plan {
+            Plan::Basic(basic) => self.basic(*basic),
+            Plan::Text { .. } => self.traits.copy = false,
+            Plan::Reference(Target::Object | Target::Interface(_)) => {
+                self.traits.copy = false;
+                self.traits.eq = false;
+            }
+            Plan::Block { element, .. } => {
+                self.basic(*element);
+                self.traits.copy = false;
+            }
+            Plan::List { element, .. } | Plan::Array { element, .. } => {
+                self.plan(element);
+                self.traits.copy = false;
+            }
+            Plan::Named(id) => {
+                self.traits.recursive |= *id == self.start;
+                if !self.seen.contains(id) {
+                    self.seen.push(*id);
+                    self.parts(*id);
+                }
+            }
+        }
+    }
+
+    fn basic(&mut self, basic: Basic) {
+        let float = matches!(basic, Basic::Float | Basic::Double | Basic::LongDouble);
+        self.traits.eq &= !float;
+    }
+}

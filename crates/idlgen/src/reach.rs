@@ -1,0 +1,87 @@
+//! Which definitions are to be generated: those of the main file, and of
+//! included files whatever those need.
+
+use std::collections::BTreeSet;
+
+use oxorb_idl::model::{Def, DefId, DefKind, Export, Model, Type, Value};
+
+/// Ids of all definitions to generate, enclosing scopes included.
+pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
+    let mut reach = Reach {
+        model,
+        found: BTreeSet::new(),
+    };
+    for def in model.defs().filter(|def| def.in_main_file) {
+        reach.def(def.id);
+    }
+    reach.found
+}
+
+struct Reach<'m> {
+    model: &'m Model,
+    found: BTreeSet<DefId>,
+}
+
+impl Reach<'_> {
+    fn def(&mut self, id: DefId) {
+        if !self.found.insert(id) {
+            return;
+        }
+        let def: &Def = self.model.def(id);
+        if let Some(parent) = def.parent {
+            self.def(parent);
+        }
+        match &def.kind {
+            // Its members count only if something names them.
+            DefKind::Module(_) | DefKind::ForwardInterface(_) | DefKind::Native | DefKind::Enum(_) => {}
+            DefKind::Interface(interface) => {
+                interface.bases.iter().for_each(|base| self.def(*base));
+                interface.exports.iter().for_each(|export| self.export(export));
+            }
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                body.fields.iter().for_each(|field| self.ty(&field.ty));
+            }
+            DefKind::Union(body) => {
+                self.ty(&body.discriminator);
+                for case in &body.cases {
+                    self.ty(&case.field.ty);
+                    case.labels.iter().for_each(|label| self.value(label));
+                }
+            }
+            DefKind::Typedef(alias) => self.ty(&alias.ty),
+            DefKind::Const(constant) => {
+                self.ty(&constant.ty);
+                self.value(&constant.value);
+            }
+        }
+    }
+
+    fn export(&mut self, export: &Export) {
+        match export {
+            Export::Operation(operation) => {
+                operation.returns.iter().for_each(|ty| self.ty(ty));
+                operation.params.iter().for_each(|param| self.ty(&param.ty));
+                operation.raises.iter().for_each(|id| self.def(*id));
+            }
+            Export::Attribute(attribute) => {
+                self.ty(&attribute.ty);
+                let raises = attribute.get_raises.iter().chain(&attribute.set_raises);
+                raises.for_each(|id| self.def(*id));
+            }
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        match ty {
+            Type::Named(id) => self.def(*id),
+            Type::Sequence(element, _) | Type::Array(element, _) => self.ty(element),
+            _ => {}
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        if let Value::Enumerator(id, _) = value {
+            self.def(*id);
+        }
+    }
+}

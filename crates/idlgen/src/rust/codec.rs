@@ -1,0 +1,405 @@
+//! Plans as Rust expressions that write and read values.
+
+use oxorb_idl::model::{Basic, Type};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::scope::Scope;
+use super::{Rust, types};
+use crate::plan::{Plan, size};
+
+/// Where a value to write stands.
+pub(super) enum Place {
+    /// An expression that is the value: `self.x`, a local.
+    Owned(TokenStream),
+    /// A `&T`.
+    Behind(TokenStream),
+    /// A `&mut T`.
+    BehindMut(TokenStream),
+    /// An `in` parameter: scalars by value, `&str`, `&[T]`, `Option<&XRef>`, `&T`.
+    Param(TokenStream),
+}
+
+/// One step of writing or reading, and how it fails.
+pub(super) enum Step {
+    /// An expression of type `CdrResult<T>`.
+    Fallible(TokenStream),
+    /// An expression of type `T`; it may contain `?`.
+    Plain(TokenStream),
+}
+
+/// The names of encoder and decoder in a piece of code.
+pub(super) struct Vars {
+    pub e: TokenStream,
+    pub d: TokenStream,
+}
+
+impl Vars {
+    /// `e` and `d`, or with underscores where parameters have these names.
+    pub(super) fn beside<'n>(taken: impl Iterator<Item = &'n str> + Clone) -> Vars {
+        Vars {
+            e: fresh("e", taken.clone()),
+            d: fresh("d", taken),
+        }
+    }
+}
+
+/// A local name that no parameter has.
+pub(super) fn fresh<'n>(wish: &str, taken: impl Iterator<Item = &'n str>) -> TokenStream {
+    let taken: Vec<_> = taken.collect();
+    let mut name = wish.to_owned();
+    while taken.contains(&name.as_str()) {
+        name.push('_');
+    }
+    let name = types::ident(&name);
+    quote!(#name)
+}
+
+impl Place {
+    /// The value itself; scalars only.
+    fn value(&self) -> TokenStream {
+        match self {
+            Place::Owned(x) | Place::Param(x) => x.clone(),
+            Place::Behind(x) | Place::BehindMut(x) => quote!(*#x),
+        }
+    }
+
+    /// A reference to it.
+    fn borrow(&self) -> TokenStream {
+        match self {
+            Place::Owned(x) => quote!(&#x),
+            Place::BehindMut(x) => quote!(&*#x),
+            Place::Behind(x) | Place::Param(x) => x.clone(),
+        }
+    }
+
+    /// What a method with `&self` is called on.
+    fn receiver(&self) -> &TokenStream {
+        match self {
+            Place::Owned(x) | Place::Behind(x) | Place::BehindMut(x) | Place::Param(x) => x,
+        }
+    }
+
+    /// An `Option<&XRef>`.
+    fn option(&self) -> TokenStream {
+        match self {
+            Place::Owned(x) | Place::Behind(x) | Place::BehindMut(x) => quote!(#x.as_ref()),
+            Place::Param(x) => x.clone(),
+        }
+    }
+}
+
+impl Step {
+    /// As a value, failing the enclosing function.
+    pub(super) fn tried(self) -> TokenStream {
+        match self {
+            Step::Fallible(x) => quote!(#x?),
+            Step::Plain(x) => x,
+        }
+    }
+
+    /// As a result, the last expression of a function.
+    pub(super) fn last(self) -> TokenStream {
+        match self {
+            Step::Fallible(x) => x,
+            Step::Plain(x) => quote!(Ok(#x)),
+        }
+    }
+}
+
+/// Writing steps as the body of a function that returns `CdrResult<()>`.
+pub(super) fn sequence(steps: Vec<Step>) -> TokenStream {
+    let mut steps = steps;
+    match steps.pop() {
+        None => quote!(Ok(())),
+        Some(Step::Fallible(last)) => {
+            let steps = steps.into_iter().map(Step::tried);
+            quote!(#(#steps;)* #last)
+        }
+        Some(last) => {
+            steps.push(last);
+            let steps = steps.into_iter().map(Step::tried);
+            quote!(#(#steps;)* Ok(()))
+        }
+    }
+}
+
+/// Writing steps as a closure.
+pub(super) fn writer(vars: &Vars, steps: Vec<Step>) -> TokenStream {
+    let e = &vars.e;
+    match steps.as_slice() {
+        [] => quote!(|_| Ok(())),
+        [Step::Fallible(only)] => quote!(|#e| #only),
+        _ => {
+            let body = sequence(steps);
+            quote!(|#e| { #body })
+        }
+    }
+}
+
+/// Reading steps as a closure that returns nothing, one value, or a tuple.
+pub(super) fn reader(vars: &Vars, steps: Vec<Step>) -> TokenStream {
+    let d = &vars.d;
+    let body = gathered(steps);
+    match body {
+        None => quote!(|_| Ok(())),
+        Some(body) => quote!(|#d| #body),
+    }
+}
+
+fn gathered(mut steps: Vec<Step>) -> Option<TokenStream> {
+    if steps.len() < 2 {
+        return steps.pop().map(Step::last);
+    }
+    let steps = steps.into_iter().map(Step::tried);
+    Some(quote!(Ok((#(#steps),*))))
+}
+
+impl Rust<'_> {
+    /// Writes one value.
+    pub(super) fn encode(&self, scope: &Scope<'_>, vars: &Vars, plan: &Plan, place: &Place) -> Step {
+        let (e, runtime) = (&vars.e, &scope.runtime);
+        match plan {
+            Plan::Basic(basic) => {
+                let (method, value) = (method(*basic), place.value());
+                match basic {
+                    Basic::Char | Basic::WChar => Step::Fallible(quote!(#e.#method(#value))),
+                    _ => Step::Plain(quote!(#e.#method(#value))),
+                }
+            }
+            Plan::Text { wide, bound } => {
+                let text = place.borrow();
+                let (method, bound) = text_method(*wide, *bound);
+                Step::Fallible(quote!(#e.#method(#text #bound)))
+            }
+            // By copy: an encoder may keep what it is lent, and this may be a temporary.
+            Plan::Named(_) if plan.is_scalar(self.model) => {
+                let value = match place {
+                    Place::Param(x) => quote!(&#x),
+                    _ => place.borrow(),
+                };
+                Step::Plain(quote!(#e.fixed(#value)))
+            }
+            Plan::Named(_) => {
+                let value = place.receiver();
+                Step::Fallible(quote!(#value.encode(#e)))
+            }
+            Plan::Reference(_) => {
+                let reference = place.option();
+                Step::Fallible(quote!(#runtime::encode_ref(#e, #reference)))
+            }
+            Plan::Block { bound, .. } => self.encode_sequence(vars, place, *bound),
+            Plan::List { element, bound } if is_canonical(element) => {
+                self.encode_sequence(vars, place, *bound)
+            }
+            Plan::List { element, bound } => {
+                let (items, bound) = (place.borrow(), limit(*bound));
+                let item = self.encode_item(scope, vars, element);
+                Step::Fallible(quote!(#e.sequence_with(#items, #bound, |#e, item| #item)))
+            }
+            Plan::Array { .. } if is_canonical(plan) => {
+                let value = place.receiver();
+                Step::Fallible(quote!(#value.encode(#e)))
+            }
+            Plan::Array { element, .. } => {
+                let (items, item) = (place.receiver(), self.encode_item(scope, vars, element));
+                Step::Fallible(quote!(#items.iter().try_for_each(|item| #item)))
+            }
+        }
+    }
+
+    fn encode_sequence(&self, vars: &Vars, place: &Place, bound: Option<u32>) -> Step {
+        let (e, items, bound) = (&vars.e, place.borrow(), limit(bound));
+        Step::Fallible(quote!(#e.sequence(#items, #bound)))
+    }
+
+    /// The body of a closure over `item`, a reference to one element.
+    fn encode_item(&self, scope: &Scope<'_>, vars: &Vars, element: &Plan) -> TokenStream {
+        match self.encode(scope, vars, element, &Place::Behind(quote!(item))) {
+            Step::Fallible(x) => x,
+            Step::Plain(x) => quote!({ #x; Ok(()) }),
+        }
+    }
+
+    /// Reads one owned value of type `ty`.
+    pub(super) fn decode(&self, scope: &Scope<'_>, vars: &Vars, ty: &Type, plan: &Plan) -> Step {
+        let (d, runtime) = (&vars.d, &scope.runtime);
+        match plan {
+            Plan::Basic(basic) => {
+                let method = method(*basic);
+                Step::Fallible(quote!(#d.#method()))
+            }
+            Plan::Text { wide, bound } => {
+                let (method, bound) = text_method(*wide, *bound);
+                let bound = bound.into_iter().skip(1);
+                let text = quote!(#d.#method(#(#bound)*));
+                match wide {
+                    true => Step::Fallible(text),
+                    false => Step::Plain(quote!(#text?.into_owned())),
+                }
+            }
+            Plan::Named(_) => self.decode_by_type(scope, vars, ty),
+            Plan::Reference(_) => Step::Fallible(quote!(#runtime::decode_ref(#d))),
+            Plan::Block { bound, .. } => Step::Fallible(self.decode_sequence(scope, vars, ty, *bound)),
+            Plan::List { element, bound } if is_canonical(element) => {
+                Step::Fallible(self.decode_sequence(scope, vars, ty, *bound))
+            }
+            Plan::List { element, bound } => {
+                let (bound, least) = (limit(*bound), least(self, element));
+                let item = self.decode(scope, vars, self.element(ty), element).last();
+                Step::Fallible(quote!(#d.sequence_with(#bound, #least, |#d| #item)))
+            }
+            Plan::Array { .. } if is_canonical(plan) => self.decode_by_type(scope, vars, ty),
+            Plan::Array { element, .. } => {
+                let inner = self.inner_array(ty);
+                let item = self.decode(scope, vars, &inner, element).last();
+                Step::Fallible(quote!(#d.array_with(|#d| #item)))
+            }
+        }
+    }
+
+    fn decode_by_type(&self, scope: &Scope<'_>, vars: &Vars, ty: &Type) -> Step {
+        let (d, path) = (&vars.d, self.ty(scope, ty));
+        match ty {
+            Type::Array(..) => Step::Fallible(quote!(<#path>::decode(#d))),
+            _ => Step::Fallible(quote!(#path::decode(#d))),
+        }
+    }
+
+    fn decode_sequence(
+        &self,
+        scope: &Scope<'_>,
+        vars: &Vars,
+        ty: &Type,
+        bound: Option<u32>,
+    ) -> TokenStream {
+        let (d, bound) = (&vars.d, limit(bound));
+        let element = self.ty(scope, self.element(ty));
+        quote!(#d.sequence::<#element>(#bound))
+    }
+
+    /// Reads an `in` argument without copying what can be borrowed.
+    pub(super) fn decode_borrowed(
+        &self,
+        scope: &Scope<'_>,
+        vars: &Vars,
+        ty: &Type,
+        plan: &Plan,
+    ) -> Step {
+        let d = &vars.d;
+        match plan {
+            Plan::Text { wide: false, bound } => {
+                let (method, bound) = text_method(false, *bound);
+                let bound = bound.into_iter().skip(1);
+                Step::Fallible(quote!(#d.#method(#(#bound)*)))
+            }
+            Plan::Block { element, bound } => {
+                let (bound, method) = (limit(*bound), block_method(*element));
+                let least = least(self, &Plan::Basic(*element));
+                Step::Plain(quote!({
+                    let count = #d.length(#bound, #least)?;
+                    #d.#method(count)?
+                }))
+            }
+            _ => self.decode(scope, vars, ty, plan),
+        }
+    }
+
+    /// The element type of a sequence.
+    fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        match self.model.resolve(ty) {
+            Type::Sequence(element, _) => element,
+            _ => unreachable!("only sequences have elements"),
+        }
+    }
+
+    /// An array type without its outermost dimension.
+    fn inner_array(&self, ty: &Type) -> Type {
+        match self.model.resolve(ty) {
+            Type::Array(element, lengths) if lengths.len() > 1 => {
+                Type::Array(element.clone(), lengths[1..].to_vec())
+            }
+            Type::Array(element, _) => (**element).clone(),
+            _ => unreachable!("only arrays have dimensions"),
+        }
+    }
+}
+
+/// Whether the Rust type alone says how to travel, so that its `Encode` and
+/// `Decode` do the right thing: not so for wide characters and text (spelled
+/// like narrow ones), for bounds, and for references.
+fn is_canonical(plan: &Plan) -> bool {
+    match plan {
+        Plan::Basic(basic) => *basic != Basic::WChar,
+        Plan::Text { wide, bound } => !wide && bound.is_none(),
+        Plan::Named(_) => true,
+        Plan::Reference(_) => false,
+        Plan::Block { bound, .. } => bound.is_none(),
+        Plan::List { element, bound } => bound.is_none() && is_canonical(element),
+        Plan::Array { element, .. } => is_canonical(element),
+    }
+}
+
+/// The fewest octets of one element.
+fn least(rust: &Rust<'_>, plan: &Plan) -> Literal {
+    let least = size(rust.model, plan).min;
+    Literal::usize_unsuffixed(usize::try_from(least).unwrap_or(usize::MAX))
+}
+
+fn limit(bound: Option<u32>) -> TokenStream {
+    match bound {
+        Some(bound) => {
+            let bound = Literal::u32_unsuffixed(bound);
+            quote!(Some(#bound))
+        }
+        None => quote!(None),
+    }
+}
+
+/// The codec method for text, and its bound as a further argument.
+fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, TokenStream) {
+    let method = match (wide, bound) {
+        (false, None) => quote!(string),
+        (false, Some(_)) => quote!(bounded_string),
+        (true, None) => quote!(wstring),
+        (true, Some(_)) => quote!(bounded_wstring),
+    };
+    let bound = bound.map(Literal::u32_unsuffixed).into_iter();
+    (method, quote!(#(, #bound)*))
+}
+
+/// The codec method for one value of a basic type.
+fn method(basic: Basic) -> TokenStream {
+    match basic {
+        Basic::Octet => quote!(octet),
+        Basic::Boolean => quote!(boolean),
+        Basic::Char => quote!(char),
+        Basic::WChar => quote!(wchar),
+        Basic::Short => quote!(short),
+        Basic::UShort => quote!(ushort),
+        Basic::Long => quote!(long),
+        Basic::ULong => quote!(ulong),
+        Basic::LongLong => quote!(longlong),
+        Basic::ULongLong => quote!(ulonglong),
+        Basic::Float => quote!(float),
+        Basic::Double => quote!(double),
+        Basic::LongDouble => quote!(long_double),
+    }
+}
+
+/// The codec method for a run of values.
+fn block_method(basic: Basic) -> TokenStream {
+    match basic {
+        Basic::Octet => quote!(octets),
+        Basic::Boolean => quote!(booleans),
+        Basic::Short => quote!(shorts),
+        Basic::UShort => quote!(ushorts),
+        Basic::Long => quote!(longs),
+        Basic::ULong => quote!(ulongs),
+        Basic::LongLong => quote!(longlongs),
+        Basic::ULongLong => quote!(ulonglongs),
+        Basic::Float => quote!(floats),
+        Basic::Double => quote!(doubles),
+        Basic::Char | Basic::WChar | Basic::LongDouble => unreachable!("never a block"),
+    }
+}

@@ -1,0 +1,60 @@
+//! Doc comments: the IDL's own, and where the item comes from.
+
+use oxorb_idl::model::Def;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The comment of a definition, then `IDL: kind scoped::name`.
+pub(super) fn item(doc: &str, kind: &str, def: &Def) -> TokenStream {
+    let own = comment(doc);
+    let origin = format!("IDL: `{kind} {}`.", def.scoped_name);
+    if own.is_empty() {
+        return lines(&origin);
+    }
+    lines(&format!("{own}\n\n{origin}"))
+}
+
+/// The comment of an operation, or `otherwise`.
+pub(super) fn or(doc: &str, otherwise: &str) -> TokenStream {
+    let own = comment(doc);
+    lines(if own.is_empty() { otherwise } else { &own })
+}
+
+/// Each line a doc attribute of its own, so that it prints as `///`.
+pub(super) fn lines(text: &str) -> TokenStream {
+    text.lines()
+        .map(|line| {
+            let line = if line.is_empty() { String::new() } else { format!(" {line}") };
+            quote!(#[doc = #line])
+        })
+        .collect()
+}
+
+/// An IDL comment made harmless: rustdoc must not see links, HTML, or
+/// (by indentation or fences) Rust code to test.
+fn comment(doc: &str) -> String {
+    let mut out = Vec::new();
+    for line in doc.trim().lines() {
+        let line = line.trim_end();
+        let text = line.trim_start();
+        let indent = (line.len() - text.len()).min(3);
+        let text = text.replace("```", "'''");
+        out.push(" ".repeat(indent) + &escape(&text));
+    }
+    out.join("\n")
+}
+
+/// Escapes what starts a link or a tag, but not within backquotes.
+fn escape(text: &str) -> String {
+    let mut quoted = false;
+    let mut out = String::new();
+    let balanced = text.matches('`').count() % 2 == 0;
+    for c in text.chars() {
+        quoted ^= c == '`' && balanced;
+        if !quoted && matches!(c, '[' | ']' | '<' | '>') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

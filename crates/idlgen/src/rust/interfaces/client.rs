@@ -1,0 +1,176 @@
+//! The methods of a reference: stubs, waiting and not.
+
+use oxorb_idl::model::{Def, DefKind, Direction, Interface};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::super::codec::{Place, Step, Vars, fresh, reader, writer};
+use super::super::scope::Scope;
+use super::super::types::ident;
+use super::super::{Rust, Unmapped};
+use super::Method;
+use super::signature::{parameter_names, tuple};
+
+impl<'m> Rust<'m> {
+    /// `impl AccountRef`: own calls and all inherited ones.
+    pub(super) fn client_methods(
+        &self,
+        scope: &Scope<'_>,
+        def: &'m Def,
+        interface: &'m Interface,
+    ) -> Result<TokenStream, Unmapped> {
+        let name = ident(&self.names.item(def.id).reference);
+        let mut stubs = TokenStream::new();
+        for owner in [def.id].into_iter().chain(self.model.all_bases(interface)) {
+            let DefKind::Interface(declaring) = &self.model.def(owner).kind else {
+                continue;
+            };
+            let own = self.calls(owner, declaring)?;
+            let methods = self.own_methods(owner, &own);
+            let named = self.names.inherent(def.id).iter().filter(|one| one.owner == owner);
+            for one in named {
+                let method = &methods[one.index];
+                stubs.extend(self.stub(scope, method, &one.method));
+                if !method.call.oneway {
+                    stubs.extend(self.stub_async(scope, method, &one.method_async));
+                }
+            }
+        }
+        if stubs.is_empty() {
+            return Ok(stubs);
+        }
+        Ok(quote! {
+            impl #name { #stubs }
+        })
+    }
+
+    /// Calls and waits; for oneway operations, sends.
+    fn stub(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
+        let (name, docs) = (ident(name), self.method_docs(method));
+        let params = self.parameters(scope, method, None);
+        let op = self.op(scope, method);
+        let vars = vars(method);
+        let args = self.arguments(scope, method, &vars, true);
+        let (result, error) = (scope.std("Result"), self.error(scope, method));
+        let (output, body) = if method.call.oneway {
+            (quote!(()), quote!(self.0.send(&#op, #args)))
+        } else if self.is_octets_only(method) {
+            let r = &scope.runtime;
+            (quote!(#r::OctetSeq), quote!(self.0.invoke_octets(&#op, #args)))
+        } else {
+            let results = self.reply(scope, method, &vars);
+            let update = self.update(method);
+            let output = self.results(method).map(|(ty, _)| self.ty(scope, ty));
+            let output = tuple(output.collect());
+            (output, quote!(self.0.invoke(&#op, #args, #results) #update))
+        };
+        quote! {
+            #docs
+            pub fn #name(&self #(, #params)*) -> #result<#output, #error> { #body }
+        }
+    }
+
+    /// Sends and returns a future; `inout` parameters come back in its output.
+    fn stub_async(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
+        let (name, docs) = (ident(name), self.method_docs(method));
+        let params = self.parameters_lent(scope, method);
+        let op = self.op(scope, method);
+        let vars = vars(method);
+        let args = self.arguments(scope, method, &vars, false);
+        let results = self.reply(scope, method, &vars);
+        let returns = method.call.returns.iter().map(|(ty, _)| self.ty(scope, ty));
+        let received = method.call.received().map(|arg| self.ty(scope, arg.ty));
+        let output = tuple(returns.chain(received).collect());
+        let (r, error) = (&scope.runtime, self.error(scope, method));
+        quote! {
+            #docs
+            pub fn #name(&self #(, #params)*) -> #r::AsyncReply<#output, #error> {
+                self.0.invoke_async(&#op, #args, #results)
+            }
+        }
+    }
+
+    fn op(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> TokenStream {
+        let item = self.names.item(method.owner);
+        let module = self.path(scope, Some(method.owner), &item.op);
+        let descriptor = ident(method.descriptor);
+        quote!(#module::#descriptor)
+    }
+
+    /// The closure that writes the arguments.
+    fn arguments(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, 'm>,
+        vars: &Vars,
+        updated: bool,
+    ) -> TokenStream {
+        let names = parameter_names(method);
+        let mut steps = Vec::new();
+        for (arg, name) in method.call.args.iter().zip(&names) {
+            let name = ident(name);
+            let place = match arg.direction {
+                Direction::Out => continue,
+                Direction::InOut if updated => Place::BehindMut(quote!(#name)),
+                Direction::In | Direction::InOut => Place::Param(quote!(#name)),
+            };
+            steps.push(self.encode(scope, vars, &arg.plan, &place));
+        }
+        if !method.call.context.is_empty() {
+            let (e, r) = (&vars.e, &scope.runtime);
+            let (context, clause) = (ident(names.last().expect("named")), method.call.context);
+            steps.push(Step::Fallible(quote!(#r::encode_context(#e, #context, &[#(#clause),*]))));
+        }
+        writer(vars, steps)
+    }
+
+    /// The closure that reads the reply: return value, then `out` and `inout` as declared.
+    fn reply(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, vars: &Vars) -> TokenStream {
+        let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
+        let received = method.call.received().map(|arg| (arg.ty, &arg.plan));
+        let all = returns.chain(received);
+        reader(vars, all.map(|(ty, plan)| self.decode(scope, vars, ty, plan)).collect())
+    }
+
+    /// Moves new values into `inout` parameters and gives back the rest.
+    fn update(&self, method: &Method<'_, '_>) -> TokenStream {
+        let call = method.call;
+        if !call.args.iter().any(|arg| arg.direction == Direction::InOut) {
+            return TokenStream::new();
+        }
+        let names = parameter_names(method);
+        let taken = || names.iter().map(String::as_str);
+        let (mut all, mut kept, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+        if call.returns.is_some() {
+            let result = fresh("result", taken());
+            all.push(result.clone());
+            kept.push(result);
+        }
+        for (arg, name) in call.args.iter().zip(&names) {
+            let param = ident(name);
+            match arg.direction {
+                Direction::In => {}
+                Direction::Out => {
+                    all.push(quote!(#param));
+                    kept.push(quote!(#param));
+                }
+                Direction::InOut => {
+                    let new = fresh(&format!("new_{}", name.trim_start_matches("r#")), taken());
+                    all.push(new.clone());
+                    moves.push(quote!(*#param = #new;));
+                }
+            }
+        }
+        let (all, kept) = (tuple(all), tuple(kept));
+        let kept = match kept.to_string().as_str() {
+            "()" => None,
+            _ => Some(kept),
+        };
+        quote!(.map(|#all| { #(#moves)* #kept }))
+    }
+}
+
+fn vars(method: &Method<'_, '_>) -> Vars {
+    let names = parameter_names(method);
+    Vars::beside(names.iter().map(String::as_str))
+}

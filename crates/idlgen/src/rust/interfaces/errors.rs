@@ -1,0 +1,81 @@
+//! One error enum for each call with a `raises` clause.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::super::scope::Scope;
+use super::super::types::ident;
+use super::super::{Rust, docs, names};
+use super::Method;
+
+impl<'m> Rust<'m> {
+    pub(super) fn errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
+        let raising = methods.iter().filter_map(|method| Some((method, method.error?)));
+        raising.map(|(method, name)| self.error_enum(inner, method, name)).collect()
+    }
+
+    fn error_enum(&self, inner: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
+        let (r, system_exception) = (&inner.runtime, &inner.system_exception);
+        let (name, from, option) = (ident(name), inner.std("From"), inner.std("Option"));
+        let raises = &method.call.raises;
+        let ids: Vec<_> = raises.iter().map(|id| &self.model.def(*id).repository_id).collect();
+        let types: Vec<_> = raises.iter().map(|id| self.named(inner, *id)).collect();
+        // `System` comes first so that it always has this name.
+        let wishes = raises.iter().map(|id| super::super::case::camel(&self.model.def(*id).name));
+        let variants = names::distinct(["System".to_owned()].into_iter().chain(wishes));
+        let variants: Vec<_> = variants[1..].iter().map(|name| ident(name)).collect();
+        let docs = docs::lines(&format!("Why `{}` failed.", method.call.wire_name));
+        let variant_docs = raises
+            .iter()
+            .map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
+        quote! {
+            #docs
+            #[derive(Debug, Clone, PartialEq)]
+            pub enum #name {
+                #(#variant_docs #variants(#types),)*
+                /// Not a failure of the operation itself.
+                System(#system_exception),
+            }
+            #(impl #from<#types> for #name {
+                fn from(exception: #types) -> Self { Self::#variants(exception) }
+            })*
+            impl #from<#system_exception> for #name {
+                fn from(exception: #system_exception) -> Self { Self::System(exception) }
+            }
+            impl ::core::fmt::Display for #name {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    match self {
+                        #(Self::#variants(exception) => exception.fmt(f),)*
+                        Self::System(exception) => exception.fmt(f),
+                    }
+                }
+            }
+            impl ::core::error::Error for #name {}
+            impl #r::UserException for #name {
+                fn read(id: &str, d: &mut #r::Decoder<'_>) -> #option<#r::CdrResult<Self>> {
+                    match id {
+                        #(#ids => Some(#types::decode(d).map(Self::#variants)),)*
+                        _ => None,
+                    }
+                }
+            }
+            impl #r::Raise for #name {
+                fn system(&self) -> #option<#system_exception> {
+                    match self {
+                        Self::System(exception) => Some(*exception),
+                        _ => None,
+                    }
+                }
+                fn raise<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> {
+                    match self {
+                        #(Self::#variants(exception) => {
+                            e.string(#ids)?;
+                            exception.encode(e)
+                        })*
+                        Self::System(_) => Ok(()),
+                    }
+                }
+            }
+        }
+    }
+}

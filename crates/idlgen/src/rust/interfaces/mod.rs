@@ -1,0 +1,213 @@
+//! Interfaces: servant trait, reference type, errors, skeleton.
+
+mod client;
+mod errors;
+mod server;
+mod signature;
+
+use oxorb_idl::model::{Def, DefId, DefKind, Interface};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::scope::Scope;
+use super::types::ident;
+use super::{Rust, Unmapped, docs, is_remote};
+use crate::plan::{Call, calls};
+
+/// The repository id every object answers to.
+const OBJECT_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
+
+/// One call with the names it got.
+struct Method<'r, 'm> {
+    /// Where the call is declared.
+    owner: DefId,
+    call: &'r Call<'m>,
+    /// Name in the servant trait.
+    name: &'r str,
+    /// Name of the descriptor.
+    descriptor: &'r str,
+    /// The error enum, if the call raises user exceptions.
+    error: Option<&'r str>,
+}
+
+impl<'m> Rust<'m> {
+    /// `interface`: all its items, the inner module included.
+    pub(super) fn interface(
+        &self,
+        scope: &Scope<'_>,
+        def: &'m Def,
+        interface: &'m Interface,
+    ) -> Result<Vec<TokenStream>, Unmapped> {
+        let own = self.calls(def.id, interface)?;
+        let methods = self.own_methods(def.id, &own);
+        let mut items = vec![self.servant_trait(scope, def, interface, &methods)];
+        let mut inside = TokenStream::new();
+        if is_remote(interface) {
+            items.push(self.reference_only(scope, def, interface));
+            items.push(self.client_methods(scope, def, interface)?);
+            items.push(self.served_by(scope, def));
+            let inner = self.scope(Some(def.id));
+            inside.extend(self.errors(&inner, &methods));
+            inside.extend(self.descriptors(def, &methods));
+            inside.extend(self.skeleton(&inner, def, interface));
+            inside.extend(self.serve(&inner, def, &methods));
+        }
+        items.extend(self.inner_module(def, inside)?);
+        Ok(items)
+    }
+
+    /// The reference type and what it is convertible to.
+    pub(super) fn reference_only(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        interface: &Interface,
+    ) -> TokenStream {
+        let r = &scope.runtime;
+        let item = self.names.item(def.id);
+        let name = ident(&item.reference);
+        let id = &def.repository_id;
+        let docs = docs::lines(&format!(
+            "A reference to an object with the interface [`{}`].\n\nIDL: `interface {}`.",
+            item.name, def.scoped_name
+        ));
+        let docs = match interface.exports.is_empty() && interface.bases.is_empty() {
+            true => docs::lines(&format!(
+                "A reference to an object.\n\nIDL: `interface {}`.",
+                def.scoped_name
+            )),
+            false => docs,
+        };
+        let from = scope.std("From");
+        let bases = self.model.all_bases(interface);
+        let bases = bases.iter().filter(|base| self.is_remote(**base)).map(|base| {
+            let base = self.reference(scope, *base);
+            quote! {
+                impl #from<#name> for #base {
+                    fn from(derived: #name) -> Self { #r::Interface::from_ref(derived.0) }
+                }
+            }
+        });
+        quote! {
+            #docs
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct #name(#r::Ref);
+            impl #r::Interface for #name {
+                const REPOSITORY_ID: &'static str = #id;
+                fn from_ref(reference: #r::Ref) -> Self { Self(reference) }
+                fn as_ref(&self) -> &#r::Ref { &self.0 }
+            }
+            #(#bases)*
+        }
+    }
+
+    fn is_remote(&self, id: DefId) -> bool {
+        match &self.model.def(id).kind {
+            DefKind::Interface(interface) => is_remote(interface),
+            _ => true,
+        }
+    }
+
+    /// The trait that servants implement.
+    fn servant_trait(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        interface: &Interface,
+        methods: &[Method<'_, '_>],
+    ) -> TokenStream {
+        let name = ident(&self.names.item(def.id).name);
+        let docs = docs::item(&def.doc, "interface", def);
+        let bounds = match interface.bases.is_empty() {
+            true => {
+                let (send, sync) = (scope.std("Send"), scope.std("Sync"));
+                quote!(#send + #sync + 'static)
+            }
+            false => {
+                let bases = interface.bases.iter().map(|base| self.named(scope, *base));
+                quote!(#(#bases)+*)
+            }
+        };
+        let methods = methods.iter().map(|method| {
+            let docs = self.method_docs(method);
+            let signature = self.servant_signature(scope, method);
+            quote!(#docs #signature;)
+        });
+        quote! {
+            #docs
+            pub trait #name: #bounds { #(#methods)* }
+        }
+    }
+
+    /// Makes `poa.activate(servant)` find the skeleton.
+    fn served_by(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
+        let r = &scope.runtime;
+        let item = self.names.item(def.id);
+        let (name, reference) = (ident(&item.name), ident(&item.reference));
+        let (inner, skeleton) = (ident(&item.inner), ident(&item.skeleton));
+        quote! {
+            impl<T: #name> #r::ServedBy<T> for #reference {
+                fn servant(servant: T) -> ::std::sync::Arc<dyn #r::Servant> {
+                    ::std::sync::Arc::new(#inner::#skeleton(::std::sync::Arc::new(servant)))
+                }
+            }
+            impl<T: #name + ?Sized> #r::ServedBy<::std::sync::Arc<T>> for #reference {
+                fn servant(servant: ::std::sync::Arc<T>) -> ::std::sync::Arc<dyn #r::Servant> {
+                    ::std::sync::Arc::new(#inner::#skeleton(servant))
+                }
+            }
+        }
+    }
+
+    /// What stub, skeleton and trace share about each call.
+    fn descriptors(&self, def: &Def, methods: &[Method<'_, '_>]) -> TokenStream {
+        let item = self.names.item(def.id);
+        let module = ident(&item.op);
+        let descriptors = methods.iter().map(|method| {
+            let (name, wire) = (ident(method.descriptor), &*method.call.wire_name);
+            let kind = match method.call.oneway {
+                true => quote!(oneway),
+                false => quote!(twoway),
+            };
+            quote!(pub static #name: Op = Op::#kind(#wire);)
+        });
+        if methods.is_empty() {
+            return TokenStream::new();
+        }
+        quote! {
+            /// One descriptor for each operation.
+            #[doc(hidden)]
+            pub mod #module {
+                use super::__gen::Op;
+                #(#descriptors)*
+            }
+        }
+    }
+
+    fn method_docs(&self, method: &Method<'_, '_>) -> TokenStream {
+        let call = method.call;
+        let otherwise = match (call.attribute, call.wire_name.strip_prefix("_set_")) {
+            (true, Some(name)) => format!("Sets the attribute `{name}`."),
+            (true, None) => format!("The attribute `{}`.", call.name),
+            (false, _) => format!("The operation `{}`.", call.name),
+        };
+        docs::or(call.doc, &otherwise)
+    }
+
+    fn calls(&self, id: DefId, interface: &'m Interface) -> Result<Vec<Call<'m>>, Unmapped> {
+        calls(self.model, interface).map_err(|what| Unmapped { def: id, what })
+    }
+
+    fn own_methods<'r>(&'r self, id: DefId, own: &'r [Call<'m>]) -> Vec<Method<'r, 'm>> {
+        let names = self.names.methods(id);
+        let pairs = own.iter().zip(names);
+        let methods = pairs.map(|(call, names)| Method {
+            owner: id,
+            call,
+            name: &names.method,
+            descriptor: &names.descriptor,
+            error: names.error.as_deref(),
+        });
+        methods.collect()
+    }
+}

@@ -1,0 +1,215 @@
+//! The skeleton: from an upcall to the servant's method and back.
+
+use oxorb_idl::model::{Def, DefKind, Direction, Interface};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::super::Rust;
+use super::super::codec::{Place, Step, Vars, fresh, reader, writer};
+use super::super::scope::Scope;
+use super::super::types::ident;
+use super::signature::{parameter_names, tuple};
+use super::{Method, OBJECT_ID};
+use crate::plan::{Arg, Plan};
+
+impl<'m> Rust<'m> {
+    /// The untyped servant around a typed one.
+    pub(super) fn skeleton(&self, inner: &Scope<'_>, def: &Def, interface: &Interface) -> TokenStream {
+        let r = &inner.runtime;
+        let item = self.names.item(def.id);
+        let (skeleton, servant) = (ident(&item.skeleton), self.named(inner, def.id));
+        let bases = self.model.all_bases(interface);
+        let owners: Vec<_> = [def.id].into_iter().chain(bases).collect();
+        let id = &def.repository_id;
+        let ids = owners.iter().map(|owner| &*self.model.def(*owner).repository_id);
+        let ids = ids.chain([OBJECT_ID]);
+        let mut arms = Vec::new();
+        for owner in &owners {
+            let DefKind::Interface(declaring) = &self.model.def(*owner).kind else {
+                continue;
+            };
+            let serve = self.path(inner, Some(*owner), &self.names.item(*owner).serve);
+            let Ok(own) = self.calls(*owner, declaring) else {
+                continue;
+            };
+            for method in self.own_methods(*owner, &own) {
+                let (wire, name) = (&*method.call.wire_name, ident(method.name));
+                arms.push(quote!(#wire => #serve::#name(&*self.0, upcall)));
+            }
+        }
+        quote! {
+            /// The servant as the object adapter sees it.
+            #[doc(hidden)]
+            #[derive(Debug)]
+            pub struct #skeleton<T: ?Sized>(pub(super) ::std::sync::Arc<T>);
+            impl<T: #servant + ?Sized> #r::Servant for #skeleton<T> {
+                fn repository_id(&self) -> &str { #id }
+                fn is_a(&self, id: &str) -> bool { matches!(id, #(#ids)|*) }
+                fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
+                    match upcall.operation() {
+                        #(#arms,)*
+                        _ => upcall.unknown_operation(),
+                    }
+                }
+            }
+        }
+    }
+
+    /// One function for each call, shared with the skeletons of derived interfaces.
+    pub(super) fn serve(&self, inner: &Scope<'_>, def: &Def, methods: &[Method<'_, 'm>]) -> TokenStream {
+        if methods.is_empty() {
+            return TokenStream::new();
+        }
+        let item = self.names.item(def.id);
+        let module = ident(&item.serve);
+        let scope = self.nested(inner, &item.serve);
+        let servant = self.named(&scope, def.id);
+        let functions = methods.iter().map(|method| self.upcall(&scope, &servant, method));
+        quote! {
+            /// One function for each operation: reads, calls the servant, answers.
+            #[doc(hidden)]
+            pub mod #module {
+                use super::__gen;
+                use __gen::{Decode as _, Encode as _, Fixed as _};
+                #(#functions)*
+            }
+        }
+    }
+
+    fn upcall(&self, scope: &Scope<'_>, servant: &TokenStream, method: &Method<'_, 'm>) -> TokenStream {
+        let r = &scope.runtime;
+        let name = ident(method.name);
+        let names = parameter_names(method);
+        let local = |wish: &str| fresh(wish, names.iter().map(String::as_str));
+        let (this, upcall, rejected) = (local("servant"), local("upcall"), local("rejected"));
+        let (result, error, args) = (local("result"), local("error"), local("args"));
+        let vars = Vars::beside(names.iter().map(String::as_str));
+
+        let (bindings, read) = self.received_arguments(scope, method, &names, &vars);
+        let passed = self.passed_arguments(method, &names);
+        let call = quote!(#servant::#name(#this #(, #passed)*));
+        let read = match bindings.is_empty() {
+            true => quote! {
+                if let Err(#rejected) = #upcall.args(|_| Ok(())) {
+                    return #upcall.reject(#rejected);
+                }
+            },
+            false => {
+                let bindings = tuple(bindings);
+                quote! {
+                    let #bindings = match #upcall.args(#read) {
+                        Ok(#args) => #args,
+                        Err(#rejected) => return #upcall.reject(#rejected),
+                    };
+                }
+            }
+        };
+        let answer = if method.call.oneway {
+            quote!(#call; #upcall.done())
+        } else {
+            let (pattern, write) = self.written_results(scope, method, &names, &vars, &result);
+            quote! {
+                match #call {
+                    Ok(#pattern) => #upcall.reply(#write),
+                    Err(#error) => #upcall.raise(&#error),
+                }
+            }
+        };
+        quote! {
+            pub fn #name<T: #servant + ?Sized>(#this: &T, mut #upcall: #r::Upcall<'_>) -> #r::Outcome {
+                #read
+                #answer
+            }
+        }
+    }
+
+    /// Patterns for what the request carries, and the closure that reads it.
+    fn received_arguments(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, 'm>,
+        names: &[String],
+        vars: &Vars,
+    ) -> (Vec<TokenStream>, TokenStream) {
+        let (mut bindings, mut steps) = (Vec::new(), Vec::new());
+        for (arg, name) in method.call.args.iter().zip(names) {
+            let name = ident(name);
+            match arg.direction {
+                Direction::Out => continue,
+                Direction::In => {
+                    bindings.push(quote!(#name));
+                    steps.push(self.decode_borrowed(scope, vars, arg.ty, &arg.plan));
+                }
+                Direction::InOut => {
+                    bindings.push(quote!(mut #name));
+                    steps.push(self.decode(scope, vars, arg.ty, &arg.plan));
+                }
+            }
+        }
+        if !method.call.context.is_empty() {
+            let (name, d, r) = (ident(names.last().expect("named")), &vars.d, &scope.runtime);
+            bindings.push(quote!(#name));
+            steps.push(Step::Fallible(quote!(#r::decode_context(#d))));
+        }
+        (bindings, reader(vars, steps))
+    }
+
+    /// The arguments as the servant's method takes them.
+    fn passed_arguments(&self, method: &Method<'_, '_>, names: &[String]) -> Vec<TokenStream> {
+        let mut passed = Vec::new();
+        for (arg, name) in method.call.args.iter().zip(names) {
+            let name = ident(name);
+            passed.push(match arg.direction {
+                Direction::Out => continue,
+                Direction::InOut => quote!(&mut #name),
+                Direction::In => self.passed(arg, &quote!(#name)),
+            });
+        }
+        if !method.call.context.is_empty() {
+            let context = ident(names.last().expect("named"));
+            passed.push(quote!(&#context));
+        }
+        passed
+    }
+
+    fn passed(&self, arg: &Arg<'_>, name: &TokenStream) -> TokenStream {
+        use oxorb_idl::model::Basic;
+        match &arg.plan {
+            plan if plan.is_scalar(self.model) => name.clone(),
+            Plan::Reference(_) => quote!(#name.as_ref()),
+            // Already slices of the receive buffer.
+            Plan::Block {
+                element: Basic::Octet | Basic::Boolean,
+                ..
+            } => name.clone(),
+            _ => quote!(&#name),
+        }
+    }
+
+    /// The pattern for what the servant gave back, and the closure that writes
+    /// the reply: return value, then `out` and `inout` as declared.
+    fn written_results(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, 'm>,
+        names: &[String],
+        vars: &Vars,
+        result: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let (mut pattern, mut steps) = (Vec::new(), Vec::new());
+        if let Some((_, plan)) = &method.call.returns {
+            pattern.push(result.clone());
+            steps.push(self.encode(scope, vars, plan, &Place::Owned(result.clone())));
+        }
+        for (arg, name) in method.call.args.iter().zip(names) {
+            let name = ident(name);
+            match arg.direction {
+                Direction::In => continue,
+                Direction::Out => pattern.push(quote!(#name)),
+                Direction::InOut => {}
+            }
+            steps.push(self.encode(scope, vars, &arg.plan, &Place::Owned(quote!(#name))));
+        }
+        (tuple(pattern), writer(vars, steps))
+    }
+}

@@ -1,0 +1,140 @@
+//! What the methods of traits and references look like from outside.
+
+use oxorb_idl::model::{Basic, Direction, Type};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::super::scope::Scope;
+use super::super::types::ident;
+use super::super::{Rust, names};
+use super::Method;
+use crate::plan::{Arg, Plan};
+
+/// The parameter names of a call, in order; `context` last if there is one.
+pub(super) fn parameter_names(method: &Method<'_, '_>) -> Vec<String> {
+    let context = (!method.call.context.is_empty()).then_some("context");
+    let wishes = method.call.args.iter().map(|arg| super::super::case::snake(arg.name));
+    names::distinct(wishes.chain(context.map(String::from)))
+}
+
+impl<'m> Rust<'m> {
+    /// `fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError>` as in the servant trait.
+    pub(super) fn servant_signature(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> TokenStream {
+        let call = method.call;
+        let name = ident(method.name);
+        let lends = self.results(method).any(|(_, plan)| is_lendable(plan));
+        let borrows = call
+            .args
+            .iter()
+            .any(|arg| arg.direction == Direction::In && !arg.plan.is_scalar(self.model));
+        // Where results may point into the arguments, that needs a name.
+        let life = (lends && borrows).then(|| quote!('a));
+        let (generics, this) = match &life {
+            Some(life) => (quote!(<#life>), quote!(&#life self)),
+            None => (quote!(), quote!(&self)),
+        };
+        let params = self.parameters(scope, method, life.as_ref());
+        if call.oneway {
+            return quote!(fn #name #generics(#this #(, #params)*));
+        }
+        let result_life = life.unwrap_or_else(|| quote!('_));
+        let results = self.results(method).map(|(ty, plan)| match plan {
+            Plan::Block { element, .. } => {
+                let element = super::super::types::basic(scope, *element);
+                quote!(::std::borrow::Cow<#result_life, [#element]>)
+            }
+            _ => self.ty(scope, ty),
+        });
+        let output = tuple(results.collect());
+        let (result, error) = (scope.std("Result"), self.error(scope, method));
+        quote!(fn #name #generics(#this #(, #params)*) -> #result<#output, #error>)
+    }
+
+    /// Parameters as servants and callers see them: `in` borrowed, `inout` `&mut`, `out` not at all.
+    pub(super) fn parameters(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, '_>,
+        life: Option<&TokenStream>,
+    ) -> Vec<TokenStream> {
+        self.parameters_with(scope, method, life, true)
+    }
+
+    /// The same, with `inout` parameters as if they were `in`.
+    pub(super) fn parameters_lent(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> Vec<TokenStream> {
+        self.parameters_with(scope, method, None, false)
+    }
+
+    fn parameters_with(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, '_>,
+        life: Option<&TokenStream>,
+        updated: bool,
+    ) -> Vec<TokenStream> {
+        let names = parameter_names(method);
+        let mut params = Vec::new();
+        for (arg, name) in method.call.args.iter().zip(&names) {
+            let name = ident(name);
+            match arg.direction {
+                Direction::Out => {}
+                Direction::InOut if updated => {
+                    let ty = self.ty(scope, arg.ty);
+                    params.push(quote!(#name: &mut #ty));
+                }
+                Direction::In | Direction::InOut => {
+                    let ty = self.borrowed(scope, arg.ty, &arg.plan, life);
+                    params.push(quote!(#name: #ty));
+                }
+            }
+        }
+        if !method.call.context.is_empty() {
+            let (name, r) = (ident(names.last().expect("the context is named")), &scope.runtime);
+            let life = life.into_iter();
+            params.push(quote!(#name: &#(#life)* #r::Context));
+        }
+        params
+    }
+
+    /// What a call gives back beside `inout` parameters: return value, then `out`.
+    pub(super) fn results<'r>(
+        &self,
+        method: &'r Method<'_, 'm>,
+    ) -> impl Iterator<Item = (&'m Type, &'r Plan)> {
+        let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
+        let outs = method.call.args.iter().filter(|arg| arg.direction == Direction::Out);
+        returns.chain(outs.map(|arg: &'r Arg<'m>| (arg.ty, &arg.plan)))
+    }
+
+    /// The error type of a call.
+    pub(super) fn error(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> TokenStream {
+        match method.error {
+            Some(error) => self.path(scope, Some(method.owner), error),
+            None => scope.system_exception.clone(),
+        }
+    }
+
+    /// Whether the reply is one unbounded `sequence<octet>` and nothing else.
+    pub(super) fn is_octets_only(&self, method: &Method<'_, 'm>) -> bool {
+        let octets = Plan::Block {
+            element: Basic::Octet,
+            bound: None,
+        };
+        let all: Vec<_> = self.results(method).collect();
+        let one = matches!(all.as_slice(), [(_, plan)] if **plan == octets);
+        one && method.call.received().all(|arg| arg.direction == Direction::Out)
+    }
+}
+
+/// Whether a servant may answer with memory it does not own.
+fn is_lendable(plan: &Plan) -> bool {
+    matches!(plan, Plan::Block { .. })
+}
+
+/// Nothing, one type, or a tuple.
+pub(super) fn tuple(types: Vec<TokenStream>) -> TokenStream {
+    match types.as_slice() {
+        [one] => one.clone(),
+        _ => quote!((#(#types),*)),
+    }
+}

@@ -1,0 +1,270 @@
+//! Which Rust name each definition gets.
+//!
+//! Rules, in order: IDL definitions keep their (respelled) names; what the
+//! mapping adds beside them (`AccountRef`, module `account`, `WithdrawError`)
+//! comes second; whoever comes later and finds its name taken in the same Rust
+//! scope gets a trailing underscore. Within a scope, order is that of the IDL,
+//! so names change only where the IDL changes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use oxorb_idl::model::{DefId, DefKind, Model};
+
+use super::case::{camel, escape, screaming, snake};
+use crate::plan::{Call, NotYet, calls};
+
+/// All names of one generated file.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    items: HashMap<DefId, ItemNames>,
+    parts: HashMap<DefId, Vec<String>>,
+    methods: HashMap<DefId, Vec<MethodNames>>,
+    inherent: HashMap<DefId, Vec<Inherent>>,
+    labels: HashMap<DefId, UnionNames>,
+    taken: HashMap<Option<DefId>, HashSet<String>>,
+}
+
+/// The names of one definition.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ItemNames {
+    /// The type, trait, constant or module.
+    pub name: String,
+    /// Interfaces: the reference type (`AccountRef`).
+    pub reference: String,
+    /// The module for what belongs to it (`account`).
+    pub inner: String,
+    /// Interfaces: the module of operation descriptors inside `inner`.
+    pub op: String,
+    /// Interfaces: the module of upcall functions inside `inner`.
+    pub serve: String,
+    /// Interfaces: the untyped servant inside `inner`.
+    pub skeleton: String,
+}
+
+/// The names made from one operation or half an attribute.
+#[derive(Debug, Clone)]
+pub(super) struct MethodNames {
+    /// The method itself.
+    pub method: String,
+    /// The descriptor in `op`.
+    pub descriptor: String,
+    /// The error enum in the interface's module; `None` without `raises`.
+    pub error: Option<String>,
+}
+
+/// A method of a reference type.
+#[derive(Debug, Clone)]
+pub(super) struct Inherent {
+    /// The interface that declares it.
+    pub owner: DefId,
+    /// Which of its calls.
+    pub index: usize,
+    pub method: String,
+    pub method_async: String,
+}
+
+/// The names a union needs beyond its variants.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UnionNames {
+    /// The variant for values that no label names, if there are such.
+    pub other: String,
+    /// Per case, then for `other`: the label type in the inner module.
+    pub labels: Vec<String>,
+    /// Per case, then for `other`: the constructor.
+    pub constructors: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn new(model: &Model, reach: &BTreeSet<DefId>) -> Result<Names, (DefId, NotYet)> {
+        let mut names = Names::default();
+        for id in reach {
+            names.primary(model, *id);
+        }
+        for id in reach {
+            names.secondary(model, *id);
+        }
+        for id in reach {
+            names.inside(model, *id)?;
+        }
+        for id in reach {
+            names.inherited(model, *id)?;
+        }
+        Ok(names)
+    }
+
+    pub(super) fn item(&self, id: DefId) -> &ItemNames {
+        &self.items[&id]
+    }
+
+    /// Names of fields, variants or enumerators, in order.
+    pub(super) fn parts(&self, id: DefId) -> &[String] {
+        &self.parts[&id]
+    }
+
+    /// Names for the interface's own calls, in the order of [`calls`].
+    pub(super) fn methods(&self, id: DefId) -> &[MethodNames] {
+        &self.methods[&id]
+    }
+
+    /// All methods of the reference type, own ones first.
+    pub(super) fn inherent(&self, id: DefId) -> &[Inherent] {
+        &self.inherent[&id]
+    }
+
+    pub(super) fn union(&self, id: DefId) -> &UnionNames {
+        &self.labels[&id]
+    }
+
+    /// Whether some scope of this file gives `name` another meaning.
+    pub(super) fn shadows(&self, name: &str) -> bool {
+        self.taken.values().any(|scope| scope.contains(name))
+    }
+
+    /// The Rust module that stands for an IDL scope, as segments from the file.
+    pub(super) fn module(&self, model: &Model, scope: Option<DefId>) -> Vec<&str> {
+        let Some(id) = scope else {
+            return Vec::new();
+        };
+        let mut path = self.module(model, model.def(id).parent);
+        path.push(match model.def(id).kind {
+            DefKind::Module(_) => &self.items[&id].name,
+            _ => &self.items[&id].inner,
+        });
+        path
+    }
+
+    fn claim(&mut self, scope: Option<DefId>, wish: String) -> String {
+        claim(self.taken.entry(scope).or_default(), wish)
+    }
+
+    fn primary(&mut self, model: &Model, id: DefId) {
+        let def = model.def(id);
+        let wish = match def.kind {
+            DefKind::Module(_) => snake(&def.name),
+            DefKind::Const(_) => screaming(&def.name),
+            _ => camel(&def.name),
+        };
+        let name = self.claim(def.parent, wish);
+        self.items.entry(id).or_default().name = name;
+    }
+
+    fn secondary(&mut self, model: &Model, id: DefId) {
+        let def = model.def(id);
+        let has_reference = matches!(def.kind, DefKind::Interface(_) | DefKind::ForwardInterface(_));
+        if has_reference {
+            let reference = self.claim(def.parent, camel(&def.name) + "Ref");
+            self.items.entry(id).or_default().reference = reference;
+        }
+        if !matches!(def.kind, DefKind::Module(_) | DefKind::Const(_) | DefKind::Enum(_)) {
+            let inner = self.claim(def.parent, snake(&def.name));
+            self.items.entry(id).or_default().inner = inner;
+        }
+        if let DefKind::Interface(_) = def.kind {
+            let op = self.claim(Some(id), "op".to_owned());
+            let serve = self.claim(Some(id), "serve".to_owned());
+            let skeleton = self.claim(Some(id), "Skeleton".to_owned());
+            let item = self.items.entry(id).or_default();
+            (item.op, item.serve, item.skeleton) = (op, serve, skeleton);
+        }
+    }
+
+    fn inside(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
+        match &model.def(id).kind {
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                let fields = body.fields.iter().map(|field| snake(&field.name));
+                self.parts.insert(id, distinct(fields));
+            }
+            DefKind::Enum(body) => {
+                let variants = body.enumerators.iter().map(|one| camel(&one.name));
+                self.parts.insert(id, distinct(variants));
+            }
+            DefKind::Union(body) => {
+                let mut taken = HashSet::new();
+                let wishes = body.cases.iter().map(|case| camel(&case.field.name));
+                let variants: Vec<_> = wishes.map(|wish| claim(&mut taken, wish)).collect();
+                let other = claim(&mut taken, "Other".to_owned());
+                let all: Vec<_> = variants.iter().chain([&other]).cloned().collect();
+                let labels = all.iter().map(|variant| self.claim(Some(id), format!("{variant}Label")));
+                let labels = labels.collect();
+                let mut taken = HashSet::from(["discriminant", "encode", "decode"].map(String::from));
+                let constructors = all.iter().map(|variant| claim(&mut taken, snake(variant)));
+                let constructors = constructors.collect();
+                self.parts.insert(id, variants);
+                self.labels.insert(id, UnionNames { other, labels, constructors });
+            }
+            DefKind::Interface(interface) => {
+                let own = calls(model, interface).map_err(|not_yet| (id, not_yet))?;
+                let methods = self.own_methods(id, &own);
+                self.methods.insert(id, methods);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Names of trait methods: operations first, attributes give way.
+    fn own_methods(&mut self, id: DefId, own: &[Call<'_>]) -> Vec<MethodNames> {
+        let (mut methods, mut descriptors) = (HashSet::new(), HashSet::new());
+        let mut names: Vec<Option<MethodNames>> = vec![None; own.len()];
+        for attributes in [false, true] {
+            for (call, slot) in own.iter().zip(&mut names) {
+                if call.attribute != attributes {
+                    continue;
+                }
+                let descriptor = screaming(&call.wire_name);
+                *slot = Some(MethodNames {
+                    method: claim(&mut methods, snake(&call.name)),
+                    descriptor: claim(&mut descriptors, descriptor),
+                    error: (!call.raises.is_empty())
+                        .then(|| self.claim(Some(id), camel(&call.name) + "Error")),
+                });
+            }
+        }
+        names.into_iter().flatten().collect()
+    }
+
+    /// Names of reference methods: as in the traits, unless two traits or an
+    /// `_async` twin collide.
+    fn inherited(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
+        let DefKind::Interface(interface) = &model.def(id).kind else {
+            return Ok(());
+        };
+        let owners = [id].into_iter().chain(model.all_bases(interface));
+        let mut all: Vec<_> = owners
+            .flat_map(|owner| {
+                let methods = self.methods[&owner].iter().enumerate();
+                methods.map(move |(index, names)| Inherent {
+                    owner,
+                    index,
+                    method: names.method.clone(),
+                    method_async: String::new(),
+                })
+            })
+            .collect();
+        let mut taken = HashSet::new();
+        for one in &mut all {
+            one.method = claim(&mut taken, std::mem::take(&mut one.method));
+        }
+        for one in &mut all {
+            let base = one.method.trim_start_matches("r#");
+            one.method_async = claim(&mut taken, format!("{base}_async"));
+        }
+        self.inherent.insert(id, all);
+        Ok(())
+    }
+}
+
+/// Takes `wish`, escaped, or with as many underscores as it needs to be new.
+fn claim(taken: &mut HashSet<String>, wish: String) -> String {
+    let mut name = escape(wish.trim_start_matches("r#"));
+    while !taken.insert(name.clone()) {
+        name = format!("{}_", name.trim_start_matches("r#"));
+    }
+    name
+}
+
+/// Makes names that live together differ.
+pub(super) fn distinct(wishes: impl Iterator<Item = String>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    wishes.map(|wish| claim(&mut taken, wish)).collect()
+}

@@ -1,0 +1,95 @@
+//! Where an item is printed, and how the rest is named from there.
+
+use oxorb_idl::model::DefId;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Rust;
+use super::types::ident;
+
+/// One Rust module of the generated file.
+pub(super) struct Scope<'r> {
+    module: Vec<&'r str>,
+    /// The runtime from here: `__gen`, or in full at file scope.
+    pub runtime: TokenStream,
+    /// `SystemException` as it is written here.
+    pub system_exception: TokenStream,
+    shadowed: Vec<&'static str>,
+}
+
+/// Prelude names that generated signatures use.
+const PRELUDE: &[(&str, &str)] = &[
+    ("From", "::core::convert::From"),
+    ("Option", "::core::option::Option"),
+    ("Result", "::core::result::Result"),
+    ("Send", "::core::marker::Send"),
+    ("String", "::std::string::String"),
+    ("Sync", "::core::marker::Sync"),
+    ("Vec", "::std::vec::Vec"),
+];
+
+impl Rust<'_> {
+    /// The module that stands for an IDL scope.
+    pub(super) fn scope(&self, scope: Option<DefId>) -> Scope<'_> {
+        self.scope_at(self.names.module(self.model, scope))
+    }
+
+    fn scope_at<'r>(&'r self, module: Vec<&'r str>) -> Scope<'r> {
+        let full = &self.runtime;
+        let runtime = match module.is_empty() {
+            true => quote!(#full),
+            false => quote!(__gen),
+        };
+        let short = !module.is_empty() && !self.names.shadows("SystemException");
+        let system_exception = match short {
+            true => quote!(SystemException),
+            false => quote!(#runtime::SystemException),
+        };
+        let shadowed = PRELUDE.iter().map(|(name, _)| *name).filter(|name| self.names.shadows(name));
+        Scope {
+            module,
+            runtime,
+            system_exception,
+            shadowed: shadowed.collect(),
+        }
+    }
+
+    /// A module inside this one that the mapping adds.
+    pub(super) fn nested<'r>(&'r self, scope: &Scope<'r>, name: &'r str) -> Scope<'r> {
+        let mut module = scope.module.clone();
+        module.push(name);
+        self.scope_at(module)
+    }
+
+    /// `name`, which stands in the module of `owner`, seen from `scope`.
+    pub(super) fn path(&self, scope: &Scope<'_>, owner: Option<DefId>, name: &str) -> TokenStream {
+        let target = self.names.module(self.model, owner);
+        let shared = target.iter().zip(&scope.module).take_while(|(a, b)| a == b).count();
+        let ups = scope.module[shared..].iter().map(|_| quote!(super::));
+        let downs = target[shared..].iter().map(|segment| {
+            let segment = ident(segment);
+            quote!(#segment::)
+        });
+        let name = ident(name);
+        quote!(#(#ups)* #(#downs)* #name)
+    }
+
+    /// The type, trait or constant of a definition, seen from `scope`.
+    pub(super) fn named(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
+        self.path(scope, self.model.def(id).parent, &self.names.item(id).name)
+    }
+
+    /// The reference type of an interface, seen from `scope`.
+    pub(super) fn reference(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
+        self.path(scope, self.model.def(id).parent, &self.names.item(id).reference)
+    }
+}
+
+impl Scope<'_> {
+    /// A prelude name, in full where a definition of the file shadows it.
+    pub(super) fn std(&self, name: &str) -> TokenStream {
+        let (_, full) = PRELUDE.iter().find(|(short, _)| *short == name).expect("a prelude name");
+        let text = if self.shadowed.contains(&name) { full } else { name };
+        syn::parse_str::<syn::Path>(text).map(|path| quote!(#path)).expect("a path")
+    }
+}

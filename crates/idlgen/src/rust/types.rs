@@ -1,0 +1,129 @@
+//! IDL types as Rust types.
+
+use oxorb_idl::model::{Basic, Def, DefKind, Type, Typedef};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+
+use super::scope::Scope;
+use super::{Rust, docs};
+use crate::plan::{NotYet, Plan, Target};
+
+/// A name, raw if need be, as a token.
+pub(super) fn ident(name: &str) -> Ident {
+    match name.strip_prefix("r#") {
+        Some(keyword) => Ident::new_raw(keyword, Span::call_site()),
+        None => Ident::new(name, Span::call_site()),
+    }
+}
+
+/// The Rust type of a basic type.
+pub(super) fn basic(scope: &Scope<'_>, basic: Basic) -> TokenStream {
+    let runtime = &scope.runtime;
+    match basic {
+        Basic::Octet => quote!(u8),
+        Basic::Boolean => quote!(bool),
+        Basic::Char | Basic::WChar => quote!(char),
+        Basic::Short => quote!(i16),
+        Basic::UShort => quote!(u16),
+        Basic::Long => quote!(i32),
+        Basic::ULong => quote!(u32),
+        Basic::LongLong => quote!(i64),
+        Basic::ULongLong => quote!(u64),
+        Basic::Float => quote!(f32),
+        Basic::Double => quote!(f64),
+        Basic::LongDouble => quote!(#runtime::LongDouble),
+    }
+}
+
+impl Rust<'_> {
+    /// The owned Rust type, typedef names kept.
+    pub(super) fn ty(&self, scope: &Scope<'_>, ty: &Type) -> TokenStream {
+        match ty {
+            Type::Basic(one) => basic(scope, *one),
+            Type::String(_) | Type::WString(_) => scope.std("String"),
+            Type::Sequence(element, _) => {
+                let (vec, element) = (scope.std("Vec"), self.ty(scope, element));
+                quote!(#vec<#element>)
+            }
+            Type::Array(element, lengths) => {
+                let element = self.ty(scope, element);
+                lengths.iter().rev().fold(element, |inner, length| {
+                    let length = proc_macro2::Literal::u32_unsuffixed(*length);
+                    quote!([#inner; #length])
+                })
+            }
+            Type::Named(id) => match self.model.def(*id).kind {
+                DefKind::Interface(_) | DefKind::ForwardInterface(_) => {
+                    self.nilable(scope, Target::Interface(*id))
+                }
+                _ => self.named(scope, *id),
+            },
+            // The rest is refused when the plan is made.
+            _ => self.nilable(scope, Target::Object),
+        }
+    }
+
+    /// The reference type a target is reached through.
+    pub(super) fn target(&self, scope: &Scope<'_>, target: Target) -> TokenStream {
+        let runtime = &scope.runtime;
+        match target {
+            Target::Object => quote!(#runtime::ObjectRef),
+            Target::Interface(id) => self.reference(scope, id),
+        }
+    }
+
+    fn nilable(&self, scope: &Scope<'_>, target: Target) -> TokenStream {
+        let (option, reference) = (scope.std("Option"), self.target(scope, target));
+        quote!(#option<#reference>)
+    }
+
+    /// The type of an `in` parameter: scalars by value, the rest borrowed.
+    /// `life` is a lifetime to name, if the result borrows from the arguments.
+    pub(super) fn borrowed(
+        &self,
+        scope: &Scope<'_>,
+        ty: &Type,
+        plan: &Plan,
+        life: Option<&TokenStream>,
+    ) -> TokenStream {
+        if plan.is_scalar(self.model) {
+            return self.ty(scope, ty);
+        }
+        let life = life.into_iter();
+        match plan {
+            Plan::Text { .. } => quote!(&#(#life)* str),
+            Plan::Reference(target) => {
+                let (option, reference) = (scope.std("Option"), self.target(scope, *target));
+                quote!(#option<&#(#life)* #reference>)
+            }
+            Plan::Block { .. } | Plan::List { .. } => {
+                let Type::Sequence(element, _) = self.model.resolve(ty) else {
+                    unreachable!("only sequences have these plans")
+                };
+                let element = self.ty(scope, element);
+                quote!(&#(#life)* [#element])
+            }
+            _ => {
+                let ty = self.ty(scope, ty);
+                quote!(&#(#life)* #ty)
+            }
+        }
+    }
+
+    /// `typedef`.
+    pub(super) fn alias(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        alias: &Typedef,
+    ) -> Result<TokenStream, NotYet> {
+        Plan::of(self.model, &alias.ty)?;
+        let name = ident(&self.names.item(def.id).name);
+        let docs = docs::item(&def.doc, "typedef", def);
+        let ty = self.ty(scope, &alias.ty);
+        Ok(quote! {
+            #docs
+            pub type #name = #ty;
+        })
+    }
+}

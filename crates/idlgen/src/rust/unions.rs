@@ -1,0 +1,335 @@
+//! Unions: a Rust enum whose variants know their labels.
+//!
+//! A case with one label is a variant with the value. Where the label is not
+//! implied by the variant (several labels, `default`, or values that no label
+//! names) the variant carries it too, in a type that holds only labels that
+//! belong there: a value that contradicts its label cannot be built.
+
+use oxorb_idl::model::{Case, Def, DefKind, Type, Union, Value};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::codec::{Place, Vars, sequence};
+use super::scope::Scope;
+use super::structs::derives;
+use super::types::ident;
+use super::{Rust, docs};
+use crate::plan::{NotYet, Plan, Traits, size};
+
+/// One variant, ready to print.
+struct Variant<'m> {
+    name: Ident,
+    /// Name of the label type, where the variant carries its label.
+    label: Option<Ident>,
+    constructor: Ident,
+    /// The value; none for labels that no case names.
+    value: Option<(&'m Type, Plan)>,
+    labels: &'m [Value],
+    takes_rest: bool,
+    doc: String,
+}
+
+impl<'m> Rust<'m> {
+    /// `union`.
+    pub(super) fn union(
+        &self,
+        scope: &Scope<'_>,
+        def: &'m Def,
+        body: &'m Union,
+    ) -> Result<Vec<TokenStream>, NotYet> {
+        let variants = self.variants(def, body)?;
+        Ok(vec![
+            self.union_declaration(scope, def, &variants),
+            self.union_methods(scope, def, body, &variants)?,
+            self.union_codec(scope, def, body, &variants)?,
+        ])
+    }
+
+    fn variants(&self, def: &Def, body: &'m Union) -> Result<Vec<Variant<'m>>, NotYet> {
+        let names = self.names.union(def.id);
+        let mut variants = Vec::new();
+        for (index, case) in body.cases.iter().enumerate() {
+            let carries = case.is_default || case.labels.len() > 1;
+            variants.push(Variant {
+                name: ident(&self.names.parts(def.id)[index]),
+                label: carries.then(|| ident(&names.labels[index])),
+                constructor: ident(&names.constructors[index]),
+                value: Some((&case.field.ty, Plan::of(self.model, &case.field.ty)?)),
+                labels: &case.labels,
+                takes_rest: case.is_default,
+                doc: self.case_doc(case),
+            });
+        }
+        if self.leaves_rest(body) {
+            let last = body.cases.len();
+            variants.push(Variant {
+                name: ident(&names.other),
+                label: Some(ident(&names.labels[last])),
+                constructor: ident(&names.constructors[last]),
+                value: None,
+                labels: &[],
+                takes_rest: true,
+                doc: "Any value that no case names; nothing follows it.".to_owned(),
+            });
+        }
+        Ok(variants)
+    }
+
+    fn case_doc(&self, case: &Case) -> String {
+        let labels = case.labels.iter().map(|label| format!("`case {}`", self.label_text(label)));
+        let default = case.is_default.then(|| "`default`".to_owned());
+        let all: Vec<_> = labels.chain(default).collect();
+        format!("{}: `{}`.", all.join(", "), case.field.name)
+    }
+
+    /// A label as IDL would write it.
+    fn label_text(&self, label: &Value) -> String {
+        match label {
+            Value::Integer(number) => number.to_string(),
+            Value::Boolean(true) => "TRUE".to_owned(),
+            Value::Boolean(false) => "FALSE".to_owned(),
+            Value::Char(c) => format!("'{}'", c.escape_default()),
+            Value::Enumerator(id, ordinal) => match &self.model.def(*id).kind {
+                DefKind::Enum(body) => body.enumerators[*ordinal as usize].name.clone(),
+                _ => ordinal.to_string(),
+            },
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// Whether some value of the discriminator selects no case.
+    fn leaves_rest(&self, body: &Union) -> bool {
+        if body.cases.iter().any(|case| case.is_default) {
+            return false;
+        }
+        let labels: usize = body.cases.iter().map(|case| case.labels.len()).sum();
+        match self.values(&body.discriminator) {
+            Some(values) => labels < values,
+            None => true,
+        }
+    }
+
+    /// How many values a discriminator type has, if labels could name them all.
+    fn values(&self, ty: &Type) -> Option<usize> {
+        use oxorb_idl::model::Basic;
+        match self.model.resolve(ty) {
+            Type::Basic(Basic::Boolean) => Some(2),
+            Type::Basic(Basic::Octet) => Some(256),
+            Type::Basic(Basic::Short | Basic::UShort) => Some(1 << 16),
+            Type::Named(id) => match &self.model.def(*id).kind {
+                DefKind::Enum(body) => Some(body.enumerators.len()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn union_declaration(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        variants: &[Variant<'_>],
+    ) -> TokenStream {
+        let item = self.names.item(def.id);
+        let (name, inner) = (ident(&item.name), ident(&item.inner));
+        let docs = docs::item(&def.doc, "union", def);
+        let derives = derives(Traits::of(self.model, def.id));
+        let variants = variants.iter().map(|variant| {
+            let (name, docs) = (&variant.name, docs::lines(&variant.doc));
+            let label = variant.label.iter().map(|label| quote!(#inner::#label));
+            let value = variant.value.iter().map(|(ty, _)| self.ty(scope, ty));
+            let carried = label.chain(value);
+            quote!(#docs #name(#(#carried),*))
+        });
+        quote! {
+            #docs
+            #derives
+            pub enum #name { #(#variants),* }
+        }
+    }
+
+    /// `discriminant`, and constructors for variants that carry a label.
+    fn union_methods(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        body: &Union,
+        variants: &[Variant<'_>],
+    ) -> Result<TokenStream, NotYet> {
+        let item = self.names.item(def.id);
+        let (name, inner) = (ident(&item.name), ident(&item.inner));
+        let discriminator = self.ty(scope, &body.discriminator);
+        let mut arms = Vec::new();
+        let mut constructors = Vec::new();
+        for variant in variants {
+            let variant_name = &variant.name;
+            let Some(label) = &variant.label else {
+                let value = self.value(scope, &body.discriminator, &variant.labels[0])?;
+                arms.push(quote!(Self::#variant_name(..) => #value));
+                continue;
+            };
+            arms.push(quote!(Self::#variant_name(label, ..) => label.get()));
+            let constructor = &variant.constructor;
+            let docs = docs::lines(&format!(
+                "`{variant_name}` with the label [`{inner}::{label}`] has by default."
+            ));
+            let ty = variant.value.iter().map(|(ty, _)| self.ty(scope, ty));
+            let value = variant.value.iter().map(|_| quote!(value));
+            let default = quote!(<#inner::#label as ::core::default::Default>::default());
+            let carried = [default].into_iter().chain(value);
+            constructors.push(quote! {
+                #docs
+                pub fn #constructor(#(value: #ty)*) -> Self { Self::#variant_name(#(#carried),*) }
+            });
+        }
+        Ok(quote! {
+            impl #name {
+                /// The label on the wire.
+                pub fn discriminant(&self) -> #discriminator {
+                    match self { #(#arms),* }
+                }
+                #(#constructors)*
+            }
+        })
+    }
+
+    fn union_codec(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        body: &Union,
+        variants: &[Variant<'_>],
+    ) -> Result<TokenStream, NotYet> {
+        let inner = ident(&self.names.item(def.id).inner);
+        let vars = Vars::beside([].into_iter());
+        let head = Plan::of(self.model, &body.discriminator)?;
+        let (mut writes, mut reads, mut rest) = (Vec::new(), Vec::new(), None);
+        for variant in variants {
+            let name = &variant.name;
+            let steps = variant.value.iter().map(|(_, plan)| {
+                self.encode(scope, &vars, plan, &Place::Behind(quote!(value)))
+            });
+            let steps = sequence(steps.collect());
+            let read = variant.value.iter().map(|(ty, plan)| self.decode(scope, &vars, ty, plan).tried());
+            let label = variant.label.iter().map(|label| quote!(#inner::#label(discriminant)));
+            let carried: Vec<_> = label.chain(read).collect();
+            let read = quote!(Self::#name(#(#carried),*));
+            let bindings = variant.label.iter().map(|_| quote!(_));
+            let bindings = bindings.chain(variant.value.iter().map(|_| quote!(value)));
+            writes.push(quote!(Self::#name(#(#bindings),*) => { #steps }));
+            if variant.takes_rest {
+                rest = Some(quote!(_ => #read));
+            } else {
+                let labels = self.labels(scope, body, variant.labels)?;
+                reads.push(quote!(#(#labels)|* => #read));
+            }
+        }
+        reads.extend(rest);
+        let discriminant = Place::Owned(quote!(self.discriminant()));
+        let head_write = self.encode(scope, &vars, &head, &discriminant).tried();
+        let head_read = self.decode(scope, &vars, &body.discriminator, &head).tried();
+        let write = quote! {
+            #head_write;
+            match self { #(#writes)* }
+        };
+        let read = quote! {
+            let discriminant = #head_read;
+            Ok(match discriminant { #(#reads),* })
+        };
+        let whole = size(self.model, &Plan::Named(def.id));
+        Ok(self.codec(scope, def, write, read, whole))
+    }
+
+    fn labels(
+        &self,
+        scope: &Scope<'_>,
+        body: &Union,
+        labels: &[Value],
+    ) -> Result<Vec<TokenStream>, NotYet> {
+        labels.iter().map(|label| self.value(scope, &body.discriminator, label)).collect()
+    }
+
+    /// The label types, for the module beside the union; empty for other definitions.
+    pub(super) fn union_labels(&self, _: &Scope<'_>, def: &'m Def) -> Result<TokenStream, NotYet> {
+        let DefKind::Union(body) = &def.kind else {
+            return Ok(TokenStream::new());
+        };
+        let scope = self.scope(Some(def.id));
+        let mut out = TokenStream::new();
+        for variant in self.variants(def, body)? {
+            if let Some(label) = &variant.label {
+                out.extend(self.label_type(&scope, body, &variant, label)?);
+            }
+        }
+        Ok(out)
+    }
+
+    fn label_type(
+        &self,
+        scope: &Scope<'_>,
+        body: &Union,
+        variant: &Variant<'_>,
+        label: &Ident,
+    ) -> Result<TokenStream, NotYet> {
+        let option = scope.std("Option");
+        let discriminator = self.ty(scope, &body.discriminator);
+        let default = match variant.labels.first() {
+            Some(label) => self.value(scope, &body.discriminator, label)?,
+            None => self.value(scope, &body.discriminator, &self.unnamed(body))?,
+        };
+        let belongs = if variant.takes_rest {
+            let others = body.cases.iter().filter(|case| !case.is_default);
+            let others: Vec<_> = others.flat_map(|case| case.labels.iter().cloned()).collect();
+            let others = self.labels(scope, body, &others)?;
+            match others.is_empty() {
+                true => quote!(true),
+                false => quote!(!matches!(discriminant, #(#others)|*)),
+            }
+        } else {
+            let own = self.labels(scope, body, variant.labels)?;
+            quote!(matches!(discriminant, #(#own)|*))
+        };
+        let docs = docs::lines(&format!("A label that selects `{}`.", variant.name));
+        Ok(quote! {
+            #docs
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+            pub struct #label(pub(super) #discriminator);
+            impl #label {
+                /// The label, if it selects this variant.
+                pub fn new(discriminant: #discriminator) -> #option<Self> {
+                    (#belongs).then_some(Self(discriminant))
+                }
+                /// The label itself.
+                pub fn get(self) -> #discriminator { self.0 }
+            }
+            impl ::core::default::Default for #label {
+                fn default() -> Self { Self(#default) }
+            }
+        })
+    }
+
+    /// The least value of the discriminator that no label names.
+    fn unnamed(&self, body: &Union) -> Value {
+        let named = |value: &Value| body.cases.iter().any(|case| case.labels.contains(value));
+        let candidates: Box<dyn Iterator<Item = Value>> = match self.model.resolve(&body.discriminator) {
+            Type::Basic(basic) => {
+                use oxorb_idl::model::Basic;
+                match basic {
+                    Basic::Boolean => Box::new([false, true].map(Value::Boolean).into_iter()),
+                    Basic::Char | Basic::WChar => Box::new(('\0'..).map(Value::Char)),
+                    Basic::Short | Basic::Long | Basic::LongLong => {
+                        Box::new((0..).chain((-0x8000..0).rev()).map(Value::Integer))
+                    }
+                    _ => Box::new((0..).map(Value::Integer)),
+                }
+            }
+            Type::Named(id) => {
+                let id = *id;
+                Box::new((0..).map(move |ordinal| Value::Enumerator(id, ordinal)))
+            }
+            _ => Box::new((0..).map(Value::Integer)),
+        };
+        let mut candidates = candidates;
+        candidates.find(|value| !named(value)).expect("a default case leaves a value free")
+    }
+}

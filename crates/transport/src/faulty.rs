@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{Facts, Link, WriteError};
 
@@ -44,6 +45,8 @@ pub struct Faulty<L> {
     faults: Faults,
     read: AtomicU64,
     written: AtomicU64,
+    /// Bounds all the pieces of a write together; the link below bounds each.
+    write_timeout: Mutex<Option<Duration>>,
 }
 
 impl<L: Link> Faulty<L> {
@@ -54,6 +57,7 @@ impl<L: Link> Faulty<L> {
             faults,
             read: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            write_timeout: Mutex::new(None),
         }
     }
 
@@ -126,9 +130,20 @@ impl<L: Link> Link for Faulty<L> {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let timeout = *self
+            .write_timeout
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let start = Instant::now();
         let mut written = 0;
         for mut rest in slices.iter().map(|slice| &**slice) {
             while !rest.is_empty() {
+                if timeout.is_some_and(|limit| written > 0 && start.elapsed() >= limit) {
+                    return Err(WriteError {
+                        written,
+                        error: io::ErrorKind::TimedOut.into(),
+                    });
+                }
                 let count = self.write_piece(rest).map_err(|failure| WriteError {
                     written: written + failure.written,
                     error: failure.error,
@@ -145,6 +160,10 @@ impl<L: Link> Link for Faulty<L> {
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        *self
+            .write_timeout
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = timeout;
         self.inner.set_write_timeout(timeout)
     }
 

@@ -17,4 +17,4 @@ pub mod process;
 pub mod syscalls;
 pub mod watchdog;
 
-pub use watchdog::watchdog;
+pub use watchdog::{Watchdog, watchdog};

@@ -1,0 +1,202 @@
+//! The obligations of `Acceptor`, and what goes wrong while listening and connecting.
+
+use std::io::{ErrorKind, IoSlice};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use oxorb_transport::{Acceptor, Endpoint, connect, listen};
+
+use crate::suite::guard;
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn loopback() -> Box<dyn Acceptor> {
+    listen(&Endpoint::new("127.0.0.1", 0)).unwrap()
+}
+
+#[test]
+fn peers_come_in_order_and_once() {
+    let _guard = guard();
+    let acceptor = loopback();
+    let port = acceptor.endpoint().port;
+    let clients: Vec<_> = (0..20)
+        .map(|_| connect("127.0.0.1", port, LONG).unwrap())
+        .collect();
+    for client in &clients {
+        assert_eq!(acceptor.accept().unwrap().peer(), client.local());
+    }
+}
+
+#[test]
+fn a_peer_that_is_gone_does_not_stop_the_next() {
+    let _guard = guard();
+    let acceptor = loopback();
+    let port = acceptor.endpoint().port;
+    for _ in 0..10 {
+        drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    }
+    let client = connect("127.0.0.1", port, LONG).unwrap();
+    client.write(&mut [IoSlice::new(b"here")]).unwrap();
+    let peer = client.local();
+    let found = (0..11)
+        .map(|_| acceptor.accept().unwrap())
+        .find(|link| link.peer() == peer);
+    let mut buffer = Vec::new();
+    found.unwrap().read(&mut buffer, 4).unwrap();
+    assert_eq!(buffer, b"here");
+}
+
+#[test]
+fn close_wakes_every_accept_and_links_live_on() {
+    let _guard = guard();
+    let acceptor = loopback();
+    let port = acceptor.endpoint().port;
+    let client = connect("127.0.0.1", port, LONG).unwrap();
+    let server = acceptor.accept().unwrap();
+    thread::scope(|scope| {
+        let waiting: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| acceptor.accept().err()))
+            .collect();
+        thread::sleep(Duration::from_millis(20));
+        acceptor.close();
+        acceptor.close();
+        for thread in waiting {
+            let error = thread.join().unwrap().expect("no peer came");
+            assert_eq!(error.kind(), ErrorKind::NotConnected);
+        }
+    });
+    assert_eq!(
+        acceptor.accept().err().unwrap().kind(),
+        ErrorKind::NotConnected
+    );
+    assert!(
+        connect("127.0.0.1", port, LONG).is_err(),
+        "peers are refused"
+    );
+    client.write(&mut [IoSlice::new(b"alive")]).unwrap();
+    let mut buffer = Vec::new();
+    server.read(&mut buffer, 5).unwrap();
+    assert_eq!(buffer, b"alive");
+}
+
+#[test]
+fn the_endpoint_has_the_real_port() {
+    let acceptor = loopback();
+    let endpoint = acceptor.endpoint();
+    assert_ne!(endpoint.port, 0);
+    assert_eq!(endpoint.host, "127.0.0.1");
+}
+
+#[test]
+fn all_interfaces_serve_both_families() {
+    let _guard = guard();
+    let acceptor = listen(&"iiop://".parse().unwrap()).unwrap();
+    for host in ["127.0.0.1", "::1", "localhost"] {
+        let client = connect(host, acceptor.endpoint().port, LONG).unwrap();
+        let server = acceptor.accept().unwrap();
+        assert_eq!(
+            server.peer(),
+            client.local(),
+            "an IPv4 peer is shown as one"
+        );
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_says_so_and_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let error = listen(&Endpoint::new("127.0.0.1", port)).err().unwrap();
+    assert_eq!(error.error.kind(), ErrorKind::AddrInUse);
+    let text = error.to_string();
+    assert!(text.contains(&format!("127.0.0.1:{port}")), "{text}");
+    assert!(text.contains("choose another port"), "{text}");
+}
+
+#[test]
+fn a_span_of_ports_passes_over_one_that_is_taken() {
+    // Somebody else may hold the neighbour; of several attempts one will do.
+    let found = (0..50).any(|_| {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let text = format!("iiop://127.0.0.1:{port}/portspan=2");
+        let Ok(endpoint) = text.parse::<Endpoint>() else {
+            return false; // the very last port
+        };
+        listen(&endpoint).is_ok_and(|acceptor| acceptor.endpoint().port == port + 1)
+    });
+    assert!(found);
+}
+
+#[test]
+fn a_foreign_address_and_an_unknown_name_are_explained() {
+    let foreign = listen(&Endpoint::new("192.0.2.1", 0))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(foreign.contains("no interface of this host"), "{foreign}");
+    let unknown = listen(&Endpoint::new("no-such-host.invalid", 0))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(unknown.contains("no-such-host.invalid"), "{unknown}");
+}
+
+#[test]
+fn a_refused_connection_names_every_address() {
+    let _guard = guard();
+    let port = oxorb_testkit::net::free_port();
+    let error = connect("127.0.0.1", port, LONG).err().unwrap();
+    assert_eq!(error.error.kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(error.attempts.len(), 1);
+    let text = error.to_string();
+    assert!(
+        text.starts_with(&format!("cannot connect to 127.0.0.1:{port}: ")),
+        "{text}"
+    );
+
+    let error = connect("localhost", port, LONG).err().unwrap();
+    let text = error.to_string();
+    for attempt in &error.attempts {
+        assert!(text.contains(&attempt.address.to_string()), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_host_is_named() {
+    let error = connect("no-such-host.invalid", 1, LONG).err().unwrap();
+    assert!(error.attempts.is_empty());
+    let text = error.to_string();
+    assert!(
+        text.starts_with(r#"cannot resolve "no-such-host.invalid": "#),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_host_that_swallows_packets_times_out() {
+    let _guard = guard();
+    // A full backlog: the kernel drops further attempts, and the client keeps trying.
+    let how = oxorb_sys::socket::Listen {
+        reuse_address: true,
+        dual_stack: false,
+        backlog: 0,
+    };
+    let full = oxorb_sys::socket::listen("127.0.0.1:0".parse().unwrap(), how).unwrap();
+    let port = oxorb_sys::socket::local_address(&full).unwrap().port();
+    let mut waiting = Vec::new();
+    let error = (0..20).find_map(
+        |_| match connect("127.0.0.1", port, Duration::from_millis(50)) {
+            Ok(link) => {
+                waiting.push(link);
+                None
+            }
+            Err(error) => Some(error),
+        },
+    );
+    assert_eq!(
+        error.expect("the backlog is full").error.kind(),
+        ErrorKind::TimedOut
+    );
+}

@@ -1,0 +1,387 @@
+//! The obligations of `Link`, one test each.
+//!
+//! No test asserts a time; each is bounded by a watchdog that no healthy run comes near.
+
+use std::io::{ErrorKind, IoSlice};
+use std::thread;
+use std::time::Duration;
+
+use oxorb_sys::poll::{Poller, Token};
+use oxorb_testkit::{Watchdog, watchdog};
+use oxorb_transport::Link;
+
+use crate::Pair;
+
+/// Instantiates the suite for one implementation: `conformance!(name, || pair)`.
+macro_rules! conformance {
+    ($name:ident, $pair:expr) => {
+        mod $name {
+            #[allow(unused_imports, reason = "not every pair needs them all")]
+            use super::*;
+
+            conformance!(@each $pair,
+                octets_arrive_in_order,
+                a_write_larger_than_any_buffer_arrives_whole,
+                both_directions_at_once,
+                a_read_appends,
+                a_read_gives_no_more_than_allowed,
+                a_read_of_nothing_takes_nothing,
+                slices_are_gathered_in_order,
+                more_slices_than_the_kernel_takes,
+                a_write_of_nothing_sends_nothing,
+                a_read_timeout_passes_and_leaves_the_link_usable,
+                a_timeout_of_zero_is_not_for_ever,
+                a_timeout_can_be_lifted,
+                a_write_timeout_tells_what_went_out,
+                a_slow_reader_cannot_stretch_a_write,
+                close_wakes_a_reader,
+                close_read_wakes_a_reader_and_keeps_writing,
+                after_close_read_nothing_is_read,
+                a_closed_link_reads_0_and_refuses_to_write,
+                the_peer_reads_what_was_under_way_and_then_0,
+                dropping_closes,
+                writing_to_a_peer_that_is_gone_fails,
+                is_dead_notices_the_peer_closing,
+                is_dead_is_no_while_octets_wait,
+                has_input_tells_octets_and_the_end,
+                the_descriptor_is_readable_when_a_read_would_not_block,
+                both_ends_agree_on_names_and_facts,
+            );
+        }
+    };
+    (@each $pair:expr, $($test:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                let _guard = $crate::suite::guard();
+                $crate::suite::$test(($pair)());
+            }
+        )*
+    };
+}
+
+/// More than all the buffers of a connection hold.
+const LARGE: usize = 16 << 20;
+const SHORT: Option<Duration> = Some(Duration::from_millis(20));
+/// For things that come over the network by themselves, in a moment.
+const PATIENCE: usize = 20_000;
+
+pub(crate) fn guard() -> Watchdog {
+    watchdog(Duration::from_secs(120))
+}
+
+pub(crate) fn octets_arrive_in_order((a, b): Pair) {
+    let sizes = || (0..400).map(|n| 1 + n * n % 4099);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut next = 0;
+            for size in sizes() {
+                send(&a, &pattern(next, size));
+                next += size;
+            }
+        });
+        let total = sizes().sum();
+        let mut got = Vec::new();
+        for max in (1..).map(|n| 1 + n * 31 % 5003) {
+            if got.len() == total {
+                break;
+            }
+            assert_ne!(b.read(&mut got, max).unwrap(), 0);
+        }
+        assert!(got == pattern(0, total));
+    });
+}
+
+pub(crate) fn a_write_larger_than_any_buffer_arrives_whole((a, b): Pair) {
+    let octets = pattern(0, LARGE);
+    thread::scope(|scope| {
+        scope.spawn(|| send(&a, &octets));
+        assert!(receive(&b, LARGE) == octets);
+    });
+}
+
+pub(crate) fn both_directions_at_once((a, b): Pair) {
+    let octets = pattern(0, LARGE / 8);
+    thread::scope(|scope| {
+        for (from, to) in [(&a, &b), (&b, &a)] {
+            scope.spawn(|| send(from, &octets));
+            scope.spawn(|| assert!(receive(to, octets.len()) == octets));
+        }
+    });
+}
+
+pub(crate) fn a_read_appends((a, b): Pair) {
+    let mut buffer = b"before ".to_vec();
+    send(&a, b"after");
+    while buffer.len() < 12 {
+        b.read(&mut buffer, 100).unwrap();
+    }
+    assert_eq!(buffer, b"before after");
+}
+
+pub(crate) fn a_read_gives_no_more_than_allowed((a, b): Pair) {
+    send(&a, &pattern(0, 100));
+    // The buffer could take more.
+    let mut buffer = Vec::with_capacity(1000);
+    while buffer.len() < 100 {
+        let before = buffer.len();
+        let count = b.read(&mut buffer, 7).unwrap();
+        assert!((1..=7).contains(&count));
+        assert_eq!(buffer.len(), before + count);
+    }
+    assert_eq!(buffer, pattern(0, 100));
+}
+
+pub(crate) fn a_read_of_nothing_takes_nothing((a, b): Pair) {
+    let mut buffer = Vec::new();
+    assert_eq!(b.read(&mut buffer, 0).unwrap(), 0);
+    send(&a, b"x");
+    assert_eq!(b.read(&mut buffer, 0).unwrap(), 0);
+    assert_eq!(receive(&b, 1), b"x");
+}
+
+pub(crate) fn slices_are_gathered_in_order((a, b): Pair) {
+    let parts: [&[u8]; 7] = [b"", b"GI", b"", b"", b"OP", b"\x01\x02", b""];
+    a.write(&mut parts.map(IoSlice::new)).unwrap();
+    assert_eq!(receive(&b, 6), b"GIOP\x01\x02");
+}
+
+pub(crate) fn more_slices_than_the_kernel_takes((a, b): Pair) {
+    let octets = pattern(0, 3 * 2500);
+    let mut slices: Vec<_> = octets.chunks(3).map(IoSlice::new).collect();
+    thread::scope(|scope| {
+        scope.spawn(|| a.write(&mut slices).unwrap());
+        assert_eq!(receive(&b, octets.len()), octets);
+    });
+}
+
+pub(crate) fn a_write_of_nothing_sends_nothing((a, b): Pair) {
+    a.write(&mut []).unwrap();
+    a.write(&mut [IoSlice::new(b""), IoSlice::new(b"")])
+        .unwrap();
+    assert!(!b.has_input().unwrap());
+    send(&a, b"x");
+    assert_eq!(receive(&b, 1), b"x");
+}
+
+pub(crate) fn a_read_timeout_passes_and_leaves_the_link_usable((a, b): Pair) {
+    b.set_read_timeout(SHORT).unwrap();
+    for _ in 0..2 {
+        assert_timed_out(&b);
+    }
+    send(&a, b"later");
+    assert_eq!(receive(&b, 5), b"later");
+}
+
+pub(crate) fn a_timeout_of_zero_is_not_for_ever((_a, b): Pair) {
+    b.set_read_timeout(Some(Duration::ZERO)).unwrap();
+    assert_timed_out(&b);
+}
+
+pub(crate) fn a_timeout_can_be_lifted((a, b): Pair) {
+    b.set_read_timeout(SHORT).unwrap();
+    assert_timed_out(&b);
+    b.set_read_timeout(None).unwrap();
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| receive(&b, 1));
+        // Long enough for the old time-out to show itself.
+        thread::sleep(SHORT.unwrap() * 5);
+        send(&a, b"x");
+        assert_eq!(reader.join().unwrap(), b"x");
+    });
+}
+
+pub(crate) fn a_write_timeout_tells_what_went_out((a, b): Pair) {
+    a.set_write_timeout(SHORT).unwrap();
+    let octets = pattern(0, LARGE);
+    let mut slices: Vec<_> = octets.chunks(1 << 20).map(IoSlice::new).collect();
+    let failure = a.write(&mut slices).unwrap_err();
+    assert!(is_timeout(failure.error.kind()), "{failure}");
+    assert!(0 < failure.written && failure.written < LARGE, "{failure}");
+    a.close();
+    let mut got = Vec::new();
+    while b.read(&mut got, 1 << 16).unwrap() != 0 {}
+    assert!(
+        got == octets[..failure.written],
+        "{} but {failure}",
+        got.len()
+    );
+}
+
+/// At the rate of this reader the write would take a minute.
+pub(crate) fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
+    a.set_write_timeout(SHORT).unwrap();
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| a.write(&mut [IoSlice::new(&pattern(0, LARGE))]));
+        while !writer.is_finished() {
+            thread::sleep(Duration::from_millis(1));
+            b.read(&mut Vec::new(), 256).unwrap();
+        }
+        let failure = writer.join().unwrap().unwrap_err();
+        assert!(is_timeout(failure.error.kind()), "{failure}");
+    });
+}
+
+pub(crate) fn close_wakes_a_reader((_a, b): Pair) {
+    wakes_a_reader(&b, || b.close());
+}
+
+pub(crate) fn close_read_wakes_a_reader_and_keeps_writing((a, b): Pair) {
+    wakes_a_reader(&b, || b.close_read());
+    send(&b, b"goodbye");
+    assert_eq!(receive(&a, 7), b"goodbye");
+}
+
+pub(crate) fn after_close_read_nothing_is_read((a, b): Pair) {
+    send(&a, b"too late");
+    wait_until(|| b.has_input().unwrap());
+    b.close_read();
+    b.close_read();
+    // The peer may be told that nobody listens.
+    let _ = a.write(&mut [IoSlice::new(b"even later")]);
+    let mut buffer = Vec::new();
+    assert_eq!(b.read(&mut buffer, 100).unwrap(), 0);
+    assert!(buffer.is_empty());
+}
+
+pub(crate) fn a_closed_link_reads_0_and_refuses_to_write((_a, b): Pair) {
+    b.close();
+    b.close();
+    assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
+    let failure = b.write(&mut [IoSlice::new(b"x")]).unwrap_err();
+    assert_eq!(failure.written, 0);
+    assert!(!is_timeout(failure.error.kind()));
+}
+
+pub(crate) fn the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
+    send(&a, b"last words");
+    a.close();
+    assert_eq!(receive(&b, 10), b"last words");
+    for _ in 0..2 {
+        assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
+    }
+}
+
+pub(crate) fn dropping_closes((a, b): Pair) {
+    drop(a);
+    assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
+}
+
+pub(crate) fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
+    drop(b);
+    let octets = pattern(0, 10_000);
+    let failure = (0..PATIENCE).find_map(|_| {
+        thread::sleep(Duration::from_micros(100));
+        a.write(&mut [IoSlice::new(&octets[..10]), IoSlice::new(&octets[10..])])
+            .err()
+    });
+    let failure = failure.expect("the peer is gone");
+    assert!(failure.written < octets.len(), "{failure}");
+    assert!(!is_timeout(failure.error.kind()), "{failure}");
+    // Once it has failed, nothing goes out any more.
+    assert_eq!(a.write(&mut [IoSlice::new(b"x")]).unwrap_err().written, 0);
+}
+
+pub(crate) fn is_dead_notices_the_peer_closing((a, b): Pair) {
+    assert!(!a.is_dead() && !b.is_dead());
+    a.close();
+    wait_until(|| b.is_dead());
+}
+
+pub(crate) fn is_dead_is_no_while_octets_wait((a, b): Pair) {
+    send(&a, b"x");
+    wait_until(|| b.has_input().unwrap());
+    assert!(!b.is_dead());
+    assert_eq!(receive(&b, 1), b"x", "looking takes nothing");
+    assert!(!b.is_dead());
+}
+
+pub(crate) fn has_input_tells_octets_and_the_end((a, b): Pair) {
+    assert!(!b.has_input().unwrap());
+    send(&a, b"x");
+    wait_until(|| b.has_input().unwrap());
+    assert_eq!(receive(&b, 1), b"x");
+    assert!(!b.has_input().unwrap());
+    a.close();
+    wait_until(|| b.has_input().unwrap());
+}
+
+pub(crate) fn the_descriptor_is_readable_when_a_read_would_not_block((a, b): Pair) {
+    let Some(fd) = b.poll_fd() else {
+        return; // a link without a descriptor has nothing to prove
+    };
+    let poller = Poller::new().unwrap();
+    poller.add(fd, Token(1)).unwrap();
+    assert_eq!(poller.wait_one(Some(Duration::ZERO)).unwrap(), None);
+    send(&a, b"x");
+    assert_eq!(poller.wait_one(None).unwrap(), Some(Token(1)));
+    assert_eq!(receive(&b, 1), b"x");
+    poller.rearm(fd, Token(1)).unwrap();
+    assert_eq!(poller.wait_one(Some(Duration::ZERO)).unwrap(), None);
+    a.close();
+    assert_eq!(poller.wait_one(None).unwrap(), Some(Token(1)));
+}
+
+pub(crate) fn both_ends_agree_on_names_and_facts((a, b): Pair) {
+    assert_eq!(a.peer(), b.local());
+    assert_eq!(b.peer(), a.local());
+    assert_eq!(a.facts(), b.facts());
+    assert!(!a.peer().is_empty());
+}
+
+/// Octets of which no two neighbourhoods are alike, from `start` in an endless row.
+fn pattern(start: usize, length: usize) -> Vec<u8> {
+    (start..start + length)
+        .map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8)
+        .collect()
+}
+
+fn send(link: &dyn Link, octets: &[u8]) {
+    link.write(&mut [IoSlice::new(octets)]).unwrap();
+}
+
+fn receive(link: &dyn Link, length: usize) -> Vec<u8> {
+    let mut buffer = Vec::with_capacity(length);
+    while buffer.len() < length {
+        let max = (length - buffer.len()).min(1 << 16);
+        assert_ne!(
+            link.read(&mut buffer, max).unwrap(),
+            0,
+            "after {}",
+            buffer.len()
+        );
+    }
+    buffer
+}
+
+fn assert_timed_out(link: &dyn Link) {
+    let mut buffer = Vec::new();
+    let error = link.read(&mut buffer, 100).unwrap_err();
+    assert!(is_timeout(error.kind()), "{error}");
+    assert!(buffer.is_empty());
+}
+
+fn is_timeout(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+fn wakes_a_reader(link: &dyn Link, wake: impl FnOnce()) {
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| link.read(&mut Vec::new(), 100));
+        // Most likely it blocks by then; if not, it must return 0 all the same.
+        thread::sleep(Duration::from_millis(20));
+        assert!(!reader.is_finished());
+        wake();
+        assert_eq!(reader.join().unwrap().unwrap(), 0);
+    });
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    for _ in 0..PATIENCE {
+        if condition() {
+            return;
+        }
+        thread::sleep(Duration::from_micros(100));
+    }
+    panic!("this never came");
+}

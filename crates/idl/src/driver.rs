@@ -1,69 +1,165 @@
 //! From paths to a model: what the command and build scripts call.
 
-use std::path::PathBuf;
+use crate::Options;
+use crate::diagnostic::{Code, Diagnostics, Problem, render_json, render_text};
+use crate::lex::Token;
+use crate::model::Model;
+use crate::parse::parse;
+use crate::preprocess::{INCLUDE_NOT_FOUND, preprocess_all};
+use crate::resolve::resolve;
+use crate::source::{FileId, SourceMap, Span};
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-/// How to read a source.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Options {
-    /// Folders where `#include` looks, in order (`-I`).
-    pub include_dirs: Vec<PathBuf>,
-    /// Macros defined beforehand: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE` (`-D`).
-    pub defines: Vec<String>,
-    /// Which departures from the specification pass as warnings.
-    pub lenient: Lenient,
-    /// What one source may cost.
-    pub limits: Limits,
+/// Compiles IDL files to one model that holds what all of them define and
+/// include; a file that several of them include counts once.
+///
+/// Reads files and allocates; no other effect. The problems of one run are
+/// reported together.
+///
+/// # Errors
+/// [`Failed`] holds every problem with its place in the source.
+///
+/// ```no_run
+/// match oxorb_idl::compile(&["idl/bank.idl"], &oxorb_idl::Options::default()) {
+///     Ok(compiled) => println!("{} definitions", compiled.model.defs().count()),
+///     Err(failed) => eprint!("{}", failed.report.text(true)),
+/// }
+/// ```
+pub fn compile<P: AsRef<Path>>(paths: &[P], options: &Options) -> Result<Compiled, Failed> {
+    compile_from(SourceMap::default(), paths, options)
 }
 
-/// Departures from the specification that older compilers let pass; all off by
-/// default. Each that is switched on turns one error into a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lenient {
-    /// `#pragma prefix omg.org` without quotes (JacORB accepts it).
-    pub unquoted_prefix: bool,
-    /// `in Foo foo`: a parameter named like its type but for case (TAO accepts it).
-    pub parameter_named_like_type: bool,
-    /// `in string<10> name`: anonymous bounded strings in operations (omniORB accepts them).
-    pub anonymous_bounded_string: bool,
-    /// Names that differ from a keyword in case only (TAO's `-Cw`).
-    pub keyword_case: bool,
+/// Like [`compile`], with files from any [`Loader`](crate::source::Loader).
+///
+/// # Errors
+/// As [`compile`].
+///
+/// ```
+/// use oxorb_idl::source::{Memory, SourceMap};
+/// let files = Memory([("a.idl".into(), b"module m { const long c = 6 * 7; };".to_vec())].into());
+/// let compiled = oxorb_idl::compile_from(SourceMap::new(files), &["a.idl"], &Default::default())?;
+/// let names: Vec<_> = compiled.model.defs().map(|def| def.scoped_name.as_str()).collect();
+/// assert_eq!(names, ["m", "m::c"]);
+/// # Ok::<(), oxorb_idl::Failed>(())
+/// ```
+pub fn compile_from<P: AsRef<Path>>(
+    mut sources: SourceMap,
+    paths: &[P],
+    options: &Options,
+) -> Result<Compiled, Failed> {
+    let mut diagnostics = Diagnostics::with_limit(options.limits.diagnostics);
+    let mut mains = Vec::new();
+    for path in paths {
+        mains.extend(load(path.as_ref(), &mut sources, &mut diagnostics));
+    }
+    let tokens = preprocess_all(&mut sources, &mains, options, &mut diagnostics);
+    let model = analyse(&tokens, &sources, options, &mut diagnostics);
+    let report = Report {
+        sources,
+        diagnostics,
+    };
+    match model {
+        Some(model) => Ok(Compiled { model, report }),
+        None => Err(Failed { report }),
+    }
 }
 
-/// Bounds on what one source may cost; an input that meets one is refused with
-/// an error that names it. Real IDL stays far below all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How deep `#include` nests (200).
-    pub include_depth: usize,
-    /// How many files are included, repeated ones counted again (16,384).
-    pub includes: usize,
-    /// How many octets of source are read, repeated includes counted again (64 MiB).
-    pub source_octets: usize,
-    /// How many octets of text macros produce, each token counted with 16 more (16 MiB).
-    pub macro_octets: usize,
-    /// How many diagnostics are kept (100).
-    pub diagnostics: usize,
+/// Text without an error.
+#[derive(Debug)]
+pub struct Compiled {
+    /// What it means.
+    pub model: Model,
+    /// Its sources, and warnings.
+    pub report: Report,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            include_dirs: Vec::new(),
-            defines: Vec::new(),
-            lenient: Lenient::default(),
-            limits: Limits::default(),
+/// Text with errors.
+#[derive(Debug)]
+pub struct Failed {
+    /// What is wrong; at least one error.
+    pub report: Report,
+}
+
+/// What a run has to say, and the sources it speaks of.
+#[derive(Debug)]
+pub struct Report {
+    /// All files that were read.
+    pub sources: SourceMap,
+    /// In order of discovery.
+    pub diagnostics: Diagnostics,
+}
+
+impl Report {
+    /// For people, with the lines in question; see [`render_text`].
+    pub fn text(&self, colour: bool) -> String {
+        render_text(&self.diagnostics, &self.sources, colour)
+    }
+
+    /// For tools; see [`render_json`].
+    pub fn json(&self) -> String {
+        render_json(&self.diagnostics, &self.sources)
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.report.text(false).trim_end())
+    }
+}
+
+impl std::error::Error for Failed {}
+
+fn load(path: &Path, sources: &mut SourceMap, out: &mut Diagnostics) -> Option<FileId> {
+    match sources.load_main(path) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            // An empty text stands in, so that there is a place to report at.
+            let file = sources.add_builtin(&path.to_string_lossy(), "", None);
+            let at = Span {
+                file,
+                ..Span::default()
+            };
+            let path = path.to_owned();
+            let reason = error.to_string();
+            out.push(at, Unreadable { path, reason });
+            None
         }
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            include_depth: 200,
-            includes: 1 << 14,
-            source_octets: 64 << 20,
-            macro_octets: 16 << 20,
-            diagnostics: crate::diagnostic::Diagnostics::DEFAULT_LIMIT,
-        }
+fn analyse(
+    tokens: &[Token],
+    sources: &SourceMap,
+    options: &Options,
+    out: &mut Diagnostics,
+) -> Option<Model> {
+    let hopeless = [INCLUDE_NOT_FOUND, Unreadable::CODE];
+    if out.iter().any(|found| hopeless.contains(&found.problem.code())) {
+        // Every name of the missing file would be reported as unknown.
+        return None;
+    }
+    let tree = parse(tokens, out);
+    resolve(&tree, sources, options, out)
+}
+
+/// A file named by the user that cannot be read.
+#[derive(Debug)]
+struct Unreadable {
+    path: PathBuf,
+    reason: String,
+}
+
+impl Unreadable {
+    const CODE: Code = Code("E0001");
+}
+
+impl Problem for Unreadable {
+    fn code(&self) -> Code {
+        Self::CODE
+    }
+
+    fn message(&self) -> String {
+        format!("cannot read `{}`: {}", self.path.display(), self.reason)
     }
 }

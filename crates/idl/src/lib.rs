@@ -15,10 +15,14 @@ pub mod diagnostic;
 mod driver;
 pub mod lex;
 pub mod model;
+mod options;
 mod parse;
 mod preprocess;
 mod resolve;
 pub mod source;
+#[cfg(test)]
+mod scratch;
 
-pub use driver::{Lenient, Limits, Options};
+pub use driver::{Compiled, Failed, Report, compile, compile_from};
+pub use options::{Lenient, Limits, Options};
 pub use preprocess::preprocess;

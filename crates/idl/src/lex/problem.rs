@@ -153,6 +153,9 @@ impl Problem for LexProblem {
             LoneUnderscore | TwoUnderscores { .. } | NoLetter { .. } => {
                 "a name starts with a letter; one `_` before it only escapes a keyword".into()
             }
+            KeywordCase { keyword, .. } if keyword.chars().all(char::is_uppercase) => {
+                format!("write `{keyword}`")
+            }
             KeywordCase { name, .. } => format!("rename it, or escape it: `_{name}`"),
             BadDigit { base: 8, .. } => {
                 "a number that starts with 0 is octal; drop the 0 for a decimal one".into()

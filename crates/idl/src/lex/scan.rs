@@ -168,6 +168,9 @@ pub(crate) fn scan_text(text: &str, span: Span) -> Vec<Raw> {
     let mut cursor = Cursor { text, at: 0 };
     let mut tokens = Vec::new();
     loop {
+        while cursor.peek().is_some_and(|c| c.is_ascii_whitespace()) {
+            cursor.bump();
+        }
         let from = cursor.at;
         let Some(kind) = scan_token(&mut cursor) else {
             return tokens;

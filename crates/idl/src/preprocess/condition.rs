@@ -79,10 +79,10 @@ impl Preprocessor<'_> {
                 "if" | "ifdef" | "ifndef" => nested += 1,
                 "endif" if nested > 0 => nested -= 1,
                 "endif" => return self.close_condition(&name),
-                "elif" | "elifdef" | "elifndef" | "else" if nested == 0 => {
-                    if self.alternative(&name) {
-                        return;
-                    }
+                "elif" | "elifdef" | "elifndef" | "else"
+                    if nested == 0 && self.alternative(&name) =>
+                {
+                    return;
                 }
                 _ => {}
             }
@@ -151,11 +151,10 @@ impl Preprocessor<'_> {
     }
 
     fn expression(&mut self, line: Vec<Raw>, at: Span) -> bool {
-        let result = self.resolve_defined(line).and_then(|line| {
-            let line = self.expand_all(line);
-            let line = self.resolve_defined(line)?;
-            evaluate(&line)
-        });
+        self.in_condition = true;
+        let line = self.expand_all(line);
+        self.in_condition = false;
+        let result = self.resolve_defined(line).and_then(|line| evaluate(&line));
         match result {
             Ok(holds) => holds,
             Err((place, problem)) => {

@@ -76,6 +76,9 @@ impl Preprocessor<'_> {
     pub(crate) fn next_expanded(&mut self) -> Option<Raw> {
         loop {
             let mut raw = self.next_raw()?;
+            if self.operand_of_defined(&raw) {
+                raw.frozen = true;
+            }
             if raw.kind != RawKind::Word || raw.frozen {
                 return Some(raw);
             }
@@ -111,6 +114,17 @@ impl Preprocessor<'_> {
         self.frames.truncate(below);
         self.depth -= 1;
         expanded
+    }
+
+    /// Whether a token belongs to `defined NAME` or `defined(NAME)`, which
+    /// macros may also expand to.
+    fn operand_of_defined(&mut self, raw: &Raw) -> bool {
+        let operand = self.after_defined;
+        self.after_defined = match self.in_condition {
+            true => raw.is_word("defined") || (operand && raw.is_punct("(")),
+            false => false,
+        };
+        operand
     }
 
     /// Puts the expansion in front of the input; gives `name` back when it is

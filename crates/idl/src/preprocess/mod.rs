@@ -62,6 +62,8 @@ pub(crate) fn preprocess_all(
         octets: 0,
         produced: 0,
         depth: 0,
+        in_condition: false,
+        after_defined: false,
         stopped: false,
         map,
     };
@@ -90,6 +92,10 @@ pub(crate) struct Preprocessor<'a> {
     produced: usize,
     /// How deep macro arguments are nested.
     depth: usize,
+    /// The tokens of an `#if` are being expanded: `defined` has a meaning.
+    in_condition: bool,
+    /// The next token is the name that `defined` asks for, or `(` before it.
+    after_defined: bool,
     /// A limit was met: nothing is read any more.
     stopped: bool,
 }

@@ -34,7 +34,7 @@ impl Preprocessor<'_> {
         {
             return Some(Pragma::Prefix(prefix));
         }
-        let bare = !rest.is_empty() && rest.iter().all(|token| is_bare(token));
+        let bare = !rest.is_empty() && rest.iter().all(is_bare);
         if bare {
             let prefix: String = rest.iter().map(|token| &*token.text).collect();
             let lenient = self.options.lenient.unquoted_prefix;

@@ -1,0 +1,58 @@
+//! What a caller may choose.
+
+use std::path::PathBuf;
+
+/// How to read a source.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// Folders where `#include` looks, in order (`-I`).
+    pub include_dirs: Vec<PathBuf>,
+    /// Macros defined beforehand: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE` (`-D`).
+    pub defines: Vec<String>,
+    /// Which departures from the specification pass as warnings.
+    pub lenient: Lenient,
+    /// What one source may cost.
+    pub limits: Limits,
+}
+
+/// Departures from the specification that older compilers let pass; all off by
+/// default. Each that is switched on turns one error into a warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lenient {
+    /// `#pragma prefix omg.org` without quotes (JacORB accepts it).
+    pub unquoted_prefix: bool,
+    /// `in Foo foo`: a parameter named like its type but for case (TAO accepts it).
+    pub parameter_named_like_type: bool,
+    /// `in string<10> name`: anonymous bounded strings in operations (omniORB accepts them).
+    pub anonymous_bounded_string: bool,
+    /// Names that differ from a keyword in case only (TAO's `-Cw`).
+    pub keyword_case: bool,
+}
+
+/// Bounds on what one source may cost; an input that meets one is refused with
+/// an error that names it. Real IDL stays far below all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep `#include` nests (200).
+    pub include_depth: usize,
+    /// How many files are included, repeated ones counted again (16,384).
+    pub includes: usize,
+    /// How many octets of source are read, repeated includes counted again (64 MiB).
+    pub source_octets: usize,
+    /// How many octets of text macros produce, each token counted with 16 more (16 MiB).
+    pub macro_octets: usize,
+    /// How many diagnostics are kept (100).
+    pub diagnostics: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            include_depth: 200,
+            includes: 1 << 14,
+            source_octets: 64 << 20,
+            macro_octets: 16 << 20,
+            diagnostics: crate::diagnostic::Diagnostics::DEFAULT_LIMIT,
+        }
+    }
+}

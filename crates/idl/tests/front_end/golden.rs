@@ -1,0 +1,102 @@
+//! What the golden tests share: cases, their options, comparison.
+
+use oxorb_idl::Options;
+use oxorb_idl::source::Loader;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `tests/idl-ui` of the workspace; results lie beside the cases.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/idl-ui")
+}
+
+/// Reads below [`root`], so that results name no place of this machine.
+pub(crate) struct Rooted;
+
+impl Loader for Rooted {
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(root().join(path))
+    }
+}
+
+/// Runs `actual` on every `*.idl` of a folder and compares what it gives with
+/// `*.result` beside; writes it there instead if `BLESS` is set.
+pub(crate) fn golden(folder: &str, actual: impl Fn(&Path, &Options) -> Result<String, String>) {
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut failures = Vec::new();
+    let cases = cases(folder);
+    assert!(!cases.is_empty(), "no case in {folder}");
+    for case in &cases {
+        let options = options(case);
+        let expected_path = root().join(case).with_extension("result");
+        match actual(case, &options) {
+            Err(why) => failures.push(format!("{}: {why}", case.display())),
+            Ok(actual) if bless => fs::write(&expected_path, actual).unwrap(),
+            Ok(actual) => {
+                let expected = fs::read_to_string(&expected_path).unwrap_or_default();
+                if expected != actual {
+                    failures.push(format!(
+                        "{}: differs (BLESS=1 accepts)\n--- expected\n{expected}--- actual\n{actual}",
+                        case.display()
+                    ));
+                }
+            }
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases fail\n\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+}
+
+/// The `*.idl` files of a folder below [`root`], sorted.
+fn cases(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let mut cases: Vec<PathBuf> = entries
+        .map(|entry| Path::new(folder).join(entry.unwrap().file_name()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "idl"))
+        .collect();
+    cases.sort();
+    cases
+}
+
+/// What the first line asks for: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
+fn options(case: &Path) -> Options {
+    let mut options = Options::default();
+    let text = fs::read(root().join(case)).unwrap();
+    let text = String::from_utf8_lossy(&text);
+    let Some(line) = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("// options: "))
+    else {
+        return options;
+    };
+    let mut words = line.split_whitespace();
+    while let Some(option) = words.next() {
+        let value = words
+            .next()
+            .unwrap_or_else(|| panic!("{case:?}: {option} without value"));
+        match (option, value) {
+            ("-I", folder) => options.include_dirs.push(folder.into()),
+            ("-D", define) => options.defines.push(define.into()),
+            ("--lenient", "unquoted_prefix") => options.lenient.unquoted_prefix = true,
+            ("--lenient", "parameter_named_like_type") => {
+                options.lenient.parameter_named_like_type = true;
+            }
+            ("--lenient", "anonymous_bounded_string") => {
+                options.lenient.anonymous_bounded_string = true;
+            }
+            ("--lenient", "keyword_case") => options.lenient.keyword_case = true,
+            ("--include-depth", depth) => options.limits.include_depth = depth.parse().unwrap(),
+            ("--macro-octets", limit) => options.limits.macro_octets = limit.parse().unwrap(),
+            ("--diagnostics", limit) => options.limits.diagnostics = limit.parse().unwrap(),
+            _ => panic!("{case:?}: unknown option {option} {value}"),
+        }
+    }
+    options
+}

@@ -1,0 +1,8 @@
+//! The front end from outside: golden cases, foreign IDL, hostile input.
+
+mod cases;
+mod corpus;
+mod dump;
+mod golden;
+mod robust;
+mod tokens;

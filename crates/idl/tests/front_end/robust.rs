@@ -1,0 +1,223 @@
+//! No input makes the front end panic or run away.
+
+use oxorb_idl::diagnostic::{Diagnostics, render_json, render_text};
+use oxorb_idl::lex::{Token, TokenKind};
+use oxorb_idl::source::{Memory, SourceMap};
+use oxorb_idl::{Options, preprocess};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_octets_are_survived(octets in prop::collection::vec(any::<u8>(), 0..400)) {
+        check(&octets);
+    }
+
+    #[test]
+    fn any_mix_of_fragments_is_survived(
+        fragments in prop::collection::vec(prop::sample::select(FRAGMENTS), 0..120),
+        glue in prop::sample::select(&["", " ", "\n"][..]),
+    ) {
+        check(fragments.join(glue).as_bytes());
+    }
+
+    #[test]
+    fn numbers_mean_what_they_say(value in 0..=u64::MAX) {
+        for text in [format!("{value}"), format!("{value:#x}"), format!("0{value:o}")] {
+            let tokens = run(text.as_bytes()).1;
+            prop_assert_eq!(&tokens[1].kind, &TokenKind::Integer(i128::from(value)), "{}", text);
+        }
+    }
+
+    #[test]
+    fn strings_survive_escaping(text in "[^\0]{0,40}") {
+        let mut literal = String::from("L\"");
+        for c in text.chars() {
+            match u32::from(c) {
+                _ if c == '"' || c == '\\' => literal.extend(['\\', c]),
+                0..0x20 => literal += &format!("\\{:03o}", u32::from(c)),
+                _ => literal.push(c),
+            }
+        }
+        literal.push('"');
+        let (diagnostics, tokens) = run(literal.as_bytes());
+        prop_assert!(diagnostics.is_empty(), "{literal}");
+        prop_assert_eq!(&tokens[1].kind, &TokenKind::WStr(text.into()));
+    }
+}
+
+#[test]
+fn small_inputs_that_ask_for_much_are_refused_soon() {
+    for text in [
+        "#include \"self\"\n#include \"self\"\n".to_owned(),
+        "#define A A A\nA\n".repeat(10_000),
+        "#define S(x) #x\n#define X(x) S(x)\n".to_owned()
+            + &"X(".repeat(80)
+            + "\"\\\\\""
+            + &")".repeat(80),
+        "#define P(a) a##a\n#define X(a) P(a)\n".to_owned()
+            + &"X(".repeat(80)
+            + "aaa"
+            + &")".repeat(80),
+        "#define D(x) x x\n".to_owned() + &"D(".repeat(80) + "a" + &")".repeat(80),
+        "#define F(x) F(\n".to_owned() + &"F(".repeat(20_000),
+        "#define F(x) x\n".to_owned() + &"F(".repeat(20_000),
+        "#define E\n#define F(x) x x E\n".to_owned() + &"F(".repeat(90) + &")".repeat(90),
+        "#if ".to_owned() + &"(".repeat(50_000),
+        "#if ".to_owned() + &"!".repeat(50_000),
+        "#if ".to_owned() + &"1?".repeat(50_000),
+        "#if 1\n".repeat(50_000),
+        "#else\n".repeat(50_000),
+        "\\\n".repeat(50_000),
+        "/*".repeat(50_000),
+        "\"a\" ".repeat(50_000),
+        "\"".repeat(50_000),
+        "# 1 \"a\"\n".repeat(20_000) + "$",
+        "#define L(".to_owned() + &"a,".repeat(20_000) + "b) x\n",
+    ] {
+        check(text.as_bytes());
+    }
+}
+
+#[test]
+fn a_chain_of_macros_is_no_recursion() {
+    let mut text = String::new();
+    for n in 0..20_000 {
+        text += &format!("#define M{n} M{}\n", n + 1);
+    }
+    let (diagnostics, tokens) = run((text + "M0").as_bytes());
+    assert!(diagnostics.is_empty());
+    assert!(matches!(&tokens[1].kind, TokenKind::Ident { name, .. } if &**name == "M20000"));
+}
+
+/// Pieces that directives, macros and tokens are made of.
+const FRAGMENTS: &[&str] = &[
+    "#",
+    "##",
+    "#include ",
+    "\"self\"",
+    "<self>",
+    "#define ",
+    "#undef ",
+    "#if ",
+    "#ifdef ",
+    "#ifndef ",
+    "#elif ",
+    "#else\n",
+    "#endif\n",
+    "#error ",
+    "#line 3 \"x\"\n",
+    "#pragma ",
+    "prefix ",
+    "ID ",
+    "version ",
+    "once\n",
+    "1.0",
+    "A",
+    "B(x)",
+    "B(x, ...)",
+    "B",
+    "(",
+    ")",
+    ",",
+    "...",
+    "__VA_ARGS__",
+    "__LINE__",
+    "__FILE__",
+    "defined",
+    "\n",
+    "\\\n",
+    "\\",
+    "\"",
+    "'",
+    "L'",
+    "L\"",
+    "/*",
+    "*/",
+    "//",
+    "::",
+    "<",
+    ">",
+    ">>",
+    "0x",
+    "08",
+    "1e",
+    "1e+",
+    ".5",
+    "7d",
+    "_",
+    "__",
+    "x",
+    "\u{e9}",
+    "\u{20ac}",
+    "\0",
+    "\\x",
+    "\\400",
+    "\\u0",
+    "TRUE",
+    "true",
+    "module ",
+    "{",
+    "}",
+    ";",
+    "interface ",
+    "struct ",
+    "union ",
+    "switch(",
+    "case ",
+    "default:",
+    "enum ",
+    "typedef ",
+    "sequence<",
+    "long ",
+    "const ",
+    "=",
+    "+",
+    "-",
+    "~",
+    "void ",
+    "raises(",
+    "exception ",
+    "@",
+];
+
+fn check(octets: &[u8]) {
+    let (_, tokens) = run(octets);
+    let ends = tokens
+        .iter()
+        .filter(|token| token.kind == TokenKind::Eof)
+        .count();
+    assert_eq!(ends, 1);
+    assert_eq!(
+        tokens.last().map(|token| &token.kind),
+        Some(&TokenKind::Eof)
+    );
+    let mut depth = 0_usize;
+    for token in &tokens {
+        match token.kind {
+            TokenKind::FileStart(_) => depth += 1,
+            TokenKind::FileEnd => depth = depth.checked_sub(1).expect("an end without a start"),
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0, "a start without an end");
+}
+
+/// Preprocesses and renders; tokens that are too many would make the test slow.
+fn run(octets: &[u8]) -> (Diagnostics, Vec<Token>) {
+    let memory = Memory([(PathBuf::from("self"), octets.to_vec())].into());
+    let mut map = SourceMap::new(memory);
+    let main = map.load_main(Path::new("self")).unwrap();
+    let mut options = Options::default();
+    options.limits.include_depth = 8;
+    options.limits.includes = 50;
+    options.limits.macro_octets = 1 << 20;
+    options.limits.diagnostics = 5;
+    let mut out = Diagnostics::with_limit(options.limits.diagnostics);
+    let tokens = preprocess(&mut map, main, &options, &mut out);
+    render_text(&out, &map, false);
+    render_json(&out, &map);
+    (out, tokens)
+}

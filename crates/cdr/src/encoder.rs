@@ -327,7 +327,7 @@ impl<'a> Encoder<'a> {
         self.gather_above = gather_above;
         match written {
             Ok(length) => {
-                self.patch_ulong(start - 4, length);
+                self.overwrite(start - 4, length);
                 Ok(())
             }
             Err(error) => {
@@ -373,7 +373,7 @@ impl<'a> Encoder<'a> {
             at + 4 <= self.gathered.first_cut().unwrap_or(self.used),
             "patched octets must be written and owned"
         );
-        self.buffer[at..at + 4].copy_from_slice(&v.to_wire(self.swap));
+        self.overwrite(at, v);
     }
 
     /// Forgets what was written after an earlier [`position`](Self::position).
@@ -399,6 +399,12 @@ impl<'a> Encoder<'a> {
     #[cold]
     pub fn error(&self, kind: ErrorKind) -> Error {
         kind.at(self.position())
+    }
+
+    /// Overwrites four of the buffer's own octets.
+    #[inline]
+    fn overwrite(&mut self, at: usize, v: u32) {
+        self.buffer[at..at + 4].copy_from_slice(&v.to_wire(self.swap));
     }
 
     /// Distance from the alignment origin; only its low three bits mean anything.

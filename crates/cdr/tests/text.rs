@@ -83,7 +83,7 @@ fn chars_are_one_octet_of_their_code_set() {
     assert_eq!(write(UTF_8, |e| e.char('a')), Ok(vec![b'a']));
     assert_eq!(write(UTF_8, |e| e.char('é')), Err(NotInCodeSet));
     assert_eq!(read(LATIN, &[0xE9], Decoder::char), Ok('é'));
-    assert_eq!(read(UTF_8, &[b'a'], Decoder::char), Ok('a'));
+    assert_eq!(read(UTF_8, b"a", Decoder::char), Ok('a'));
     assert_eq!(read(UTF_8, &[0xE9], Decoder::char), Err(NotInCodeSet));
 }
 

@@ -98,6 +98,12 @@ pub(crate) enum DefinitionKind {
     Attribute(Attribute),
     /// Reported already; only the name is worth keeping.
     Unusable(Ident),
+    /// Valid, but nothing this version compiles.
+    NotYet {
+        construct: &'static str,
+        span: Span,
+        name: Option<Ident>,
+    },
 }
 
 /// `interface I : A, B { ... }`.
@@ -212,8 +218,8 @@ pub(crate) enum TypeKind {
     Sequence(Box<TypeSpec>, Option<Box<Expr>>),
     Named(ScopedName),
     Constructed(Box<Constructed>),
-    /// Reported already.
-    Unusable,
+    /// Valid, but nothing this version compiles.
+    NotYet(&'static str),
 }
 
 /// A constant expression.
@@ -236,9 +242,9 @@ pub(crate) enum ExprKind {
     Unary(Unary, Box<Expr>),
     /// A run of operators of one precedence, from left to right; kept flat so
     /// that a long sum is no deep tree.
-    Chain(Box<Expr>, Vec<(Binary, Span, Expr)>),
-    /// Reported already.
-    Unusable,
+    Chain(Box<Expr>, Vec<(Binary, Expr)>),
+    /// Valid, but nothing this version compiles.
+    NotYet(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

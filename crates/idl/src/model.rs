@@ -5,12 +5,15 @@
 //! in it is resolved.
 
 use crate::source::Span;
+use std::collections::BTreeSet;
 
 /// One translation unit (a main file and all it includes), resolved and checked.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     defs: Vec<Def>,
     roots: Vec<DefId>,
+    /// In the arena, but no part of the model.
+    left_out: BTreeSet<DefId>,
 }
 
 impl Model {
@@ -21,7 +24,9 @@ impl Model {
 
     /// All definitions, in order of appearance.
     pub fn defs(&self) -> impl Iterator<Item = &Def> {
-        self.defs.iter()
+        self.defs
+            .iter()
+            .filter(|def| !self.left_out.contains(&def.id))
     }
 
     /// The definition behind an id.
@@ -69,6 +74,12 @@ impl Model {
     /// A definition that is still being built; the front end only.
     pub(crate) fn def_mut(&mut self, id: DefId) -> &mut Def {
         &mut self.defs[id.0 as usize]
+    }
+
+    /// Takes definitions of included files out that could not be compiled;
+    /// nothing in the model refers to them. The front end only.
+    pub(crate) fn leave_out(&mut self, defs: BTreeSet<DefId>) {
+        self.left_out = defs;
     }
 
     /// The file scope while it is being built; the front end only.

@@ -12,7 +12,7 @@ pub(crate) enum Position {
 
 #[derive(Debug)]
 pub(crate) struct Anonymous {
-    /// "sequence", "array" ...
+    /// "a sequence", "an array" ...
     pub(crate) what: &'static str,
     pub(crate) position: Position,
     pub(crate) lenient: bool,
@@ -36,7 +36,7 @@ impl Problem for Anonymous {
     fn message(&self) -> String {
         let what = self.what;
         match self.position {
-            Position::Member => format!("the {what} of this member has no name of its own"),
+            Position::Member => format!("{what} without a name is the type of this member"),
             Position::Operation => format!("operations need a named type, not {what}"),
             Position::Attribute => format!("attributes need a named type, not {what}"),
         }

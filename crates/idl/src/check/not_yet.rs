@@ -1,11 +1,33 @@
 //! Valid IDL that this version does not compile.
+//!
+//! In an included file it is no error by itself, only where a main file uses
+//! what depends on it: a file may include all of `orb.idl` for one typedef.
 
 use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) struct NotYet {
     /// In the plural, or in backquotes.
-    pub(crate) construct: String,
+    construct: String,
+    /// A name that is used, and where what it means needs the construct.
+    through: Option<(String, Span)>,
+}
+
+impl NotYet {
+    pub(crate) fn new(construct: &str) -> Self {
+        NotYet {
+            construct: construct.to_owned(),
+            through: None,
+        }
+    }
+
+    pub(crate) fn through(construct: &str, name: String, at: Span) -> Self {
+        NotYet {
+            construct: construct.to_owned(),
+            through: Some((name, at)),
+        }
+    }
 }
 
 impl Problem for NotYet {
@@ -14,15 +36,24 @@ impl Problem for NotYet {
     }
 
     fn message(&self) -> String {
-        let verb = if self.construct.ends_with('`') {
-            "is"
-        } else {
-            "are"
+        let verb = match self.construct.ends_with('`') {
+            true => "is",
+            false => "are",
         };
         format!("{} {verb} not supported yet", self.construct)
     }
 
     fn label(&self) -> String {
-        "valid IDL, but this version cannot compile it".into()
+        match &self.through {
+            Some((name, _)) => format!("`{name}` needs it"),
+            None => "valid IDL, but this version cannot compile it".into(),
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match &self.through {
+            Some((_, at)) => vec![(*at, "here".into())],
+            None => Vec::new(),
+        }
     }
 }

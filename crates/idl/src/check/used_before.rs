@@ -37,7 +37,7 @@ impl Problem for UsedBefore {
     }
 
     fn label(&self) -> String {
-        "declared too late".into()
+        "clashes with the name used before".into()
     }
 
     fn related(&self) -> Vec<(Span, String)> {
@@ -45,12 +45,10 @@ impl Problem for UsedBefore {
     }
 
     fn help(&self) -> Option<String> {
-        let mut help = format!(
-            "choose another name, or write `::{}` with its scope where it is used",
-            self.used
-        );
+        let mut help =
+            "choose another name, or write the name used before in full, from `::` on".to_owned();
         if self.parameter && !self.lenient {
-            help += "; the lenient option for parameters named like types accepts it";
+            help += "; TAO lets this pass, and so does our lenient option for it";
         }
         Some(help)
     }

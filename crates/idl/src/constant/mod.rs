@@ -46,7 +46,8 @@ impl Raw {
 pub(crate) trait World {
     /// The value of a name; `None` was reported.
     fn value_of(&mut self, name: &ScopedName) -> Option<Raw>;
-    fn report(&mut self, span: Span, problem: Constant);
+    fn wrong(&mut self, span: Span, problem: Constant);
+    fn not_yet(&mut self, span: Span, construct: &str);
 }
 
 /// The value of an expression; `None` was reported. `target` is the integer
@@ -66,7 +67,7 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
             match unary(*operator, &value, target) {
                 Ok(value) => Some(value),
                 Err(problem) => {
-                    world.report(operand.span, problem);
+                    world.wrong(operand.span, problem);
                     None
                 }
             }
@@ -75,13 +76,13 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
             // Every operand is looked at, even if one before it is wrong.
             let mut left = evaluate(first, target, world);
             let mut left_span = first.span;
-            for (operator, _, right) in rest {
+            for (operator, right) in rest {
                 let value = evaluate(right, target, world);
                 left = match (left, value) {
                     (Some(a), Some(b)) => match binary(*operator, &a, left_span, &b, right.span) {
                         Ok(value) => Some(value),
                         Err((span, problem)) => {
-                            world.report(span, problem);
+                            world.wrong(span, problem);
                             None
                         }
                     },
@@ -91,7 +92,10 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
             }
             left
         }
-        ExprKind::Unusable => None,
+        ExprKind::NotYet(construct) => {
+            world.not_yet(expr.span, construct);
+            None
+        }
     }
 }
 

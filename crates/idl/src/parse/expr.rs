@@ -33,8 +33,8 @@ impl Parser<'_, '_> {
         let first = self.level(level + 1)?;
         let mut rest = Vec::new();
         while let Some(operator) = self.operator(operators) {
-            let span = self.cursor.bump();
-            rest.push((operator, span, self.level(level + 1)?));
+            self.cursor.bump();
+            rest.push((operator, self.level(level + 1)?));
         }
         if rest.is_empty() {
             return Ok(first);
@@ -86,10 +86,7 @@ impl Parser<'_, '_> {
             TokenKind::WStr(value) => ExprKind::WStr(value.to_string()),
             TokenKind::Keyword(Keyword::True) => ExprKind::Boolean(true),
             TokenKind::Keyword(Keyword::False) => ExprKind::Boolean(false),
-            TokenKind::Fixed(_) => {
-                self.not_yet_here("fixed-point literals");
-                ExprKind::Unusable
-            }
+            TokenKind::Fixed(_) => ExprKind::NotYet("fixed-point literals"),
             TokenKind::Punct(Punct::ParenOpen) => return self.parenthesised(),
             _ => {
                 let start = self.cursor.span();

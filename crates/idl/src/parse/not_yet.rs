@@ -22,10 +22,7 @@ const MEANINGFUL_ANNOTATIONS: &[&str] = &[
 impl Parser<'_, '_> {
     /// Reports that `construct`, which begins at the next token, is not supported.
     pub(super) fn not_yet_here(&mut self, construct: &str) -> Reported {
-        let problem = NotYet {
-            construct: construct.to_owned(),
-        };
-        self.report(self.cursor.span(), problem)
+        self.report(self.cursor.span(), NotYet::new(construct))
     }
 
     /// A whole declaration of a kind that is not supported, if one begins here.
@@ -58,7 +55,7 @@ impl Parser<'_, '_> {
             Keyword::Import => ("`import`", false),
             _ => return Ok(None),
         };
-        self.not_yet_here(construct);
+        let span = self.cursor.span();
         while let TokenKind::Keyword(
             Keyword::Abstract | Keyword::Custom | Keyword::ValueType | Keyword::EventType,
         ) = self.cursor.peek()
@@ -83,13 +80,15 @@ impl Parser<'_, '_> {
             }),
             _ => None,
         };
-        match name {
-            Some(name) => {
-                self.skip_declaration();
-                Ok(Some(DefinitionKind::Unusable(name)))
-            }
-            None => Err(Reported),
+        if !declares {
+            self.cursor.bump();
         }
+        self.skip_declaration();
+        Ok(Some(DefinitionKind::NotYet {
+            construct,
+            span,
+            name,
+        }))
     }
 
     fn looks_like_operation(&self) -> bool {
@@ -116,9 +115,7 @@ impl Parser<'_, '_> {
             let name = self.scoped_name("the name of an annotation")?;
             let text = name.text();
             if MEANINGFUL_ANNOTATIONS.contains(&text.trim_start_matches("::")) {
-                let problem = NotYet {
-                    construct: format!("`@{text}`"),
-                };
+                let problem = NotYet::new(&format!("`@{text}`"));
                 self.report(start.to(name.span()), problem);
             }
             if self.at(Punct::ParenOpen) {

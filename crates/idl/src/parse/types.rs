@@ -32,10 +32,9 @@ impl Parser<'_, '_> {
             kind if name_of(kind) == Some("map")
                 && self.cursor.peek_after(1) == &TokenKind::Punct(Punct::Less) =>
             {
-                self.not_yet_here("`map`");
                 self.cursor.bump();
                 self.skip_angles()?;
-                TypeKind::Unusable
+                TypeKind::NotYet("`map`")
             }
             _ => TypeKind::Named(self.scoped_name("a type")?),
         };
@@ -88,17 +87,18 @@ impl Parser<'_, '_> {
                 return Ok(TypeKind::Object);
             }
             Keyword::Any | Keyword::ValueBase => {
-                self.not_yet_here(&format!("`{}`", keyword.as_str()));
                 self.cursor.bump();
-                return Ok(TypeKind::Unusable);
+                return Ok(TypeKind::NotYet(match keyword {
+                    Keyword::Any => "`any`",
+                    _ => "`ValueBase`",
+                }));
             }
             Keyword::Fixed => {
-                self.not_yet_here("`fixed`");
                 self.cursor.bump();
                 if self.at(Punct::Less) {
                     self.skip_angles()?;
                 }
-                return Ok(TypeKind::Unusable);
+                return Ok(TypeKind::NotYet("`fixed`"));
             }
             Keyword::Void => {
                 return Err(self.report(self.cursor.span(), Syntax::VoidAsType));

@@ -46,12 +46,13 @@ impl Resolver<'_> {
         {
             body.fields = fields;
         }
+        self.poison_if_needed(def);
     }
 
     fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
         let base = self.used_type(&member.ty, Position::Member);
         for declarator in &member.declarators {
-            let field = self.field(base.clone(), &member.doc, &member.ty, declarator);
+            let field = self.field(base.clone(), &member.doc, declarator);
             fields.extend(field);
         }
     }
@@ -60,12 +61,11 @@ impl Resolver<'_> {
         &mut self,
         base: Option<Type>,
         doc: &Doc,
-        ty: &TypeSpec,
         declarator: &ast::Declarator,
     ) -> Option<Field> {
         let name = &declarator.name;
         self.declare(name, Entity::Member);
-        let ty = self.member_dimensions(base?, declarator, ty.span)?;
+        let ty = self.member_dimensions(base?, declarator)?;
         Some(Field {
             name: name.name.to_string(),
             span: name.span,
@@ -84,7 +84,7 @@ impl Resolver<'_> {
         });
         if body.cases.is_empty() {
             let name = body.name.name.to_string();
-            self.out.push(body.name.span, UnionProblem::Empty { name });
+            self.report(body.name.span, UnionProblem::Empty { name });
         }
         let def = def?;
         self.incomplete.remove(&def);
@@ -94,6 +94,7 @@ impl Resolver<'_> {
             union.discriminator = discriminator;
             union.cases = cases;
         }
+        self.poison_if_needed(def);
         Some(def)
     }
 
@@ -119,8 +120,7 @@ impl Resolver<'_> {
         };
         if !allowed {
             let found = self.describe(plain);
-            self.out
-                .push(spec.span, UnionProblem::Discriminator { found });
+            self.report(spec.span, UnionProblem::Discriminator { found });
             return None;
         }
         Some(ty)
@@ -138,7 +138,7 @@ impl Resolver<'_> {
                     Label::Default(span) => {
                         is_default = true;
                         match default {
-                            Some(at) => self.out.push(*span, UnionProblem::TwoDefaults { at }),
+                            Some(at) => self.report(*span, UnionProblem::TwoDefaults { at }),
                             None => default = Some(*span),
                         }
                     }
@@ -148,7 +148,7 @@ impl Resolver<'_> {
                         if let Some((_, at)) = seen.iter().find(|(known, _)| *known == value) {
                             let value = self.show(&value);
                             let problem = UnionProblem::DuplicateLabel { value, at: *at };
-                            self.out.push(expr.span, problem);
+                            self.report(expr.span, problem);
                             continue;
                         }
                         seen.push((value.clone(), expr.span));
@@ -157,7 +157,7 @@ impl Resolver<'_> {
                 }
             }
             let base = self.used_type(&case.ty, Position::Member);
-            let Some(field) = self.field(base, &case.doc, &case.ty, &case.declarator) else {
+            let Some(field) = self.field(base, &case.doc, &case.declarator) else {
                 continue;
             };
             cases.push(Case {
@@ -171,7 +171,7 @@ impl Resolver<'_> {
         {
             let discriminator = self.describe(self.plain(ty));
             let problem = UnionProblem::SuperfluousDefault { discriminator };
-            self.out.push(span, problem);
+            self.report(span, problem);
         }
         cases
     }

@@ -1,5 +1,6 @@
 //! Declaring names, and what forbids it.
 
+use super::poison::Poison;
 use super::scope::{Entity, Scope, ScopeKind};
 use super::{Announced, Completeness, Resolver, entry};
 use crate::ast::{Doc, Ident};
@@ -18,18 +19,19 @@ impl Resolver<'_> {
             self.add_to_scope(def);
             Some(def)
         } else {
-            self.poisoned.insert(def);
+            self.poisoned.insert(def, Poison::Reported);
             None
         }
     }
 
-    /// Declares a name about which enough was said already.
+    /// Declares a name about which enough was said already, or which needs
+    /// something that is not supported yet.
     pub(super) fn poison(&mut self, name: &Ident) {
         if self.scopes.scope(self.here).own(&name.name).is_some() {
             return;
         }
         let def = self.new_def(&None, name, DefKind::Native);
-        self.poisoned.insert(def);
+        self.poisoned.insert(def, self.poison_now());
         self.scopes
             .scope_mut(self.here)
             .insert(entry(name, Entity::Def(def)));
@@ -57,7 +59,7 @@ impl Resolver<'_> {
                     at: earlier.span,
                     base: None,
                 };
-                self.out.push(name.span, problem);
+                self.report(name.span, problem);
             }
             return true;
         }
@@ -71,7 +73,7 @@ impl Resolver<'_> {
                 lenient,
                 parameter,
             };
-            self.out.push(name.span, problem);
+            self.report(name.span, problem);
             return !lenient;
         }
         self.is_inherited(name, what)
@@ -94,7 +96,7 @@ impl Resolver<'_> {
             at: earlier.span,
             base: Some(self.scope_name(base)),
         };
-        self.out.push(name.span, problem);
+        self.report(name.span, problem);
         true
     }
 
@@ -117,12 +119,12 @@ impl Resolver<'_> {
             scope_what: self.what(Entity::Def(def)),
             at: around.span,
         };
-        self.out.push(name.span, problem);
+        self.report(name.span, problem);
         true
     }
 
     pub(super) fn is_poisoned(&self, entity: Entity) -> bool {
-        matches!(entity, Entity::Def(def) if self.poisoned.contains(&def))
+        matches!(entity, Entity::Def(def) if self.poisoned.contains_key(&def))
     }
 
     /// The declaration that a forward declaration or a definition of this name
@@ -138,7 +140,7 @@ impl Resolver<'_> {
         let Entity::Def(def) = earlier.entity else {
             return Ok(None);
         };
-        if self.poisoned.contains(&def) {
+        if self.poisoned.contains_key(&def) {
             return Err(());
         }
         let Some(announced) = self.announced.get(&def) else {
@@ -154,9 +156,9 @@ impl Resolver<'_> {
                 now: what,
                 at: announced.span,
             };
-            self.out.push(name.span, problem);
-            // Said once; the definition counts.
-            self.poisoned.insert(def);
+            self.report(name.span, problem);
+            // Said once is enough.
+            self.poisoned.insert(def, Poison::Reported);
             self.incomplete.remove(&def);
             self.announced.remove(&def);
             return Err(());
@@ -168,7 +170,7 @@ impl Resolver<'_> {
                 now: self.ids.prefix().to_owned(),
                 at: announced.span,
             };
-            self.out.push(name.span, problem);
+            self.report(name.span, problem);
         }
         Ok(Some(def))
     }
@@ -298,7 +300,7 @@ impl Resolver<'_> {
     }
 
     /// The definitions in the open scope.
-    fn siblings(&mut self) -> Option<&mut Vec<DefId>> {
+    pub(super) fn siblings(&mut self) -> Option<&mut Vec<DefId>> {
         let Some(parent) = self.scopes.scope(self.here).def else {
             return Some(self.model.roots_mut());
         };

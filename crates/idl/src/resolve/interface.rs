@@ -35,6 +35,9 @@ impl Resolver<'_> {
         self.scopes.scope_mut(scope).bases = base_scopes;
         self.check_clashes(scope, interface.name.span);
         self.inside(scope, |r| r.items(&interface.body));
+        if let Some(def) = def {
+            self.poison_if_needed(def);
+        }
     }
 
     fn bases(&mut self, interface: &ast::Interface) -> Vec<DefId> {
@@ -66,7 +69,7 @@ impl Resolver<'_> {
                 _ => None,
             };
             match problem {
-                Some(problem) => self.out.push(name.span(), problem),
+                Some(problem) => self.report(name.span(), problem),
                 None => bases.push((def, name.span())),
             }
         }
@@ -77,6 +80,7 @@ impl Resolver<'_> {
     fn check_clashes(&mut self, scope: ScopeId, span: Span) {
         let all = self.scopes.with_bases(scope);
         let mut features: Vec<(ScopeId, Box<str>, Span)> = Vec::new();
+        let mut clashes = Vec::new();
         for base in &all[1..] {
             for entry in self.scopes.scope(*base).entries() {
                 if !matches!(entry.entity, Entity::Operation | Entity::Attribute) {
@@ -89,13 +93,15 @@ impl Resolver<'_> {
                     features.push((*base, entry.name.clone(), entry.span));
                     continue;
                 };
-                let problem = Bases::Clash {
+                clashes.push(Bases::Clash {
                     name: entry.name.to_string(),
                     first: (self.scope_name(*other), *at),
                     second: (self.scope_name(*base), entry.span),
-                };
-                self.out.push(span, problem);
+                });
             }
+        }
+        for clash in clashes {
+            self.report(span, clash);
         }
     }
 
@@ -222,7 +228,7 @@ impl Resolver<'_> {
                 interface: self.model.def(around).name.clone(),
                 at: self.model.def(local).span,
             };
-            self.out.push(span, problem);
+            self.report(span, problem);
         }
     }
 

@@ -5,7 +5,6 @@ use super::{Resolver, Wanted};
 use crate::ast::{Ident, ScopedName};
 use crate::check::ambiguous::Ambiguous;
 use crate::check::exception_as_type::ExceptionAsType;
-use crate::check::not_yet::NotYet;
 use crate::check::similar::closest;
 use crate::check::undeclared::{Inside, Undeclared};
 use crate::check::wrong_case::WrongCase;
@@ -43,7 +42,7 @@ impl Resolver<'_> {
     /// Like [`Self::look_up`], but the use leaves no trace.
     pub(super) fn look_up_quietly(&mut self, name: &ScopedName) -> Option<Found> {
         if self.is_type_code(name) {
-            self.not_yet(name.span(), "TypeCode");
+            self.needs_not_yet(name.span(), "`TypeCode`");
             return None;
         }
         let first = &name.parts[0];
@@ -54,16 +53,16 @@ impl Resolver<'_> {
         for part in &name.parts[1..] {
             let Entity::Def(def) = entry.entity else {
                 let problem = self.wrong_kind(&entry, Wanted::Scope);
-                self.out.push(part.span, problem);
+                self.report(part.span, problem);
                 return None;
             };
-            if self.poisoned.contains(&def) {
+            if self.poisoned.contains_key(&def) {
                 break;
             }
             let Some(inner) = self.scopes.of_def(def) else {
                 if !self.report_forward_scope(def, &entry, part) {
                     let problem = self.wrong_kind(&entry, Wanted::Scope);
-                    self.out.push(part.span, problem);
+                    self.report(part.span, problem);
                 }
                 return None;
             };
@@ -86,10 +85,10 @@ impl Resolver<'_> {
         };
         let Entity::Def(def) = found.entity else {
             let problem = self.wrong_kind(&entry, wanted);
-            self.out.push(name.span(), problem);
+            self.report(name.span(), problem);
             return None;
         };
-        if self.poisoned.contains(&def) {
+        if self.uses_poisoned(def, name) {
             return None;
         }
         let kind = &self.model.def(def).kind;
@@ -101,10 +100,10 @@ impl Resolver<'_> {
                 name: name.text(),
                 at: found.declared,
             };
-            self.out.push(name.span(), problem);
+            self.report(name.span(), problem);
         } else {
             let problem = self.wrong_kind(&entry, wanted);
-            self.out.push(name.span(), problem);
+            self.report(name.span(), problem);
         }
         None
     }
@@ -138,8 +137,8 @@ impl Resolver<'_> {
             meant: meant.map(str::to_owned),
         };
         match IDL4_TYPES.contains(&&*ident.name) {
-            true => self.not_yet(ident.span, &ident.name),
-            false => self.out.push(ident.span, problem),
+            true => self.needs_not_yet(ident.span, &format!("`{}`", ident.name)),
+            false => self.report(ident.span, problem),
         }
         None
     }
@@ -173,7 +172,7 @@ impl Resolver<'_> {
             inside,
             meant,
         };
-        self.out.push(ident.span, problem);
+        self.report(ident.span, problem);
         None
     }
 
@@ -186,7 +185,7 @@ impl Resolver<'_> {
             declared: entry.name.to_string(),
             at: entry.span,
         };
-        self.out.push(ident.span, problem);
+        self.report(ident.span, problem);
         None
     }
 
@@ -206,7 +205,7 @@ impl Resolver<'_> {
             name: ident.name.to_string(),
             candidates: candidates.collect(),
         };
-        self.out.push(ident.span, problem);
+        self.report(ident.span, problem);
         None
     }
 
@@ -242,7 +241,7 @@ impl Resolver<'_> {
                 }),
                 meant: None,
             };
-            self.out.push(part.span, problem);
+            self.report(part.span, problem);
         }
         forward
     }
@@ -294,11 +293,6 @@ impl Resolver<'_> {
                     .def
                     .is_some_and(|def| self.model.def(def).scoped_name == "CORBA")
         })
-    }
-
-    fn not_yet(&mut self, span: Span, name: &str) {
-        let construct = format!("`{name}`");
-        self.out.push(span, NotYet { construct });
     }
 }
 

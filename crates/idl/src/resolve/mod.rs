@@ -9,6 +9,7 @@ mod constructed;
 mod declare;
 mod interface;
 mod lookup;
+mod poison;
 mod pragma;
 mod scope;
 mod types;
@@ -18,13 +19,14 @@ use crate::ast::{
     Constructed, Declarator, Definition, DefinitionKind, Doc, Ident, Item, Tree, TypeSpec,
 };
 use crate::check::forward::Forward;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Problem, Severity};
 use crate::model::{Const, DefId, DefKind, Model, Module, Type, Typedef};
 use crate::source::{SourceMap, Span};
 use crate::{Lenient, Options};
+use poison::{Need, Poison};
 use pragma::Ids;
 use scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Resolves and checks a tree. `None` if there is any error, from this stage
 /// or an earlier one.
@@ -41,13 +43,15 @@ pub(crate) fn resolve(
         model: Model::default(),
         scopes: Scopes::new(),
         here: Scopes::FILE,
-        poisoned: BTreeSet::new(),
+        poisoned: BTreeMap::new(),
+        needs: None,
         incomplete: BTreeMap::new(),
         announced: BTreeMap::new(),
         ids: Ids::default(),
     };
     resolver.items(&tree.items);
     resolver.report_never_defined();
+    resolver.leave_out_poisoned();
     let model = resolver.model;
     (!out.has_errors()).then_some(model)
 }
@@ -60,7 +64,9 @@ struct Resolver<'a> {
     scopes: Scopes,
     here: ScopeId,
     /// Declared, but so wrong that nothing can be said about them.
-    poisoned: BTreeSet<DefId>,
+    poisoned: BTreeMap<DefId, Poison>,
+    /// What the definition being read needs and is not supported.
+    needs: Option<Need>,
     /// Structs and unions whose members are not known, or not all of them.
     incomplete: BTreeMap<DefId, Completeness>,
     /// First forward declarations.
@@ -127,6 +133,20 @@ impl Resolver<'_> {
     }
 
     fn definition(&mut self, definition: &Definition) {
+        let part_of_interface = matches!(
+            definition.kind,
+            DefinitionKind::Operation(_) | DefinitionKind::Attribute(_)
+        );
+        if part_of_interface {
+            self.declaration(definition);
+        } else {
+            let outer = self.needs.take();
+            self.declaration(definition);
+            self.needs = outer;
+        }
+    }
+
+    fn declaration(&mut self, definition: &Definition) {
         let doc = &definition.doc;
         match &definition.kind {
             DefinitionKind::Module { name, body } => self.module(doc, name, body),
@@ -148,6 +168,16 @@ impl Resolver<'_> {
             DefinitionKind::Operation(operation) => self.operation(doc, operation),
             DefinitionKind::Attribute(attribute) => self.attribute(doc, attribute),
             DefinitionKind::Unusable(name) => self.poison(name),
+            DefinitionKind::NotYet {
+                construct,
+                span,
+                name,
+            } => {
+                self.needs_not_yet(*span, construct);
+                if let Some(name) = name {
+                    self.poison(name);
+                }
+            }
         }
     }
 
@@ -201,7 +231,7 @@ impl Resolver<'_> {
         for declarator in declarators {
             let ty = base
                 .clone()
-                .and_then(|base| self.with_dimensions(base, declarator, ty.span));
+                .and_then(|base| self.with_dimensions(base, declarator));
             match ty {
                 Some(ty) => {
                     let alias = Typedef {
@@ -229,17 +259,22 @@ impl Resolver<'_> {
     }
 
     fn report_never_defined(&mut self) {
-        for (def, announced) in &self.announced {
-            let name = self.model.def(*def).scoped_name.clone();
-            if self.incomplete.contains_key(def) {
+        for (def, announced) in std::mem::take(&mut self.announced) {
+            let name = self.model.def(def).scoped_name.clone();
+            if self.incomplete.contains_key(&def) {
                 let what = announced.what;
                 let what = what.strip_prefix("a ").unwrap_or(what);
-                let problem = Forward::NeverDefined { what, name };
-                self.out.push(announced.span, problem);
-            } else if matches!(self.model.def(*def).kind, DefKind::ForwardInterface(_)) {
-                let problem = Forward::InterfaceNeverDefined { name };
-                self.out.push(announced.span, problem);
+                self.report(announced.span, Forward::NeverDefined { what, name });
+            } else if matches!(self.model.def(def).kind, DefKind::ForwardInterface(_)) {
+                self.report(announced.span, Forward::InterfaceNeverDefined { name });
             }
+        }
+    }
+
+    /// Warnings about included files are for those who wrote them.
+    fn report(&mut self, span: Span, problem: impl Problem + 'static) {
+        if problem.severity() == Severity::Error || self.map.is_main(span.file) {
+            self.out.push(span, problem);
         }
     }
 

@@ -100,16 +100,14 @@ impl Resolver<'_> {
                     id: known.clone(),
                     at: *at,
                 };
-                self.out.push(span, problem);
+                self.report(span, problem);
             }
             return;
         }
         match id.split_once(':') {
             Some(("IDL", rest)) => self.check_start(rest, span),
             Some(("RMI" | "DCE" | "LOCAL", _)) => {}
-            _ => self
-                .out
-                .push(span, PragmaProblem::Format { id: id.to_owned() }),
+            _ => self.report(span, PragmaProblem::Format { id: id.to_owned() }),
         }
         self.ids.given.insert(def, span);
         self.model.def_mut(def).repository_id = id.to_owned();
@@ -127,7 +125,7 @@ impl Resolver<'_> {
                 .is_none_or(|(_, known)| known != version)
             {
                 let problem = PragmaProblem::VersionAfterId { name, at: *at };
-                self.out.push(span, problem);
+                self.report(span, problem);
             }
             return;
         }
@@ -138,7 +136,7 @@ impl Resolver<'_> {
                     version: known.clone(),
                     at: *at,
                 };
-                self.out.push(span, problem);
+                self.report(span, problem);
             }
             return;
         }
@@ -172,10 +170,10 @@ impl Resolver<'_> {
                 found: self.what(found.entity),
                 at: found.declared,
             };
-            self.out.push(name.span, problem);
+            self.report(name.span, problem);
             return None;
         };
-        if self.poisoned.contains(&def) {
+        if self.poisoned.contains_key(&def) {
             return None;
         }
         Some(def)
@@ -184,7 +182,7 @@ impl Resolver<'_> {
     fn check_start(&mut self, text: &str, span: Span) {
         if text.starts_with(['-', '_', '.']) {
             let text = text.to_owned();
-            self.out.push(span, PragmaProblem::Start { text });
+            self.report(span, PragmaProblem::Start { text });
         }
     }
 }

@@ -35,7 +35,7 @@ impl Resolver<'_> {
             position,
             lenient: self.lenient.anonymous_bounded_string && what.contains("string"),
         };
-        self.out.push(span, problem);
+        self.report(span, problem);
     }
 
     /// A type that constants can have.
@@ -49,7 +49,7 @@ impl Resolver<'_> {
         };
         if !allowed {
             let found = self.describe(plain);
-            self.out.push(spec.span, Constant::Type { found });
+            self.report(spec.span, Constant::Type { found });
             return None;
         }
         Some(ty)
@@ -80,9 +80,16 @@ impl Resolver<'_> {
                 Type::Named(def)
             }
             TypeKind::Constructed(constructed) => {
-                Type::Named(self.constructed(&None, constructed)?)
+                let def = self.constructed(&None, constructed)?;
+                if self.poisoned.contains_key(&def) {
+                    return None;
+                }
+                Type::Named(def)
             }
-            TypeKind::Unusable => return None,
+            TypeKind::NotYet(construct) => {
+                self.needs_not_yet(spec.span, construct);
+                return None;
+            }
         })
     }
 
@@ -95,7 +102,7 @@ impl Resolver<'_> {
             at: self.model.def(def).span,
             recursive: *completeness == Completeness::BeingDefined,
         };
-        self.out.push(span, problem);
+        self.report(span, problem);
         false
     }
 
@@ -108,12 +115,7 @@ impl Resolver<'_> {
     }
 
     /// The type of one declarator: an array, if it has dimensions.
-    pub(super) fn with_dimensions(
-        &mut self,
-        base: Type,
-        declarator: &Declarator,
-        _ty: Span,
-    ) -> Option<Type> {
+    pub(super) fn with_dimensions(&mut self, base: Type, declarator: &Declarator) -> Option<Type> {
         if declarator.dimensions.is_empty() {
             return Some(base);
         }
@@ -131,12 +133,11 @@ impl Resolver<'_> {
         &mut self,
         base: Type,
         declarator: &Declarator,
-        ty: Span,
     ) -> Option<Type> {
         if !declarator.dimensions.is_empty() {
             self.anonymous("an array", Position::Member, declarator.name.span);
         }
-        self.with_dimensions(base, declarator, ty)
+        self.with_dimensions(base, declarator)
     }
 
     /// "`long`", "the struct `S`" ...

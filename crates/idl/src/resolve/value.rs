@@ -21,7 +21,7 @@ impl Resolver<'_> {
         match fit(raw, &plain, &self.describe(ty)) {
             Ok(value) => Some(value),
             Err(problem) => {
-                self.out.push(expr.span, problem);
+                self.report(expr.span, problem);
                 None
             }
         }
@@ -33,7 +33,7 @@ impl Resolver<'_> {
             Raw::Integer(value) => match u32::try_from(value) {
                 Ok(value) if value > 0 => Some(value),
                 _ => {
-                    self.out.push(expr.span, Bound { what, value });
+                    self.report(expr.span, Bound { what, value });
                     None
                 }
             },
@@ -43,7 +43,7 @@ impl Resolver<'_> {
                     wanted: "a positive integer".into(),
                     help: None,
                 };
-                self.out.push(expr.span, problem);
+                self.report(expr.span, problem);
                 None
             }
         }
@@ -75,7 +75,9 @@ impl World for Resolver<'_> {
             Entity::Def(def) => Some(def),
             _ => None,
         };
-        if self.is_poisoned(found.entity) {
+        if let Some(def) = def
+            && self.uses_poisoned(def, name)
+        {
             return None;
         }
         if let Some(def) = def
@@ -102,11 +104,15 @@ impl World for Resolver<'_> {
             found: self.what(found.entity),
             at: found.declared,
         };
-        self.out.push(name.span(), problem);
+        self.report(name.span(), problem);
         None
     }
 
-    fn report(&mut self, span: Span, problem: Constant) {
-        self.out.push(span, problem);
+    fn wrong(&mut self, span: Span, problem: Constant) {
+        self.report(span, problem);
+    }
+
+    fn not_yet(&mut self, span: Span, construct: &str) {
+        self.needs_not_yet(span, construct);
     }
 }

@@ -1,2 +1,44 @@
-//! The join: references, invocation, connections, dispatch, shutdown.
+//! The join: object references, invocation, connections, dispatch, shutdown.
+//!
+//! This crate is the only one that sees both messages (`oxorb-giop`) and bytes
+//! in motion (`oxorb-transport`). A request is a value that moves forward:
+//!
+//! ```text
+//! client   Ref --begin--> Call --send--> Pending --wait--> Reply --> Result
+//! server   octets --> Frame --> Upcall --> Adapter --> servant --> Outcome --> octets
+//! ```
+//!
+//! Read [`client`](crate::client) for the left half of that picture and
+//! [`server`](crate::server) for the right half. The object adapter stands
+//! behind the one upward trait, [`Adapter`]; this crate knows no POA.
 #![forbid(unsafe_code)]
+
+mod adapter;
+pub mod client;
+mod context;
+mod failure;
+mod initial;
+mod interface;
+mod naming;
+mod op;
+mod options;
+mod orb;
+mod raise;
+mod reference;
+mod route;
+mod servant;
+pub mod server;
+mod upcall;
+
+pub use adapter::{Adapter, Located};
+pub use client::AsyncReply;
+pub use context::{Context, decode_context, encode_context};
+pub use failure::{Attempt, Failure, last_failure};
+pub use initial::ResolveError;
+pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
+pub use op::{Op, Raise, UserException};
+pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, SettingError};
+pub use orb::{Orb, SetupError, WeakOrb};
+pub use reference::Ref;
+pub use servant::Servant;
+pub use upcall::{Outcome, Rejected, Upcall};

@@ -1,2 +1,71 @@
 //! OxORB: a real-time CORBA ORB.
+//!
+//! Write the interface in IDL, let [`oxorb_idlgen`] turn it into Rust in
+//! `build.rs`, implement the generated trait, and serve it:
+//!
+//! ```no_run
+//! # mod bank {
+//! #     pub trait Account {}
+//! # }
+//! let orb = oxorb::Orb::builder().args(std::env::args()).build()?;
+//! // let account: bank::AccountRef = orb.root_poa().activate(Teller::new())?;
+//! // println!("{}", account.to_ior());
+//! orb.run();
+//! # Ok::<(), oxorb::SetupError>(())
+//! ```
+//!
+//! and call it, from this or any other ORB:
+//!
+//! ```no_run
+//! # let orb = oxorb::Orb::builder().build()?;
+//! let object: oxorb::ObjectRef = orb.resolve("corbaloc::server.example:2809/Bank")?;
+//! // let left = account.withdraw(10)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | To | see |
+//! |---|---|
+//! | start, configure, end an ORB | [`Orb`], [`Builder`], [`Options`] |
+//! | serve objects | [`Poa`], [`Policies`] |
+//! | call objects | the generated `...Ref` types, [`Interface`] |
+//! | read errors | [`SystemException`], [`last_failure`] |
+//!
+//! [`oxorb_idlgen`]: https://docs.rs/oxorb-idlgen
 #![forbid(unsafe_code)]
+
+#[doc(hidden)]
+pub mod __gen;
+mod builder;
+mod orb;
+
+pub use builder::Builder;
+pub use orb::Orb;
+pub use oxorb_cdr::{ByteOrder, LongDouble, OctetSeq};
+pub use oxorb_core::{
+    AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface, ObjectRef,
+    Options, Outcome, Ref, ResolveError, SETTINGS, Servant, Setting, SettingError, SetupError,
+    Upcall, last_failure,
+};
+pub use oxorb_giop::{
+    CompletionStatus, Ior, SystemException, SystemExceptionKind, Version, describe, minor,
+};
+pub use oxorb_poa::{
+    IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ManagerState, ObjectId, Poa,
+    PoaError, PoaManager, Policies,
+};
+
+/// What an operation without declared exceptions gives.
+pub type Result<T> = core::result::Result<T, SystemException>;
+
+/// Includes the Rust that `oxorb_idlgen::compile(["idl/NAME.idl"])` made in `build.rs`.
+///
+/// ```ignore
+/// oxorb::include_idl!("bank");
+/// use bank::Account;
+/// ```
+#[macro_export]
+macro_rules! include_idl {
+    ($name:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}

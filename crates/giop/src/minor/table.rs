@@ -146,6 +146,8 @@ minors! {
         OXORB 1 CONNECT_FAILED: "no endpoint of the reference accepted a connection", "check that the server runs and that its published address can be reached from here";
         OXORB 2 CONNECTION_CLOSED: "the server closed the connection before it processed the request", "send it again";
         OXORB 3 FORWARD_LOOP: "the reference is forwarded in a circle", "check the forwarding objects";
+        OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
+        OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
     }
     ObjAdapter obj_adapter {
         OMG 1 UNKNOWN_ADAPTER: "the adapter activator raised an exception", "look at the server's log";

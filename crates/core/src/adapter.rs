@@ -1,0 +1,31 @@
+//! The one upward trait of this crate.
+
+use crate::{Outcome, Ref, Upcall};
+
+/// Finds the servant of an object key and lets it answer.
+///
+/// The portable object adapter implements this; a gateway could, too. An ORB
+/// has one adapter. Both methods are called by server threads concurrently
+/// and on the steady path, so they must neither allocate nor take a lock that
+/// is shared between connections.
+pub trait Adapter: Send + Sync + 'static {
+    /// Serves one request; the [`Outcome`] proves that it was answered.
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+
+    /// Says where the object of a key is, without calling it.
+    fn locate(&self, key: &[u8]) -> Located;
+
+    /// No new request comes after this; those running go on (shutdown).
+    fn close(&self);
+}
+
+/// Where an object is (LocateRequest).
+#[derive(Debug, Clone)]
+pub enum Located {
+    /// Requests sent here reach the object.
+    Here,
+    /// No such object in this server.
+    Unknown,
+    /// The object is behind another reference.
+    Forward(Ref),
+}

@@ -1,0 +1,143 @@
+//! Calls that do not wait: a future completed by the connection's reader thread.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use oxorb_cdr::{Decoder, Result as CdrResult};
+use oxorb_giop::{ReplyStatus, SystemException};
+
+use super::call::Request;
+use super::multiplexed::{Multiplexed, Slot};
+use super::{Args, Reply, Timing, local};
+use crate::op::{Op, UserException};
+use crate::{Ref, failure, raise};
+
+/// The answer of an asynchronous call, as a future for any executor, or for
+/// none: [`wait`](AsyncReply::wait) blocks.
+///
+/// The request was sent when this was made. Dropping it forgets the call;
+/// whether the operation runs all the same is up to the server.
+#[must_use = "the answer, and any exception, is in here"]
+pub struct AsyncReply<R, E> {
+    reference: Ref,
+    state: State,
+    result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+    error: PhantomData<fn() -> E>,
+}
+
+enum State {
+    /// Settled when it was made: it failed, or the object is local.
+    Settled(Option<Result<Reply, SystemException>>),
+    Sent(Arc<Slot>),
+}
+
+/// Sends the request and gives the future of its answer.
+pub(crate) fn invoke_async<'a, R, E: UserException>(
+    reference: &Ref,
+    op: &'static Op,
+    args: Args<'_, 'a>,
+    result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+) -> AsyncReply<R, E> {
+    let state = match start(reference, op, args) {
+        Ok(state) => state,
+        Err(exception) => State::Settled(Some(Err(exception))),
+    };
+    AsyncReply {
+        reference: reference.clone(),
+        state,
+        result,
+        error: PhantomData,
+    }
+}
+
+fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, SystemException> {
+    let timing = Timing::start(reference);
+    let route = reference.route()?;
+    if let Some(profile) = route.local() {
+        let reply = local::call(reference, &route, profile, op, args)?;
+        return Ok(State::Settled(reply.map(Ok)));
+    }
+    let mut attempts = Vec::new();
+    for profile in &route.profiles {
+        let peer = profile
+            .peer
+            .as_ref()
+            .expect("local profiles are served locally");
+        let Ok(shared) = Multiplexed::of(peer, timing, &mut attempts) else {
+            continue;
+        };
+        let request = Request {
+            op,
+            target: route.target(profile),
+            version: profile.version,
+            code_sets: profile.code_sets?,
+        };
+        return shared.send(peer, &request, args, timing).map(State::Sent);
+    }
+    Err(failure::record(raise::CONNECT_FAILED, attempts))
+}
+
+impl<R, E: UserException> AsyncReply<R, E> {
+    /// Blocks until the answer is there.
+    pub fn wait(mut self) -> Result<R, E> {
+        let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match Pin::new(&mut self).poll(&mut context) {
+                Poll::Ready(answer) => return answer,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+
+    fn settle(&self, reply: Reply) -> Result<R, E> {
+        match reply.status() {
+            ReplyStatus::NO_EXCEPTION => reply.decode(self.result),
+            ReplyStatus::USER_EXCEPTION => Err(reply.user_exception()),
+            ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception().into()),
+            ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM => {
+                // The arguments are gone, so this call ends here; the next one,
+                // and the caller's retry, go to the new place.
+                let ior = reply.read()?;
+                self.reference.forward_to(&ior)?;
+                Err(raise::FORWARDED.into())
+            }
+            _ => Err(raise::UNKNOWN_REPLY_STATUS.into()),
+        }
+    }
+}
+
+impl<R, E: UserException> Future for AsyncReply<R, E> {
+    type Output = Result<R, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = match &mut self.state {
+            State::Settled(reply) => reply
+                .take()
+                .expect("an AsyncReply was polled after it had completed"),
+            State::Sent(slot) => match slot.poll(context.waker()) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(answer)) => {
+                    Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
+                }
+                Poll::Ready(Err(exception)) => Err(exception),
+            },
+        };
+        Poll::Ready(match reply {
+            Ok(reply) => self.settle(reply),
+            Err(exception) => Err(exception.into()),
+        })
+    }
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

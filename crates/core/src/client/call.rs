@@ -1,0 +1,287 @@
+//! A request while it is written, and after it was sent.
+
+use std::io;
+use std::mem;
+use std::sync::Arc;
+
+use oxorb_cdr::{Encoded, Encoder};
+use oxorb_giop::{
+    CodeSetContext, CompletionStatus, Limits, MessageType, RequestHeader, ServiceContext,
+    SystemException, SystemExceptionKind, TargetAddress, Version,
+};
+
+use super::link::ClientLink;
+use super::{Args, Peer, Reply, Timing};
+use crate::op::Op;
+use crate::server::write_message;
+use crate::{Orb, raise};
+
+/// Everything about one request but its arguments.
+pub(crate) struct Request<'r> {
+    pub(crate) op: &'r Op,
+    pub(crate) target: TargetAddress<'r>,
+    pub(crate) version: Version,
+    pub(crate) code_sets: Option<CodeSetContext>,
+}
+
+/// A request that is written and not sent. Whatever fails now is COMPLETED_NO.
+pub(crate) struct Call<'c, 'a> {
+    peer: &'c Arc<Peer>,
+    link: Box<ClientLink>,
+    id: u32,
+    version: Version,
+    encoded: Encoded<'a>,
+}
+
+/// A request that was sent and not answered. Whatever fails now is
+/// COMPLETED_MAYBE, unless the server says that it did not run it.
+pub(crate) struct Pending<'c> {
+    peer: &'c Arc<Peer>,
+    link: Box<ClientLink>,
+    id: u32,
+    version: Version,
+}
+
+/// A call that failed after it was begun; its connection is closed.
+pub(crate) struct Lost {
+    pub(crate) exception: SystemException,
+    pub(crate) cause: String,
+    /// The connection had served before, so the server may have closed it while
+    /// it was idle: reason to try once more if the request certainly did not run.
+    pub(crate) reused: bool,
+}
+
+impl<'c, 'a> Call<'c, 'a> {
+    /// Writes header and arguments in place. The connection goes back
+    /// untouched when an argument cannot be marshalled.
+    pub(crate) fn begin(
+        peer: &'c Arc<Peer>,
+        mut link: Box<ClientLink>,
+        request: &Request<'_>,
+        args: Args<'_, 'a>,
+    ) -> Result<Self, SystemException> {
+        // Told once per connection: a second, different answer is an error there.
+        let tell = request.code_sets.filter(|_| link.code_sets.is_none());
+        link.code_sets = link.code_sets.or(tell);
+        let id = link.next_request_id();
+        let dialect = link.dialect(request.version.minor);
+        let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
+        let written = write_request(&mut e, id, request, tell, args, &peer.options().limits);
+        let encoded = e.finish();
+        if let Err(exception) = written {
+            link.out = encoded.into_buffer();
+            if tell.is_some() {
+                link.code_sets = None;
+            }
+            peer.give_back(link);
+            return Err(exception);
+        }
+        Ok(Call {
+            peer,
+            link,
+            id,
+            version: request.version,
+            encoded,
+        })
+    }
+
+    /// Hands the request to the transport: one write.
+    pub(crate) fn send(self, timing: Timing) -> Result<Pending<'c>, Lost> {
+        let Call {
+            peer,
+            mut link,
+            id,
+            version,
+            encoded,
+        } = self;
+        let _ = link.link.set_write_timeout(timing.limit);
+        let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
+        link.out = encoded.into_buffer();
+        match sent {
+            Ok(()) => Ok(Pending {
+                peer,
+                link,
+                id,
+                version,
+            }),
+            Err(failed) => {
+                let completed = if failed.written == 0 {
+                    CompletionStatus::No
+                } else {
+                    CompletionStatus::Maybe
+                };
+                Err(lose(
+                    peer,
+                    &link,
+                    exception_of(&failed.error, completed),
+                    format!("sending the request failed: {}", failed.error),
+                ))
+            }
+        }
+    }
+}
+
+impl<'c> Pending<'c> {
+    /// Reads until the reply is there: one read in the usual case.
+    pub(crate) fn wait(mut self, orb: &Orb, timing: Timing) -> Result<Reply, Lost> {
+        if let Err(error) = self.link.link.set_read_timeout(timing.limit) {
+            return Err(self.lost_by(&error));
+        }
+        let mut reads = 0;
+        loop {
+            match self.link.inbox.poll() {
+                Ok(None) => {}
+                Ok(Some(header)) => match self.sort(header.kind)? {
+                    true => return Ok(self.reply(orb)),
+                    false => continue,
+                },
+                Err(violation) => {
+                    return Err(self.lost(raise::BAD_REPLY, format!("bad reply: {violation}")));
+                }
+            }
+            if reads > 0
+                && let Err(timeout) = self.shorten_timeout(timing)
+            {
+                return Err(timeout);
+            }
+            let (buffer, room) = self.link.inbox.room();
+            match self.link.link.read(buffer, room) {
+                Ok(0) => {
+                    return Err(self.lost(
+                        raise::CONNECTION_LOST,
+                        "the server closed the connection while the call was running".to_owned(),
+                    ));
+                }
+                Ok(_) => reads += 1,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.lost_by(&error)),
+            }
+        }
+    }
+
+    /// Gives the connection back without waiting: a oneway request.
+    pub(crate) fn abandon(mut self) {
+        self.link.reused = true;
+        self.peer.give_back(self.link);
+    }
+
+    /// Whether the message just received is our reply.
+    fn sort(&mut self, kind: MessageType) -> Result<bool, Lost> {
+        match kind {
+            MessageType::REPLY => {
+                // A late answer to a call that timed out long ago is passed over.
+                let frame = self.link.inbox.frame();
+                match oxorb_giop::Reply::parse(&frame) {
+                    Ok(reply) => Ok(reply.id == self.id),
+                    Err(violation) => {
+                        Err(self.lost(raise::BAD_REPLY, format!("bad reply header: {violation}")))
+                    }
+                }
+            }
+            MessageType::CLOSE_CONNECTION => Err(self.lost(
+                raise::CONNECTION_CLOSED,
+                "the server closed the connection before it took the request".to_owned(),
+            )),
+            MessageType::MESSAGE_ERROR => Err(self.lost(
+                raise::MESSAGE_ERROR,
+                "the server answered MessageError: it could not read the request".to_owned(),
+            )),
+            other => Err(self.lost(
+                raise::CONNECTION_LOST,
+                format!("the server sent a message a client never gets: {other:?}"),
+            )),
+        }
+    }
+
+    fn reply(self, orb: &Orb) -> Reply {
+        let Pending { peer, mut link, .. } = self;
+        link.reused = true;
+        Reply::from_link(orb, peer, link)
+    }
+
+    /// A reply that trickles in must not stretch the time limit.
+    fn shorten_timeout(&self, timing: Timing) -> Result<(), Lost> {
+        if timing.limit.is_none() {
+            return Ok(());
+        }
+        match timing.left(CompletionStatus::Maybe) {
+            Ok(left) => self
+                .link
+                .link
+                .set_read_timeout(left)
+                .map_err(|error| self.lost_by(&error)),
+            Err(timeout) => Err(self.lost(timeout, "no complete reply in time".to_owned())),
+        }
+    }
+
+    fn lost_by(&self, error: &io::Error) -> Lost {
+        let exception = exception_of(error, CompletionStatus::Maybe);
+        let cause = if exception.kind == SystemExceptionKind::Timeout {
+            // The server may still be at it: tell it that nobody waits.
+            let _ = self.cancel();
+            "no reply in time".to_owned()
+        } else {
+            format!("reading the reply failed: {error}")
+        };
+        self.lost(exception, cause)
+    }
+
+    fn cancel(&self) -> io::Result<()> {
+        let order = self.peer.options().byte_order;
+        let message = oxorb_giop::cancel_request(self.version, order, self.id);
+        self.link
+            .link
+            .write(&mut [io::IoSlice::new(&message)])
+            .map_err(|failed| failed.error)
+    }
+
+    fn lost(&self, exception: SystemException, cause: String) -> Lost {
+        lose(self.peer, &self.link, exception, cause)
+    }
+}
+
+fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: String) -> Lost {
+    link.link.close();
+    peer.lost();
+    Lost {
+        exception,
+        cause,
+        reused: link.reused,
+    }
+}
+
+pub(crate) fn exception_of(error: &io::Error, completed: CompletionStatus) -> SystemException {
+    let kind = match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => SystemExceptionKind::Timeout,
+        _ => SystemExceptionKind::CommFailure,
+    };
+    SystemException::new(kind, 0, completed)
+}
+
+/// Header, then arguments; the size is patched at the end.
+pub(crate) fn write_request<'a>(
+    e: &mut Encoder<'a>,
+    id: u32,
+    request: &Request<'_>,
+    tell: Option<CodeSetContext>,
+    args: Args<'_, 'a>,
+    limits: &Limits,
+) -> Result<(), SystemException> {
+    let octets = tell.map(|code_sets| code_sets.to_bytes());
+    let context = octets.as_ref().map(|data| ServiceContext {
+        id: oxorb_giop::context_id::CODE_SETS,
+        data,
+    });
+    let header = RequestHeader {
+        id,
+        response: request.op.response,
+        key: request.target,
+        operation: request.op.name,
+        contexts: context.as_slice(),
+    };
+    let begun = oxorb_giop::begin_request(e, request.version, &header);
+    args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
+    oxorb_giop::finish(e, begun)
+        .and_then(|()| limits.check_outgoing(e.position()))
+        .map_err(|violation| violation.to_exception(CompletionStatus::No))
+}

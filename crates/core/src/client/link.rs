@@ -1,0 +1,64 @@
+//! A connection to a server that carries one request at a time.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb_cdr::Dialect;
+use oxorb_giop::{CodeSetContext, Inbox, Limits};
+use oxorb_transport::Link;
+
+/// A connection and everything that belongs to it alone. Whoever holds the box
+/// has the connection to himself, so nothing in here needs a lock.
+pub(crate) struct ClientLink {
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) inbox: Inbox,
+    /// The request is written here; kept for its capacity.
+    pub(crate) out: Vec<u8>,
+    /// What the server was told about code sets, once per connection.
+    pub(crate) code_sets: Option<CodeSetContext>,
+    /// At least one reply came over it.
+    pub(crate) reused: bool,
+    /// The peer's count of lost connections when this one was last known good.
+    pub(crate) losses_seen: u32,
+    pub(crate) last_used: Instant,
+    next_id: u32,
+}
+
+impl ClientLink {
+    pub(crate) fn new(
+        link: Arc<dyn Link>,
+        limits: &Limits,
+        losses_seen: u32,
+        now: Instant,
+    ) -> Self {
+        ClientLink {
+            link,
+            inbox: Inbox::new(limits),
+            out: Vec::with_capacity(512),
+            code_sets: None,
+            reused: false,
+            losses_seen,
+            last_used: now,
+            next_id: 0,
+        }
+    }
+
+    /// Even numbers: the odd ones are the acceptor's on a bidirectional connection.
+    pub(crate) fn next_request_id(&mut self) -> u32 {
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(2);
+        id
+    }
+
+    /// How text is encoded on this connection.
+    pub(crate) fn dialect(&self, giop_minor: u8) -> Dialect {
+        dialect(self.code_sets, giop_minor)
+    }
+}
+
+/// How text is encoded once `code_sets` were agreed on.
+pub(crate) fn dialect(code_sets: Option<CodeSetContext>, giop_minor: u8) -> Dialect {
+    code_sets
+        .and_then(|agreed| agreed.dialect(giop_minor).ok())
+        .unwrap_or(Dialect::new(giop_minor))
+}

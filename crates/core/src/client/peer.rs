@@ -1,0 +1,205 @@
+//! A server as its clients see it: an address and the connections to it.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_transport::Link;
+
+use super::link::ClientLink;
+use super::{Multiplexed, Timing};
+use crate::failure::Attempt;
+use crate::options::{ClientConnections, Options};
+use crate::raise;
+
+/// A connection idle for longer than this is checked before it carries a
+/// request (one system call), so that a restarted server costs no failed call.
+const TRUST_IDLE: Duration = Duration::from_millis(5);
+
+/// One server address. Interned by the ORB: one `Peer` per address.
+pub(crate) struct Peer {
+    /// Unique in this process: what thread-private connections are found by.
+    id: u64,
+    host: String,
+    port: u16,
+    options: Arc<Options>,
+    /// Connections nobody uses at the moment (`ClientConnections::Cached`).
+    idle: Mutex<Vec<Box<ClientLink>>>,
+    /// The connection that asynchronous calls share.
+    pub(crate) multiplexed: Mutex<Option<Arc<Multiplexed>>>,
+    /// How often a connection was lost: others may be dead, too.
+    losses: AtomicU32,
+    /// Every open connection, so that shutdown can close those of other threads.
+    open: Mutex<Vec<Weak<dyn Link>>>,
+    closed: OnceLock<()>,
+}
+
+thread_local! {
+    /// This thread's own connections, by peer.
+    static PRIVATE: RefCell<Vec<(u64, Box<ClientLink>)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Peer {
+    pub(crate) fn new(host: &str, port: u16, options: Arc<Options>) -> Peer {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        Peer {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            host: host.to_owned(),
+            port,
+            options,
+            idle: Mutex::default(),
+            multiplexed: Mutex::default(),
+            losses: AtomicU32::new(0),
+            open: Mutex::default(),
+            closed: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// A connection for the caller alone, until [`give_back`](Self::give_back).
+    ///
+    /// With private connections this takes no lock and, once the thread has
+    /// one, makes no system call unless the connection was idle for long.
+    pub(crate) fn checkout(
+        &self,
+        timing: Timing,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<Box<ClientLink>, SystemException> {
+        while let Some(mut link) = self.take_idle() {
+            if self.still_good(&mut link, timing.start) {
+                return Ok(link);
+            }
+        }
+        let losses_seen = self.losses.load(Ordering::Relaxed);
+        let link = self.connect(timing, attempts)?;
+        Ok(Box::new(ClientLink::new(
+            link,
+            &self.options.limits,
+            losses_seen,
+            timing.start,
+        )))
+    }
+
+    /// Returns a connection on which nothing is outstanding.
+    pub(crate) fn give_back(&self, link: Box<ClientLink>) {
+        if self.closed.get().is_some() {
+            link.link.close();
+            return;
+        }
+        match self.options.client_connections {
+            // At the end of a thread its connections close with the thread-local.
+            ClientConnections::Private => {
+                PRIVATE.with_borrow_mut(|links| links.push((self.id, link)));
+            }
+            ClientConnections::Cached => {
+                let mut idle = self.idle.lock().expect("no panic while the lock is held");
+                if idle.len() < self.options.max_idle_connections {
+                    idle.push(link);
+                }
+            }
+        }
+    }
+
+    /// A connection of this peer broke: all others are checked before their next use.
+    pub(crate) fn lost(&self) {
+        self.losses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Opens a connection and registers it for shutdown.
+    pub(crate) fn connect(
+        &self,
+        timing: Timing,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<Arc<dyn Link>, SystemException> {
+        if self.closed.get().is_some() {
+            return Err(raise::ORB_SHUT_DOWN);
+        }
+        let mut limit = self.options.connect_timeout;
+        if let Some(left) = timing.left(CompletionStatus::No)? {
+            limit = limit.min(left);
+        }
+        match oxorb_transport::connect(&self.host, self.port, limit) {
+            Ok(link) => {
+                let link: Arc<dyn Link> = Arc::from(link);
+                let mut open = self.open.lock().expect("no panic while the lock is held");
+                open.retain(|link| link.strong_count() > 0);
+                open.push(Arc::downgrade(&link));
+                Ok(link)
+            }
+            Err(error) => {
+                attempts.push(Attempt {
+                    endpoint: self.to_string(),
+                    what: error.to_string(),
+                });
+                Err(raise::CONNECT_FAILED)
+            }
+        }
+    }
+
+    /// Closes every connection; calls that are waiting fail, new ones are refused.
+    pub(crate) fn close(&self) {
+        let _ = self.closed.set(());
+        for link in self
+            .open
+            .lock()
+            .expect("no panic while the lock is held")
+            .drain(..)
+            .filter_map(|link| link.upgrade())
+        {
+            link.close();
+        }
+        self.idle
+            .lock()
+            .expect("no panic while the lock is held")
+            .clear();
+        self.multiplexed
+            .lock()
+            .expect("no panic while the lock is held")
+            .take();
+    }
+
+    fn take_idle(&self) -> Option<Box<ClientLink>> {
+        match self.options.client_connections {
+            ClientConnections::Private => PRIVATE.with_borrow_mut(|links| {
+                let at = links.iter().rposition(|(peer, _)| *peer == self.id)?;
+                Some(links.swap_remove(at).1)
+            }),
+            ClientConnections::Cached => self
+                .idle
+                .lock()
+                .expect("no panic while the lock is held")
+                .pop(),
+        }
+    }
+
+    fn still_good(&self, link: &mut ClientLink, now: Instant) -> bool {
+        let losses = self.losses.load(Ordering::Relaxed);
+        let doubtful = losses != link.losses_seen
+            || now.saturating_duration_since(link.last_used) > TRUST_IDLE;
+        link.losses_seen = losses;
+        link.last_used = now;
+        !(doubtful && link.link.is_dead())
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Peer({self})")
+    }
+}

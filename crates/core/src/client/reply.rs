@@ -1,0 +1,145 @@
+//! An answer, decoded where it lies.
+
+use std::sync::Arc;
+
+use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
+use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, SystemException};
+
+use super::Peer;
+use super::link::ClientLink;
+use crate::op::UserException;
+use crate::{Orb, raise, reference};
+
+/// A reply in the receive buffer of its connection. Dropping it returns the
+/// connection.
+pub(crate) struct Reply {
+    orb: Orb,
+    source: Source,
+    status: ReplyStatus,
+    /// Where the results begin.
+    body: usize,
+    dialect: Dialect,
+}
+
+enum Source {
+    /// Lies in the receive buffer of this connection.
+    Link(Arc<Peer>, Option<Box<ClientLink>>),
+    /// Has a buffer of its own: a local or an asynchronous call.
+    Memory(Vec<u8>),
+}
+
+impl Reply {
+    /// The message that the connection's inbox announces; its header was parsed before.
+    pub(crate) fn from_link(orb: &Orb, peer: &Arc<Peer>, link: Box<ClientLink>) -> Reply {
+        let frame = link.inbox.frame();
+        let dialect = link.dialect(frame.header.version.minor);
+        let message = oxorb_giop::Reply::parse(&frame).expect("parsed before");
+        Reply {
+            orb: orb.clone(),
+            status: message.status,
+            body: message.body,
+            dialect,
+            source: Source::Link(Arc::clone(peer), Some(link)),
+        }
+    }
+
+    /// A whole reply message in memory.
+    pub(crate) fn from_memory(
+        orb: &Orb,
+        message: Vec<u8>,
+        dialect: Dialect,
+    ) -> Result<Reply, SystemException> {
+        let parsed = Frame::parse(&message).and_then(|frame| oxorb_giop::Reply::parse(&frame));
+        let parsed = parsed.map_err(|_| raise::BAD_REPLY)?;
+        Ok(Reply {
+            orb: orb.clone(),
+            status: parsed.status,
+            body: parsed.body,
+            dialect,
+            source: Source::Memory(message),
+        })
+    }
+
+    pub(crate) fn status(&self) -> ReplyStatus {
+        self.status
+    }
+
+    /// Decodes the results of a reply without exception.
+    pub(crate) fn decode<R, E: UserException>(
+        self,
+        result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        result(&mut self.decoder()).map_err(|error| undecodable(error).into())
+    }
+
+    /// Takes the receive buffer for a result that is one sequence of octets.
+    pub(crate) fn into_octets<E: UserException>(mut self) -> Result<OctetSeq, E> {
+        let (start, length) = {
+            let mut d = self.decoder();
+            let length = d.length(None, 1).map_err(undecodable)?;
+            (d.position(), length)
+        };
+        let message = match &mut self.source {
+            Source::Memory(message) => std::mem::take(message),
+            Source::Link(_, link) => link
+                .as_mut()
+                .expect("held until the reply is dropped")
+                .inbox
+                .take(),
+        };
+        Ok(OctetSeq::new(message, start..start + length))
+    }
+
+    /// Decodes the exception the operation raised.
+    pub(crate) fn user_exception<E: UserException>(self) -> E {
+        let mut d = self.decoder();
+        let read = match d.string() {
+            Ok(id) => E::read(&id, &mut d),
+            Err(error) => Some(Err(error)),
+        };
+        match read {
+            Some(Ok(exception)) => exception,
+            Some(Err(error)) => undecodable(error).into(),
+            None => raise::UNLISTED_USER_EXCEPTION.into(),
+        }
+    }
+
+    pub(crate) fn system_exception(self) -> SystemException {
+        SystemException::decode(&mut self.decoder()).unwrap_or_else(undecodable)
+    }
+
+    /// Decodes one value that is not the operation's own result.
+    pub(crate) fn read<T: for<'de> Decode<'de>>(&self) -> Result<T, SystemException> {
+        T::decode(&mut self.decoder()).map_err(undecodable)
+    }
+
+    fn decoder(&self) -> Decoder<'_> {
+        let frame = match &self.source {
+            Source::Link(_, link) => link
+                .as_ref()
+                .expect("held until the reply is dropped")
+                .inbox
+                .frame(),
+            Source::Memory(message) => Frame::parse(message).expect("parsed before"),
+        };
+        frame
+            .decoder(self.dialect)
+            .with_limits(self.orb.options().limits.cdr)
+            .with_scope(reference::scope(&self.orb))
+            .at(self.body)
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Source::Link(peer, link) = &mut self.source
+            && let Some(link) = link.take()
+        {
+            peer.give_back(link);
+        }
+    }
+}
+
+fn undecodable(error: oxorb_cdr::Error) -> SystemException {
+    SystemException::from_cdr(error, CompletionStatus::Yes)
+}

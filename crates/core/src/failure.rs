@@ -1,0 +1,59 @@
+//! Why a call failed, in words: kept off the request path.
+//!
+//! A [`SystemException`] is small and `Copy`, as the steady path wants it. When
+//! reaching an object fails, what was tried is kept beside it, per thread.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use oxorb_giop::SystemException;
+
+/// What was tried to reach an object and what happened each time.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The exception that the call raised.
+    pub exception: SystemException,
+    /// Each endpoint that was tried, in order.
+    pub attempts: Vec<Attempt>,
+}
+
+/// One endpoint that was tried.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    /// As `host:port`.
+    pub endpoint: String,
+    /// What happened there, with the cause as the system gave it.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.exception)?;
+        for attempt in &self.attempts {
+            write!(f, "\n  {}: {}", attempt.endpoint, attempt.what)?;
+        }
+        Ok(())
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Failure>> = const { RefCell::new(None) };
+}
+
+/// The endpoints tried by the last call of this thread that could not reach its
+/// object, and what failed at each.
+///
+/// Calls that reach their object leave it alone, so ask right after a failure.
+/// Clones (allocates); not for the steady path.
+pub fn last_failure() -> Option<Failure> {
+    LAST.with_borrow(Clone::clone)
+}
+
+/// Remembers why `exception` is about to be raised.
+pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> SystemException {
+    LAST.set(Some(Failure {
+        exception,
+        attempts,
+    }));
+    exception
+}

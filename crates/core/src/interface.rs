@@ -1,0 +1,116 @@
+//! Typed references, and the type every object has.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use oxorb_cdr::{Decoder, Encode, Encoder, Result as CdrResult};
+use oxorb_giop::SystemException;
+
+use crate::{Failure, Ref, Servant, reference};
+
+/// A typed object reference. The IDL compiler implements it for each `...Ref`.
+pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
+    /// Of the interface, as `IDL:bank/Account:1.0`.
+    const REPOSITORY_ID: &'static str;
+
+    /// Types a reference without asking the object (`_unchecked_narrow`).
+    fn from_ref(reference: Ref) -> Self;
+
+    /// The untyped reference.
+    fn as_ref(&self) -> &Ref;
+
+    /// Types a reference if the object supports the interface (`_narrow`).
+    /// Asks the object unless its type id already says so.
+    ///
+    /// `Ok(None)`: reached, and it is something else.
+    fn narrow<I: Interface>(&self) -> Result<Option<I>, SystemException> {
+        let reference = Interface::as_ref(self);
+        Ok(reference
+            .is_a(I::REPOSITORY_ID)?
+            .then(|| I::from_ref(reference.clone())))
+    }
+
+    /// Types a reference without asking the object; a wrong guess shows as
+    /// `BAD_OPERATION` at the first call.
+    fn unchecked_narrow<I: Interface>(&self) -> I {
+        I::from_ref(Interface::as_ref(self).clone())
+    }
+
+    /// Whether the object supports the interface `repository_id` (`_is_a`).
+    fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
+        Interface::as_ref(self).is_a(repository_id)
+    }
+
+    /// Whether the object is known to be gone for good (`_non_existent`).
+    fn non_existent(&self) -> Result<bool, SystemException> {
+        Interface::as_ref(self).non_existent()
+    }
+
+    /// Connects now; on failure tells each endpoint and what failed there
+    /// (`_validate_connection`).
+    fn validate_connection(&self) -> Result<(), Failure> {
+        Interface::as_ref(self).validate_connection()
+    }
+
+    /// The same object with another time limit on calls; see [`Ref::with_timeout`].
+    #[must_use]
+    fn with_timeout(&self, timeout: impl Into<Option<std::time::Duration>>) -> Self {
+        Self::from_ref(Interface::as_ref(self).with_timeout(timeout))
+    }
+
+    /// The stringified reference, `IOR:...`.
+    fn to_ior(&self) -> String {
+        Interface::as_ref(self).to_string()
+    }
+
+    /// The reference as `corbaloc:iiop:...`, if it has an IIOP profile.
+    fn to_corbaloc(&self) -> Option<String> {
+        Interface::as_ref(self).to_corbaloc()
+    }
+}
+
+/// An interface that a servant of type `S` can serve.
+///
+/// The IDL compiler implements it: `impl<T: bank::Account> ServedBy<T> for
+/// bank::AccountRef`, and the same for `Arc<T>`.
+pub trait ServedBy<S>: Interface {
+    /// Wraps the servant so that the object adapter can call it.
+    fn servant(servant: S) -> Arc<dyn Servant>;
+}
+
+/// A reference to an object of any interface: `Object` in IDL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectRef(Ref);
+
+impl ObjectRef {
+    /// What every object is.
+    pub(crate) const ID: &'static str = "IDL:omg.org/CORBA/Object:1.0";
+}
+
+impl Interface for ObjectRef {
+    const REPOSITORY_ID: &'static str = ObjectRef::ID;
+
+    fn from_ref(reference: Ref) -> Self {
+        ObjectRef(reference)
+    }
+
+    fn as_ref(&self) -> &Ref {
+        &self.0
+    }
+}
+
+/// Writes a reference that may be nil, as IDL allows everywhere.
+pub fn encode_ref<'a, I: Interface>(
+    e: &mut Encoder<'a>,
+    reference: Option<&'a I>,
+) -> CdrResult<()> {
+    match reference {
+        Some(reference) => Interface::as_ref(reference).ior().encode(e),
+        None => reference::encode_nil(e),
+    }
+}
+
+/// Reads a reference that may be nil and binds it to the ORB that received it.
+pub fn decode_ref<I: Interface>(d: &mut Decoder<'_>) -> CdrResult<Option<I>> {
+    Ok(reference::decode_nilable(d)?.map(I::from_ref))
+}

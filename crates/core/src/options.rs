@@ -1,0 +1,473 @@
+//! What can be configured: one table yields the struct's defaults, `-ORB`
+//! arguments, `OXORB_` environment variables and their documentation.
+
+use std::fmt;
+use std::time::Duration;
+
+use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_giop::{Limits, Version};
+use oxorb_transport::Endpoint;
+
+/// How clients share connections (CHECKLIST A4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientConnections {
+    /// Each thread has its own connection to each server, and takes no lock to
+    /// use it (A4.1, A4.10). For real time: connect before the first deadline
+    /// with [`Ref::validate_connection`](crate::Ref::validate_connection).
+    Private,
+    /// Threads take an idle connection and put it back (A4.7): as many
+    /// connections as calls that run at the same time, one short lock per call.
+    Cached,
+}
+
+/// Which threads serve requests (CHECKLIST A5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concurrency {
+    /// A thread for each connection (A5.6).
+    ThreadPerConnection,
+    /// A fixed number of workers; each takes the next connection with
+    /// something to read and stays with it while it is busy (A5.4).
+    LeaderFollowers {
+        /// How many workers; at least 1. Calls that call back into this
+        /// server while they run need one more for each level.
+        threads: usize,
+    },
+}
+
+/// The configuration of one ORB. Made by the builder, fixed once the ORB runs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where to listen; empty: one system-chosen port on all interfaces, opened
+    /// when the first object needs an address.
+    pub listen: Vec<Endpoint>,
+    /// `Name=URL` pairs for initial references.
+    pub init_refs: Vec<(String, String)>,
+    /// What initial references not listed are resolved below.
+    pub default_init_ref: Option<String>,
+    /// How long a two-way call may take; `None`: for ever.
+    pub round_trip_timeout: Option<Duration>,
+    /// How long connecting to one server may take.
+    pub connect_timeout: Duration,
+    /// How long a client may stall in mid-message, or not take its replies.
+    pub stall_timeout: Duration,
+    /// How clients share connections.
+    pub client_connections: ClientConnections,
+    /// Which threads serve requests.
+    pub concurrency: Concurrency,
+    /// Most connections a server accepts; further ones are closed in order.
+    /// Each costs a descriptor, about 10 KiB, and a thread if it has its own.
+    pub max_connections: usize,
+    /// Most idle connections kept per server address (`ClientConnections::Cached`).
+    pub max_idle_connections: usize,
+    /// The highest GIOP version to publish and to speak.
+    pub max_giop: Version,
+    /// Byte order of what is sent. Anything but the machine's own costs time.
+    pub byte_order: ByteOrder,
+    /// Octet and number sequences longer than this many octets are sent from
+    /// where they lie; shorter ones are copied (A8.7).
+    pub gather_above: usize,
+    /// Messages longer than this many octets are sent as GIOP 1.2 fragments;
+    /// `None`: never.
+    pub fragment_size: Option<usize>,
+    /// Limits on what a peer may send, and on what is sent.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            listen: Vec::new(),
+            init_refs: Vec::new(),
+            default_init_ref: None,
+            round_trip_timeout: Some(Duration::from_secs(60)),
+            connect_timeout: Duration::from_secs(5),
+            stall_timeout: Duration::from_secs(30),
+            client_connections: ClientConnections::Cached,
+            concurrency: Concurrency::ThreadPerConnection,
+            max_connections: 1000,
+            max_idle_connections: 16,
+            max_giop: Version::V1_2,
+            byte_order: ByteOrder::NATIVE,
+            gather_above: 4096,
+            fragment_size: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// One thing that can be set by argument or environment.
+pub struct Setting {
+    /// After `-ORB`, and upper-cased after `OXORB_`.
+    pub name: &'static str,
+    /// What it takes, as `--help` would print it.
+    pub value: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    apply: fn(&mut Options, &str) -> Result<(), String>,
+}
+
+/// Everything that can be set by argument or environment.
+pub static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "InitRef",
+        value: "NAME=URL",
+        help: "An initial reference; may be given several times.",
+        apply: |options, text| {
+            let (name, url) = text
+                .split_once('=')
+                .ok_or("expected NAME=URL, as in NameService=corbaloc::host:2809/NameService")?;
+            options.init_refs.push((name.to_owned(), url.to_owned()));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "DefaultInitRef",
+        value: "URL",
+        help: "Where initial references not given by InitRef are looked up: URL/NAME.",
+        apply: |options, text| {
+            options.default_init_ref = Some(text.to_owned());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ListenEndpoints",
+        value: "ENDPOINTS",
+        help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...].",
+        apply: |options, text| {
+            options
+                .listen
+                .extend(Endpoint::parse_list(text).map_err(|error| error.to_string())?);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "RoundTripTimeout",
+        value: "MS",
+        help: "How long a two-way call may take, in milliseconds; 0: for ever. Default 60000.",
+        apply: |options, text| {
+            let limit = milliseconds(text)?;
+            options.round_trip_timeout = (!limit.is_zero()).then_some(limit);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ConnectTimeout",
+        value: "MS",
+        help: "How long connecting to one server may take, in milliseconds. Default 5000.",
+        apply: |options, text| {
+            options.connect_timeout = milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "StallTimeout",
+        value: "MS",
+        help: "How long a client may stall in mid-message, in milliseconds. Default 30000.",
+        apply: |options, text| {
+            options.stall_timeout = milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ClientConnections",
+        value: "private|cached",
+        help: "Connections per thread without locks, or shared one call at a time. Default cached.",
+        apply: |options, text| {
+            options.client_connections = match text {
+                "private" => ClientConnections::Private,
+                "cached" => ClientConnections::Cached,
+                _ => return Err("expected private or cached".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Concurrency",
+        value: "thread-per-connection|leader-followers:N",
+        help: "Which threads serve requests. Default thread-per-connection.",
+        apply: |options, text| {
+            options.concurrency = match text.split_once(':') {
+                None if text == "thread-per-connection" => Concurrency::ThreadPerConnection,
+                Some(("leader-followers", threads)) => Concurrency::LeaderFollowers {
+                    threads: positive(threads)?,
+                },
+                _ => {
+                    return Err("expected thread-per-connection or leader-followers:N".to_owned());
+                }
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxConnections",
+        value: "N",
+        help: "Most connections a server accepts. Default 1000.",
+        apply: |options, text| {
+            options.max_connections = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxGIOPVersion",
+        value: "1.0|1.1|1.2",
+        help: "The highest GIOP version to publish and to speak. Default 1.2.",
+        apply: |options, text| {
+            options.max_giop = match text {
+                "1.0" => Version::V1_0,
+                "1.1" => Version::V1_1,
+                "1.2" => Version::V1_2,
+                _ => return Err("expected 1.0, 1.1 or 1.2".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ByteOrder",
+        value: "native|big|little",
+        help: "Byte order of what is sent; for tests of peers. Default native.",
+        apply: |options, text| {
+            options.byte_order = match text {
+                "native" => ByteOrder::NATIVE,
+                "big" => ByteOrder::Big,
+                "little" => ByteOrder::Little,
+                _ => return Err("expected native, big or little".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "CDRTradeoff",
+        value: "OCTETS",
+        help: "Sequences longer than this are sent from where they lie. Default 4096.",
+        apply: |options, text| {
+            options.gather_above = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "FragmentSize",
+        value: "OCTETS",
+        help: "Messages longer than this are sent as GIOP 1.2 fragments; 0: never. Default 0.",
+        apply: |options, text| {
+            let size: usize = number(text)?;
+            if size != 0 && size < MIN_FRAGMENT {
+                return Err(format!("a fragment has at least {MIN_FRAGMENT} octets"));
+            }
+            options.fragment_size = (size != 0).then_some(size);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxMessage",
+        value: "OCTETS",
+        help: "The longest message to accept and to send. Default 64 MiB.",
+        apply: |options, text| {
+            options.limits.max_message = positive(text)?;
+            Ok(())
+        },
+    },
+];
+
+/// Header and service contexts must fit the first fragment.
+const MIN_FRAGMENT: usize = 1024;
+
+impl Options {
+    /// Takes the `-ORB...` arguments out of a command line, as `ORB_init` does;
+    /// what remains is the application's.
+    ///
+    /// Both `-ORBName value` and `-ORBName=value` are understood, the name in
+    /// any case. An unknown one is an error, so that a typing mistake cannot
+    /// silently change nothing.
+    pub fn take_args(
+        &mut self,
+        args: impl IntoIterator<Item = String>,
+    ) -> Result<Vec<String>, SettingError> {
+        let mut rest = Vec::new();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            let Some(body) = arg.strip_prefix("-ORB") else {
+                rest.push(arg);
+                continue;
+            };
+            let (name, value) = match body.split_once('=') {
+                Some((name, value)) if find(name).is_some() => (name, Some(value.to_owned())),
+                _ => (body, None),
+            };
+            let setting = find(name).ok_or_else(|| SettingError {
+                setting: arg.clone(),
+                problem: unknown(name),
+            })?;
+            let value = value.or_else(|| args.next()).ok_or_else(|| SettingError {
+                setting: arg.clone(),
+                problem: format!("needs a value: {}", setting.value),
+            })?;
+            (setting.apply)(self, &value).map_err(|problem| SettingError {
+                setting: format!("-ORB{} {value}", setting.name),
+                problem,
+            })?;
+        }
+        Ok(rest)
+    }
+
+    /// Applies `OXORB_INITREF`, `OXORB_LISTENENDPOINTS`, ... from the environment.
+    pub fn take_env(&mut self) -> Result<(), SettingError> {
+        for setting in SETTINGS {
+            let variable = format!("OXORB_{}", setting.name.to_uppercase());
+            if let Ok(value) = std::env::var(&variable) {
+                (setting.apply)(self, &value).map_err(|problem| SettingError {
+                    setting: format!("{variable}={value}"),
+                    problem,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Options {
+    /// A writer for one message, into a buffer that is used again.
+    pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
+        Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
+    }
+}
+
+/// A setting that is unknown or has a value it cannot have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingError {
+    /// As it was given.
+    pub setting: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.problem)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// By name; omniORB's and older spellings are understood, too.
+fn find(name: &str) -> Option<&'static Setting> {
+    let name = match name {
+        "endPoint" | "Endpoint" | "EndPoint" => "ListenEndpoints",
+        "maxGIOPVersion" => "MaxGIOPVersion",
+        "clientCallTimeOutPeriod" => "RoundTripTimeout",
+        "giopMaxMsgSize" => "MaxMessage",
+        name => name,
+    };
+    SETTINGS
+        .iter()
+        .find(|setting| setting.name.eq_ignore_ascii_case(name))
+}
+
+fn unknown(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let near = SETTINGS.iter().find(|setting| {
+        let known = setting.name.to_lowercase();
+        known.starts_with(&lower) || lower.starts_with(&known) || distance(&known, &lower) <= 2
+    });
+    match near {
+        Some(near) => format!("no such option; did you mean -ORB{}?", near.name),
+        None => {
+            let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+            format!("no such option; there are -ORB{}", names.join(", -ORB"))
+        }
+    }
+}
+
+/// Edits between two short words (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match number(text)? {
+        0 => Err("expected a number of at least 1".to_owned()),
+        n => Ok(n),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    number(text).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(args: &[&str]) -> Result<(Options, Vec<String>), SettingError> {
+        let mut options = Options::default();
+        let rest = options.take_args(args.iter().map(|arg| (*arg).to_owned()))?;
+        Ok((options, rest))
+    }
+
+    #[test]
+    fn orb_arguments_are_taken_and_others_left() {
+        let (options, rest) = take(&[
+            "prog",
+            "-ORBInitRef",
+            "A=corbaloc::h/A",
+            "-x",
+            "-ORBRoundTripTimeout=250",
+        ])
+        .unwrap();
+        assert_eq!(rest, ["prog", "-x"]);
+        assert_eq!(
+            options.init_refs,
+            [("A".to_owned(), "corbaloc::h/A".to_owned())]
+        );
+        assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn an_unknown_argument_is_an_error_that_helps() {
+        let error = take(&["-ORBInitReff", "x"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "-ORBInitReff: no such option; did you mean -ORBInitRef?"
+        );
+    }
+
+    #[test]
+    fn a_bad_value_names_setting_and_value() {
+        let error = take(&["-ORBConcurrency", "pool"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "-ORBConcurrency pool: expected thread-per-connection or leader-followers:N"
+        );
+    }
+
+    #[test]
+    fn a_missing_value_is_an_error() {
+        assert!(
+            take(&["-ORBListenEndpoints"])
+                .unwrap_err()
+                .to_string()
+                .contains("needs a value")
+        );
+    }
+
+    #[test]
+    fn the_spellings_of_other_orbs_work() {
+        let (options, _) = take(&["-ORBendPoint", "giop:tcp:127.0.0.1:2809"]).unwrap();
+        assert_eq!(options.listen[0].port, 2809);
+    }
+}

@@ -1,0 +1,358 @@
+//! The ORB itself: configuration, addresses, connections, life and end.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_giop::{SystemException, Version};
+use oxorb_transport::{Endpoint, ListenError};
+
+use crate::client::Peer;
+use crate::options::Options;
+use crate::server::{Listeners, OpenError, Registry};
+use crate::{Adapter, Ref, SettingError, raise};
+
+/// How long an orderly end waits for requests that are running.
+const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// An ORB: there may be several in a process, each with its own addresses,
+/// connections, threads and settings. Cheap to clone.
+///
+/// It lives until [`shutdown`](Orb::shutdown), whether or not a handle is kept.
+#[derive(Clone)]
+pub struct Orb {
+    inner: Arc<Inner>,
+}
+
+/// An [`Orb`] that does not keep it alive.
+#[derive(Clone)]
+pub struct WeakOrb(Weak<Inner>);
+
+struct Inner {
+    options: Arc<Options>,
+    adapter: OnceLock<Arc<dyn Adapter>>,
+    peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
+    listeners: Listeners,
+    /// Where we are reached; opened when the first object needs an address.
+    published: OnceLock<Vec<Address>>,
+    opening: Mutex<()>,
+    registry: Registry,
+    initial: Mutex<HashMap<String, Ref>>,
+    closing: AtomicBool,
+    ended: Mutex<bool>,
+    end: Condvar,
+}
+
+/// One address that goes into references.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Address {
+    host: String,
+    port: u16,
+    version: Version,
+}
+
+impl Orb {
+    /// An ORB without adapter: a client, until [`set_adapter`](Orb::set_adapter).
+    pub fn new(options: Options) -> Orb {
+        Orb {
+            inner: Arc::new(Inner {
+                options: Arc::new(options),
+                adapter: OnceLock::new(),
+                peers: Mutex::default(),
+                listeners: Listeners::default(),
+                published: OnceLock::new(),
+                opening: Mutex::new(()),
+                registry: Registry::default(),
+                initial: Mutex::default(),
+                closing: AtomicBool::new(false),
+                ended: Mutex::new(false),
+                end: Condvar::new(),
+            }),
+        }
+    }
+
+    /// The configuration.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// Who finds servants. The first call decides.
+    pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) {
+        let _ = self.inner.adapter.set(adapter);
+    }
+
+    /// A handle that does not keep the ORB alive.
+    pub fn downgrade(&self) -> WeakOrb {
+        WeakOrb(Arc::downgrade(&self.inner))
+    }
+
+    /// Opens the listening endpoints, if that has not happened yet. Creating
+    /// the first object reference does it, too.
+    pub fn listen(&self) -> Result<(), SetupError> {
+        self.published().map(drop)
+    }
+
+    /// A reference to an object of this ORB: its key at our published addresses.
+    pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
+        let addresses = self.published()?;
+        let ior = crate::initial::build_ior(type_id, key, addresses.iter().map(Address::parts));
+        Ok(Ref::new(self, ior))
+    }
+
+    /// Registers a reference that `resolve_initial_references` then gives.
+    /// An earlier one of the same name is replaced.
+    pub fn register_initial_reference(&self, name: &str, reference: &Ref) {
+        self.inner
+            .initial
+            .lock()
+            .expect(UNPOISONED)
+            .insert(name.to_owned(), reference.clone());
+    }
+
+    /// Blocks until the ORB was shut down and the requests that were running
+    /// have ended.
+    pub fn run(&self) {
+        let mut ended = self.inner.ended.lock().expect(UNPOISONED);
+        while !*ended {
+            ended = self.inner.end.wait(ended).expect(UNPOISONED);
+        }
+        drop(ended);
+        self.finish();
+    }
+
+    /// Ends the ORB: takes no new request, lets those that run finish and
+    /// their replies go out, tells clients CloseConnection, closes everything.
+    ///
+    /// `wait_for_completion` blocks until that is done (at most 30 s for
+    /// requests that do not end); it is `BAD_INV_ORDER` from within a request,
+    /// which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
+    pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
+        if wait_for_completion && SERVER_THREAD.get() {
+            return Err(raise::WOULD_DEADLOCK);
+        }
+        self.inner.closing.store(true, Ordering::SeqCst);
+        self.inner.listeners.close();
+        self.inner.registry.close();
+        *self.inner.ended.lock().expect(UNPOISONED) = true;
+        self.inner.end.notify_all();
+        if wait_for_completion {
+            self.finish();
+        }
+        Ok(())
+    }
+
+    /// Whether the ORB was shut down or is about to be.
+    pub fn is_closing(&self) -> bool {
+        self.inner.closing.load(Ordering::Relaxed)
+    }
+
+    fn finish(&self) {
+        if !self
+            .inner
+            .registry
+            .wait_empty(Some(Instant::now() + LAST_REQUESTS))
+        {
+            self.inner.registry.cut();
+        }
+        if let Some(adapter) = self.inner.adapter.get() {
+            adapter.close();
+        }
+        for peer in self.inner.peers.lock().expect(UNPOISONED).values() {
+            peer.close();
+        }
+    }
+
+    /// The one adapter; a client without one knows no objects.
+    pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
+        self.inner.adapter.get().map(|adapter| &**adapter)
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// The one `Peer` of an address.
+    pub(crate) fn peer(&self, host: &str, port: u16) -> Arc<Peer> {
+        let mut peers = self.inner.peers.lock().expect(UNPOISONED);
+        let peer = peers
+            .entry((host.to_owned(), port))
+            .or_insert_with(|| Arc::new(Peer::new(host, port, Arc::clone(&self.inner.options))));
+        if self.is_closing() {
+            peer.close();
+        }
+        Arc::clone(peer)
+    }
+
+    /// Whether an address is one of those we publish.
+    pub(crate) fn is_own_address(&self, host: &str, port: u16) -> bool {
+        self.inner.published.get().is_some_and(|addresses| {
+            addresses
+                .iter()
+                .any(|own| own.port == port && own.host == host)
+        })
+    }
+
+    pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {
+        self.inner
+            .initial
+            .lock()
+            .expect(UNPOISONED)
+            .get(name)
+            .cloned()
+    }
+
+    pub(crate) fn initial_names(&self) -> Vec<String> {
+        let initial = self.inner.initial.lock().expect(UNPOISONED);
+        initial.keys().cloned().collect()
+    }
+
+    fn published(&self) -> Result<&[Address], SetupError> {
+        if let Some(addresses) = self.inner.published.get() {
+            return Ok(addresses);
+        }
+        let _one_at_a_time = self.inner.opening.lock().expect(UNPOISONED);
+        if self.is_closing() {
+            return Err(SetupError::ShutDown);
+        }
+        if self.inner.published.get().is_none() {
+            let default = [Endpoint::new("", 0)];
+            let wanted = match self.options().listen.as_slice() {
+                [] => &default,
+                listed => listed,
+            };
+            let open = self.inner.listeners.open(self, wanted)?;
+            let mut addresses = Vec::new();
+            for endpoint in &open {
+                addresses.extend(self.addresses_of(endpoint)?);
+            }
+            let _ = self.inner.published.set(addresses);
+        }
+        Ok(self.inner.published.get().expect("set above"))
+    }
+
+    fn addresses_of(&self, endpoint: &Endpoint) -> Result<Vec<Address>, SetupError> {
+        let version = endpoint
+            .version
+            .map_or(Version::V1_2, |(major, minor)| Version { major, minor })
+            .min(self.options().max_giop);
+        let hosts = oxorb_transport::published_hosts(endpoint).map_err(SetupError::Interfaces)?;
+        Ok(hosts
+            .into_iter()
+            .map(|host| Address {
+                host,
+                port: endpoint.port,
+                version,
+            })
+            .collect())
+    }
+}
+
+impl WeakOrb {
+    /// The ORB, if it still exists.
+    pub fn upgrade(&self) -> Option<Orb> {
+        self.0.upgrade().map(|inner| Orb { inner })
+    }
+}
+
+impl Address {
+    fn parts(&self) -> (&str, u16, Version) {
+        (&self.host, self.port, self.version)
+    }
+}
+
+impl fmt::Debug for Orb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Orb")
+            .field("published", &self.inner.published.get())
+            .field("closing", &self.is_closing())
+            .finish()
+    }
+}
+
+thread_local! {
+    /// This thread serves requests that came over the wire.
+    static SERVER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Called once by every thread that serves requests.
+pub(crate) fn mark_server_thread() {
+    SERVER_THREAD.set(true);
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+/// Why an ORB cannot be made or cannot listen.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// An argument or environment variable.
+    Setting(SettingError),
+    /// An endpoint that cannot be opened; says what to do about it.
+    Listen(ListenError),
+    /// The system gives no further thread, or no poller.
+    Threads(std::io::Error),
+    /// The system does not tell under which addresses it is reached.
+    Interfaces(std::io::Error),
+    /// The ORB was shut down.
+    ShutDown,
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Setting(error) => error.fmt(f),
+            SetupError::Listen(error) => error.fmt(f),
+            SetupError::Threads(error) => write!(
+                f,
+                "the system gives no thread to serve requests: {error}; raise the limit on \
+                 processes (ulimit -u) or use fewer workers"
+            ),
+            SetupError::Interfaces(error) => write!(
+                f,
+                "cannot find the addresses of this host: {error}; name one with \
+                 -ORBListenEndpoints iiop://HOST:PORT"
+            ),
+            SetupError::ShutDown => f.write_str("the ORB was shut down"),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            SetupError::Setting(error) => Some(error),
+            SetupError::Listen(error) => Some(error),
+            SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
+            SetupError::ShutDown => None,
+        }
+    }
+}
+
+impl From<SettingError> for SetupError {
+    fn from(error: SettingError) -> Self {
+        SetupError::Setting(error)
+    }
+}
+
+impl From<OpenError> for SetupError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Listen(error) => SetupError::Listen(error),
+            OpenError::Threads(error) => SetupError::Threads(error),
+        }
+    }
+}
+
+impl From<SetupError> for SystemException {
+    /// For code that only knows CORBA exceptions.
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::ShutDown => raise::ORB_SHUT_DOWN,
+            SetupError::Threads(_) => raise::NO_THREAD,
+            _ => raise::CANNOT_LISTEN,
+        }
+    }
+}

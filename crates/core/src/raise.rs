@@ -1,0 +1,101 @@
+//! The system exceptions that this crate raises, each once.
+
+use oxorb_giop::{CompletionStatus, SystemException, minor};
+
+/// No profile of the reference can be used.
+pub(crate) const NO_USABLE_PROFILE: SystemException =
+    SystemException::transient(minor::transient::NO_USABLE_PROFILE, CompletionStatus::No);
+
+/// Connecting failed at every endpoint.
+pub(crate) const CONNECT_FAILED: SystemException =
+    SystemException::transient(minor::transient::CONNECT_FAILED, CompletionStatus::No);
+
+/// The server closed the connection in order, without running the request.
+pub(crate) const CONNECTION_CLOSED: SystemException =
+    SystemException::transient(minor::transient::CONNECTION_CLOSED, CompletionStatus::No);
+
+/// As many calls are outstanding on the connection as it holds.
+pub(crate) const TOO_MANY_OUTSTANDING: SystemException =
+    SystemException::transient(minor::transient::TOO_MANY_OUTSTANDING, CompletionStatus::No);
+
+/// The object has moved while an asynchronous call was under way; repeat it.
+pub(crate) const FORWARDED: SystemException =
+    SystemException::transient(minor::transient::FORWARDED, CompletionStatus::No);
+
+/// Forwards lead in a circle.
+pub(crate) const FORWARD_LOOP: SystemException =
+    SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);
+
+/// The server keeps asking for an addressing mode it already gets.
+pub(crate) const ADDRESSING_LOOP: SystemException =
+    SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);
+
+/// A call through a nil reference.
+pub(crate) const NIL_REFERENCE: SystemException =
+    SystemException::inv_objref(minor::inv_objref::NIL, CompletionStatus::No);
+
+/// A reply status that GIOP does not know.
+pub(crate) const UNKNOWN_REPLY_STATUS: SystemException = SystemException::marshal(
+    minor::marshal::UNKNOWN_REPLY_STATUS,
+    CompletionStatus::Maybe,
+);
+
+/// The peer sent something that is no GIOP.
+pub(crate) const BAD_REPLY: SystemException = SystemException::comm_failure(
+    minor::comm_failure::PROTOCOL_VIOLATION,
+    CompletionStatus::Maybe,
+);
+
+/// The connection broke while the call was running.
+pub(crate) const CONNECTION_LOST: SystemException = SystemException::comm_failure(
+    minor::comm_failure::CONNECTION_LOST,
+    CompletionStatus::Maybe,
+);
+
+/// The operation raised an exception that it does not declare.
+pub(crate) const UNLISTED_USER_EXCEPTION: SystemException = SystemException::unknown(
+    minor::unknown::UNLISTED_USER_EXCEPTION,
+    CompletionStatus::Yes,
+);
+
+/// The servant panicked.
+pub(crate) const SERVANT_PANICKED: SystemException =
+    SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);
+
+/// The interface has no such operation.
+pub(crate) const UNKNOWN_OPERATION: SystemException = SystemException::bad_operation(
+    minor::bad_operation::UNKNOWN_OPERATION,
+    CompletionStatus::No,
+);
+
+/// Text arrived in another code set than the connection agreed on.
+pub(crate) const CODE_SETS_CHANGED: SystemException =
+    SystemException::marshal(minor::marshal::CODE_SETS_CHANGED, CompletionStatus::No);
+
+/// The ORB was shut down.
+pub(crate) const ORB_SHUT_DOWN: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::SHUT_DOWN, CompletionStatus::No);
+
+/// Waiting for the end of requests from within a request.
+pub(crate) const WOULD_DEADLOCK: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::WOULD_DEADLOCK, CompletionStatus::No);
+
+/// The system gives no further thread.
+pub(crate) const NO_THREAD: SystemException =
+    SystemException::no_resources(minor::no_resources::THREADS, CompletionStatus::No);
+
+/// The server could not read what we sent.
+pub(crate) const MESSAGE_ERROR: SystemException =
+    SystemException::comm_failure(minor::comm_failure::MESSAGE_ERROR, CompletionStatus::Maybe);
+
+/// No Interface Repository is known here.
+pub(crate) const NO_INTERFACE_REPOSITORY: SystemException =
+    SystemException::intf_repos(minor::intf_repos::NOT_AVAILABLE, CompletionStatus::No);
+
+/// A listening endpoint cannot be opened.
+pub(crate) const CANNOT_LISTEN: SystemException =
+    SystemException::initialize(minor::initialize::CANNOT_LISTEN, CompletionStatus::No);
+
+/// This process serves no objects.
+pub(crate) const NO_ADAPTER: SystemException =
+    SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);

@@ -1,0 +1,265 @@
+//! Object references, untyped.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use oxorb_cdr::{Decode, Decoder, Encoder, OctetSeq, Result as CdrResult};
+use oxorb_giop::{Corbaloc, Ior, SystemException};
+
+use crate::client::{self, AsyncReply};
+use crate::op::{Op, UserException};
+use crate::route::Route;
+use crate::{Failure, ObjectRef, Orb, raise};
+
+/// An object reference: which object, and where it leads now.
+///
+/// Cheap to clone (one reference count) and usable from any thread. Typed
+/// references such as `bank::AccountRef` wrap one of these.
+#[derive(Clone)]
+pub struct Ref {
+    shared: Arc<Shared>,
+    timeout: Timeout,
+}
+
+struct Shared {
+    orb: Orb,
+    ior: Ior,
+    /// Where the IOR itself leads; parsed at the first call (A2.10).
+    original: OnceLock<Result<Arc<Route>, SystemException>>,
+    /// Where a LOCATION_FORWARD sent us.
+    forward: ArcSwapOption<Route>,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timeout {
+    /// As the ORB is configured.
+    Default,
+    /// This long.
+    Of(Duration),
+    /// Without end.
+    Never,
+}
+
+impl Ref {
+    /// Binds an IOR to an ORB. Nothing is sent.
+    pub fn new(orb: &Orb, ior: Ior) -> Ref {
+        Ref {
+            shared: Arc::new(Shared {
+                orb: orb.clone(),
+                ior,
+                original: OnceLock::new(),
+                forward: ArcSwapOption::empty(),
+            }),
+            timeout: Timeout::Default,
+        }
+    }
+
+    /// The same object, but calls through this reference take at most `timeout`
+    /// (connecting included) and then raise `TIMEOUT`. `None`: no limit.
+    ///
+    /// Costs one reference count; use it per call if need be.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Ref {
+        Ref {
+            shared: Arc::clone(&self.shared),
+            timeout: timeout.into().map_or(Timeout::Never, Timeout::Of),
+        }
+    }
+
+    /// The time limit of a call through this reference.
+    pub fn timeout(&self) -> Option<Duration> {
+        match self.timeout {
+            Timeout::Default => self.shared.orb.options().round_trip_timeout,
+            Timeout::Of(limit) => Some(limit),
+            Timeout::Never => None,
+        }
+    }
+
+    /// The ORB this reference is bound to.
+    pub fn orb(&self) -> &Orb {
+        &self.shared.orb
+    }
+
+    /// The reference as it goes on the wire, every profile kept as it came (A2.7).
+    pub fn ior(&self) -> &Ior {
+        &self.shared.ior
+    }
+
+    /// As `corbaloc:iiop:1.2@host:port/key`, if there is an IIOP profile.
+    pub fn to_corbaloc(&self) -> Option<String> {
+        Corbaloc::from_ior(&self.shared.ior).map(|url| url.to_string())
+    }
+
+    /// Calls a two-way operation and decodes its result.
+    ///
+    /// The steady path allocates nothing itself and makes one write and one
+    /// read. `args` may run more than once: each time the request has to be
+    /// written anew (forwarding, a connection that was closed while idle).
+    pub fn invoke<'a, R, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        client::invoke(self, op, &args)?.decode(result)
+    }
+
+    /// Like [`invoke`](Self::invoke) for an operation whose only result is a
+    /// `sequence<octet>`: the receive buffer is handed over without a copy.
+    pub fn invoke_octets<'a, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<OctetSeq, E> {
+        client::invoke(self, op, &args)?.into_octets()
+    }
+
+    /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
+    pub fn send<'a>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<(), SystemException> {
+        client::send(self, op, &args)
+    }
+
+    /// Calls a two-way operation without waiting: the request is sent before
+    /// this returns, the future completes when the answer is there.
+    ///
+    /// Needs no executor; a thread of the ORB reads the connection and wakes
+    /// the task. Allocates.
+    pub fn invoke_async<'a, R, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> AsyncReply<R, E> {
+        client::invoke_async(self, op, &args, result)
+    }
+
+    /// Whether the object supports an interface. Asks the object unless the
+    /// type id in the reference already says yes.
+    pub fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
+        static OP: Op = Op::twoway("_is_a");
+        if repository_id == ObjectRef::ID || self.shared.ior.type_id == repository_id {
+            return Ok(true);
+        }
+        self.invoke(&OP, |e| e.string(repository_id), |d| d.boolean())
+    }
+
+    /// Whether the object is known to be gone for good. Failing to reach its
+    /// server is an exception, not an answer.
+    pub fn non_existent(&self) -> Result<bool, SystemException> {
+        static OP: Op = Op::twoway("_non_existent");
+        let answer = self.invoke::<bool, SystemException>(&OP, |_| Ok(()), |d| d.boolean());
+        match answer {
+            Err(gone) if gone.kind == oxorb_giop::SystemExceptionKind::ObjectNotExist => Ok(true),
+            answer => answer,
+        }
+    }
+
+    /// The object's entry in its Interface Repository (`_interface`).
+    pub fn interface(&self) -> Result<Option<ObjectRef>, SystemException> {
+        static OP: Op = Op::twoway("_interface");
+        self.invoke(&OP, |_| Ok(()), crate::decode_ref)
+    }
+
+    /// Whether both references certainly name the same object; false may also
+    /// mean "not known" (`_is_equivalent`). Local, no call.
+    pub fn is_equivalent(&self, other: &Ref) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+            || self.shared.ior.profiles == other.shared.ior.profiles
+    }
+
+    /// Opens the connection now instead of at the first call, and says for each
+    /// endpoint that cannot be reached what failed there (`_validate_connection`).
+    pub fn validate_connection(&self) -> Result<(), Failure> {
+        client::validate(self)
+    }
+
+    /// Where calls go now: to where the object was forwarded, or as the IOR says.
+    pub(crate) fn route(&self) -> Result<Arc<Route>, SystemException> {
+        if let Some(forwarded) = self.shared.forward.load_full() {
+            return Ok(forwarded);
+        }
+        self.original_route().cloned()
+    }
+
+    fn original_route(&self) -> Result<&Arc<Route>, SystemException> {
+        self.shared
+            .original
+            .get_or_init(|| {
+                if self.shared.ior.is_nil() {
+                    return Err(raise::NIL_REFERENCE);
+                }
+                Route::parse(&self.shared.orb, &self.shared.ior).map(Arc::new)
+            })
+            .as_ref()
+            .map_err(|exception| *exception)
+    }
+
+    /// Follows a LOCATION_FORWARD for this and all later calls.
+    pub(crate) fn forward_to(&self, ior: &Ior) -> Result<(), SystemException> {
+        let route = Route::parse(&self.shared.orb, ior)?;
+        self.shared.forward.store(Some(Arc::new(route)));
+        Ok(())
+    }
+
+    /// Goes back to the IOR itself; false when it was not forwarded.
+    pub(crate) fn forget_forward(&self) -> bool {
+        self.shared.forward.swap(None).is_some()
+    }
+}
+
+impl PartialEq for Ref {
+    /// As [`is_equivalent`](Ref::is_equivalent).
+    fn eq(&self, other: &Ref) -> bool {
+        self.is_equivalent(other)
+    }
+}
+
+impl Eq for Ref {}
+
+impl fmt::Debug for Ref {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.to_corbaloc();
+        f.debug_struct("Ref")
+            .field("type_id", &self.shared.ior.type_id)
+            .field("at", &text.as_deref().unwrap_or("no IIOP profile"))
+            .finish()
+    }
+}
+
+impl fmt::Display for Ref {
+    /// The stringified `IOR:` form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.ior.fmt(f)
+    }
+}
+
+/// Writes the nil reference.
+pub(crate) fn encode_nil(e: &mut Encoder<'_>) -> CdrResult<()> {
+    e.string("")?;
+    e.length(0, None)
+}
+
+/// Reads a reference that may be nil and binds it to the ORB that received it.
+pub(crate) fn decode_nilable(d: &mut Decoder<'_>) -> CdrResult<Option<Ref>> {
+    let ior = Ior::decode(d)?;
+    if ior.is_nil() {
+        return Ok(None);
+    }
+    let orb = d
+        .scope::<Orb>()
+        .expect("every decoder that core hands out carries its ORB");
+    Ok(Some(Ref::new(orb, ior)))
+}
+
+/// What a decoder carries so that references in a message can be bound.
+pub(crate) fn scope(orb: &Orb) -> &(dyn Any + Send + Sync) {
+    orb
+}

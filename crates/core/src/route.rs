@@ -1,0 +1,125 @@
+//! Where a reference leads now.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use oxorb_giop::code_sets;
+use oxorb_giop::components::{Component, tag as component_tag};
+use oxorb_giop::{
+    CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException, TargetAddress, Version,
+    profile_tag,
+};
+
+use crate::client::Peer;
+use crate::{Orb, raise};
+
+/// The profiles of one IOR, parsed once and ready to be called.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) profiles: Vec<RouteProfile>,
+    ior: Ior,
+}
+
+/// One address of an object.
+#[derive(Debug)]
+pub(crate) struct RouteProfile {
+    /// Whom to connect to; `None` when that is this very ORB.
+    pub(crate) peer: Option<Arc<Peer>>,
+    /// The lower of the profile's and our own highest GIOP version.
+    pub(crate) version: Version,
+    pub(crate) key: Box<[u8]>,
+    /// What the code sets of both sides allow; an incompatibility is raised
+    /// by the call, not by parsing the reference.
+    pub(crate) code_sets: Result<Option<CodeSetContext>, SystemException>,
+    /// Index of the profile in the IOR.
+    index: usize,
+    /// How the server wants to be addressed (AddressingDisposition).
+    addressing: AtomicU16,
+}
+
+impl Route {
+    /// Finds the usable profiles; the ORB's own addresses become local ones.
+    pub(crate) fn parse(orb: &Orb, ior: &Ior) -> Result<Route, SystemException> {
+        let mut profiles = Vec::new();
+        for (index, tagged) in ior.profiles.iter().enumerate() {
+            if tagged.tag != profile_tag::INTERNET_IOP {
+                continue;
+            }
+            let Ok(iiop) = IiopProfile::parse(tagged) else {
+                continue;
+            };
+            let version = iiop.version.min(orb.options().max_giop);
+            let code_sets = negotiate(&iiop, version);
+            let key: Box<[u8]> = iiop.object_key.as_slice().into();
+            for IiopEndpoint { host, port } in iiop.endpoints() {
+                let peer = if orb.is_own_address(&host, port) {
+                    None
+                } else {
+                    Some(orb.peer(&host, port))
+                };
+                profiles.push(RouteProfile {
+                    peer,
+                    version,
+                    key: key.clone(),
+                    code_sets,
+                    index,
+                    addressing: AtomicU16::new(0),
+                });
+            }
+        }
+        if profiles.is_empty() {
+            return Err(raise::NO_USABLE_PROFILE);
+        }
+        Ok(Route {
+            profiles,
+            ior: ior.clone(),
+        })
+    }
+
+    /// A profile of this very process, if there is one.
+    pub(crate) fn local(&self) -> Option<&RouteProfile> {
+        self.profiles.iter().find(|profile| profile.peer.is_none())
+    }
+
+    /// How to name the object in a request to `profile`.
+    pub(crate) fn target<'r>(&'r self, profile: &'r RouteProfile) -> TargetAddress<'r> {
+        match profile.addressing.load(Ordering::Relaxed) {
+            1 => {
+                let tagged = &self.ior.profiles[profile.index];
+                TargetAddress::Profile {
+                    tag: tagged.tag,
+                    data: &tagged.data,
+                }
+            }
+            2 => TargetAddress::Reference {
+                index: profile.index as u32,
+                ior: &self.ior,
+            },
+            _ => TargetAddress::Key(&profile.key),
+        }
+    }
+}
+
+impl RouteProfile {
+    /// The server asked for another way of addressing (NEEDS_ADDRESSING_MODE).
+    /// False when it asked for what it already gets, which would never end.
+    pub(crate) fn set_addressing(&self, disposition: u16) -> bool {
+        disposition <= 2 && self.addressing.swap(disposition, Ordering::Relaxed) != disposition
+    }
+}
+
+fn negotiate(
+    profile: &IiopProfile,
+    version: Version,
+) -> Result<Option<CodeSetContext>, SystemException> {
+    if version < Version::V1_1 {
+        return Ok(None);
+    }
+    let published = profile
+        .component(component_tag::CODE_SETS)
+        .and_then(|component| component.decode().ok());
+    match published {
+        Some(Component::CodeSets(theirs)) => code_sets::negotiate(Some(&theirs)).map(Some),
+        _ => Ok(None),
+    }
+}

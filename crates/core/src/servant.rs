@@ -1,0 +1,28 @@
+//! What incarnates CORBA objects.
+
+use crate::{Outcome, Upcall};
+
+/// A servant as the object adapter sees it: untyped.
+///
+/// The IDL compiler wraps each typed servant (`impl bank::Account for Teller`)
+/// in one of these. Implement it by hand to serve an interface that is not
+/// known at compile time, or to forward requests.
+pub trait Servant: Send + Sync + 'static {
+    /// The most derived interface, as `IDL:bank/Account:1.0`.
+    fn repository_id(&self) -> &str;
+
+    /// Whether the object supports the interface `id` (`_is_a`).
+    fn is_a(&self, id: &str) -> bool {
+        id == self.repository_id() || id == crate::ObjectRef::ID
+    }
+
+    /// Tells servants apart: two wrappers of one shared servant give the same
+    /// number. The IDL compiler makes it the address of the typed servant.
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self).cast::<()>() as usize
+    }
+
+    /// Serves one request. `_is_a`, `_non_existent`, `_interface` and
+    /// `_repository_id` never arrive here: the adapter answers them.
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+}

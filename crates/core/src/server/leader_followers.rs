@@ -1,0 +1,135 @@
+//! A few workers for all connections; a worker stays with its connection while it is busy.
+//!
+//! Every worker waits at the same poller and the kernel wakes one for each
+//! connection that has something to read: it leads, the others follow. It then
+//! reads, serves and writes in the same thread (A5.9) and, instead of going
+//! back after each request, waits a moment on the connection itself. A request
+//! on a busy connection so costs one read and one write, like a thread of its own.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use oxorb_sys::poll::{Poller, Token};
+use oxorb_transport::Link;
+
+use super::connection::{Connection, Served};
+use crate::Orb;
+
+/// How long a worker stays with a connection that fell silent.
+const STAY: Duration = Duration::from_millis(1);
+
+/// How often workers look for connections that stall in mid-message.
+const TICK: Duration = Duration::from_millis(500);
+
+/// The workers of one ORB and the connections none of them serves at the moment.
+pub(crate) struct Workers {
+    poller: Poller,
+    /// Connections that wait at the poller; a worker takes out the one it serves.
+    parked: Mutex<HashMap<u64, Connection>>,
+    /// Workers that wait at the poller, too: while there is one, others may stay.
+    waiting: AtomicUsize,
+}
+
+impl Workers {
+    /// Starts the threads.
+    pub(crate) fn start(orb: &Orb, threads: usize) -> io::Result<Arc<Workers>> {
+        let workers = Arc::new(Workers {
+            poller: Poller::new()?,
+            parked: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+        });
+        for _ in 0..threads.max(1) {
+            let (orb, workers) = (orb.clone(), Arc::clone(&workers));
+            std::thread::Builder::new()
+                .name("oxorb-worker".to_owned())
+                .spawn(move || workers.work(&orb))?;
+        }
+        Ok(workers)
+    }
+
+    /// Takes a new connection.
+    pub(crate) fn adopt(&self, orb: &Orb, id: u64, link: Arc<dyn Link>) -> io::Result<()> {
+        link.set_read_timeout(Some(STAY))?;
+        link.set_write_timeout(Some(orb.options().stall_timeout))?;
+        let connection = Connection::new(orb, Arc::clone(&link));
+        self.parked().insert(id, connection);
+        let added = watched(&link, |fd| self.poller.add(fd, Token(id)));
+        if added.is_err() {
+            self.parked().remove(&id);
+        }
+        added
+    }
+
+    fn work(&self, orb: &Orb) {
+        crate::orb::mark_server_thread();
+        while !(orb.is_closing() && orb.registry().is_empty()) {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            let ready = self.poller.wait_one(Some(TICK));
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            match ready {
+                Ok(Some(Token(id))) => self.serve(orb, id),
+                Ok(None) => self.end_stalled(orb),
+                Err(_) => std::thread::sleep(TICK),
+            }
+        }
+    }
+
+    fn serve(&self, orb: &Orb, id: u64) {
+        let Some(mut connection) = self.parked().remove(&id) else {
+            return;
+        };
+        let link = Arc::clone(&connection.link);
+        // Staying is for quiet times: with nobody left to lead, other
+        // connections must not wait for this one's next request.
+        let may_stay = || self.waiting.load(Ordering::Relaxed) > 0;
+        if connection.serve(orb, may_stay) == Served::Ended {
+            return self.end(orb, id, &link);
+        }
+        self.parked().insert(id, connection);
+        if watched(&link, |fd| self.poller.rearm(fd, Token(id))).is_err()
+            && self.parked().remove(&id).is_some()
+        {
+            self.end(orb, id, &link);
+        }
+    }
+
+    fn end_stalled(&self, orb: &Orb) {
+        let limit = orb.options().stall_timeout;
+        let mut ended = Vec::new();
+        self.parked().retain(|id, connection| {
+            let stalled = connection.stalled(limit);
+            if stalled {
+                ended.push((*id, Arc::clone(&connection.link)));
+            }
+            !stalled
+        });
+        for (id, link) in ended {
+            self.end(orb, id, &link);
+        }
+    }
+
+    fn end(&self, orb: &Orb, id: u64, link: &Arc<dyn Link>) {
+        let _ = watched(link, |fd| self.poller.remove(fd));
+        link.close();
+        orb.registry().remove(id);
+    }
+
+    fn parked(&self) -> MutexGuard<'_, HashMap<u64, Connection>> {
+        self.parked.lock().expect("no panic while the lock is held")
+    }
+}
+
+/// Does something at the poller with the descriptor of a link that has one.
+fn watched(
+    link: &Arc<dyn Link>,
+    act: impl FnOnce(BorrowedFd<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    match link.poll_fd() {
+        Some(fd) => act(fd),
+        None => Err(io::ErrorKind::Unsupported.into()),
+    }
+}

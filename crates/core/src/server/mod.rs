@@ -1,0 +1,27 @@
+//! The server half of a call: connections, threads, dispatch, shutdown.
+//!
+//! ```text
+//! acceptor thread (listener.rs)     one per endpoint; a link for each client
+//!   -> a thread of its own          (per_connection.rs), or
+//!      one of a few workers         (leader_followers.rs): stays while the link is busy
+//!        -> Connection::serve       (connection.rs) octets -> whole messages
+//!             -> dispatch           (dispatch.rs)   message -> Upcall -> Adapter -> Outcome
+//!                  -> Sink          (sink.rs)       reply octets, one write, same thread
+//! ```
+//!
+//! While a connection is busy a request costs one read and one write, no queue,
+//! no hand-over between threads, no lock.
+
+mod connection;
+mod dispatch;
+mod leader_followers;
+mod listener;
+mod per_connection;
+mod registry;
+mod sink;
+
+pub(crate) use dispatch::dispatch_local;
+pub(crate) use listener::{Listeners, OpenError};
+pub(crate) use registry::Registry;
+pub use sink::Sink;
+pub(crate) use sink::write_message;

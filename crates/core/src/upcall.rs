@@ -1,0 +1,178 @@
+//! A request while it is served.
+
+use oxorb_cdr::{Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
+use oxorb_giop::{Begun, CompletionStatus, Frame, ReplyStatus, Request, Response, SystemException};
+
+use crate::op::Raise;
+use crate::server::Sink;
+use crate::{Orb, Ref, raise, reference};
+
+/// A request on its way to a servant, which must answer it.
+///
+/// The arguments are read where they were received. Each of the methods that
+/// answer takes the upcall and gives the [`Outcome`] that
+/// [`Servant::dispatch`](crate::Servant::dispatch) must return, so a request
+/// cannot be forgotten or answered twice. On the steady path nothing is
+/// allocated and the answer is one write.
+#[derive(Debug)]
+pub struct Upcall<'r> {
+    orb: &'r Orb,
+    frame: Frame<'r>,
+    request: Request<'r>,
+    key: &'r [u8],
+    dialect: Dialect,
+    sink: &'r mut Sink,
+}
+
+/// Proof that an upcall was answered (or needs no answer).
+#[derive(Debug)]
+#[must_use = "return it from dispatch"]
+pub struct Outcome(());
+
+/// The arguments of a request could not be decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct Rejected(SystemException);
+
+impl<'r> Upcall<'r> {
+    pub(crate) fn new(
+        orb: &'r Orb,
+        frame: Frame<'r>,
+        request: Request<'r>,
+        key: &'r [u8],
+        dialect: Dialect,
+        sink: &'r mut Sink,
+    ) -> Self {
+        Upcall {
+            orb,
+            frame,
+            request,
+            key,
+            dialect,
+            sink,
+        }
+    }
+
+    /// The operation's name on the wire.
+    pub fn operation(&self) -> &'r str {
+        self.request.operation
+    }
+
+    /// The key of the target object, as this ORB's adapter made it.
+    pub fn object_key(&self) -> &'r [u8] {
+        self.key
+    }
+
+    /// The ORB that serves the request.
+    pub fn orb(&self) -> &'r Orb {
+        self.orb
+    }
+
+    /// Whether the caller waits for the result (not so for `oneway`).
+    pub fn expects_reply(&self) -> bool {
+        self.request.response == Response::WithTarget
+    }
+
+    /// Decodes the in and inout arguments; octets left over are an error, too.
+    pub fn args<T>(
+        &mut self,
+        decode: impl FnOnce(&mut Decoder<'r>) -> CdrResult<T>,
+    ) -> Result<T, Rejected> {
+        let mut d = self
+            .frame
+            .decoder(self.dialect)
+            .with_limits(self.orb.options().limits.cdr)
+            .with_scope(reference::scope(self.orb))
+            .at(self.request.body);
+        decode(&mut d)
+            .and_then(|args| d.finish().map(|()| args))
+            .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
+    }
+
+    /// Answers with the results: return value, then inout and out arguments.
+    pub fn reply<'a>(self, results: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>) -> Outcome {
+        self.answer(ReplyStatus::NO_EXCEPTION, results)
+    }
+
+    /// Answers with an exception of the servant.
+    pub fn raise<'a, X: Raise>(self, exception: &'a X) -> Outcome {
+        match exception.system() {
+            Some(system) => self.fail(system),
+            None => self.answer(ReplyStatus::USER_EXCEPTION, |e| exception.raise(e)),
+        }
+    }
+
+    /// Answers with a system exception.
+    pub fn fail(self, exception: SystemException) -> Outcome {
+        self.answer(ReplyStatus::SYSTEM_EXCEPTION, |e| exception.encode(e))
+    }
+
+    /// Answers that the arguments were not understood.
+    pub fn reject(self, rejected: Rejected) -> Outcome {
+        self.fail(rejected.0)
+    }
+
+    /// Answers that the interface has no such operation.
+    pub fn unknown_operation(self) -> Outcome {
+        self.fail(raise::UNKNOWN_OPERATION)
+    }
+
+    /// Ends a `oneway` operation; a caller who wants an answer all the same
+    /// gets an empty one.
+    pub fn done(self) -> Outcome {
+        self.answer(ReplyStatus::NO_EXCEPTION, |_| Ok(()))
+    }
+
+    /// Sends the caller to another object, for this and later requests
+    /// (LOCATION_FORWARD).
+    pub fn forward(self, target: &Ref) -> Outcome {
+        self.answer(ReplyStatus::LOCATION_FORWARD, |e| {
+            oxorb_cdr::Encode::encode(target.ior(), e)
+        })
+    }
+
+    fn answer<'a>(
+        self,
+        status: ReplyStatus,
+        body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Outcome {
+        if !self.expects_reply() {
+            return Outcome(());
+        }
+        let id = self.request.id;
+        let version = self.frame.header.version;
+        let mut e = self.sink.encoder(self.orb.options(), self.dialect);
+        let begun = oxorb_giop::begin_reply(&mut e, version, id, status, &[]);
+        let written = body(&mut e)
+            .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
+            .and_then(|()| finish(&mut e, begun, self.orb));
+        match written {
+            Ok(()) => self.sink.send(self.orb.options(), version, e.finish()),
+            Err(exception) => {
+                // The results cannot be sent: the caller must know that it ran.
+                self.sink.discard(e.finish());
+                self.sink
+                    .send_exception(self.orb.options(), version, id, self.dialect, exception);
+            }
+        }
+        Outcome(())
+    }
+}
+
+impl Rejected {
+    /// Why, as the caller will see it.
+    pub fn exception(&self) -> SystemException {
+        self.0
+    }
+}
+
+impl From<SystemException> for Rejected {
+    fn from(exception: SystemException) -> Self {
+        Rejected(exception)
+    }
+}
+
+fn finish(e: &mut Encoder<'_>, begun: Begun, orb: &Orb) -> Result<(), SystemException> {
+    oxorb_giop::finish(e, begun)
+        .and_then(|()| orb.options().limits.check_outgoing(e.position()))
+        .map_err(|violation| violation.to_exception(CompletionStatus::Yes))
+}

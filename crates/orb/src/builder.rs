@@ -1,0 +1,140 @@
+//! From configuration to a running ORB.
+
+use std::time::Duration;
+
+use oxorb_cdr::ByteOrder;
+use oxorb_core::{ClientConnections, Concurrency, Options, SettingError, SetupError};
+use oxorb_giop::Version;
+
+use crate::Orb;
+
+/// Makes an [`Orb`]. Later settings win over earlier ones, and what is set
+/// here and what `-ORB` arguments say is the same.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let orb = oxorb::Orb::builder()
+///     .listen("iiop://127.0.0.1:0")
+///     .round_trip_timeout(Duration::from_secs(2))
+///     .args(["server", "-ORBClientConnections", "private", "--verbose"].map(String::from))
+///     .build()?;
+/// assert_eq!(orb.args(), ["server", "--verbose"]);
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Builder {
+    options: Options,
+    args: Vec<String>,
+    error: Option<SettingError>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        let mut builder = Builder::default();
+        let read = builder.options.take_env();
+        builder.note(read);
+        builder
+    }
+
+    /// Takes the `-ORB...` arguments out of a command line; the others are in
+    /// [`Orb::args`]. Unknown `-ORB` arguments are an error of [`build`](Self::build).
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
+        match self.options.take_args(args) {
+            Ok(rest) => self.args = rest,
+            Err(error) => self.note(Err(error)),
+        }
+        self
+    }
+
+    /// Adds endpoints to listen on, `iiop://HOST:PORT`, several separated by `;`.
+    #[must_use]
+    pub fn listen(self, endpoints: &str) -> Self {
+        self.setting("ListenEndpoints", endpoints)
+    }
+
+    /// Adds an initial reference.
+    #[must_use]
+    pub fn init_ref(mut self, name: &str, url: &str) -> Self {
+        self.options
+            .init_refs
+            .push((name.to_owned(), url.to_owned()));
+        self
+    }
+
+    /// How long a two-way call may take; `None`: for ever.
+    #[must_use]
+    pub fn round_trip_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.options.round_trip_timeout = limit.into();
+        self
+    }
+
+    /// How long connecting to one server may take.
+    #[must_use]
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.options.connect_timeout = limit;
+        self
+    }
+
+    /// How client threads share connections.
+    #[must_use]
+    pub fn client_connections(mut self, strategy: ClientConnections) -> Self {
+        self.options.client_connections = strategy;
+        self
+    }
+
+    /// Which threads serve requests.
+    #[must_use]
+    pub fn concurrency(mut self, strategy: Concurrency) -> Self {
+        self.options.concurrency = strategy;
+        self
+    }
+
+    /// The highest GIOP version to publish and to speak.
+    #[must_use]
+    pub fn max_giop(mut self, version: Version) -> Self {
+        self.options.max_giop = version;
+        self
+    }
+
+    /// Byte order of what is sent; other than the machine's own for tests of peers.
+    #[must_use]
+    pub fn byte_order(mut self, order: ByteOrder) -> Self {
+        self.options.byte_order = order;
+        self
+    }
+
+    /// Everything else that can be configured.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut Options)) -> Self {
+        change(&mut self.options);
+        self
+    }
+
+    /// Any setting by its `-ORB` name.
+    #[must_use]
+    pub fn setting(mut self, name: &str, value: &str) -> Self {
+        let arg = [format!("-ORB{name}"), value.to_owned()];
+        let read = self.options.take_args(arg).map(drop);
+        self.note(read);
+        self
+    }
+
+    /// Makes the ORB. It listens when the first object needs an address, or at
+    /// once if endpoints were given.
+    pub fn build(self) -> Result<Orb, SetupError> {
+        match self.error {
+            Some(error) => Err(error.into()),
+            None => Orb::start(self.options, self.args),
+        }
+    }
+
+    /// The first error is the one to report.
+    fn note(&mut self, read: Result<(), SettingError>) {
+        if let Err(error) = read {
+            self.error.get_or_insert(error);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The ORB as applications hold it: core and root POA together.
+
+use std::ops::Deref;
+
+use oxorb_core::{Interface, Options, SetupError};
+use oxorb_poa::{Poa, RootAdapter};
+
+use crate::Builder;
+
+/// An ORB with its root POA. Cheap to clone; several may live in one process.
+///
+/// Everything of [`oxorb_core::Orb`] is here, too: resolving references,
+/// [`run`](oxorb_core::Orb::run), [`shutdown`](oxorb_core::Orb::shutdown).
+#[derive(Clone, Debug)]
+pub struct Orb {
+    core: oxorb_core::Orb,
+    root_poa: Poa,
+    args: Vec<String>,
+}
+
+impl Orb {
+    /// Configures a new ORB, starting from the defaults and `OXORB_...`
+    /// environment variables.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn start(options: Options, args: Vec<String>) -> Result<Orb, SetupError> {
+        let listens = !options.listen.is_empty();
+        let core = oxorb_core::Orb::new(options);
+        let root_poa = RootAdapter::install(&core);
+        if listens {
+            core.listen()?;
+        }
+        Ok(Orb {
+            core,
+            root_poa,
+            args,
+        })
+    }
+
+    /// The adapter that exists from the start: transient objects with ids made
+    /// by the system. Its requests pass at once.
+    pub fn root_poa(&self) -> &Poa {
+        &self.root_poa
+    }
+
+    /// What [`Builder::args`] left of the command line.
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+
+    /// Makes `corbaloc::host:port/name` lead to an object of this ORB, and
+    /// registers it as an initial reference.
+    pub fn bind(&self, name: &str, object: &impl Interface) {
+        self.root_poa.bind_name(name, object);
+        self.core
+            .register_initial_reference(name, Interface::as_ref(object));
+    }
+}
+
+impl Deref for Orb {
+    type Target = oxorb_core::Orb;
+
+    fn deref(&self) -> &oxorb_core::Orb {
+        &self.core
+    }
+}

@@ -1,0 +1,341 @@
+//! Calls through sockets and without, to a servant written by hand: what the
+//! core promises before any IDL is compiled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use oxorb::__gen::{Op, Ref};
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
+    SystemException, SystemExceptionKind, Upcall,
+};
+
+static PING: Op = Op::twoway("ping");
+static NOTE: Op = Op::oneway("note");
+static FAIL: Op = Op::twoway("fail");
+static PANIC: Op = Op::twoway("panic");
+static SLEEP: Op = Op::twoway("sleep");
+static MISSING: Op = Op::twoway("missing");
+static MOVED: Op = Op::twoway("moved");
+
+#[derive(Default)]
+struct Pinger {
+    notes: AtomicU32,
+    forward: Option<ObjectRef>,
+}
+
+impl Servant for Pinger {
+    fn repository_id(&self) -> &str {
+        "IDL:test/Pinger:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.operation() {
+            "ping" => match upcall.args(|d| d.longlong()) {
+                Ok(n) => upcall.reply(|e| {
+                    e.longlong(n + 1);
+                    Ok(())
+                }),
+                Err(rejected) => upcall.reject(rejected),
+            },
+            "note" => {
+                self.notes.fetch_add(1, Ordering::SeqCst);
+                upcall.done()
+            }
+            "fail" => upcall.fail(SystemException::no_permission(7, CompletionStatus::Yes)),
+            "panic" => panic!("as the test wants it"),
+            "sleep" => {
+                std::thread::sleep(Duration::from_millis(300));
+                upcall.done()
+            }
+            "moved" => match &self.forward {
+                Some(target) => upcall.forward(Interface::as_ref(target)),
+                None => upcall.reply(|e| e.string("here")),
+            },
+            _ => upcall.unknown_operation(),
+        }
+    }
+}
+
+fn server(concurrency: Concurrency) -> Orb {
+    Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(concurrency)
+        .build()
+        .unwrap()
+}
+
+fn client(connections: ClientConnections) -> Orb {
+    Orb::builder()
+        .client_connections(connections)
+        .build()
+        .unwrap()
+}
+
+/// The reference as another process would have it.
+fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
+    orb.string_to_object(&reference.to_string()).unwrap()
+}
+
+fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
+    Interface::as_ref(object).invoke(
+        &PING,
+        |e| {
+            e.longlong(n);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
+}
+
+fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
+    Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
+}
+
+fn every_combination(test: impl Fn(&Orb, &Orb)) {
+    for concurrency in [
+        Concurrency::ThreadPerConnection,
+        Concurrency::LeaderFollowers { threads: 3 },
+    ] {
+        for connections in [ClientConnections::Private, ClientConnections::Cached] {
+            let server = server(concurrency);
+            let client = client(connections);
+            test(&server, &client);
+            client.shutdown(true).unwrap();
+            server.shutdown(true).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_call_returns_its_result() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        for n in 0..100 {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+    });
+}
+
+#[test]
+fn threads_share_a_reference() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        std::thread::scope(|scope| {
+            for start in 0..6 {
+                let object = &object;
+                scope.spawn(move || {
+                    for n in 0..200 {
+                        assert_eq!(ping(object, start * 1000 + n), Ok(start * 1000 + n + 1));
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn exceptions_carry_kind_minor_and_completion() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        assert_eq!(
+            call(&object, &FAIL),
+            Err(SystemException::no_permission(7, CompletionStatus::Yes))
+        );
+        let unknown = call(&object, &MISSING).unwrap_err();
+        assert_eq!(unknown.kind, SystemExceptionKind::BadOperation);
+        assert_eq!(unknown.completed, CompletionStatus::No);
+        assert_eq!(ping(&object, 1), Ok(2));
+    });
+}
+
+#[test]
+fn a_panicking_servant_is_unknown_maybe_and_the_connection_lives_on() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        let panicked = call(&object, &PANIC).unwrap_err();
+        assert_eq!(panicked.kind, SystemExceptionKind::Unknown);
+        assert_eq!(panicked.completed, CompletionStatus::Maybe);
+        assert_eq!(ping(&object, 1), Ok(2));
+    });
+}
+
+#[test]
+fn a_oneway_arrives() {
+    every_combination(|server, client| {
+        let servant = Arc::new(Pinger::default());
+        let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+        let object = elsewhere(client, &local);
+        Interface::as_ref(&object).send(&NOTE, |_| Ok(())).unwrap();
+        // A two-way call on the same connection comes after it.
+        assert_eq!(ping(&object, 1), Ok(2));
+        assert_eq!(servant.notes.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_timeout_maybe() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        let hurried = object.with_timeout(Duration::from_millis(50));
+        let late = call(&hurried, &SLEEP).unwrap_err();
+        assert_eq!(late.kind, SystemExceptionKind::Timeout);
+        assert_eq!(late.completed, CompletionStatus::Maybe);
+        assert_eq!(ping(&object, 1), Ok(2));
+    });
+}
+
+#[test]
+fn a_deactivated_object_does_not_exist() {
+    every_combination(|server, client| {
+        let poa = server.root_poa();
+        let local = poa.activate_servant(Arc::new(Pinger::default())).unwrap();
+        let object = elsewhere(client, &local);
+        assert_eq!(object.non_existent(), Ok(false));
+        poa.deactivate(&ObjectRef::from_ref(local.clone())).unwrap();
+        assert_eq!(object.non_existent(), Ok(true));
+        let gone = ping(&object, 1).unwrap_err();
+        assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
+        assert_eq!(gone.completed, CompletionStatus::No);
+    });
+}
+
+#[test]
+fn a_forward_is_followed_and_remembered() {
+    every_combination(|server, client| {
+        let poa = server.root_poa();
+        let there = poa.activate_servant(Arc::new(Pinger::default())).unwrap();
+        let here = poa
+            .activate_servant(Arc::new(Pinger {
+                notes: AtomicU32::new(0),
+                forward: Some(ObjectRef::from_ref(there)),
+            }))
+            .unwrap();
+        let object = elsewhere(client, &here);
+        for _ in 0..3 {
+            let answer: Result<String, SystemException> = Interface::as_ref(&object).invoke(
+                &MOVED,
+                |_| Ok(()),
+                |d| Ok(d.string()?.into_owned()),
+            );
+            assert_eq!(answer.as_deref(), Ok("here"));
+        }
+    });
+}
+
+#[test]
+fn a_local_object_is_called_without_a_socket() {
+    let orb = server(Concurrency::ThreadPerConnection);
+    let local = orb
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()))
+        .unwrap();
+    let object = ObjectRef::from_ref(local);
+    assert_eq!(ping(&object, 41), Ok(42));
+    assert_eq!(
+        call(&object, &PANIC).unwrap_err().kind,
+        SystemExceptionKind::Unknown
+    );
+    assert_eq!(object.is_a("IDL:test/Pinger:1.0"), Ok(true));
+    assert_eq!(object.is_a("IDL:test/Other:1.0"), Ok(false));
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn asynchronous_calls_complete_out_of_order() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        let pending: Vec<_> = (0..50)
+            .map(|n| {
+                Interface::as_ref(&object).invoke_async::<i64, SystemException>(
+                    &PING,
+                    |e| {
+                        e.longlong(n);
+                        Ok(())
+                    },
+                    |d| d.longlong(),
+                )
+            })
+            .collect();
+        for (n, reply) in pending.into_iter().enumerate().rev() {
+            assert_eq!(reply.wait(), Ok(n as i64 + 1));
+        }
+    });
+}
+
+#[test]
+fn an_unreachable_server_says_what_was_tried() {
+    let client = client(ClientConnections::Cached);
+    let object = client
+        .string_to_object("corbaloc::127.0.0.1:1/Nobody")
+        .unwrap();
+    let unreachable = ping(&object, 1).unwrap_err();
+    assert_eq!(unreachable.kind, SystemExceptionKind::Transient);
+    assert_eq!(unreachable.completed, CompletionStatus::No);
+    let failure = oxorb::last_failure().unwrap();
+    assert_eq!(failure.attempts[0].endpoint, "127.0.0.1:1");
+    assert!(failure.to_string().contains("refused"), "{failure}");
+}
+
+#[test]
+fn shutdown_lets_a_running_request_finish() {
+    every_combination(|server, client| {
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Pinger::default()))
+            .unwrap();
+        let object = elsewhere(client, &local);
+        assert_eq!(ping(&object, 1), Ok(2));
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| call(&object, &SLEEP));
+            std::thread::sleep(Duration::from_millis(100));
+            server.shutdown(true).unwrap();
+            assert_eq!(running.join().unwrap(), Ok(()));
+        });
+        let refused = ping(&object, 1).unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::Transient);
+        assert_eq!(refused.completed, CompletionStatus::No);
+    });
+}
+
+#[test]
+fn a_name_leads_to_an_object() {
+    let server = server(Concurrency::ThreadPerConnection);
+    let local = server
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()))
+        .unwrap();
+    server.bind("Pinger", &ObjectRef::from_ref(local.clone()));
+    let port = local.ior().iiop_profiles().next().unwrap().port;
+    let client = client(ClientConnections::Cached);
+    let object = client
+        .string_to_object(&format!("corbaloc::127.0.0.1:{port}/Pinger"))
+        .unwrap();
+    assert_eq!(ping(&object, 1), Ok(2));
+    server.shutdown(true).unwrap();
+}

@@ -1,0 +1,378 @@
+//! One object adapter: activation and references.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use oxorb_core::{Interface, Ref, Servant, ServedBy};
+
+use crate::adapter::{RootAdapter, own_key};
+use crate::key::{Key, path_with};
+use crate::object_map::{ObjectMap, Place};
+use crate::policies::{IdAssignment, IdUniqueness, ImplicitActivation, Lifespan};
+use crate::{PoaError, PoaManager, Policies};
+
+/// One object adapter of the tree. Cheap to clone.
+///
+/// Activation takes a lock and allocates; do it before the deadlines begin.
+/// Requests to active objects do neither.
+#[derive(Clone)]
+pub struct Poa {
+    adapter: Arc<RootAdapter>,
+    inner: Arc<PoaInner>,
+}
+
+pub(crate) struct PoaInner {
+    name: String,
+    /// Names from the root's child down to this one, as keys hold them.
+    pub(crate) path: Box<[u8]>,
+    pub(crate) number: u32,
+    policies: Policies,
+    pub(crate) manager: PoaManager,
+    pub(crate) objects: ObjectMap,
+    children: Mutex<HashMap<String, Poa>>,
+    destroyed: AtomicBool,
+    next_id: AtomicU64,
+}
+
+/// Names one object within its POA.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ObjectId(Vec<u8>);
+
+impl Poa {
+    pub(crate) fn new(
+        adapter: &Arc<RootAdapter>,
+        name: &str,
+        path: Box<[u8]>,
+        policies: Policies,
+        manager: PoaManager,
+    ) -> Poa {
+        let inner = adapter.enlist(|number| {
+            Arc::new(PoaInner {
+                name: name.to_owned(),
+                path,
+                number,
+                policies,
+                manager,
+                objects: ObjectMap::new(),
+                children: Mutex::default(),
+                destroyed: AtomicBool::new(false),
+                next_id: AtomicU64::new(0),
+            })
+        });
+        Poa {
+            adapter: Arc::clone(adapter),
+            inner,
+        }
+    }
+
+    /// The name it was created with.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Fixed when it was created.
+    pub fn policies(&self) -> Policies {
+        self.inner.policies
+    }
+
+    /// Says whether requests pass.
+    pub fn manager(&self) -> &PoaManager {
+        &self.inner.manager
+    }
+
+    /// Creates a child with a manager of its own.
+    pub fn create_poa(&self, name: &str, policies: Policies) -> Result<Poa, PoaError> {
+        self.create_poa_with_manager(name, policies, PoaManager::new())
+    }
+
+    /// Creates a child that shares a manager, such as this POA's own.
+    pub fn create_poa_with_manager(
+        &self,
+        name: &str,
+        policies: Policies,
+        manager: PoaManager,
+    ) -> Result<Poa, PoaError> {
+        if let Some(why) = policies.contradiction() {
+            return Err(PoaError::InvalidPolicy(why));
+        }
+        let path = path_with(&self.inner.path, name)
+            .ok_or_else(|| PoaError::NameTooLong(name.to_owned()))?;
+        let _tree = self.adapter.tree.lock().expect(UNPOISONED);
+        self.alive()?;
+        let mut children = self.inner.children.lock().expect(UNPOISONED);
+        if children.contains_key(name) {
+            return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
+        }
+        let child = Poa::new(&self.adapter, name, path, policies, manager);
+        children.insert(name.to_owned(), child.clone());
+        Ok(child)
+    }
+
+    /// A child by name.
+    pub fn find_poa(&self, name: &str) -> Option<Poa> {
+        self.inner
+            .children
+            .lock()
+            .expect(UNPOISONED)
+            .get(name)
+            .cloned()
+    }
+
+    /// Ends this POA and all below it. Requests that run end as if nothing
+    /// had happened; later ones get OBJECT_NOT_EXIST.
+    pub fn destroy(&self) {
+        let children: Vec<Poa> = {
+            let mut children = self.inner.children.lock().expect(UNPOISONED);
+            children.drain().map(|(_, child)| child).collect()
+        };
+        for child in children {
+            child.destroy();
+        }
+        let _tree = self.adapter.tree.lock().expect(UNPOISONED);
+        if !self.inner.destroyed.swap(true, Ordering::AcqRel) {
+            self.adapter.delist(&self.inner);
+            self.inner.objects.clear();
+        }
+    }
+
+    /// Activates a servant under an id that the POA makes, and gives the
+    /// object's reference.
+    ///
+    /// The servant may be a value, or an `Arc` that the application shares:
+    /// `let account: bank::AccountRef = poa.activate(Teller::new())?;`
+    pub fn activate<I: ServedBy<S>, S>(&self, servant: S) -> Result<I, PoaError> {
+        self.activate_servant(I::servant(servant)).map(I::from_ref)
+    }
+
+    /// Activates a servant under an id of the application's choice.
+    pub fn activate_with_id<I: ServedBy<S>, S>(
+        &self,
+        id: impl Into<ObjectId>,
+        servant: S,
+    ) -> Result<I, PoaError> {
+        self.activate_servant_with_id(&id.into(), I::servant(servant))
+            .map(I::from_ref)
+    }
+
+    /// The reference of a servant: of the object it incarnates, or, with
+    /// [`ImplicitActivation::Yes`], of a new one (`_this`).
+    pub fn this<I: ServedBy<Arc<S>>, S>(&self, servant: &Arc<S>) -> Result<I, PoaError> {
+        let wrapped = I::servant(Arc::clone(servant));
+        if let Some((place, id)) = self.inner.objects.find_identity(wrapped.identity()) {
+            let key = self.key_of(place, id.as_deref());
+            return self
+                .reference(wrapped.repository_id(), &key)
+                .map(I::from_ref);
+        }
+        if self.inner.policies.implicit_activation == ImplicitActivation::No {
+            return Err(PoaError::ServantNotActive);
+        }
+        self.activate_servant(wrapped).map(I::from_ref)
+    }
+
+    /// [`activate`](Self::activate) for a servant without static type.
+    pub fn activate_servant(&self, servant: Arc<dyn Servant>) -> Result<Ref, PoaError> {
+        if self.inner.policies.id_assignment == IdAssignment::User {
+            return Err(PoaError::WrongPolicy(
+                "this POA's ids are given by the application: use activate_with_id",
+            ));
+        }
+        match self.inner.policies.lifespan {
+            Lifespan::Transient => self.insert(servant, None),
+            Lifespan::Persistent => {
+                let id = self.new_id();
+                self.insert(servant, Some(&id.0))
+            }
+        }
+    }
+
+    /// [`activate_with_id`](Self::activate_with_id) for a servant without static type.
+    pub fn activate_servant_with_id(
+        &self,
+        id: &ObjectId,
+        servant: Arc<dyn Servant>,
+    ) -> Result<Ref, PoaError> {
+        self.insert(servant, Some(&id.0))
+    }
+
+    /// Ends an object. Requests that run end as if nothing had happened.
+    pub fn deactivate(&self, object: &impl Interface) -> Result<(), PoaError> {
+        let key = own_key(Interface::as_ref(object)).ok_or(PoaError::WrongAdapter)?;
+        match self.own(&key)? {
+            Key::Active {
+                slot, generation, ..
+            } => self.inner.objects.remove(Place { slot, generation }),
+            Key::Transient { id, .. } | Key::Persistent { id, .. } => {
+                self.inner.objects.remove_id(id)
+            }
+        }
+    }
+
+    /// Ends the object with an id of the application.
+    pub fn deactivate_id(&self, id: impl Into<ObjectId>) -> Result<(), PoaError> {
+        self.inner.objects.remove_id(&id.into().0)
+    }
+
+    /// A reference to an object that need not be active yet
+    /// (`create_reference_with_id`).
+    pub fn create_reference_with_id<I: Interface>(
+        &self,
+        id: impl Into<ObjectId>,
+    ) -> Result<I, PoaError> {
+        let key = self.key_of_id(&id.into().0);
+        self.reference(I::REPOSITORY_ID, &key).map(I::from_ref)
+    }
+
+    /// The id of an object of this POA.
+    pub fn reference_to_id(&self, object: &impl Interface) -> Result<ObjectId, PoaError> {
+        let key = own_key(Interface::as_ref(object)).ok_or(PoaError::WrongAdapter)?;
+        Ok(match self.own(&key)? {
+            Key::Active {
+                slot, generation, ..
+            } => {
+                let mut id = slot.to_le_bytes().to_vec();
+                id.extend_from_slice(&generation.to_le_bytes());
+                ObjectId(id)
+            }
+            Key::Transient { id, .. } | Key::Persistent { id, .. } => ObjectId(id.to_vec()),
+        })
+    }
+
+    fn insert(&self, servant: Arc<dyn Servant>, id: Option<&[u8]>) -> Result<Ref, PoaError> {
+        self.alive()?;
+        let type_id = servant.repository_id().to_owned();
+        let unique = self.inner.policies.id_uniqueness == IdUniqueness::Unique;
+        let identity = servant.identity();
+        let place = self
+            .inner
+            .objects
+            .insert(servant, id, Some(identity), unique)?;
+        self.reference(&type_id, &self.key_of(place, id))
+            .inspect_err(|_| {
+                let _ = self.inner.objects.remove(place);
+            })
+    }
+
+    fn reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, PoaError> {
+        let orb = self.adapter.orb().ok_or(PoaError::Destroyed)?;
+        Ok(orb.create_reference(type_id, key)?)
+    }
+
+    fn key_of(&self, place: Place, id: Option<&[u8]>) -> Vec<u8> {
+        match id {
+            Some(id) => self.key_of_id(id),
+            None => Key::Active {
+                incarnation: self.adapter.incarnation(),
+                poa: self.inner.number,
+                slot: place.slot,
+                generation: place.generation,
+            }
+            .to_octets(),
+        }
+    }
+
+    fn key_of_id(&self, id: &[u8]) -> Vec<u8> {
+        match self.inner.policies.lifespan {
+            Lifespan::Transient => Key::Transient {
+                incarnation: self.adapter.incarnation(),
+                poa: self.inner.number,
+                id,
+            },
+            Lifespan::Persistent => Key::Persistent {
+                path: &self.inner.path,
+                id,
+            },
+        }
+        .to_octets()
+    }
+
+    /// Takes a key apart if it is one of this POA.
+    fn own<'k>(&self, key: &'k [u8]) -> Result<Key<'k>, PoaError> {
+        let parsed = Key::parse(key).ok_or(PoaError::WrongAdapter)?;
+        let ours = match parsed {
+            Key::Active {
+                incarnation, poa, ..
+            }
+            | Key::Transient {
+                incarnation, poa, ..
+            } => incarnation == self.adapter.incarnation() && poa == self.inner.number,
+            Key::Persistent { path, .. } => *path == *self.inner.path,
+        };
+        if ours {
+            Ok(parsed)
+        } else {
+            Err(PoaError::WrongAdapter)
+        }
+    }
+
+    /// An id that no other object of this or an earlier process has.
+    fn new_id(&self) -> ObjectId {
+        let count = self.inner.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut id = self.adapter.incarnation().to_le_bytes().to_vec();
+        id.extend_from_slice(&count.to_le_bytes());
+        ObjectId(id)
+    }
+
+    fn alive(&self) -> Result<(), PoaError> {
+        if self.inner.destroyed.load(Ordering::Acquire) {
+            return Err(PoaError::Destroyed);
+        }
+        Ok(())
+    }
+
+    /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
+    pub fn bind_name(&self, name: &str, object: &impl Interface) {
+        self.adapter.bind_name(name, Interface::as_ref(object));
+    }
+}
+
+impl fmt::Debug for Poa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Poa")
+            .field("name", &self.inner.name)
+            .field("policies", &self.inner.policies)
+            .field("manager", &self.inner.manager.state())
+            .finish()
+    }
+}
+
+impl ObjectId {
+    /// The octets.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&str> for ObjectId {
+    fn from(id: &str) -> Self {
+        ObjectId(id.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for ObjectId {
+    fn from(id: String) -> Self {
+        ObjectId(id.into_bytes())
+    }
+}
+
+impl From<&[u8]> for ObjectId {
+    fn from(id: &[u8]) -> Self {
+        ObjectId(id.to_vec())
+    }
+}
+
+impl From<Vec<u8>> for ObjectId {
+    fn from(id: Vec<u8>) -> Self {
+        ObjectId(id)
+    }
+}
+
+impl From<&ObjectId> for ObjectId {
+    fn from(id: &ObjectId) -> Self {
+        id.clone()
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -109,9 +109,7 @@ mod tests {
     #[test]
     fn old_octets_count_as_room() {
         let mut pool = BufferPool::new(1, 1024);
-        let mut buffer = Vec::with_capacity(100);
-        buffer.resize(100, 0);
-        pool.put(buffer);
+        pool.put(vec![1; 100]);
         assert_eq!(pool.take(100).capacity(), 100);
     }
 }

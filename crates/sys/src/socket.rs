@@ -201,3 +201,48 @@ fn stream_socket(address: SocketAddr, flags: SocketFlags) -> io::Result<OwnedFd>
         Some(ipproto::TCP),
     )?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_broken_connection_is_an_error_and_no_signal() {
+        // SAFETY: sets a disposition that no other thread of this test binary depends on. Rust
+        // programs ignore the signal, but OxORB may be loaded into one that does not.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        let (here, there) = UnixStream::pair().unwrap();
+        drop(there);
+        let one = IoSlice::new(b"x");
+        for slices in [&[one][..], &[one, one]] {
+            let error = send(&here, slices).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    #[test]
+    fn waiting_tells_nothing_octets_and_the_end() {
+        let (here, there) = UnixStream::pair().unwrap();
+        assert_eq!(waiting(&there).unwrap(), Waiting::Nothing);
+        send(&here, &[IoSlice::new(b"x")]).unwrap();
+        assert_eq!(waiting(&there).unwrap(), Waiting::Octets);
+        drop(here);
+        let mut buffer = Vec::new();
+        assert_eq!(receive(&there, &mut buffer, 10).unwrap(), 1);
+        assert_eq!(waiting(&there).unwrap(), Waiting::End);
+    }
+
+    #[test]
+    fn receive_uses_the_room_that_is_there() {
+        let (here, there) = UnixStream::pair().unwrap();
+        send(&here, &[IoSlice::new(b"GI"), IoSlice::new(b"OP")]).unwrap();
+        let mut buffer = Vec::with_capacity(16);
+        buffer.push(b'>');
+        let memory = buffer.as_ptr();
+        assert_eq!(receive(&there, &mut buffer, 15).unwrap(), 4);
+        assert_eq!(buffer, b">GIOP");
+        assert_eq!(buffer.as_ptr(), memory);
+    }
+}

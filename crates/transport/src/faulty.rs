@@ -199,3 +199,66 @@ impl<L: Link> Link for Faulty<L> {
         self.inner.local()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mem;
+
+    #[test]
+    fn octet_by_octet() {
+        let faults = Faults {
+            read_at_most: Some(1),
+            write_at_most: Some(1),
+            ..Faults::default()
+        };
+        let (a, b) = mem::pair(64);
+        let (a, b) = (Faulty::new(a, faults), Faulty::new(b, faults));
+        a.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])
+            .unwrap();
+        let mut buffer = Vec::new();
+        for _ in 0..4 {
+            assert_eq!(b.read(&mut buffer, 100).unwrap(), 1);
+        }
+        assert_eq!(buffer, b"GIOP");
+    }
+
+    #[test]
+    fn a_cut_write_sends_what_it_says_and_breaks_the_link() {
+        let (a, b) = mem::pair(64);
+        let faults = Faults {
+            cut_after_written: Some(3),
+            ..Faults::default()
+        };
+        let a = Faulty::new(a, faults);
+        let failure = a
+            .write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])
+            .unwrap_err();
+        assert_eq!(
+            (failure.written, failure.error.kind()),
+            (3, io::ErrorKind::ConnectionReset)
+        );
+        let mut buffer = Vec::new();
+        assert_eq!(b.read(&mut buffer, 100).unwrap(), 3);
+        assert_eq!(b.read(&mut buffer, 100).unwrap(), 0);
+        assert_eq!(buffer, b"GIO");
+    }
+
+    #[test]
+    fn a_cut_read_breaks_the_link() {
+        let (a, b) = mem::pair(64);
+        let b = Faulty::new(
+            b,
+            Faults {
+                cut_after_read: Some(3),
+                ..Faults::default()
+            },
+        );
+        a.write(&mut [IoSlice::new(b"GIOP")]).unwrap();
+        let mut buffer = Vec::new();
+        assert_eq!(b.read(&mut buffer, 100).unwrap(), 3);
+        let error = b.read(&mut buffer, 100).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        assert!(a.is_dead());
+    }
+}

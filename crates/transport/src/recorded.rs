@@ -147,3 +147,45 @@ impl<L: Link> Link for Recorded<L> {
         self.inner.local()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faulty::{Faults, Faulty};
+    use crate::mem;
+
+    #[test]
+    fn keeps_the_turns_of_a_conversation() {
+        let (a, b) = mem::pair(64);
+        let (a, recording) = Recorded::new(a);
+        a.write(&mut [IoSlice::new(b"pi"), IoSlice::new(b"ng")])
+            .unwrap();
+        b.write(&mut [IoSlice::new(b"pong")]).unwrap();
+        let mut buffer = b"before".to_vec();
+        a.read(&mut buffer, 100).unwrap();
+        drop(a);
+        let turn = |direction, octets: &[u8]| Turn {
+            direction,
+            octets: octets.to_vec(),
+        };
+        assert_eq!(
+            recording.turns(),
+            [
+                turn(Direction::Sent, b"ping"),
+                turn(Direction::Received, b"pong")
+            ]
+        );
+    }
+
+    #[test]
+    fn keeps_no_more_than_went_out() {
+        let (a, _b) = mem::pair(64);
+        let faults = Faults {
+            cut_after_written: Some(3),
+            ..Faults::default()
+        };
+        let (a, recording) = Recorded::new(Faulty::new(a, faults));
+        a.write(&mut [IoSlice::new(b"GIOP")]).unwrap_err();
+        assert_eq!(recording.octets(Direction::Sent), b"GIO");
+    }
+}

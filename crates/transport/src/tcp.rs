@@ -21,6 +21,9 @@ pub use connect::{Attempt, ConnectError, connect};
 /// The socket is a blocking one, and time-outs are the kernel's (`SO_RCVTIMEO`, `SO_SNDTIMEO`): so
 /// a read is one `recvfrom` and nothing else, and a write one `sendto` (one slice) or `sendmsg`
 /// (several).
+///
+/// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
+/// tick or two.
 #[derive(Debug)]
 pub struct TcpLink {
     socket: OwnedFd,

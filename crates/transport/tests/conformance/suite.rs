@@ -208,14 +208,18 @@ pub(crate) fn a_write_timeout_tells_what_went_out((a, b): Pair) {
     );
 }
 
-/// At the rate of this reader the write would take a minute.
+/// The reader takes some all the time, but would need seconds for all of it.
 pub(crate) fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
-    a.set_write_timeout(SHORT).unwrap();
+    let octets = vec![0; 4 * LARGE];
+    a.set_write_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
     thread::scope(|scope| {
-        let writer = scope.spawn(|| a.write(&mut [IoSlice::new(&pattern(0, LARGE))]));
+        let writer = scope.spawn(|| a.write(&mut [IoSlice::new(&octets)]));
+        let mut buffer = Vec::new();
         while !writer.is_finished() {
             thread::sleep(Duration::from_millis(1));
-            b.read(&mut Vec::new(), 256).unwrap();
+            buffer.clear();
+            assert_ne!(b.read(&mut buffer, 16 * 1024).unwrap(), 0);
         }
         let failure = writer.join().unwrap().unwrap_err();
         assert!(is_timeout(failure.error.kind()), "{failure}");

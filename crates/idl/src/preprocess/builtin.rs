@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-/// Title and text of a predefined file. They stand in for files that are
-/// found in no include folder.
+/// Title and text of a file that is known beforehand, wherever others of its
+/// name may lie: what they define and what CORBA defines must be one thing.
 pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
     let file = name.file_name()?.to_str()?;
     let folder = name.parent()?.to_str()?;
     let orb = match folder {
-        "" => file == "orb.idl",
-        "omniORB" | "omniORB4" => file == "orb.idl",
+        "" | "omniORB" | "omniORB4" => matches!(file, "orb.idl" | "corbaidl.idl"),
         "tao" => file == "orb.idl" || file.ends_with("Seq.pidl"),
         _ => false,
     };

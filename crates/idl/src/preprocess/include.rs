@@ -89,6 +89,11 @@ impl Preprocessor<'_> {
         let name = tidy(Path::new(&wanted.name));
         let own_folder = self.map.path(wanted.span.file).parent();
         let own_folder = own_folder.unwrap_or(Path::new("")).to_owned();
+        if let Some((title, text)) = builtin::find(&name)
+            && !(wanted.beside && self.map.exists(&own_folder.join(&name)))
+        {
+            return Some(self.map.add_builtin(title, text, Some(wanted.span)));
+        }
         let mut searched = Vec::new();
         if name.is_absolute() {
             searched.push(PathBuf::new());
@@ -118,9 +123,6 @@ impl Preprocessor<'_> {
                     return None;
                 }
             }
-        }
-        if let Some((title, text)) = builtin::find(&name) {
-            return Some(self.map.add_builtin(title, text, Some(wanted.span)));
         }
         let beside =
             !wanted.beside && !name.is_absolute() && self.map.exists(&own_folder.join(&name));

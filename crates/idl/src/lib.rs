@@ -13,6 +13,8 @@ mod check;
 mod constant;
 pub mod diagnostic;
 mod driver;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod lex;
 pub mod model;
 mod options;
@@ -20,8 +22,6 @@ mod parse;
 mod preprocess;
 mod resolve;
 pub mod source;
-#[cfg(test)]
-mod scratch;
 
 pub use driver::{Compiled, Failed, Report, compile, compile_from};
 pub use options::{Lenient, Limits, Options};

@@ -184,6 +184,7 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 fn check(octets: &[u8]) {
+    oxorb_idl::fuzz::compile_everything(octets);
     let (_, tokens) = run(octets);
     let ends = tokens
         .iter()

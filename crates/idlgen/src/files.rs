@@ -39,6 +39,11 @@ impl Files {
         self.files.insert(path.into(), text.into());
     }
 
+    /// Whether there is a file with this path.
+    pub fn contains(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
     /// Paths and texts, in order of path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().map(|(path, text)| (path.as_path(), text.as_str()))

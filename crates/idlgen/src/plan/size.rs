@@ -93,19 +93,18 @@ impl Measure<'_> {
     fn plan(&mut self, plan: &Plan) -> Size {
         match plan {
             Plan::Basic(basic) => self.basic(*basic),
-            Plan::Text { wide, bound } => {
-                // GIOP 1.2: ulong count, then characters; narrow ones end in a zero octet.
-                // A code set may need up to four octets for one character.
-                let head = Size::primitive(4, 4).variable();
-                let least = u64::from(!wide);
+            Plan::Text { bound, .. } => {
+                // A count, then characters of at most four octets, then perhaps a zero.
+                // Some peers send an empty string as a bare count of zero.
                 Size {
-                    min: head.min + least,
+                    min: 4,
                     max: bound.map(|bound| 7 + 4 * (u64::from(bound) + 1)),
                     fixed: false,
                 }
             }
             Plan::Named(id) => self.named(*id),
-            Plan::Reference(_) => Size::unbounded(12),
+            // Nil: an empty type id and no profile.
+            Plan::Reference(_) => Size::unbounded(8),
             Plan::Block { element, bound } => {
                 let element = self.basic(*element);
                 self.counted(element, *bound)

@@ -11,8 +11,6 @@ pub struct Traits {
     pub copy: bool,
     /// Equality is an equivalence: no float and no reference inside.
     pub eq: bool,
-    /// A value may hold another of its own type.
-    pub recursive: bool,
 }
 
 impl Traits {
@@ -20,12 +18,10 @@ impl Traits {
     pub fn of(model: &Model, id: DefId) -> Traits {
         let mut walk = Walk {
             model,
-            start: id,
             seen: vec![id],
             traits: Traits {
                 copy: true,
                 eq: true,
-                recursive: false,
             },
         };
         walk.parts(id);
@@ -35,7 +31,6 @@ impl Traits {
 
 struct Walk<'m> {
     model: &'m Model,
-    start: DefId,
     seen: Vec<DefId>,
     traits: Traits,
 }
@@ -78,7 +73,6 @@ impl Walk<'_> {
                 self.traits.copy = false;
             }
             Plan::Named(id) => {
-                self.traits.recursive |= *id == self.start;
                 if !self.seen.contains(id) {
                     self.seen.push(*id);
                     self.parts(*id);

@@ -47,10 +47,16 @@ pub struct Unmapped {
 
 /// The text of one Rust file for a model.
 ///
-/// `runtime` is the path of the module that generated code may name.
-pub fn generate(model: &Model, runtime: &str, header: &str) -> Result<String, Unmapped> {
+/// `name` is that of the file, without ending. `runtime` is the path of the
+/// module that generated code may name. The text starts with `header`.
+pub fn generate(
+    model: &Model,
+    name: &str,
+    runtime: &str,
+    header: &str,
+) -> Result<String, Unmapped> {
     let reach = reachable(model);
-    let names = Names::new(model, &reach).map_err(|(def, what)| Unmapped { def, what })?;
+    let names = Names::new(model, &reach, name).map_err(|(def, what)| Unmapped { def, what })?;
     let runtime = syn::parse_str(runtime).expect("the builder checked the path");
     let rust = Rust {
         model,
@@ -58,7 +64,7 @@ pub fn generate(model: &Model, runtime: &str, header: &str) -> Result<String, Un
         reach,
         runtime,
     };
-    let file = rust.file()?;
+    let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
     Ok(format!("{header}\n{}", layout::air(&prettyplease::unparse(&file))))
 }
 
@@ -73,22 +79,31 @@ struct Rust<'m> {
 type Printed = Result<TokenStream, Unmapped>;
 
 impl<'m> Rust<'m> {
-    /// File scope: no inner attributes, because the text is `include!`d.
-    fn file(&self) -> Result<syn::File, Unmapped> {
+    /// The file: the modules of the IDL, and one more for what stands outside
+    /// of any, so that there is one place for attributes and imports.
+    fn file(&self) -> Printed {
+        let allow = allow();
         let scope = self.scope(None);
-        let mut tokens = TokenStream::new();
-        let mut bare = false;
+        let (mut modules, mut loose) = (TokenStream::new(), TokenStream::new());
         for def in self.children(None) {
-            tokens.extend(self.def(&scope, def)?);
-            bare |= !matches!(def.kind, DefKind::Module(_));
+            let items = self.def(&scope, def)?;
+            match def.kind {
+                DefKind::Module(_) => modules.extend(quote!(#allow #(#items)*)),
+                _ => loose.extend(items),
+            }
         }
-        if bare {
-            let r = &scope.runtime;
-            tokens = quote!(use #r::{Decode as _, Encode as _, Fixed as _}; #tokens);
+        if loose.is_empty() {
+            return Ok(modules);
         }
-        let mut file: syn::File = syn::parse2(tokens).expect("the generator prints Rust");
-        file.items.iter_mut().for_each(allow);
-        Ok(file)
+        let name = types::ident(self.names.file_scope());
+        let imports = self.imports(&loose);
+        Ok(quote! {
+            #modules
+            #allow
+            mod #name { #imports #loose }
+            #[allow(unused_imports)]
+            pub use #name::*;
+        })
     }
 
     /// The items for one definition.
@@ -150,18 +165,34 @@ impl<'m> Rust<'m> {
         for child in self.children(Some(def.id)) {
             items.extend(self.def(&scope, child)?);
         }
+        items.extend(extra);
+        let imports = self.imports(&items);
+        Ok(quote!(#imports #items))
+    }
+
+    /// What `items` need from the runtime.
+    fn imports(&self, items: &TokenStream) -> TokenStream {
+        let used = Used::by(items);
         let runtime = &self.runtime;
-        let system_exception = (!self.names.shadows("SystemException")).then(|| quote!(, SystemException));
-        let import = match runtime.segments.last() {
+        let module = match runtime.segments.last() {
             Some(last) if last.ident == "__gen" => quote!(use #runtime;),
             _ => quote!(use #runtime as __gen;),
         };
-        Ok(quote! {
-            #import
-            use __gen::{Decode as _, Encode as _, Fixed as _ #system_exception};
-            #items
-            #extra
-        })
+        let short = used.system_exception && !self.names.shadows("SystemException");
+        let names = [
+            used.decode.then(|| quote!(Decode as _)),
+            used.encode.then(|| quote!(Encode as _)),
+            used.fixed.then(|| quote!(Fixed as _)),
+            short.then(|| quote!(SystemException)),
+        ];
+        let names: Vec<_> = names.into_iter().flatten().collect();
+        let names = match names.as_slice() {
+            [] => None,
+            [one] => Some(quote!(use __gen::#one;)),
+            _ => Some(quote!(use __gen::{#(#names),*};)),
+        };
+        let module = (used.runtime || names.is_some()).then_some(module);
+        quote!(#module #names)
     }
 
     fn children(&self, parent: Option<DefId>) -> impl Iterator<Item = &'m Def> {
@@ -172,24 +203,50 @@ impl<'m> Rust<'m> {
     }
 }
 
-/// Puts the one list of allowed lints on an item at file scope.
-fn allow(item: &mut syn::Item) {
-    let attributes = match item {
-        syn::Item::Const(item) => &mut item.attrs,
-        syn::Item::Enum(item) => &mut item.attrs,
-        syn::Item::Impl(item) => &mut item.attrs,
-        syn::Item::Mod(item) => &mut item.attrs,
-        syn::Item::Struct(item) => &mut item.attrs,
-        syn::Item::Trait(item) => &mut item.attrs,
-        syn::Item::Type(item) => &mut item.attrs,
-        syn::Item::Use(item) => &mut item.attrs,
-        _ => return,
-    };
+/// The attributes of a module at file scope. Not inner ones: the text is
+/// `include!`d, where these are not allowed.
+fn allow() -> TokenStream {
     let lints = ALLOWED.iter().map(|lint| -> syn::Path {
         syn::parse_str(lint).expect("lint names are paths")
     });
-    attributes.push(syn::parse_quote!(#[allow(#(#lints),*)]));
-    attributes.push(syn::parse_quote!(#[rustfmt::skip]));
+    quote!(#[allow(#(#lints),*)] #[rustfmt::skip])
+}
+
+/// Which names a module's own items use, modules inside it apart.
+#[derive(Default)]
+struct Used {
+    runtime: bool,
+    decode: bool,
+    encode: bool,
+    fixed: bool,
+    system_exception: bool,
+}
+
+impl Used {
+    fn by(items: &TokenStream) -> Used {
+        let mut used = Used::default();
+        let file: syn::File = syn::parse2(items.clone()).expect("the generator prints Rust");
+        for item in file.items {
+            match item {
+                // Of these, only `use super::__gen` looks out.
+                syn::Item::Mod(_) => used.runtime |= mentions(&quote!(#item), "super :: __gen"),
+                _ => used.note(&quote!(#item)),
+            }
+        }
+        used
+    }
+
+    fn note(&mut self, item: &TokenStream) {
+        self.runtime |= mentions(item, "__gen");
+        self.decode |= mentions(item, ":: decode (");
+        self.encode |= mentions(item, ". encode (");
+        self.fixed |= mentions(item, ". put (") || mentions(item, ":: take (");
+        self.system_exception |= mentions(item, "SystemException");
+    }
+}
+
+fn mentions(tokens: &TokenStream, text: &str) -> bool {
+    tokens.to_string().contains(text)
 }
 
 /// Whether an interface has stubs and skeletons.

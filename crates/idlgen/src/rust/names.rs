@@ -22,6 +22,7 @@ pub(super) struct Names {
     inherent: HashMap<DefId, Vec<Inherent>>,
     labels: HashMap<DefId, UnionNames>,
     taken: HashMap<Option<DefId>, HashSet<String>>,
+    file_scope: String,
 }
 
 /// The names of one definition.
@@ -75,7 +76,11 @@ pub(super) struct UnionNames {
 }
 
 impl Names {
-    pub(super) fn new(model: &Model, reach: &BTreeSet<DefId>) -> Result<Names, (DefId, NotYet)> {
+    pub(super) fn new(
+        model: &Model,
+        reach: &BTreeSet<DefId>,
+        file: &str,
+    ) -> Result<Names, (DefId, NotYet)> {
         let mut names = Names::default();
         for id in reach {
             names.primary(model, *id);
@@ -83,6 +88,7 @@ impl Names {
         for id in reach {
             names.secondary(model, *id);
         }
+        names.file_scope = names.claim(None, snake(&identifier(file)) + "_idl");
         for id in reach {
             names.inside(model, *id)?;
         }
@@ -120,15 +126,25 @@ impl Names {
         self.taken.values().any(|scope| scope.contains(name))
     }
 
+    /// The module for definitions outside of any IDL module.
+    pub(super) fn file_scope(&self) -> &str {
+        &self.file_scope
+    }
+
     /// The Rust module that stands for an IDL scope, as segments from the file.
     pub(super) fn module(&self, model: &Model, scope: Option<DefId>) -> Vec<&str> {
         let Some(id) = scope else {
-            return Vec::new();
+            return vec![&self.file_scope];
         };
-        let mut path = self.module(model, model.def(id).parent);
-        path.push(match model.def(id).kind {
-            DefKind::Module(_) => &self.items[&id].name,
-            _ => &self.items[&id].inner,
+        let def = model.def(id);
+        let is_module = matches!(def.kind, DefKind::Module(_));
+        let mut path = match def.parent {
+            None if is_module => Vec::new(),
+            parent => self.module(model, parent),
+        };
+        path.push(match is_module {
+            true => &self.items[&id].name,
+            false => &self.items[&id].inner,
         });
         path
     }
@@ -261,6 +277,16 @@ fn claim(taken: &mut HashSet<String>, wish: String) -> String {
         name = format!("{}_", name.trim_start_matches("r#"));
     }
     name
+}
+
+/// A file name with everything that no identifier may hold replaced.
+fn identifier(file: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = file.chars().map(fits).collect();
+    match name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("file_{name}"),
+        false => name,
+    }
 }
 
 /// Makes names that live together differ.

@@ -10,7 +10,7 @@ use super::types::ident;
 /// One Rust module of the generated file.
 pub(super) struct Scope<'r> {
     module: Vec<&'r str>,
-    /// The runtime from here: `__gen`, or in full at file scope.
+    /// The runtime module.
     pub runtime: TokenStream,
     /// `SystemException` as it is written here.
     pub system_exception: TokenStream,
@@ -19,6 +19,7 @@ pub(super) struct Scope<'r> {
 
 /// Prelude names that generated signatures use.
 const PRELUDE: &[(&str, &str)] = &[
+    ("Default", "::core::default::Default"),
     ("From", "::core::convert::From"),
     ("Option", "::core::option::Option"),
     ("Result", "::core::result::Result"),
@@ -35,15 +36,10 @@ impl Rust<'_> {
     }
 
     fn scope_at<'r>(&'r self, module: Vec<&'r str>) -> Scope<'r> {
-        let full = &self.runtime;
-        let runtime = match module.is_empty() {
-            true => quote!(#full),
-            false => quote!(__gen),
-        };
-        let short = !module.is_empty() && !self.names.shadows("SystemException");
-        let system_exception = match short {
-            true => quote!(SystemException),
-            false => quote!(#runtime::SystemException),
+        let runtime = quote!(__gen);
+        let system_exception = match self.names.shadows("SystemException") {
+            true => quote!(__gen::SystemException),
+            false => quote!(SystemException),
         };
         let shadowed = PRELUDE.iter().map(|(name, _)| *name).filter(|name| self.names.shadows(name));
         Scope {

@@ -43,13 +43,11 @@ impl<'m> Rust<'m> {
         let fields = self.fields(def, body)?;
         let docs = docs::item(&def.doc, "exception", def);
         let name = ident(&self.names.item(def.id).name);
-        let (id, scoped) = (&def.repository_id, &def.scoped_name);
-        let message = match fields.is_empty() {
-            true => quote!(f.write_str(#scoped)),
-            false => {
-                let format = format!("{scoped}: {{self:?}}");
-                quote!(write!(f, #format))
-            }
+        let id = &def.repository_id;
+        // `bank::Overdrawn { missing: 5 }`
+        let format = match def.scoped_name.rsplit_once("::") {
+            Some((scope, _)) => format!("{scope}::{{self:?}}"),
+            None => "{self:?}".to_owned(),
         };
         let error = quote! {
             impl #name {
@@ -57,7 +55,9 @@ impl<'m> Rust<'m> {
                 pub const REPOSITORY_ID: &'static str = #id;
             }
             impl ::core::fmt::Display for #name {
-                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result { #message }
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    write!(f, #format)
+                }
             }
             impl ::core::error::Error for #name {}
         };
@@ -168,10 +168,6 @@ impl<'m> Rust<'m> {
             quote!(const MAX_SIZE: #option<usize> = Some(#max);)
         });
         let min = Literal::u64_unsuffixed(whole.min);
-        let read = match Traits::of(self.model, def.id).recursive {
-            true => quote!(d.nested(|d| { #read })),
-            false => read,
-        };
         quote! {
             impl #r::Encode for #name {
                 #max

@@ -175,7 +175,10 @@ impl<'m> Rust<'m> {
             ));
             let ty = variant.value.iter().map(|(ty, _)| self.ty(scope, ty));
             let value = variant.value.iter().map(|_| quote!(value));
-            let default = quote!(<#inner::#label as ::core::default::Default>::default());
+            let default = match self.names.shadows("Default") {
+                true => quote!(<#inner::#label as ::core::default::Default>::default()),
+                false => quote!(#inner::#label::default()),
+            };
             let carried = [default].into_iter().chain(value);
             constructors.push(quote! {
                 #docs
@@ -271,23 +274,24 @@ impl<'m> Rust<'m> {
         variant: &Variant<'_>,
         label: &Ident,
     ) -> Result<TokenStream, NotYet> {
-        let option = scope.std("Option");
+        let (option, trait_default) = (scope.std("Option"), scope.std("Default"));
         let discriminator = self.ty(scope, &body.discriminator);
         let default = match variant.labels.first() {
             Some(label) => self.value(scope, &body.discriminator, label)?,
             None => self.value(scope, &body.discriminator, &self.unnamed(body))?,
         };
-        let belongs = if variant.takes_rest {
+        let (yes, no) = (quote!(Some(Self(discriminant))), quote!(None));
+        let arms = if variant.takes_rest {
             let others = body.cases.iter().filter(|case| !case.is_default);
             let others: Vec<_> = others.flat_map(|case| case.labels.iter().cloned()).collect();
             let others = self.labels(scope, body, &others)?;
-            match others.is_empty() {
-                true => quote!(true),
-                false => quote!(!matches!(discriminant, #(#others)|*)),
-            }
+            let others = (!others.is_empty()).then(|| quote!(#(#others)|* => #no,));
+            quote!(#others _ => #yes)
         } else {
             let own = self.labels(scope, body, variant.labels)?;
-            quote!(matches!(discriminant, #(#own)|*))
+            let rest = self.values(&body.discriminator) != Some(own.len());
+            let rest = rest.then(|| quote!(_ => #no));
+            quote!(#(#own)|* => #yes, #rest)
         };
         let docs = docs::lines(&format!("A label that selects `{}`.", variant.name));
         Ok(quote! {
@@ -297,12 +301,12 @@ impl<'m> Rust<'m> {
             impl #label {
                 /// The label, if it selects this variant.
                 pub fn new(discriminant: #discriminator) -> #option<Self> {
-                    (#belongs).then_some(Self(discriminant))
+                    match discriminant { #arms }
                 }
                 /// The label itself.
                 pub fn get(self) -> #discriminator { self.0 }
             }
-            impl ::core::default::Default for #label {
+            impl #trait_default for #label {
                 fn default() -> Self { Self(#default) }
             }
         })

@@ -7,7 +7,8 @@ use quote::quote;
 use super::super::codec::{Place, Step, Vars, fresh, reader, writer};
 use super::super::scope::Scope;
 use super::super::types::ident;
-use super::super::{Rust, Unmapped};
+use super::super::names::Inherent;
+use super::super::{Rust, Unmapped, docs};
 use super::Method;
 use super::signature::{parameter_names, tuple};
 
@@ -32,7 +33,7 @@ impl<'m> Rust<'m> {
                 let method = &methods[one.index];
                 stubs.extend(self.stub(scope, method, &one.method));
                 if !method.call.oneway {
-                    stubs.extend(self.stub_async(scope, method, &one.method_async));
+                    stubs.extend(self.stub_async(scope, method, one));
                 }
             }
         }
@@ -71,8 +72,14 @@ impl<'m> Rust<'m> {
     }
 
     /// Sends and returns a future; `inout` parameters come back in its output.
-    fn stub_async(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
-        let (name, docs) = (ident(name), self.method_docs(method));
+    fn stub_async(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, 'm>,
+        names: &Inherent,
+    ) -> TokenStream {
+        let name = ident(&names.method_async);
+        let docs = docs::lines(&format!("[`Self::{}`] without waiting.", names.method));
         let params = self.parameters_lent(scope, method);
         let op = self.op(scope, method);
         let vars = vars(method);

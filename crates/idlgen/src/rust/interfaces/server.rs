@@ -44,7 +44,10 @@ impl<'m> Rust<'m> {
             pub struct #skeleton<T: ?Sized>(pub(super) ::std::sync::Arc<T>);
             impl<T: #servant + ?Sized> #r::Servant for #skeleton<T> {
                 fn repository_id(&self) -> &str { #id }
-                fn is_a(&self, id: &str) -> bool { matches!(id, #(#ids)|*) }
+                fn is_a(&self, id: &str) -> bool { [#(#ids),*].contains(&id) }
+                fn identity(&self) -> usize {
+                    ::std::sync::Arc::as_ptr(&self.0).cast::<()>() as usize
+                }
                 fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
                     match upcall.operation() {
                         #(#arms,)*
@@ -65,14 +68,12 @@ impl<'m> Rust<'m> {
         let scope = self.nested(inner, &item.serve);
         let servant = self.named(&scope, def.id);
         let functions = methods.iter().map(|method| self.upcall(&scope, &servant, method));
+        let functions: TokenStream = functions.collect();
+        let imports = self.imports(&functions);
         quote! {
             /// One function for each operation: reads, calls the servant, answers.
             #[doc(hidden)]
-            pub mod #module {
-                use super::__gen;
-                use __gen::{Decode as _, Encode as _, Fixed as _};
-                #(#functions)*
-            }
+            pub mod #module { #imports #functions }
         }
     }
 

@@ -1,0 +1,307 @@
+//! From IDL files to Rust files: what build scripts and the command call.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use oxorb_idl::diagnostic::{Code, Problem};
+use oxorb_idl::{Compiled, Failed, Lenient, Options, Report};
+
+use crate::Files;
+use crate::rust::{Unmapped, generate};
+
+/// Compiles IDL files for `oxorb::include_idl!`; call it from `build.rs`.
+///
+/// Each file becomes one `.rs` of the same name in `OUT_DIR`, with everything
+/// it defines and what it needs of the files it includes. Cargo reruns the
+/// script when one of these changes. [`Builder`] offers more choice.
+///
+/// # Errors
+/// Printed by `main` as they are: with the lines of IDL in question.
+///
+/// ```no_run
+/// // build.rs
+/// fn main() -> Result<(), oxorb_idlgen::Error> {
+///     oxorb_idlgen::compile(["idl/bank.idl"])
+/// }
+/// ```
+pub fn compile<P: Into<PathBuf>>(files: impl IntoIterator<Item = P>) -> Result<(), Error> {
+    Builder::new().files(files).compile()
+}
+
+/// What to compile, and how.
+///
+/// ```no_run
+/// # fn main() -> Result<(), oxorb_idlgen::Error> {
+/// oxorb_idlgen::Builder::new()
+///     .file("idl/bank.idl")
+///     .include("/usr/share/idl/omniORB")
+///     .define("WITH_LOANS")
+///     .compile()
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Builder {
+    files: Vec<PathBuf>,
+    options: Options,
+    out_dir: Option<PathBuf>,
+    joined: Option<String>,
+    runtime: String,
+}
+
+/// The outcome of [`Builder::generate`].
+#[derive(Debug)]
+pub struct Generated {
+    /// The Rust files, not written yet.
+    pub files: Files,
+    /// Every IDL file that was read.
+    pub sources: Vec<PathBuf>,
+    /// What the front end has to say about each compilation: warnings.
+    pub reports: Vec<Report>,
+}
+
+/// Why there is no Rust.
+///
+/// `Debug` prints what `Display` does, so that a build script whose `main`
+/// returns it is readable.
+pub enum Error {
+    /// The IDL is wrong, or not supported yet.
+    Idl(Failed),
+    /// A file cannot be written.
+    Io(std::io::Error),
+    /// The builder was asked for something impossible; the text says what.
+    Setup(String),
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder {
+            files: Vec::new(),
+            options: Options::default(),
+            out_dir: None,
+            joined: None,
+            runtime: "::oxorb::__gen".to_owned(),
+        }
+    }
+}
+
+impl Builder {
+    /// Nothing to compile yet, no include folders.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an IDL file.
+    #[must_use]
+    pub fn file(self, path: impl Into<PathBuf>) -> Self {
+        self.files([path])
+    }
+
+    /// Adds IDL files.
+    #[must_use]
+    pub fn files<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.files.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a folder where `#include` looks, after those added before (`-I`).
+    /// The folder of the including file always comes first for `"..."`.
+    #[must_use]
+    pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.options.include_dirs.push(folder.into());
+        self
+    }
+
+    /// Defines a macro: `NAME` or `NAME=VALUE` (`-D`).
+    #[must_use]
+    pub fn define(mut self, definition: impl Into<String>) -> Self {
+        self.options.defines.push(definition.into());
+        self
+    }
+
+    /// Which departures from the specification pass as warnings; none by default.
+    #[must_use]
+    pub fn lenient(mut self, lenient: Lenient) -> Self {
+        self.options.lenient = lenient;
+        self
+    }
+
+    /// Where the Rust files go; `OUT_DIR` of the build script by default.
+    #[must_use]
+    pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(folder.into());
+        self
+    }
+
+    /// Compiles all files together into one `name.rs`, so that what several of
+    /// them include is one set of Rust types. By default each file stands alone.
+    #[must_use]
+    pub fn joined(mut self, name: impl Into<String>) -> Self {
+        self.joined = Some(name.into());
+        self
+    }
+
+    /// The module that generated code names, `::oxorb::__gen` by default; for
+    /// crates that re-export `oxorb` under another path.
+    #[must_use]
+    pub fn runtime(mut self, path: impl Into<String>) -> Self {
+        self.runtime = path.into();
+        self
+    }
+
+    /// Compiles without writing anything.
+    ///
+    /// # Errors
+    /// [`Error::Idl`] for the first file that does not compile, with all its
+    /// problems; [`Error::Setup`] without files, with an unusable runtime path,
+    /// or when two files would become the same Rust file.
+    pub fn generate(&self) -> Result<Generated, Error> {
+        if syn::parse_str::<syn::Path>(&self.runtime).is_err() {
+            return Err(Error::Setup(format!("`{}` is not a Rust path", self.runtime)));
+        }
+        if self.files.is_empty() {
+            return Err(Error::Setup("no IDL file was given".to_owned()));
+        }
+        let folder = self.folder()?;
+        let mut generated = Generated {
+            files: Files::default(),
+            sources: Vec::new(),
+            reports: Vec::new(),
+        };
+        if let Some(name) = &self.joined {
+            self.unit(&self.files, &folder.join(format!("{name}.rs")), &mut generated)?;
+            return Ok(generated);
+        }
+        for file in &self.files {
+            let stem = file.file_stem().unwrap_or(file.as_os_str());
+            let target = folder.join(stem).with_extension("rs");
+            if generated.files.contains(&target) {
+                return Err(Error::Setup(format!(
+                    "two IDL files would become {}; give them to two builders with different `out_dir`, or join them",
+                    target.display()
+                )));
+            }
+            self.unit(std::slice::from_ref(file), &target, &mut generated)?;
+        }
+        Ok(generated)
+    }
+
+    /// Compiles, writes, and tells Cargo what to watch and which warnings to
+    /// show. For build scripts; elsewhere use [`generate`](Self::generate).
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate), and [`Error::Io`].
+    pub fn compile(&self) -> Result<(), Error> {
+        // Watched even if they do not compile, or the build would stay broken.
+        for file in &self.files {
+            println!("cargo:rerun-if-changed={}", file.display());
+        }
+        let generated = self.generate()?;
+        for source in &generated.sources {
+            println!("cargo:rerun-if-changed={}", source.display());
+        }
+        for report in &generated.reports {
+            for line in report.text(false).lines().filter(|line| !line.is_empty()) {
+                println!("cargo:warning={line}");
+            }
+        }
+        generated.files.write()?;
+        Ok(())
+    }
+
+    /// One translation unit.
+    fn unit(&self, files: &[PathBuf], target: &Path, out: &mut Generated) -> Result<(), Error> {
+        let compiled = oxorb_idl::compile(files, &self.options)?;
+        let text = self.text(files, target, &compiled);
+        let mut report = compiled.report;
+        match text {
+            Ok(text) => out.files.insert(target, text),
+            Err(unmapped) => {
+                let def = compiled.model.def(unmapped.def);
+                let problem = NotMapped {
+                    scoped_name: def.scoped_name.clone(),
+                    what: unmapped.what.0,
+                };
+                report.diagnostics.push(def.span, problem);
+                return Err(Error::Idl(Failed { report }));
+            }
+        }
+        for path in report.sources.paths() {
+            if !out.sources.iter().any(|known| known == path) {
+                out.sources.push(path.to_owned());
+            }
+        }
+        out.reports.push(report);
+        Ok(())
+    }
+
+    fn text(
+        &self,
+        files: &[PathBuf],
+        target: &Path,
+        compiled: &Compiled,
+    ) -> Result<String, Unmapped> {
+        // File names only: where they lie differs from machine to machine.
+        let names = files.iter().filter_map(|path| path.file_name());
+        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+        let header = format!("// @generated by oxorb from {}. Do not edit.\n", names.join(", "));
+        let name = target.file_stem().unwrap_or_default().to_string_lossy();
+        generate(&compiled.model, &name, &self.runtime, &header)
+    }
+
+    fn folder(&self) -> Result<PathBuf, Error> {
+        match &self.out_dir {
+            Some(folder) => Ok(folder.clone()),
+            None => std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
+                Error::Setup("OUT_DIR is not set: call this from build.rs, or set `out_dir`".to_owned())
+            }),
+        }
+    }
+}
+
+/// Valid IDL that has no Rust mapping yet.
+#[derive(Debug)]
+struct NotMapped {
+    scoped_name: String,
+    what: &'static str,
+}
+
+impl Problem for NotMapped {
+    fn code(&self) -> Code {
+        Code("E0990")
+    }
+
+    fn message(&self) -> String {
+        format!("`{}` uses {}, which OxORB does not map to Rust yet", self.scoped_name, self.what)
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        Error::Idl(failed)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::Io(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Idl(failed) => failed.fmt(f),
+            Error::Io(error) => error.fmt(f),
+            Error::Setup(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Starts on a line of its own, because `main` prints `Error: ` before it.
+        write!(f, "\n{self}")
+    }
+}
+
+impl std::error::Error for Error {}

@@ -86,8 +86,14 @@ impl CodeSetComponentInfo {
     /// What OxORB publishes and negotiates with.
     pub fn ours() -> Self {
         Self {
-            for_char_data: CodeSetComponent { native: UTF_8, conversion: vec![ISO_8859_1] },
-            for_wchar_data: CodeSetComponent { native: UTF_16, conversion: vec![UCS_2] },
+            for_char_data: CodeSetComponent {
+                native: UTF_8,
+                conversion: vec![ISO_8859_1],
+            },
+            for_wchar_data: CodeSetComponent {
+                native: UTF_16,
+                conversion: vec![UCS_2],
+            },
         }
     }
 
@@ -105,9 +111,15 @@ impl CodeSetComponentInfo {
         let mut component = || {
             let native = d.ulong()?;
             let count = d.length(None, 4)?;
-            Ok(CodeSetComponent { native, conversion: d.ulongs(count)?.into_owned() })
+            Ok(CodeSetComponent {
+                native,
+                conversion: d.ulongs(count)?.into_owned(),
+            })
         };
-        Ok(Self { for_char_data: component()?, for_wchar_data: component()? })
+        Ok(Self {
+            for_char_data: component()?,
+            for_wchar_data: component()?,
+        })
     }
 }
 
@@ -131,21 +143,29 @@ impl CodeSetComponentInfo {
 /// # Ok::<(), oxorb_giop::SystemException>(())
 /// ```
 pub fn negotiate(server: Option<&CodeSetComponentInfo>) -> Result<CodeSetContext, SystemException> {
-    let Some(server) = server else { return Ok(CodeSetContext::DEFAULT) };
+    let Some(server) = server else {
+        return Ok(CodeSetContext::DEFAULT);
+    };
     let ours = CodeSetComponentInfo::ours();
     let char_data = match choose(&ours.for_char_data, &server.for_char_data, UTF_8) {
         Choice::Set(set) => set,
         Choice::None => ISO_8859_1,
         Choice::Incompatible => {
             let minor = minor::codeset_incompatible::NEGOTIATION;
-            return Err(SystemException::codeset_incompatible(minor, CompletionStatus::No));
+            return Err(SystemException::codeset_incompatible(
+                minor,
+                CompletionStatus::No,
+            ));
         }
     };
     let wchar_data = match choose(&ours.for_wchar_data, &server.for_wchar_data, UTF_16) {
         Choice::Set(set) => set,
         Choice::None | Choice::Incompatible => 0,
     };
-    Ok(CodeSetContext { char_data, wchar_data })
+    Ok(CodeSetContext {
+        char_data,
+        wchar_data,
+    })
 }
 
 /// The content of the CodeSets service context: what a client chose for a connection.
@@ -159,7 +179,10 @@ pub struct CodeSetContext {
 
 impl CodeSetContext {
     /// What holds when nothing was negotiated: ISO 8859-1, and no wide characters.
-    pub const DEFAULT: Self = Self { char_data: ISO_8859_1, wchar_data: 0 };
+    pub const DEFAULT: Self = Self {
+        char_data: ISO_8859_1,
+        wchar_data: 0,
+    };
 
     /// The rules for data on a connection that uses these sets.
     ///
@@ -177,7 +200,11 @@ impl CodeSetContext {
             0x0001_0100..=0x0001_0102 => WcharSet::Ucs2,
             _ => return Err(unsupported()),
         };
-        Ok(Dialect { giop_minor, chars, wchars })
+        Ok(Dialect {
+            giop_minor,
+            chars,
+            wchars,
+        })
     }
 
     /// The data of the service context, twelve octets.
@@ -199,7 +226,10 @@ impl CodeSetContext {
     /// [`Violation::Cdr`] when it is malformed.
     pub fn parse(data: &[u8]) -> Result<Self, Violation> {
         let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
-        Ok(Self { char_data: d.ulong()?, wchar_data: d.ulong()? })
+        Ok(Self {
+            char_data: d.ulong()?,
+            wchar_data: d.ulong()?,
+        })
     }
 }
 
@@ -224,9 +254,16 @@ fn choose(client: &CodeSetComponent, server: &CodeSetComponent, fallback: u32) -
         return Choice::Set(common);
     }
     // Unicode shares characters with every set we can name.
-    if name(server.native).is_some() { Choice::Set(fallback) } else { Choice::Incompatible }
+    if name(server.native).is_some() {
+        Choice::Set(fallback)
+    } else {
+        Choice::Incompatible
+    }
 }
 
 fn unsupported() -> SystemException {
-    SystemException::codeset_incompatible(minor::codeset_incompatible::TCS_UNSUPPORTED, CompletionStatus::No)
+    SystemException::codeset_incompatible(
+        minor::codeset_incompatible::TCS_UNSUPPORTED,
+        CompletionStatus::No,
+    )
 }

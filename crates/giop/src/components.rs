@@ -3,9 +3,7 @@
 use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
 
 use crate::{
-    CodeSetComponentInfo, IiopEndpoint, Violation,
-    iiop_profile::PUBLISHED,
-    ior::text,
+    CodeSetComponentInfo, IiopEndpoint, Violation, iiop_profile::PUBLISHED, ior::text,
     target::write_octets,
 };
 
@@ -148,13 +146,19 @@ impl TaggedComponent {
     /// Which ORB made the reference.
     pub fn orb_type(value: u32) -> Self {
         let data = encapsulate(|e| e.ulong(value));
-        Self { tag: tag::ORB_TYPE, data }
+        Self {
+            tag: tag::ORB_TYPE,
+            data,
+        }
     }
 
     /// The code sets this side can use.
     pub fn code_sets(info: &CodeSetComponentInfo) -> Self {
         let data = encapsulate(|e| info.write(e));
-        Self { tag: tag::CODE_SETS, data }
+        Self {
+            tag: tag::CODE_SETS,
+            data,
+        }
     }
 
     /// One more address of the same object.
@@ -163,7 +167,10 @@ impl TaggedComponent {
             write_text(e, &endpoint.host);
             e.ushort(endpoint.port);
         });
-        Self { tag: tag::ALTERNATE_IIOP_ADDRESS, data }
+        Self {
+            tag: tag::ALTERNATE_IIOP_ADDRESS,
+            data,
+        }
     }
 
     /// Reads what the component says. Allocates for what it holds.
@@ -176,10 +183,16 @@ impl TaggedComponent {
             tag::ORB_TYPE => Component::OrbType(inside()?.ulong()?),
             tag::CODE_SETS => Component::CodeSets(CodeSetComponentInfo::read(&mut inside()?)?),
             tag::POLICIES => Component::Policies(policies(&mut inside()?)?),
-            tag::ALTERNATE_IIOP_ADDRESS => Component::AlternateIiopAddress(address(&mut inside()?)?),
+            tag::ALTERNATE_IIOP_ADDRESS => {
+                Component::AlternateIiopAddress(address(&mut inside()?)?)
+            }
             tag::SSL_SEC_TRANS => {
                 let mut d = inside()?;
-                Component::SslSecTrans { supports: d.ushort()?, requires: d.ushort()?, port: d.ushort()? }
+                Component::SslSecTrans {
+                    supports: d.ushort()?,
+                    requires: d.ushort()?,
+                    port: d.ushort()?,
+                }
             }
             tag::JAVA_CODEBASE => Component::JavaCodebase(text(&mut inside()?)?),
             tag::TAO_ENDPOINTS => Component::TaoEndpoints(tao_endpoints(&mut inside()?)?),
@@ -203,7 +216,10 @@ pub(crate) fn read(d: &mut Decoder<'_>) -> cdr::Result<Vec<TaggedComponent>> {
     for _ in 0..count {
         let tag = d.ulong()?;
         let length = d.length(None, 1)?;
-        components.push(TaggedComponent { tag, data: d.octets(length)?.to_vec() });
+        components.push(TaggedComponent {
+            tag,
+            data: d.octets(length)?.to_vec(),
+        });
     }
     Ok(components)
 }
@@ -234,7 +250,10 @@ pub(crate) fn encapsulate(f: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
 }
 
 fn address(d: &mut Decoder<'_>) -> cdr::Result<IiopEndpoint> {
-    Ok(IiopEndpoint { host: text(d)?, port: d.ushort()? })
+    Ok(IiopEndpoint {
+        host: text(d)?,
+        port: d.ushort()?,
+    })
 }
 
 fn policies(d: &mut Decoder<'_>) -> cdr::Result<Vec<(u32, Vec<u8>)>> {

@@ -128,7 +128,12 @@ impl<'a> ServiceContexts<'a> {
         for _ in 0..count {
             read_one(fields)?;
         }
-        Ok(Self { message: &message[..fields.position()], order: fields.order(), start, count })
+        Ok(Self {
+            message: &message[..fields.position()],
+            order: fields.order(),
+            start,
+            count,
+        })
     }
 }
 
@@ -156,7 +161,10 @@ const MIN_CONTEXT: usize = 8;
 fn read_one<'a>(fields: &mut Decoder<'a>) -> oxorb_cdr::Result<ServiceContext<'a>> {
     let id = fields.ulong()?;
     let length = fields.length(None, 1)?;
-    Ok(ServiceContext { id, data: fields.octets(length)? })
+    Ok(ServiceContext {
+        id,
+        data: fields.octets(length)?,
+    })
 }
 
 #[cold]

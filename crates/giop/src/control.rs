@@ -18,13 +18,18 @@ impl CancelRequest {
     /// [`Violation`] for a frame of another kind or one that ends early.
     pub fn parse(frame: &Frame<'_>) -> Result<Self, Violation> {
         let mut fields = frame.fields(MessageType::CANCEL_REQUEST)?;
-        Ok(Self { id: fields.ulong()? })
+        Ok(Self {
+            id: fields.ulong()?,
+        })
     }
 }
 
 /// The octets of a CancelRequest for request `id`.
 pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
-    let header = Header { size: 4, ..Header::new(version, order, MessageType::CANCEL_REQUEST) };
+    let header = Header {
+        size: 4,
+        ..Header::new(version, order, MessageType::CANCEL_REQUEST)
+    };
     let id = match order {
         ByteOrder::Big => id.to_be_bytes(),
         ByteOrder::Little => id.to_le_bytes(),

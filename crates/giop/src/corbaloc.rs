@@ -39,11 +39,22 @@ impl Corbaloc {
     /// The reference it stands for: one IIOP profile per address, all with the same key, the type unknown.
     /// `None` for `rir:`, whose references are the ORB's own initial ones.
     pub fn to_ior(&self) -> Option<Ior> {
-        let Location::Iiop(addresses) = &self.location else { return None };
-        let profile = |address: &Address| {
-            IiopProfile::new(address.version, &address.endpoint.host, address.endpoint.port, &self.key).to_profile()
+        let Location::Iiop(addresses) = &self.location else {
+            return None;
         };
-        Some(Ior { type_id: String::new(), profiles: addresses.iter().map(profile).collect() })
+        let profile = |address: &Address| {
+            IiopProfile::new(
+                address.version,
+                &address.endpoint.host,
+                address.endpoint.port,
+                &self.key,
+            )
+            .to_profile()
+        };
+        Some(Ior {
+            type_id: String::new(),
+            profiles: addresses.iter().map(profile).collect(),
+        })
     }
 
     /// The URL of a reference: its IIOP addresses and the first profile's key. `None` when it has no IIOP profile.
@@ -55,12 +66,20 @@ impl Corbaloc {
         let mut addresses = Vec::new();
         for profile in profiles.filter(|profile| profile.object_key == key) {
             let version = profile.version.min(Version::V1_2);
-            addresses.extend(profile.endpoints().into_iter().map(|endpoint| Address { version, endpoint }));
+            addresses.extend(
+                profile
+                    .endpoints()
+                    .into_iter()
+                    .map(|endpoint| Address { version, endpoint }),
+            );
         }
         if addresses.is_empty() {
             return None;
         }
-        Some(Self { location: Location::Iiop(addresses), key })
+        Some(Self {
+            location: Location::Iiop(addresses),
+            key,
+        })
     }
 }
 
@@ -146,51 +165,21 @@ impl FromStr for Address {
 
     /// Reads `[<major>.<minor>@]<host>[:<port>]`.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = |why| Error::Address { address: text.to_owned(), why };
-        let (version, place) = match text.split_once('@') {
-            Some((version, place)) => (parse_version(version).ok_or(bad("its version is not <major>.<minor>"))?, place),
-            None => (Version::V1_0, text),
-        };
-        if version.major != 1 {
-            return Err(bad("only IIOP 1.x exists"));
-        }
-        let (host, port) = match place.strip_prefix('[') {
-            Some(rest) => {
-                let (host, port) = rest.split_once(']').ok_or(bad("a bracket is not closed"))?;
-                let address = host.split_once('%').map_or(host, |(address, _scope)| address);
-                if address.parse::<core::net::Ipv6Addr>().is_err() {
-                    return Err(bad("there is no IPv6 address in the brackets"));
-                }
-                let port = match port.strip_prefix(':') {
-                    None if port.is_empty() => None,
-                    None => return Err(bad("after the bracket only :<port> may follow")),
-                    some => some,
-                };
-                (host, port)
-            }
-            None => match place.split_once(':') {
-                Some((_, port)) if port.contains(':') => return Err(bad("an IPv6 address must stand in brackets")),
-                Some((host, port)) => (host, Some(port)),
-                None => (place, None),
-            },
-        };
-        if host.is_empty() {
-            return Err(bad("it names no host"));
-        }
-        if host.bytes().any(|octet| octet.is_ascii_control() || matches!(octet, b' ' | b'[' | b']' | b'@' | b'#')) {
-            return Err(bad("its host contains a character that no host name has"));
-        }
-        let port = match port {
-            None | Some("") => DEFAULT_PORT,
-            Some(digits) => number(digits).filter(|&port| port != 0).ok_or(bad("its port is not 1 to 65535"))?,
-        };
-        Ok(Self { version, endpoint: IiopEndpoint { host: host.to_owned(), port } })
+        parse_place(text).map_err(|why| Error::Address {
+            address: text.to_owned(),
+            why,
+        })
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.version, self.endpoint)
+        let IiopEndpoint { host, port } = &self.endpoint;
+        if host.contains(':') {
+            write!(f, "{}@[{}]:{port}", self.version, host.replace('%', "%25"))
+        } else {
+            write!(f, "{}@{host}:{port}", self.version)
+        }
     }
 }
 
@@ -224,7 +213,9 @@ impl Error {
     pub fn to_exception(&self) -> SystemException {
         let minor = match self {
             Self::Scheme => minor::bad_param::URL_SCHEME,
-            Self::Address { .. } | Self::Protocol(_) | Self::MixedInitialReference => minor::bad_param::URL_ADDRESS,
+            Self::Address { .. } | Self::Protocol(_) | Self::MixedInitialReference => {
+                minor::bad_param::URL_ADDRESS
+            }
             Self::Escape { .. } => minor::bad_param::URL_SCHEME_SPECIFIC,
             Self::Name => minor::bad_param::URL_OTHER,
         };
@@ -237,17 +228,25 @@ impl core::error::Error for Error {}
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Scheme => f.write_str("the URL starts with neither \"corbaloc:\" nor \"corbaname:\""),
+            Self::Scheme => {
+                f.write_str("the URL starts with neither \"corbaloc:\" nor \"corbaname:\"")
+            }
             Self::Address { address, why } => write!(
                 f,
                 "the address \"{address}\" is malformed: {why}; the form is [iiop]:[<major>.<minor>@]<host>[:<port>]"
             ),
             Self::Protocol(protocol) => {
-                write!(f, "the protocol \"{protocol}\" is not spoken here; write iiop:<host>:<port> or rir:")
+                write!(
+                    f,
+                    "the protocol \"{protocol}\" is not spoken here; write iiop:<host>:<port> or rir:"
+                )
             }
             Self::MixedInitialReference => f.write_str("\"rir:\" must be the only address"),
             Self::Escape { escape } => {
-                write!(f, "\"{escape}\" is no escape: % must be followed by two hexadecimal digits")
+                write!(
+                    f,
+                    "\"{escape}\" is no escape: % must be followed by two hexadecimal digits"
+                )
             }
             Self::Name => f.write_str("the name after # is not UTF-8"),
         }
@@ -265,11 +264,22 @@ fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
         Some((addresses, key)) => (addresses, unescape(key)?),
         None => (text, Vec::new()),
     };
-    let key = if key.is_empty() { DEFAULT_KEY.to_owned() } else { key };
+    let key = if key.is_empty() {
+        DEFAULT_KEY.to_owned()
+    } else {
+        key
+    };
     if addresses.eq_ignore_ascii_case("rir:") {
-        return Ok(Corbaloc { location: Location::InitialReference, key });
+        return Ok(Corbaloc {
+            location: Location::InitialReference,
+            key,
+        });
     }
-    let location = addresses.split(',').map(parse_address).collect::<Result<_, _>>().map(Location::Iiop)?;
+    let location = addresses
+        .split(',')
+        .map(parse_address)
+        .collect::<Result<_, _>>()
+        .map(Location::Iiop)?;
     Ok(Corbaloc { location, key })
 }
 
@@ -277,7 +287,10 @@ fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
 fn parse_address(text: &str) -> Result<Address, Error> {
     let Some((protocol, address)) = text.split_once(':') else {
         let why = "it names no protocol, not even an empty one";
-        return Err(Error::Address { address: text.to_owned(), why });
+        return Err(Error::Address {
+            address: text.to_owned(),
+            why,
+        });
     };
     match protocol {
         "" => address.parse(),
@@ -287,9 +300,71 @@ fn parse_address(text: &str) -> Result<Address, Error> {
     }
 }
 
+/// Reads `[<major>.<minor>@]<host>[:<port>]`; otherwise says what is wrong with it.
+fn parse_place(text: &str) -> Result<Address, &'static str> {
+    let (version, place) = match text.split_once('@') {
+        Some((version, place)) => (
+            parse_version(version).ok_or("its version is not <major>.<minor>")?,
+            place,
+        ),
+        None => (Version::V1_0, text),
+    };
+    if version.major != 1 {
+        return Err("only IIOP 1.x exists");
+    }
+    let (host, port) = match place.strip_prefix('[') {
+        Some(bracketed) => split_bracketed(bracketed)?,
+        None => match place.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err("an IPv6 address must stand in brackets");
+            }
+            Some((host, port)) => (host.to_owned(), Some(port)),
+            None => (place.to_owned(), None),
+        },
+    };
+    if host.is_empty() {
+        return Err("it names no host");
+    }
+    let never_in_a_host = |octet: u8| octet.is_ascii_control() || b" []@#".contains(&octet);
+    if host.bytes().any(never_in_a_host) {
+        return Err("its host contains a character that no host name has");
+    }
+    let port = match port {
+        None | Some("") => DEFAULT_PORT,
+        Some(digits) => number(digits)
+            .filter(|&port| port != 0)
+            .ok_or("its port is not 1 to 65535")?,
+    };
+    Ok(Address {
+        version,
+        endpoint: IiopEndpoint { host, port },
+    })
+}
+
+/// Takes `<IPv6 address>][:<port>]` apart. A zone may follow the address as `%zone` or, properly escaped, `%25zone`.
+fn split_bracketed(text: &str) -> Result<(String, Option<&str>), &'static str> {
+    let (inside, rest) = text.split_once(']').ok_or("a bracket is not closed")?;
+    let (address, zone) = match inside.split_once('%') {
+        Some((address, zone)) => (address, Some(zone.strip_prefix("25").unwrap_or(zone))),
+        None => (inside, None),
+    };
+    if address.parse::<core::net::Ipv6Addr>().is_err() {
+        return Err("there is no IPv6 address in the brackets");
+    }
+    let host = zone.map_or(address.to_owned(), |zone| format!("{address}%{zone}"));
+    match rest.strip_prefix(':') {
+        None if rest.is_empty() => Ok((host, None)),
+        None => Err("after the bracket only :<port> may follow"),
+        port => Ok((host, port)),
+    }
+}
+
 fn parse_version(text: &str) -> Option<Version> {
     let (major, minor) = text.split_once('.')?;
-    Some(Version { major: number(major)?, minor: number(minor)? })
+    Some(Version {
+        major: number(major)?,
+        minor: number(minor)?,
+    })
 }
 
 /// A decimal number without sign.
@@ -336,10 +411,14 @@ fn unescape(text: &str) -> Result<Vec<u8>, Error> {
             octets.push(*first);
             continue;
         }
-        let digits = tail.first_chunk::<2>().and_then(|&[high, low]| Some((hex::digit(high)?, hex::digit(low)?)));
+        let digits = tail
+            .first_chunk::<2>()
+            .and_then(|&[high, low]| Some((hex::digit(high)?, hex::digit(low)?)));
         let Some((high, low)) = digits else {
             let escape = String::from_utf8_lossy(&tail[..tail.len().min(2)]);
-            return Err(Error::Escape { escape: format!("%{escape}") });
+            return Err(Error::Escape {
+                escape: format!("%{escape}"),
+            });
         };
         octets.push(high << 4 | low);
         rest = &tail[2..];

@@ -1,1 +1,332 @@
-//! References explained, as plain data.
+//! References explained, as plain data: what `oxorb ior show` prints and tools may compare.
+//!
+//! ```
+//! use oxorb_giop::{Corbaloc, describe};
+//! let ior = "corbaloc::1.2@host/Key%00".parse::<Corbaloc>()?.to_ior().unwrap();
+//! let reference = describe::reference(&ior);
+//! let describe::Content::Iiop { endpoints, key, .. } = &reference.profiles[0].content else { panic!() };
+//! assert_eq!(endpoints[0].to_string(), "host:2809");
+//! assert_eq!((key.text.as_str(), key.hex.as_str()), (r"Key\x00", "4b657900"));
+//! # Ok::<(), oxorb_giop::corbaloc::Error>(())
+//! ```
+
+use oxorb_cdr::{Decoder, Dialect};
+
+use crate::components::{self, Component, orb_type};
+use crate::{
+    CodeSetComponent, IiopEndpoint, IiopProfile, Ior, TaggedComponent, TaggedProfile, Version,
+    Violation, code_sets, hex, ior::profile_tag, ior::text,
+};
+
+/// A reference explained. Allocates freely; not for the request path.
+pub fn reference(ior: &Ior) -> Reference {
+    Reference {
+        type_id: ior.type_id.clone(),
+        is_nil: ior.is_nil(),
+        profiles: ior.profiles.iter().map(profile).collect(),
+    }
+}
+
+/// An explained reference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// Repository id of its type; may be empty.
+    pub type_id: String,
+    /// Whether it refers to no object.
+    pub is_nil: bool,
+    /// Its profiles, in order.
+    pub profiles: Vec<Profile>,
+}
+
+/// An explained profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Profile {
+    /// Its tag.
+    pub tag: u32,
+    /// The tag's name, if known.
+    pub name: Option<&'static str>,
+    /// Octets of its data.
+    pub size: usize,
+    /// What the data says.
+    pub content: Content,
+}
+
+/// What the data of a profile says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// An object behind TCP addresses; also TAO's SHMIOP and DIOP, which share the layout.
+    Iiop {
+        /// Highest GIOP version.
+        version: Version,
+        /// Its own address first, then alternates.
+        endpoints: Vec<IiopEndpoint>,
+        /// The object key.
+        key: Key,
+        /// Its components, in order.
+        components: Vec<ExplainedComponent>,
+    },
+    /// An object behind a Unix socket (TAO UIOP).
+    Unix {
+        /// Highest GIOP version.
+        version: Version,
+        /// Path of the socket.
+        path: String,
+        /// The object key.
+        key: Key,
+        /// Its components, in order.
+        components: Vec<ExplainedComponent>,
+    },
+    /// Components that belong to the whole reference.
+    Components(Vec<ExplainedComponent>),
+    /// A protocol we know at most by name; kept as it is.
+    Opaque {
+        /// The data in hexadecimal.
+        hex: String,
+    },
+    /// A known protocol with malformed data; kept as it is.
+    Malformed {
+        /// What is wrong.
+        error: Violation,
+        /// The data in hexadecimal.
+        hex: String,
+    },
+}
+
+/// An explained component.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExplainedComponent {
+    /// Its tag.
+    pub tag: u32,
+    /// The tag's name, if known.
+    pub name: Option<&'static str>,
+    /// What it says, as labelled values; empty when we do not know.
+    pub fields: Vec<Field>,
+    /// What is wrong with it, if its tag is known and its data malformed.
+    pub error: Option<Violation>,
+    /// The data in hexadecimal.
+    pub hex: String,
+}
+
+/// One labelled value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// What the value is.
+    pub label: &'static str,
+    /// The value.
+    pub value: String,
+}
+
+/// An object key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// Octets of the key.
+    pub octets: usize,
+    /// As text; octets that are not printable ASCII as `\xHH`.
+    pub text: String,
+    /// In hexadecimal.
+    pub hex: String,
+    /// The ORB that makes keys of this form, if recognised.
+    pub maker: Option<&'static str>,
+}
+
+fn profile(profile: &TaggedProfile) -> Profile {
+    let tag = profile.tag;
+    let content = match tag {
+        profile_tag::INTERNET_IOP | profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP => {
+            IiopProfile::parse(profile).map(iiop)
+        }
+        profile_tag::MULTIPLE_COMPONENTS => multiple_components(&profile.data),
+        profile_tag::TAO_UIOP => unix(&profile.data),
+        _ => Ok(Content::Opaque {
+            hex: to_hex(&profile.data),
+        }),
+    };
+    let content = content.unwrap_or_else(|error| Content::Malformed {
+        error,
+        hex: to_hex(&profile.data),
+    });
+    Profile {
+        tag,
+        name: profile_tag::name(tag),
+        size: profile.data.len(),
+        content,
+    }
+}
+
+fn iiop(profile: IiopProfile) -> Content {
+    Content::Iiop {
+        version: profile.version,
+        endpoints: profile.endpoints(),
+        key: key(&profile.object_key),
+        components: explain(&profile.components),
+    }
+}
+
+fn unix(data: &[u8]) -> Result<Content, Violation> {
+    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
+    let version = Version {
+        major: d.octet()?,
+        minor: d.octet()?,
+    };
+    let path = text(&mut d)?;
+    let length = d.length(None, 1)?;
+    let key = key(d.octets(length)?);
+    let components = if version.minor >= 1 {
+        components::read(&mut d)?
+    } else {
+        Vec::new()
+    };
+    Ok(Content::Unix {
+        version,
+        path,
+        key,
+        components: explain(&components),
+    })
+}
+
+fn multiple_components(data: &[u8]) -> Result<Content, Violation> {
+    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
+    Ok(Content::Components(explain(&components::read(&mut d)?)))
+}
+
+fn explain(components: &[TaggedComponent]) -> Vec<ExplainedComponent> {
+    components.iter().map(explain_one).collect()
+}
+
+fn explain_one(component: &TaggedComponent) -> ExplainedComponent {
+    let (fields, error) = match component.decode() {
+        Ok(content) => (fields(content), None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    ExplainedComponent {
+        tag: component.tag,
+        name: components::tag::name(component.tag),
+        fields,
+        error,
+        hex: to_hex(&component.data),
+    }
+}
+
+fn fields(component: Component) -> Vec<Field> {
+    let field = |label, value| Field { label, value };
+    match component {
+        Component::OrbType(value) => {
+            vec![field("ORB", named(orb_type::name(value), value))]
+        }
+        Component::CodeSets(info) => {
+            let mut fields = code_set_fields("char native", "char conversion", &info.for_char_data);
+            fields.extend(code_set_fields(
+                "wchar native",
+                "wchar conversion",
+                &info.for_wchar_data,
+            ));
+            fields
+        }
+        Component::Policies(policies) => policies
+            .iter()
+            .map(|(kind, value)| field("policy", format!("type {kind}, value {}", to_hex(value))))
+            .collect(),
+        Component::AlternateIiopAddress(endpoint) => vec![field("address", endpoint.to_string())],
+        Component::SslSecTrans {
+            supports,
+            requires,
+            port,
+        } => vec![
+            field("TLS port", port.to_string()),
+            field("supports", association_options(supports)),
+            field("requires", association_options(requires)),
+        ],
+        Component::JavaCodebase(url) => vec![field("codebase", url)],
+        Component::TaoEndpoints(endpoints) => endpoints
+            .iter()
+            .map(|(endpoint, priority)| {
+                field("address", format!("{endpoint}, priority {priority}"))
+            })
+            .collect(),
+        Component::Unknown => Vec::new(),
+    }
+}
+
+fn code_set_fields(
+    native: &'static str,
+    conversion: &'static str,
+    sets: &CodeSetComponent,
+) -> Vec<Field> {
+    let named_set = |&set: &u32| named(code_sets::name(set), set);
+    let mut fields = vec![Field {
+        label: native,
+        value: if sets.native == 0 {
+            "none".to_owned()
+        } else {
+            named_set(&sets.native)
+        },
+    }];
+    if !sets.conversion.is_empty() {
+        let value = sets
+            .conversion
+            .iter()
+            .map(named_set)
+            .collect::<Vec<_>>()
+            .join(", ");
+        fields.push(Field {
+            label: conversion,
+            value,
+        });
+    }
+    fields
+}
+
+/// Names of the bits in an SSL association option (CSIv2; CORBA 3.4, 10.2.3).
+fn association_options(bits: u16) -> String {
+    const NAMES: [&str; 10] = [
+        "NoProtection",
+        "Integrity",
+        "Confidentiality",
+        "DetectReplay",
+        "DetectMisordering",
+        "EstablishTrustInTarget",
+        "EstablishTrustInClient",
+        "NoDelegation",
+        "SimpleDelegation",
+        "CompositeDelegation",
+    ];
+    let set: Vec<_> = (0..16)
+        .filter(|bit| bits >> bit & 1 == 1)
+        .map(|bit| {
+            NAMES
+                .get(bit)
+                .map_or_else(|| format!("bit {bit}"), |&name| name.to_owned())
+        })
+        .collect();
+    if set.is_empty() {
+        "nothing".to_owned()
+    } else {
+        set.join(", ")
+    }
+}
+
+fn named(name: Option<&str>, value: u32) -> String {
+    match name {
+        Some(name) => format!("{name} ({value:#010x})"),
+        None => format!("{value:#010x}"),
+    }
+}
+
+fn key(octets: &[u8]) -> Key {
+    let maker = octets.starts_with(TAO_KEY).then_some("TAO");
+    Key {
+        octets: octets.len(),
+        text: octets.escape_ascii().to_string(),
+        hex: to_hex(octets),
+        maker,
+    }
+}
+
+/// What the object keys of every TAO start with.
+const TAO_KEY: &[u8] = &[0x14, 0x01, 0x0f, 0x00];
+
+fn to_hex(octets: &[u8]) -> String {
+    let mut text = String::new();
+    hex::push(&mut text, octets);
+    text
+}

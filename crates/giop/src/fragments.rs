@@ -32,7 +32,7 @@ use crate::{Frame, Header, MessageType, Reply, Request, Version, Violation};
 ///     let ready = piece.slices(slices, &mut slots); // one vectored write
 ///     lengths.push(ready.iter().map(|slice| slice.len()).sum::<usize>());
 /// }
-/// assert_eq!(lengths, [64, 64, 36]);
+/// assert_eq!(lengths, [64, 64, 28]);
 /// # Ok::<(), oxorb_giop::Violation>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -64,14 +64,31 @@ impl Fragments {
     pub fn new(message: &[IoSlice<'_>], largest: usize) -> Result<Self, Violation> {
         let start: &[u8] = message.first().map_or(&[], |slice| slice);
         let Some(octets) = start.first_chunk::<{ Header::LEN }>() else {
-            return Err(Violation::Truncated { what: "the GIOP header", needed: Header::LEN, left: start.len() });
+            return Err(Violation::Truncated {
+                what: "the GIOP header",
+                needed: Header::LEN,
+                left: start.len(),
+            });
         };
         let header = Header::parse(octets)?;
         let total = header.total();
         let largest = largest.max(Self::SMALLEST) & !7;
-        let mut plan = Self { header, id: 0, largest, first: total, sent: 0, total };
-        if total > largest && header.version >= Version::V1_2 && header.kind.fragmentable(header.version) {
-            let frame = Frame { header, bytes: start };
+        let mut plan = Self {
+            header,
+            id: 0,
+            largest,
+            first: total,
+            sent: 0,
+            total,
+        };
+        if total > largest
+            && header.version >= Version::V1_2
+            && header.kind.fragmentable(header.version)
+        {
+            let frame = Frame {
+                header,
+                bytes: start,
+            };
             let fields_end = match header.kind {
                 MessageType::REQUEST => Request::parse(&frame)?.body,
                 MessageType::REPLY => Reply::parse(&frame)?.body,
@@ -94,7 +111,11 @@ impl Iterator for Fragments {
             return None;
         }
         let mut head = [0; MAX_HEAD];
-        let (head_len, most) = if from == 0 { (Header::LEN, self.first) } else { (MAX_HEAD, self.largest) };
+        let (head_len, most) = if from == 0 {
+            (Header::LEN, self.first)
+        } else {
+            (MAX_HEAD, self.largest)
+        };
         // Of the first piece, the header's own octets are replaced; of the others, a header comes on top.
         let skipped = if from == 0 { Header::LEN } else { 0 };
         let data = (left - skipped).min(most - head_len);
@@ -102,7 +123,11 @@ impl Iterator for Fragments {
 
         let header = Header {
             more_fragments: self.sent < self.total,
-            kind: if from == 0 { self.header.kind } else { MessageType::FRAGMENT },
+            kind: if from == 0 {
+                self.header.kind
+            } else {
+                MessageType::FRAGMENT
+            },
             size: (head_len - Header::LEN + data) as u32,
             ..self.header
         };
@@ -111,7 +136,12 @@ impl Iterator for Fragments {
             ByteOrder::Big => self.id.to_be_bytes(),
             ByteOrder::Little => self.id.to_le_bytes(),
         });
-        Some(Piece { head, head_len, from: from + skipped, to: self.sent })
+        Some(Piece {
+            head,
+            head_len,
+            from: from + skipped,
+            to: self.sent,
+        })
     }
 }
 

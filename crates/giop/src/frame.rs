@@ -2,7 +2,10 @@
 
 use oxorb_cdr::{Decoder, Dialect};
 
-use crate::{CancelRequest, Header, LocateReply, LocateRequest, MessageType, Misbehaviour, Reply, Request, Violation};
+use crate::{
+    CancelRequest, Header, LocateReply, LocateRequest, MessageType, Misbehaviour, Reply, Request,
+    Violation,
+};
 
 /// A whole message, header included, fragments already joined.
 ///
@@ -23,12 +26,19 @@ impl<'a> Frame<'a> {
     /// Those of [`Header::parse`], and a message that is shorter or longer than its header says.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Violation> {
         let Some(start) = bytes.first_chunk::<{ Header::LEN }>() else {
-            return Err(Violation::Truncated { what: "the GIOP header", needed: Header::LEN, left: bytes.len() });
+            return Err(Violation::Truncated {
+                what: "the GIOP header",
+                needed: Header::LEN,
+                left: bytes.len(),
+            });
         };
         let header = Header::parse(start)?;
         if header.total() != bytes.len() {
             let (announced, given) = (header.total(), bytes.len());
-            return Err(Violation::Peer(Misbehaviour::SizeMismatch { announced, given }));
+            return Err(Violation::Peer(Misbehaviour::SizeMismatch {
+                announced,
+                given,
+            }));
         }
         Ok(Self { header, bytes })
     }
@@ -65,7 +75,10 @@ impl<'a> Frame<'a> {
     #[inline]
     pub(crate) fn fields(&self, expected: MessageType) -> Result<Decoder<'a>, Violation> {
         if self.header.kind != expected {
-            return Err(Violation::Peer(Misbehaviour::Kind { expected, found: self.header.kind }));
+            return Err(Violation::Peer(Misbehaviour::Kind {
+                expected,
+                found: self.header.kind,
+            }));
         }
         Ok(self.decoder(Dialect::new(self.header.version.minor)))
     }

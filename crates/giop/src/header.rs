@@ -58,7 +58,13 @@ impl Header {
             ByteOrder::Big => u32::from_be_bytes([s0, s1, s2, s3]),
             ByteOrder::Little => u32::from_le_bytes([s0, s1, s2, s3]),
         };
-        let header = Self { version, order, more_fragments: flags & MORE != 0, kind: MessageType(kind), size };
+        let header = Self {
+            version,
+            order,
+            more_fragments: flags & MORE != 0,
+            kind: MessageType(kind),
+            size,
+        };
         header.check()?;
         Ok(header)
     }
@@ -78,12 +84,31 @@ impl Header {
             ByteOrder::Little => self.size.to_le_bytes(),
         };
         let [m0, m1, m2, m3] = *MAGIC;
-        [m0, m1, m2, m3, self.version.major, self.version.minor, flags, self.kind.0, s0, s1, s2, s3]
+        [
+            m0,
+            m1,
+            m2,
+            m3,
+            self.version.major,
+            self.version.minor,
+            flags,
+            self.kind.0,
+            s0,
+            s1,
+            s2,
+            s3,
+        ]
     }
 
     /// A header of a message that is not fragmented, with size 0 to be patched.
     pub(crate) fn new(version: Version, order: ByteOrder, kind: MessageType) -> Self {
-        Self { version, order, more_fragments: false, kind, size: 0 }
+        Self {
+            version,
+            order,
+            more_fragments: false,
+            kind,
+            size: 0,
+        }
     }
 
     #[inline]
@@ -93,10 +118,16 @@ impl Header {
             return Err(Violation::Unsupported(Unsupported::MessageType(self.kind)));
         }
         if self.kind == M::FRAGMENT && self.version == Version::V1_0 {
-            return Err(Violation::Peer(Misbehaviour::NotFragmentable { kind: self.kind, version: self.version }));
+            return Err(Violation::Peer(Misbehaviour::NotFragmentable {
+                kind: self.kind,
+                version: self.version,
+            }));
         }
         if self.more_fragments && !self.kind.fragmentable(self.version) {
-            return Err(Violation::Peer(Misbehaviour::NotFragmentable { kind: self.kind, version: self.version }));
+            return Err(Violation::Peer(Misbehaviour::NotFragmentable {
+                kind: self.kind,
+                version: self.version,
+            }));
         }
         // A final 1.1 Fragment may be empty; everything else but the two bare messages has at least a request id.
         let may_be_empty = matches!(self.kind, M::CLOSE_CONNECTION | M::MESSAGE_ERROR)

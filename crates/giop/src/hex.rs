@@ -29,7 +29,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<u8>, usize> {
     if !digits.len().is_multiple_of(2) {
         return Err(digits.len());
     }
-    Ok(digits.chunks_exact(2).map(|pair| digit(pair[0]).unwrap_or(0) << 4 | digit(pair[1]).unwrap_or(0)).collect())
+    Ok(digits
+        .chunks_exact(2)
+        .map(|pair| digit(pair[0]).unwrap_or(0) << 4 | digit(pair[1]).unwrap_or(0))
+        .collect())
 }
 
 #[cfg(test)]

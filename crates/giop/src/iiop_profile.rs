@@ -5,8 +5,8 @@ use core::fmt;
 use oxorb_cdr::{ByteOrder, Decoder, Dialect};
 
 use crate::{
-    Misbehaviour, TaggedComponent, TaggedProfile, Version, Violation, components, ior::profile_tag, ior::text,
-    target::write_octets,
+    Misbehaviour, TaggedComponent, TaggedProfile, Version, Violation, components, ior::profile_tag,
+    ior::text, target::write_octets,
 };
 
 /// How to reach an object over TCP.
@@ -34,7 +34,13 @@ pub struct IiopProfile {
 impl IiopProfile {
     /// A profile without components.
     pub fn new(version: Version, host: &str, port: u16, object_key: &[u8]) -> Self {
-        Self { version, host: host.to_owned(), port, object_key: object_key.to_owned(), components: Vec::new() }
+        Self {
+            version,
+            host: host.to_owned(),
+            port,
+            object_key: object_key.to_owned(),
+            components: Vec::new(),
+        }
     }
 
     /// Reads a profile with tag [`profile_tag::INTERNET_IOP`] (or one of TAO's that share its layout). Octets after
@@ -44,11 +50,17 @@ impl IiopProfile {
     /// [`Violation`] for another tag, another major version, or malformed octets.
     pub fn parse(profile: &TaggedProfile) -> Result<Self, Violation> {
         let tag = profile.tag;
-        if !matches!(tag, profile_tag::INTERNET_IOP | profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP) {
+        if !matches!(
+            tag,
+            profile_tag::INTERNET_IOP | profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP
+        ) {
             return Err(Violation::Peer(Misbehaviour::NoObjectKey { tag }));
         }
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
-        let version = Version { major: d.octet()?, minor: d.octet()? };
+        let version = Version {
+            major: d.octet()?,
+            minor: d.octet()?,
+        };
         if version.major != 1 {
             return Err(Violation::Peer(Misbehaviour::Profile { tag }));
         }
@@ -56,8 +68,18 @@ impl IiopProfile {
         let port = d.ushort()?;
         let key = d.length(None, 1)?;
         let object_key = d.octets(key)?.to_vec();
-        let components = if version.minor >= 1 { components::read(&mut d)? } else { Vec::new() };
-        Ok(Self { version, host, port, object_key, components })
+        let components = if version.minor >= 1 {
+            components::read(&mut d)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            version,
+            host,
+            port,
+            object_key,
+            components,
+        })
     }
 
     /// The profile as part of a reference, big-endian. Components are left out in version 1.0, which has none.
@@ -72,20 +94,34 @@ impl IiopProfile {
                 components::write(e, &self.components);
             }
         });
-        TaggedProfile { tag: profile_tag::INTERNET_IOP, data }
+        TaggedProfile {
+            tag: profile_tag::INTERNET_IOP,
+            data,
+        }
     }
 
     /// Every address of the object in this profile: its own, then those of TAG_ALTERNATE_IIOP_ADDRESS. Addresses with
     /// port 0, which stand for "not over plain TCP", are left out.
     pub fn endpoints(&self) -> Vec<IiopEndpoint> {
-        let own = IiopEndpoint { host: self.host.clone(), port: self.port };
-        let alternate = self.components.iter().filter_map(TaggedComponent::alternate_address);
-        core::iter::once(own).chain(alternate).filter(|endpoint| endpoint.port != 0).collect()
+        let own = IiopEndpoint {
+            host: self.host.clone(),
+            port: self.port,
+        };
+        let alternate = self
+            .components
+            .iter()
+            .filter_map(TaggedComponent::alternate_address);
+        core::iter::once(own)
+            .chain(alternate)
+            .filter(|endpoint| endpoint.port != 0)
+            .collect()
     }
 
     /// The first component with this tag.
     pub fn component(&self, tag: u32) -> Option<&TaggedComponent> {
-        self.components.iter().find(|component| component.tag == tag)
+        self.components
+            .iter()
+            .find(|component| component.tag == tag)
     }
 }
 

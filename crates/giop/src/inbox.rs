@@ -79,8 +79,16 @@ impl Inbox {
             // As much again as has arrived, or 1 MiB: what is only announced must not cost memory.
             (self.awaited - have).min(STEP.max(have))
         } else {
-            let capacity = self.buffer.capacity().max(self.habit).saturating_sub(self.buffer.len());
-            if capacity < SMALLEST_OFFER { READ_AHEAD } else { capacity }
+            let capacity = self
+                .buffer
+                .capacity()
+                .max(self.habit)
+                .saturating_sub(self.buffer.len());
+            if capacity < SMALLEST_OFFER {
+                READ_AHEAD
+            } else {
+                capacity
+            }
         };
         self.buffer.reserve_exact(offer);
         (&mut self.buffer, offer)
@@ -114,12 +122,22 @@ impl Inbox {
             };
             if !header.more_fragments && header.kind != MessageType::FRAGMENT {
                 if header.kind == MessageType::CANCEL_REQUEST {
-                    self.partials.cancel(&Frame { header, bytes: message });
+                    self.partials.cancel(&Frame {
+                        header,
+                        bytes: message,
+                    });
                 }
                 self.announced = Announced::InBuffer(header);
                 return Ok(Some(header));
             }
-            let joined = self.partials.accept(Frame { header, bytes: message }, &self.limits, &mut self.joined)?;
+            let joined = self.partials.accept(
+                Frame {
+                    header,
+                    bytes: message,
+                },
+                &self.limits,
+                &mut self.joined,
+            )?;
             self.consume(total);
             if let Some(header) = joined {
                 self.announced = Announced::Joined(header);
@@ -135,10 +153,14 @@ impl Inbox {
     #[inline]
     pub fn frame(&self) -> Frame<'_> {
         match self.announced {
-            Announced::InBuffer(header) => {
-                Frame { header, bytes: &self.buffer[self.start..self.start + header.total()] }
-            }
-            Announced::Joined(header) => Frame { header, bytes: &self.joined },
+            Announced::InBuffer(header) => Frame {
+                header,
+                bytes: &self.buffer[self.start..self.start + header.total()],
+            },
+            Announced::Joined(header) => Frame {
+                header,
+                bytes: &self.joined,
+            },
             Announced::Nothing => no_message(),
         }
     }
@@ -150,8 +172,13 @@ impl Inbox {
     /// When the last [`poll`](Self::poll) announced none, or it was taken before.
     pub fn take(&mut self) -> Vec<u8> {
         match core::mem::replace(&mut self.announced, Announced::Nothing) {
-            Announced::InBuffer(header) if self.start == 0 && self.buffer.len() == header.total() => {
-                self.habit = self.buffer.capacity().clamp(READ_AHEAD, self.limits.kept_capacity.max(READ_AHEAD));
+            Announced::InBuffer(header)
+                if self.start == 0 && self.buffer.len() == header.total() =>
+            {
+                self.habit = self
+                    .buffer
+                    .capacity()
+                    .clamp(READ_AHEAD, self.limits.kept_capacity.max(READ_AHEAD));
                 core::mem::take(&mut self.buffer)
             }
             Announced::InBuffer(header) => {

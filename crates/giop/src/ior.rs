@@ -30,7 +30,10 @@ pub struct Ior {
 impl Ior {
     /// The reference to no object.
     pub const fn nil() -> Self {
-        Self { type_id: String::new(), profiles: Vec::new() }
+        Self {
+            type_id: String::new(),
+            profiles: Vec::new(),
+        }
     }
 
     /// Whether it refers to no object.
@@ -40,7 +43,9 @@ impl Ior {
 
     /// The IIOP profiles that can be read, in order; others are passed over.
     pub fn iiop_profiles(&self) -> impl Iterator<Item = IiopProfile> {
-        self.profiles.iter().filter_map(|profile| IiopProfile::parse(profile).ok())
+        self.profiles
+            .iter()
+            .filter_map(|profile| IiopProfile::parse(profile).ok())
     }
 
     /// Writes it where an object reference is due. Copies everything.
@@ -74,7 +79,10 @@ impl<'de> Decode<'de> for Ior {
         for _ in 0..count {
             let tag = d.ulong()?;
             let length = d.length(None, 1)?;
-            profiles.push(TaggedProfile { tag, data: d.octets(length)?.to_vec() });
+            profiles.push(TaggedProfile {
+                tag,
+                data: d.octets(length)?.to_vec(),
+            });
         }
         Ok(Self { type_id, profiles })
     }
@@ -174,9 +182,16 @@ impl IorError {
     /// What `string_to_object` raises for it.
     pub fn to_exception(&self) -> SystemException {
         match self {
-            Self::Prefix => SystemException::bad_param(minor::bad_param::URL_SCHEME, CompletionStatus::No),
-            Self::Digit { .. } => SystemException::bad_param(minor::bad_param::URL_SCHEME_SPECIFIC, CompletionStatus::No),
-            Self::Content(_) => SystemException::inv_objref(minor::inv_objref::MALFORMED, CompletionStatus::No),
+            Self::Prefix => {
+                SystemException::bad_param(minor::bad_param::URL_SCHEME, CompletionStatus::No)
+            }
+            Self::Digit { .. } => SystemException::bad_param(
+                minor::bad_param::URL_SCHEME_SPECIFIC,
+                CompletionStatus::No,
+            ),
+            Self::Content(_) => {
+                SystemException::inv_objref(minor::inv_objref::MALFORMED, CompletionStatus::No)
+            }
         }
     }
 }

@@ -26,6 +26,8 @@ pub mod code_sets;
 pub mod components;
 pub mod corbaloc;
 pub mod describe;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod minor;
 
 mod context;
@@ -60,7 +62,9 @@ pub use iiop_profile::{IiopEndpoint, IiopProfile};
 pub use inbox::Inbox;
 pub use ior::{Ior, IorError, TaggedProfile, profile_tag};
 pub use limits::Limits;
-pub use locate::{LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request};
+pub use locate::{
+    LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
+};
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{Request, RequestHeader, Response, begin_request};
 pub use system_exception::{CompletionStatus, SystemException, SystemExceptionKind};

@@ -52,7 +52,11 @@ impl LocateReply {
         let mut fields = frame.fields(MessageType::LOCATE_REPLY)?;
         let id = fields.ulong()?;
         let status = LocateStatus(fields.ulong()?);
-        Ok(Self { id, status, body: fields.position() })
+        Ok(Self {
+            id,
+            status,
+            body: fields.position(),
+        })
     }
 }
 
@@ -121,9 +125,16 @@ pub fn locate_request(
 /// Starts a LocateReply whose body follows: a reference, an exception or an addressing mode, without padding.
 ///
 /// GIOP 1.0 and 1.1 know no OBJECT_FORWARD_PERM; it becomes OBJECT_FORWARD there.
-pub fn begin_locate_reply(e: &mut Encoder<'_>, version: Version, id: u32, status: LocateStatus) -> Begun {
+pub fn begin_locate_reply(
+    e: &mut Encoder<'_>,
+    version: Version,
+    id: u32,
+    status: LocateStatus,
+) -> Begun {
     let status = match status {
-        LocateStatus::OBJECT_FORWARD_PERM if version < Version::V1_2 => LocateStatus::OBJECT_FORWARD,
+        LocateStatus::OBJECT_FORWARD_PERM if version < Version::V1_2 => {
+            LocateStatus::OBJECT_FORWARD
+        }
         other => other,
     };
     write::header(e, version, MessageType::LOCATE_REPLY);
@@ -136,7 +147,12 @@ pub fn begin_locate_reply(e: &mut Encoder<'_>, version: Version, id: u32, status
 ///
 /// # Errors
 /// None in practice; the type is that of [`finish`].
-pub fn locate_reply(e: &mut Encoder<'_>, version: Version, id: u32, status: LocateStatus) -> Result<(), Violation> {
+pub fn locate_reply(
+    e: &mut Encoder<'_>,
+    version: Version,
+    id: u32,
+    status: LocateStatus,
+) -> Result<(), Violation> {
     let begun = begin_locate_reply(e, version, id, status);
     finish(e, begun)
 }

@@ -43,7 +43,11 @@ pub struct Minor {
 
 /// The row of a code. Searches the table; not for the request path.
 pub fn find(kind: SystemExceptionKind, minor: u32) -> Option<&'static Minor> {
-    table().iter().copied().flatten().find(|row| row.kind == kind && row.code == minor)
+    table()
+        .iter()
+        .copied()
+        .flatten()
+        .find(|row| row.kind == kind && row.code == minor)
 }
 
 /// What a code means, in a few words.
@@ -75,8 +79,14 @@ pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
     if minor & VENDOR_MASK != TAO {
         return None;
     }
-    let place = TAO_PLACES.get((minor >> 7 & 0x1f) as usize).copied().unwrap_or("unknown place");
-    let errno = TAO_ERRNOS.get((minor & 0x7f) as usize).copied().unwrap_or("unknown error");
+    let place = TAO_PLACES
+        .get((minor >> 7 & 0x1f) as usize)
+        .copied()
+        .unwrap_or("unknown place");
+    let errno = TAO_ERRNOS
+        .get((minor & 0x7f) as usize)
+        .copied()
+        .unwrap_or("unknown error");
     Some((place, errno))
 }
 
@@ -200,16 +210,29 @@ mod tests {
     fn every_row_reads_as_part_of_a_sentence() {
         for row in all() {
             for text in [row.cause, row.remedy] {
-                assert!(!text.is_empty() && !text.ends_with('.'), "{} {}: {text:?}", row.kind, row.name);
+                assert!(
+                    !text.is_empty() && !text.ends_with('.'),
+                    "{} {}: {text:?}",
+                    row.kind,
+                    row.name
+                );
             }
-            assert!(row.code & !VENDOR_MASK != 0 && matches!(vendor(row.code), Some("OMG" | "OxORB")));
+            assert!(
+                row.code & !VENDOR_MASK != 0 && matches!(vendor(row.code), Some("OMG" | "OxORB"))
+            );
         }
     }
 
     #[test]
     fn tao_codes_are_taken_apart() {
-        assert_eq!(explain_tao(TAO | 2 << 7 | 5), Some(("while sending a request", "ECONNREFUSED")));
-        assert_eq!(explain_tao(TAO | 0xfff), Some(("unknown place", "unknown error")));
+        assert_eq!(
+            explain_tao(TAO | 2 << 7 | 5),
+            Some(("while sending a request", "ECONNREFUSED"))
+        );
+        assert_eq!(
+            explain_tao(TAO | 0xfff),
+            Some(("unknown place", "unknown error"))
+        );
         assert_eq!(explain_tao(OMG | 1), None);
     }
 
@@ -219,8 +242,14 @@ mod tests {
         use SystemExceptionKind as K;
         assert_eq!(shown(K::Marshal, 0), "0");
         assert_eq!(shown(K::Marshal, 0x1234_5678), "0x12345678");
-        assert_eq!(shown(K::Transient, OMG | 2), "OMG 2: no usable profile in the reference");
-        assert_eq!(shown(K::Transient, TAO | 2 << 7 | 5), "TAO 261: while sending a request, ECONNREFUSED");
+        assert_eq!(
+            shown(K::Transient, OMG | 2),
+            "OMG 2: no usable profile in the reference"
+        );
+        assert_eq!(
+            shown(K::Transient, TAO | 2 << 7 | 5),
+            "TAO 261: while sending a request, ECONNREFUSED"
+        );
         assert_eq!(shown(K::Transient, OMNIORB | 1), "omniORB 1");
     }
 }

@@ -5,8 +5,8 @@ use core::fmt;
 use oxorb_cdr::Encoder;
 
 use crate::{
-    Begun, Frame, MessageType, ServiceContext, ServiceContexts, SystemException, Version, Violation, context, finish,
-    write,
+    Begun, Frame, MessageType, ServiceContext, ServiceContexts, SystemException, Version,
+    Violation, context, finish, write,
 };
 
 /// A received Reply, borrowed from its frame.
@@ -34,12 +34,22 @@ impl<'a> Reply<'a> {
             let id = fields.ulong()?;
             let status = ReplyStatus(fields.ulong()?);
             let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
-            Ok(Self { id, status, contexts, body: frame.body_after(fields.position()) })
+            Ok(Self {
+                id,
+                status,
+                contexts,
+                body: frame.body_after(fields.position()),
+            })
         } else {
             let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
             let id = fields.ulong()?;
             let status = ReplyStatus(fields.ulong()?);
-            Ok(Self { id, status, contexts, body: fields.position() })
+            Ok(Self {
+                id,
+                status,
+                contexts,
+                body: fields.position(),
+            })
         }
     }
 }
@@ -104,7 +114,11 @@ pub fn begin_reply(
         context::write(e, contexts);
         Begun::aligned(e)
     } else {
-        let status = if status == ReplyStatus::LOCATION_FORWARD_PERM { ReplyStatus::LOCATION_FORWARD } else { status };
+        let status = if status == ReplyStatus::LOCATION_FORWARD_PERM {
+            ReplyStatus::LOCATION_FORWARD
+        } else {
+            status
+        };
         context::write(e, contexts);
         e.ulong(id);
         e.ulong(status.0);

@@ -3,8 +3,8 @@
 use oxorb_cdr::{Decoder, Encoder};
 
 use crate::{
-    Begun, Frame, MessageType, Misbehaviour, ServiceContext, ServiceContexts, Target, TargetAddress, Version, Violation,
-    context, write,
+    Begun, Frame, MessageType, Misbehaviour, ServiceContext, ServiceContexts, Target,
+    TargetAddress, Version, Violation, context, write,
 };
 
 /// A received Request, borrowed from its frame.
@@ -32,7 +32,11 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
         let fields = frame.fields(MessageType::REQUEST)?;
-        if frame.header.version >= Version::V1_2 { Self::parse_1_2(frame, fields) } else { Self::parse_1_0(frame, fields) }
+        if frame.header.version >= Version::V1_2 {
+            Self::parse_1_2(frame, fields)
+        } else {
+            Self::parse_1_0(frame, fields)
+        }
     }
 
     #[inline]
@@ -43,13 +47,24 @@ impl<'a> Request<'a> {
         let operation = operation(&mut fields)?;
         let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
         let body = frame.body_after(fields.position());
-        Ok(Self { id, response: Response::from_flags(flags), target, operation, contexts, body })
+        Ok(Self {
+            id,
+            response: Response::from_flags(flags),
+            target,
+            operation,
+            contexts,
+            body,
+        })
     }
 
     fn parse_1_0(frame: &Frame<'a>, mut fields: Decoder<'a>) -> Result<Self, Violation> {
         let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
         let id = fields.ulong()?;
-        let response = if fields.octet()? == 0 { Response::None } else { Response::WithTarget };
+        let response = if fields.octet()? == 0 {
+            Response::None
+        } else {
+            Response::WithTarget
+        };
         if frame.header.version == Version::V1_1 {
             fields.octets(3)?; // reserved
         }
@@ -57,7 +72,14 @@ impl<'a> Request<'a> {
         let operation = operation(&mut fields)?;
         let principal = fields.length(None, 1)?;
         fields.octets(principal)?;
-        Ok(Self { id, response, target, operation, contexts, body: fields.position() })
+        Ok(Self {
+            id,
+            response,
+            target,
+            operation,
+            contexts,
+            body: fields.position(),
+        })
     }
 }
 

@@ -29,7 +29,11 @@ pub struct SystemException {
 impl SystemException {
     /// Any of the forty.
     pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
-        Self { kind, minor, completed }
+        Self {
+            kind,
+            minor,
+            completed,
+        }
     }
 
     /// `IDL:omg.org/CORBA/<NAME>:1.0`.
@@ -48,7 +52,10 @@ impl SystemException {
     /// Whether the same request may be sent again without any risk of it running twice.
     pub const fn is_safe_to_retry(&self) -> bool {
         matches!(self.completed, CompletionStatus::No)
-            && matches!(self.kind, SystemExceptionKind::Transient | SystemExceptionKind::CommFailure)
+            && matches!(
+                self.kind,
+                SystemExceptionKind::Transient | SystemExceptionKind::CommFailure
+            )
     }
 
     #[inline]
@@ -83,11 +90,20 @@ impl<'de> Decode<'de> for SystemException {
             0 => CompletionStatus::Yes,
             1 => CompletionStatus::No,
             2 => CompletionStatus::Maybe,
-            other => return Err(cdr::Error { kind: ErrorKind::BadEnumerator(other), at }),
+            other => {
+                return Err(cdr::Error {
+                    kind: ErrorKind::BadEnumerator(other),
+                    at,
+                });
+            }
         };
         let id = core::str::from_utf8(id.strip_suffix(&[0]).unwrap_or(id)).unwrap_or_default();
         Ok(match SystemExceptionKind::from_repository_id(id) {
-            Some(kind) => Self { kind, minor, completed },
+            Some(kind) => Self {
+                kind,
+                minor,
+                completed,
+            },
             None => Self::unknown(minor::unknown::NON_STANDARD_SYSTEM_EXCEPTION, completed),
         })
     }
@@ -97,7 +113,13 @@ impl core::error::Error for SystemException {}
 
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (minor {}), completed {}", self.kind, minor::Explained(self.kind, self.minor), self.completed)
+        write!(
+            f,
+            "{} (minor {}), completed {}",
+            self.kind,
+            minor::Explained(self.kind, self.minor),
+            self.completed
+        )
     }
 }
 
@@ -266,12 +288,17 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
 
     let code = match kind {
         ErrorKind::NotInCodeSet => {
-            return SystemException::data_conversion(minor::data_conversion::NOT_IN_CODE_SET, completed);
+            return SystemException::data_conversion(
+                minor::data_conversion::NOT_IN_CODE_SET,
+                completed,
+            );
         }
         ErrorKind::WcharUnsupported => {
             return SystemException::bad_param(minor::bad_param::WCHAR_CODE_SET_MISSING, completed);
         }
-        ErrorKind::BadValue => return SystemException::bad_param(minor::bad_param::NOT_ENCODABLE, completed),
+        ErrorKind::BadValue => {
+            return SystemException::bad_param(minor::bad_param::NOT_ENCODABLE, completed);
+        }
         ErrorKind::WcharForbidden => marshal::WCHAR_FROM_1_0_CLIENT,
         ErrorKind::Truncated { .. } => marshal::TRUNCATED,
         ErrorKind::BoundExceeded { .. } => marshal::BOUND_EXCEEDED,

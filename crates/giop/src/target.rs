@@ -53,9 +53,14 @@ impl<'a> Target<'a> {
             AddressingDisposition::PROFILE => Ok(Self::Profile(ProfileView::read(fields)?)),
             AddressingDisposition::REFERENCE => {
                 let index = fields.ulong()?;
-                Ok(Self::Reference { index, ior: IorView::read(message, fields)? })
+                Ok(Self::Reference {
+                    index,
+                    ior: IorView::read(message, fields)?,
+                })
             }
-            AddressingDisposition(other) => Err(Violation::Peer(Misbehaviour::TargetDiscriminant(other))),
+            AddressingDisposition(other) => {
+                Err(Violation::Peer(Misbehaviour::TargetDiscriminant(other)))
+            }
         }
     }
 }
@@ -114,11 +119,20 @@ impl TargetAddress<'_> {
     fn key(&self) -> &[u8] {
         match *self {
             Self::Key(key) => key,
-            Self::Profile { tag, data } => ProfileView { tag, data }.object_key().unwrap_or_default(),
+            Self::Profile { tag, data } => {
+                ProfileView { tag, data }.object_key().unwrap_or_default()
+            }
             Self::Reference { index, ior } => ior
                 .profiles
                 .get(index as usize)
-                .and_then(|profile| ProfileView { tag: profile.tag, data: &profile.data }.object_key().ok())
+                .and_then(|profile| {
+                    ProfileView {
+                        tag: profile.tag,
+                        data: &profile.data,
+                    }
+                    .object_key()
+                    .ok()
+                })
                 .unwrap_or_default(),
         }
     }
@@ -168,7 +182,10 @@ impl<'a> ProfileView<'a> {
     fn read(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
         let tag = fields.ulong()?;
         let length = fields.length(None, 1)?;
-        Ok(Self { tag, data: fields.octets(length)? })
+        Ok(Self {
+            tag,
+            data: fields.octets(length)?,
+        })
     }
 }
 
@@ -190,7 +207,10 @@ impl<'a> IorView<'a> {
     /// [`Misbehaviour::ProfileIndex`] when there is no such profile.
     pub fn profile(&self, index: u32) -> Result<ProfileView<'a>, Violation> {
         if index >= self.profiles {
-            return Err(Violation::Peer(Misbehaviour::ProfileIndex { index, profiles: self.profiles }));
+            return Err(Violation::Peer(Misbehaviour::ProfileIndex {
+                index,
+                profiles: self.profiles,
+            }));
         }
         let mut d = self.decoder_at(self.profiles_start);
         for _ in 0..index {
@@ -222,7 +242,13 @@ impl<'a> IorView<'a> {
             ProfileView::read(fields)?;
         }
         let message = &message[..fields.position()];
-        Ok(Self { message, order: fields.order(), start, profiles_start, profiles })
+        Ok(Self {
+            message,
+            order: fields.order(),
+            start,
+            profiles_start,
+            profiles,
+        })
     }
 
     fn decoder_at(&self, position: usize) -> Decoder<'a> {
@@ -232,7 +258,9 @@ impl<'a> IorView<'a> {
 
 impl fmt::Debug for IorView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IorView").field("profiles", &self.profiles).finish_non_exhaustive()
+        f.debug_struct("IorView")
+            .field("profiles", &self.profiles)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,9 @@
 use core::fmt;
 use std::path::PathBuf;
 
-use crate::{CompletionStatus, Corbaloc, Corbaname, Ior, IorError, SystemException, corbaloc, minor};
+use crate::{
+    CompletionStatus, Corbaloc, Corbaname, Ior, IorError, SystemException, corbaloc, minor,
+};
 
 /// A reference as text, taken apart but not resolved.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,13 +35,23 @@ pub enum Url {
 /// [`ReferenceError`] says what is wrong with which part.
 pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
     let text = text.trim();
-    let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let scheme = text
+        .split_once(':')
+        .map(|(scheme, _)| scheme.to_ascii_lowercase());
     match scheme.as_deref() {
         Some("ior") => text.parse().map(Url::Ior).map_err(ReferenceError::Ior),
-        Some("corbaloc") => text.parse().map(Url::Corbaloc).map_err(ReferenceError::Corbaloc),
-        Some("corbaname") => text.parse().map(Url::Corbaname).map_err(ReferenceError::Corbaloc),
+        Some("corbaloc") => text
+            .parse()
+            .map(Url::Corbaloc)
+            .map_err(ReferenceError::Corbaloc),
+        Some("corbaname") => text
+            .parse()
+            .map(Url::Corbaname)
+            .map_err(ReferenceError::Corbaloc),
         Some("file") => file(text),
-        _ => Err(ReferenceError::Scheme { text: shortened(text) }),
+        _ => Err(ReferenceError::Scheme {
+            text: shortened(text),
+        }),
     }
 }
 
@@ -63,10 +75,14 @@ impl ReferenceError {
     /// What `string_to_object` raises for it.
     pub fn to_exception(&self) -> SystemException {
         match self {
-            Self::Scheme { .. } => SystemException::bad_param(minor::bad_param::URL_SCHEME, CompletionStatus::No),
+            Self::Scheme { .. } => {
+                SystemException::bad_param(minor::bad_param::URL_SCHEME, CompletionStatus::No)
+            }
             Self::Ior(error) => error.to_exception(),
             Self::Corbaloc(error) => error.to_exception(),
-            Self::NoPath => SystemException::bad_param(minor::bad_param::URL_ADDRESS, CompletionStatus::No),
+            Self::NoPath => {
+                SystemException::bad_param(minor::bad_param::URL_ADDRESS, CompletionStatus::No)
+            }
         }
     }
 }
@@ -82,7 +98,9 @@ impl fmt::Display for ReferenceError {
             ),
             Self::Ior(error) => error.fmt(f),
             Self::Corbaloc(error) => error.fmt(f),
-            Self::NoPath => f.write_str("\"file:\" must be followed by a path, as in file:///tmp/server.ior"),
+            Self::NoPath => {
+                f.write_str("\"file:\" must be followed by a path, as in file:///tmp/server.ior")
+            }
         }
     }
 }
@@ -90,7 +108,11 @@ impl fmt::Display for ReferenceError {
 fn file(text: &str) -> Result<Url, ReferenceError> {
     let path = corbaloc::strip_scheme(text, "file:").unwrap_or_default();
     let path = path.strip_prefix("//").unwrap_or(path);
-    if path.is_empty() { Err(ReferenceError::NoPath) } else { Ok(Url::File(path.into())) }
+    if path.is_empty() {
+        Err(ReferenceError::NoPath)
+    } else {
+        Ok(Url::File(path.into()))
+    }
 }
 
 /// Enough of a text to recognise it in a message.

@@ -154,8 +154,13 @@ impl Violation {
             // TLS or HTTP clients, port scanners: they would not understand a MessageError either.
             Self::Peer(Misbehaviour::Magic(_)) => Answer::Close,
             Self::Truncated { .. } | Self::Peer(_) | Self::Unsupported(_) => Answer::MessageError,
-            Self::Limit { side: Side::Received, .. } => Answer::MessageError,
-            Self::Limit { side: Side::Sent, .. } => Answer::Exception(SystemException::imp_limit(
+            Self::Limit {
+                side: Side::Received,
+                ..
+            } => Answer::MessageError,
+            Self::Limit {
+                side: Side::Sent, ..
+            } => Answer::Exception(SystemException::imp_limit(
                 minor::imp_limit::MESSAGE_TOO_LARGE,
                 CompletionStatus::No,
             )),
@@ -169,12 +174,13 @@ impl Violation {
     /// For the side that waits for an answer; `completed` is what that side knows about the execution.
     pub fn to_exception(&self, completed: CompletionStatus) -> SystemException {
         match self {
-            Self::Limit { side: Side::Sent, .. } => {
-                SystemException::imp_limit(minor::imp_limit::MESSAGE_TOO_LARGE, completed)
-            }
-            Self::Limit { side: Side::Received, .. } => {
-                SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed)
-            }
+            Self::Limit {
+                side: Side::Sent, ..
+            } => SystemException::imp_limit(minor::imp_limit::MESSAGE_TOO_LARGE, completed),
+            Self::Limit {
+                side: Side::Received,
+                ..
+            } => SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed),
             Self::Cdr(error) => SystemException::from_cdr(*error, completed),
             _ => SystemException::comm_failure(minor::comm_failure::PROTOCOL_VIOLATION, completed),
         }
@@ -193,15 +199,27 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated { what, needed, left } => {
-                write!(f, "the message ends inside {what}: {needed} octets are needed and {left} are left")
+                write!(
+                    f,
+                    "the message ends inside {what}: {needed} octets are needed and {left} are left"
+                )
             }
             Self::Peer(fault) => fault.fmt(f),
-            Self::Limit { what, size, limit, setting, side } => {
+            Self::Limit {
+                what,
+                size,
+                limit,
+                setting,
+                side,
+            } => {
                 let side = match side {
                     Side::Received => "received from the peer",
                     Side::Sent => "about to be sent",
                 };
-                write!(f, "{what} {side}: {size}, but the limit on this side is {limit} (setting: {setting})")
+                write!(
+                    f,
+                    "{what} {side}: {size}, but the limit on this side is {limit} (setting: {setting})"
+                )
             }
             Self::Unsupported(what) => what.fmt(f),
             Self::Cdr(error) => write!(f, "a field of the message is malformed: {error}"),
@@ -217,12 +235,22 @@ impl fmt::Display for Misbehaviour {
         };
         match self {
             Self::Magic(octets) => {
-                write!(f, "the peer does not speak GIOP: its message starts with \"{}\"", octets.escape_ascii())
+                write!(
+                    f,
+                    "the peer does not speak GIOP: its message starts with \"{}\"",
+                    octets.escape_ascii()
+                )
             }
-            Self::ByteOrder(value) => write!(f, "the byte order of a GIOP 1.0 message is {value}, not 0 or 1"),
+            Self::ByteOrder(value) => write!(
+                f,
+                "the byte order of a GIOP 1.0 message is {value}, not 0 or 1"
+            ),
             Self::Empty(kind) => write!(f, "a {kind} message has no octets after its header"),
             Self::NotFragmentable { kind, version } => {
-                write!(f, "a {kind} message cannot be part of a fragmented message in GIOP {version}")
+                write!(
+                    f,
+                    "a {kind} message cannot be part of a fragmented message in GIOP {version}"
+                )
             }
             Self::OrphanFragment { id } => {
                 f.write_str("a Fragment continues no message")?;
@@ -233,19 +261,35 @@ impl fmt::Display for Misbehaviour {
                 numbered(f, id)
             }
             Self::FragmentMismatch { id } => {
-                f.write_str("a Fragment has another version or byte order than the message it continues")?;
+                f.write_str(
+                    "a Fragment has another version or byte order than the message it continues",
+                )?;
                 numbered(f, id)
             }
             Self::SizeMismatch { announced, given } => {
-                write!(f, "the header announces a message of {announced} octets, but there are {given}")
+                write!(
+                    f,
+                    "the header announces a message of {announced} octets, but there are {given}"
+                )
             }
-            Self::Kind { expected, found } => write!(f, "a {found} message where a {expected} was to be read"),
-            Self::OperationName => f.write_str("the operation name is empty, not terminated, or not text"),
-            Self::TargetDiscriminant(value) => write!(f, "the target address has unknown discriminant {value}"),
+            Self::Kind { expected, found } => {
+                write!(f, "a {found} message where a {expected} was to be read")
+            }
+            Self::OperationName => {
+                f.write_str("the operation name is empty, not terminated, or not text")
+            }
+            Self::TargetDiscriminant(value) => {
+                write!(f, "the target address has unknown discriminant {value}")
+            }
             Self::ProfileIndex { index, profiles } => {
-                write!(f, "the target selects profile {index} of a reference with {profiles} profiles")
+                write!(
+                    f,
+                    "the target selects profile {index} of a reference with {profiles} profiles"
+                )
             }
-            Self::NoObjectKey { tag } => write!(f, "the target's profile (tag {tag:#x}) holds no object key"),
+            Self::NoObjectKey { tag } => {
+                write!(f, "the target's profile (tag {tag:#x}) holds no object key")
+            }
             Self::Profile { tag } => write!(f, "the profile with tag {tag:#x} is malformed"),
         }
     }
@@ -254,7 +298,9 @@ impl fmt::Display for Misbehaviour {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Version(version) => write!(f, "GIOP {version} is not spoken here; 1.0, 1.1 and 1.2 are"),
+            Self::Version(version) => {
+                write!(f, "GIOP {version} is not spoken here; 1.0, 1.1 and 1.2 are")
+            }
             Self::MessageType(kind) => write!(f, "{kind} is not defined in GIOP 1.0 to 1.2"),
             Self::Compression => f.write_str("compressed messages (ZIOP) are not spoken here"),
         }

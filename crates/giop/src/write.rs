@@ -26,14 +26,20 @@ impl Begun {
     pub(crate) fn aligned(e: &mut Encoder<'_>) -> Self {
         let fields_end = e.position();
         e.align(8);
-        Self { fields_end, body: e.position() }
+        Self {
+            fields_end,
+            body: e.position(),
+        }
     }
 
     /// Everything else: the body follows the header fields.
     #[inline]
     pub(crate) fn unaligned(e: &mut Encoder<'_>) -> Self {
         let fields_end = e.position();
-        Self { fields_end, body: fields_end }
+        Self {
+            fields_end,
+            body: fields_end,
+        }
     }
 }
 
@@ -63,7 +69,11 @@ pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
 /// Writes the header of a message with size 0.
 #[inline]
 pub(crate) fn header(e: &mut Encoder<'_>, version: Version, kind: MessageType) {
-    debug_assert_eq!(e.position(), 0, "a message starts at the beginning of its encoder");
+    debug_assert_eq!(
+        e.position(),
+        0,
+        "a message starts at the beginning of its encoder"
+    );
     let header = Header::new(version, e.order(), kind);
     e.copy_octets(&header.to_bytes());
 }

@@ -3,7 +3,8 @@
 use oxorb_cdr::{ByteOrder, Dialect};
 
 use crate::{
-    CancelRequest, Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side, Version, Violation,
+    CancelRequest, Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side,
+    Version, Violation,
 };
 
 /// The incomplete messages of one connection.
@@ -40,7 +41,9 @@ impl Partials {
 
     /// Drops the message a CancelRequest names.
     pub(super) fn cancel(&mut self, frame: &Frame<'_>) {
-        let Ok(cancel) = CancelRequest::parse(frame) else { return };
+        let Ok(cancel) = CancelRequest::parse(frame) else {
+            return;
+        };
         let named = |partial: &Partial| match partial.id {
             Some(id) => id == cancel.id,
             None => partial.id_within() == Some(cancel.id),
@@ -55,10 +58,18 @@ impl Partials {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.waiting.iter().map(|partial| partial.octets.capacity()).sum()
+        self.waiting
+            .iter()
+            .map(|partial| partial.octets.capacity())
+            .sum()
     }
 
-    fn begin(&mut self, piece: Frame<'_>, limits: &Limits, spare: &mut Vec<u8>) -> Result<(), Violation> {
+    fn begin(
+        &mut self,
+        piece: Frame<'_>,
+        limits: &Limits,
+        spare: &mut Vec<u8>,
+    ) -> Result<(), Violation> {
         let id = fragment_id(&piece)?;
         if self.find(id).is_some() {
             return Err(Violation::Peer(Misbehaviour::DuplicatePartial { id }));
@@ -71,7 +82,11 @@ impl Partials {
         octets.clear();
         octets.extend_from_slice(piece.bytes);
         self.octets += octets.len();
-        self.waiting.push(Partial { id, header: piece.header, octets });
+        self.waiting.push(Partial {
+            id,
+            header: piece.header,
+            octets,
+        });
         Ok(())
     }
 
@@ -80,10 +95,16 @@ impl Partials {
         let Some(at) = self.find(id) else {
             return Err(Violation::Peer(Misbehaviour::OrphanFragment { id }));
         };
-        let data = &piece.bytes[if id.is_some() { FRAGMENT_1_2 } else { Header::LEN }..];
+        let data = &piece.bytes[if id.is_some() {
+            FRAGMENT_1_2
+        } else {
+            Header::LEN
+        }..];
         self.check_room(data.len(), limits)?;
         let partial = &mut self.waiting[at];
-        if (partial.header.version, partial.header.order) != (piece.header.version, piece.header.order) {
+        if (partial.header.version, partial.header.order)
+            != (piece.header.version, piece.header.order)
+        {
             return Err(Violation::Peer(Misbehaviour::FragmentMismatch { id }));
         }
         let size = partial.octets.len() as u64 + data.len() as u64;
@@ -116,7 +137,13 @@ impl Partials {
 
 impl core::fmt::Debug for Partials {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_map().entries(self.waiting.iter().map(|partial| (partial.id, partial.octets.len()))).finish()
+        f.debug_map()
+            .entries(
+                self.waiting
+                    .iter()
+                    .map(|partial| (partial.id, partial.octets.len())),
+            )
+            .finish()
     }
 }
 
@@ -143,7 +170,10 @@ impl Partial {
 
     /// The request id of a GIOP 1.1 message: behind the service contexts, if that much has arrived.
     fn id_within(&self) -> Option<u32> {
-        let frame = Frame { header: self.header, bytes: &self.octets };
+        let frame = Frame {
+            header: self.header,
+            bytes: &self.octets,
+        };
         let mut fields = frame.decoder(Dialect::new(self.header.version.minor));
         ServiceContexts::read(frame.bytes, &mut fields).ok()?;
         fields.ulong().ok()
@@ -157,7 +187,11 @@ fn fragment_id(piece: &Frame<'_>) -> Result<Option<u32>, Violation> {
     }
     let Some(&id) = piece.bytes[Header::LEN..].first_chunk::<4>() else {
         let left = piece.bytes.len() - Header::LEN;
-        return Err(Violation::Truncated { what: "the request id of a fragmented message", needed: 4, left });
+        return Err(Violation::Truncated {
+            what: "the request id of a fragmented message",
+            needed: 4,
+            left,
+        });
     };
     Ok(Some(match piece.header.order {
         ByteOrder::Big => u32::from_be_bytes(id),

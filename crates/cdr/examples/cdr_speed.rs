@@ -103,6 +103,7 @@ fn main() {
         ByteOrder::Big
     };
     println!("nanoseconds per element, {ELEMENTS} elements       encode  decode");
+    measure_message();
     for (name, order) in [("native", ByteOrder::NATIVE), ("foreign", foreign)] {
         let hop = |i: usize| Hop {
             kind: i as u8,
@@ -131,6 +132,60 @@ fn main() {
             format!("string {i:04}")
         });
     }
+}
+
+/// A message like a small request: header, key, operation name, one argument.
+fn measure_message() {
+    const MESSAGES: usize = 1000;
+    let mut buffer = Vec::new();
+    let (mut encode, mut decode) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..ROUNDS / 10 {
+        let start = Instant::now();
+        for n in 0..MESSAGES as u32 {
+            let mut encoder = Encoder::new(
+                std::mem::take(&mut buffer),
+                ByteOrder::NATIVE,
+                Dialect::new(2),
+            );
+            encoder.copy_octets(b"GIOP\x01\x02\x01\x00");
+            encoder.ulong(0);
+            encoder.ulong(n);
+            encoder.copy_octets(&[3, 0, 0, 0]);
+            encoder.ushort(0);
+            encoder.length(12, None).expect("short");
+            encoder.copy_octets(black_box(b"twelve octet"));
+            encoder.string(black_box("ping")).expect("plain");
+            encoder.ulong(0);
+            encoder.align(8);
+            encoder.ulonglong(black_box(7));
+            encoder.patch_ulong(8, encoder.position() as u32 - 12);
+            buffer = black_box(encoder.finish()).into_buffer();
+        }
+        encode = encode.min(start.elapsed().as_secs_f64());
+
+        let start = Instant::now();
+        for _ in 0..MESSAGES {
+            let mut decoder =
+                Decoder::new(black_box(&buffer[..64]), ByteOrder::NATIVE, Dialect::new(2)).at(12);
+            black_box(decoder.ulong()).expect("whole");
+            black_box(decoder.octets(4)).expect("whole");
+            black_box(decoder.ushort()).expect("whole");
+            let n = decoder.length(None, 1).expect("whole");
+            black_box(decoder.octets(n)).expect("whole");
+            black_box(decoder.string()).expect("whole");
+            black_box(decoder.ulong()).expect("whole");
+            decoder.align(8).expect("whole");
+            black_box(decoder.ulonglong()).expect("whole");
+            black_box(decoder.finish()).expect("nothing trails");
+        }
+        decode = decode.min(start.elapsed().as_secs_f64());
+    }
+    println!(
+        "{:<44} {:>7.2} {:>7.2}",
+        "one small request",
+        encode * 1e9 / MESSAGES as f64,
+        decode * 1e9 / MESSAGES as f64
+    );
 }
 
 fn measure<T>(name: &str, order: ByteOrder, make: impl Fn(usize) -> T)

@@ -1,6 +1,7 @@
 use core::any::Any;
 use std::borrow::Cow;
 
+use crate::fixed::take_alike;
 use crate::primitive::{Primitive, padding};
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result};
 
@@ -78,6 +79,16 @@ impl<'de> Decoder<'de> {
     }
 
     /// Carries something to whoever decodes values that octets alone do not make, such as object references.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+    ///
+    /// struct Orb(&'static str);
+    ///
+    /// let orb = Orb("mine");
+    /// let decoder = Decoder::new(&[], ByteOrder::Big, Dialect::new(2)).with_scope(&orb);
+    /// assert_eq!(decoder.scope::<Orb>().map(|orb| orb.0), Some("mine"));
+    /// ```
     #[inline]
     #[must_use]
     pub fn with_scope(mut self, scope: &'de (dyn Any + Send + Sync)) -> Self {
@@ -203,6 +214,15 @@ impl<'de> Decoder<'de> {
 
     /// Reads the count of a sequence and checks it: against the bound of its type (`None` is unbounded), and against
     /// the octets left, of which each element takes at least `min_element`.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind};
+    ///
+    /// // Two million doubles are announced, and four octets are there.
+    /// let octets = [0, 0x1E, 0x84, 0x80, 0, 0, 0, 0];
+    /// let error = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).length(None, 8).unwrap_err();
+    /// assert_eq!(error.kind, ErrorKind::LengthImplausible { length: 2_000_000, left: 4 });
+    /// ```
     #[inline]
     pub fn length(&mut self, bound: Option<u32>, min_element: usize) -> Result<usize> {
         let count = self.ulong()?;
@@ -251,6 +271,14 @@ impl<'de> Decoder<'de> {
     }
 
     /// Reads `n` shorts: borrowed when they are in native order and lie aligned in memory, else copied.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+    ///
+    /// let mut decoder = Decoder::new(&[0, 1, 0, 2], ByteOrder::Big, Dialect::new(2));
+    /// assert_eq!(*decoder.shorts(2)?, [1, 2]);
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
     #[inline]
     pub fn shorts(&mut self, n: usize) -> Result<Cow<'de, [i16]>> {
         self.numbers(n)
@@ -315,13 +343,25 @@ impl<'de> Decoder<'de> {
         let position = self.position();
         let octets = self.octets(rest.saturating_mul(T::LAYOUT.stride()))?;
         if self.swap {
-            crate::fixed::take_alike::<T, true>(octets, position, first)
+            take_alike::<T, true>(octets, position, first)
         } else {
-            crate::fixed::take_alike::<T, false>(octets, position, first)
+            take_alike::<T, false>(octets, position, first)
         }
     }
 
     /// Enters an encapsulation: a reader of its octets alone, with its own byte order and alignment, one level deeper.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+    ///
+    /// // In a big-endian message, eight octets whose own order is little-endian; then an octet.
+    /// let octets = [0, 0, 0, 8, 1, 0, 0, 0, 5, 0, 0, 0, 9];
+    /// let mut outer = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
+    /// let mut inner = outer.encapsulation()?;
+    /// assert_eq!(inner.ulong()?, 5);
+    /// assert_eq!(outer.octet()?, 9);
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
     pub fn encapsulation(&mut self) -> Result<Decoder<'de>> {
         let n = self.length(None, 1)?;
         let depth = self.deeper()?;

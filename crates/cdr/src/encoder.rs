@@ -1,5 +1,6 @@
 use bytemuck::bytes_of;
 
+use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::primitive::{Primitive, padding};
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, LongDouble, Result};
@@ -270,6 +271,7 @@ impl<'a> Encoder<'a> {
         let octets = T::LAYOUT.size_at(phase);
         let mut writer = FixedWriter::new(self.claim(octets), phase, swap);
         v.put(&mut writer);
+        writer.finish();
     }
 
     /// Writes values whose layout is known beforehand, without a count.
@@ -284,9 +286,9 @@ impl<'a> Encoder<'a> {
         let swap = self.swap;
         let room = self.claim(rest.len() * T::LAYOUT.stride());
         if swap {
-            crate::fixed::put_alike::<T, true>(room, rest);
+            put_alike::<T, true>(room, rest);
         } else {
-            crate::fixed::put_alike::<T, false>(room, rest);
+            put_alike::<T, false>(room, rest);
         }
     }
 

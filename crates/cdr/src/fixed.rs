@@ -71,6 +71,12 @@ impl Layout {
         self.size_at(0) & 7
     }
 
+    /// The octets and the phase that all values but the first have in common.
+    const fn alike(&self) -> (usize, usize) {
+        assert!(self.min() > 0, "every CDR value takes at least one octet");
+        (self.stride(), self.phase_after())
+    }
+
     const fn followed_by(mut self, next: Self) -> Self {
         let mut phase = 0;
         while phase < 8 {
@@ -109,7 +115,7 @@ impl Layout {
 /// of them. No characters, which depend on code sets, and nothing with a length.
 ///
 /// Such values are written and read with one check for all members, and whole sequences of them with every offset a
-/// constant. Implement it member by member, in IDL order; [`fixed!`](crate::fixed) then makes
+/// constant. Implement it member by member, in IDL order; [`fixed!`](crate::fixed!) then makes
 /// [`Encode`](crate::Encode) and [`Decode`](crate::Decode) of it.
 ///
 /// ```
@@ -186,6 +192,16 @@ impl<'w> FixedWriter<'w> {
             phase,
             swap,
         }
+    }
+
+    /// What `put` left out would go out as whatever was in the buffer before.
+    #[inline(always)]
+    pub(crate) fn finish(self) {
+        debug_assert_eq!(
+            self.at,
+            self.octets.len(),
+            "`put` must write as many octets as `LAYOUT` says"
+        );
     }
 
     #[inline(always)]
@@ -280,15 +296,11 @@ impl<'r> FixedReader<'r> {
 /// Size, phase and order are constants here, so once `put` is inlined nothing is left of a value but its stores.
 #[inline(always)]
 pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
-    const {
-        assert!(
-            T::LAYOUT.min() > 0,
-            "every CDR value takes at least one octet"
-        )
-    };
-    let (stride, phase) = const { (T::LAYOUT.stride(), T::LAYOUT.phase_after()) };
+    let (stride, phase) = const { T::LAYOUT.alike() };
     for (octets, item) in octets.chunks_exact_mut(stride).zip(items) {
-        item.put(&mut FixedWriter::new(octets, phase, SWAP));
+        let mut writer = FixedWriter::new(octets, phase, SWAP);
+        item.put(&mut writer);
+        writer.finish();
     }
 }
 
@@ -299,13 +311,7 @@ pub(crate) fn take_alike<T: Fixed, const SWAP: bool>(
     position: usize,
     first: T,
 ) -> Result<Vec<T>> {
-    const {
-        assert!(
-            T::LAYOUT.min() > 0,
-            "every CDR value takes at least one octet"
-        )
-    };
-    let (stride, phase) = const { (T::LAYOUT.stride(), T::LAYOUT.phase_after()) };
+    let (stride, phase) = const { T::LAYOUT.alike() };
     let mut items = Vec::with_capacity(1 + octets.len() / stride);
     items.push(first.clone());
     let mut failed = None;

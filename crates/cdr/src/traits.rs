@@ -81,7 +81,7 @@ pub trait Decode<'de>: Sized {
 
     /// Reads an array. Allocates nothing unless an element does.
     fn decode_array<const N: usize>(d: &mut Decoder<'de>) -> Result<[Self; N]> {
-        array::try_from_fn(|| Self::decode(d))
+        d.array_with(Self::decode)
     }
 }
 
@@ -101,6 +101,19 @@ impl<'a> Encoder<'a> {
     }
 
     /// Writes a sequence whose elements `f` writes: for element types that are not one Rust type, such as wide strings.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
+    ///
+    /// let names = ["é".to_owned(), "b".to_owned()];
+    /// let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+    /// encoder.sequence_with(&names, Some(9), |e, name| e.wstring(name))?;
+    /// let message = encoder.finish().to_vec();
+    ///
+    /// let mut decoder = Decoder::new(&message, ByteOrder::Big, Dialect::GIOP_1_2);
+    /// assert_eq!(decoder.sequence_with(Some(9), 4, |d| d.wstring())?, names);
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
     #[inline]
     pub fn sequence_with<T>(
         &mut self,
@@ -131,6 +144,24 @@ impl<'de> Decoder<'de> {
     ) -> Result<Vec<T>> {
         let n = self.length(bound, min_element)?;
         self.elements(n, f)
+    }
+
+    /// Reads an array whose elements `f` reads: for element types that are not one Rust type. Allocates nothing itself.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+    ///
+    /// let octets = [2, 0, b'a', 2, 0, b'b'];
+    /// let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
+    /// assert_eq!(decoder.array_with(|d| d.wchar())?, ['a', 'b']);
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
+    #[inline]
+    pub fn array_with<T, const N: usize>(
+        &mut self,
+        mut f: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<[T; N]> {
+        array::try_from_fn(|| f(self))
     }
 
     /// Reads `n` elements one level deeper: recursive types recur through their sequences.

@@ -1,2 +1,55 @@
-//! Every experiment in one command.
-fn main() {}
+//! Every experiment in one command, each beside its peers in the same run.
+//!
+//! `oxbench latency` times two-way calls, `oxbench counts` counts what a call costs in allocations,
+//! system calls and instructions. Which number answers which question, and how far to trust it on a
+//! small virtual machine, is told in `docs/benchmarking.md`.
+#![forbid(unsafe_code)]
+
+mod check;
+mod experiment;
+mod latency;
+mod machine;
+mod peers;
+mod placement;
+mod plot;
+mod process;
+mod report;
+mod session;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What can go wrong here goes to the person at the terminal, as a sentence.
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+#[derive(Parser)]
+#[command(name = "oxbench", version, about = "Measures OxORB beside its peers")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Time two-way calls: p50, p99, p99.9, max and CPU time, beside raw TCP and omniORB
+    Latency(latency::Options),
+    /// One side of a measured pair; started by oxbench itself
+    #[command(subcommand, hide = true)]
+    Peer(peers::Side),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Latency(options) => latency::run(&options),
+        Command::Peer(side) => peers::play(&side),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("oxbench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

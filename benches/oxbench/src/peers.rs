@@ -1,0 +1,135 @@
+//! Who is measured: each peer is a server process and a client process that speak to each other only.
+
+mod omniorb;
+mod raw;
+
+use std::fmt;
+use std::process::Command;
+
+use clap::{Subcommand, ValueEnum};
+use serde::Serialize;
+
+use crate::Result;
+use crate::experiment::Experiment;
+use crate::placement::{Placement, Role};
+use crate::process::Process;
+use crate::wire::{self, Lengths};
+
+/// A peer by name, in the order of the report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Peer {
+    /// Blocking TCP exchange of as many octets: the floor
+    Raw,
+    /// omniORB, C++ on both sides
+    #[value(name = "omniorb")]
+    OmniOrb,
+    /// OxORB on both sides
+    #[value(name = "oxorb")]
+    OxOrb,
+}
+
+/// The sides of the peers that are part of this program.
+#[derive(Subcommand)]
+pub(crate) enum Side {
+    /// Answer raw exchanges
+    RawServer {
+        /// Octets of a request
+        request: usize,
+        /// Octets of a reply
+        reply: usize,
+    },
+    /// Make raw exchanges
+    RawClient {
+        /// host:port
+        address: String,
+    },
+}
+
+/// A peer whose programs are there.
+pub(crate) struct Contender {
+    /// Whose.
+    pub(crate) peer: Peer,
+    omniorb: Option<omniorb::Programs>,
+}
+
+/// A peer's two processes, connected and ready.
+pub(crate) struct Pair {
+    /// Calls.
+    pub(crate) client: Process,
+    /// Is called.
+    pub(crate) server: Process,
+}
+
+/// Builds the programs of `peer` where that is needed.
+pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
+    let omniorb = match peer {
+        Peer::OmniOrb => Some(omniorb::Programs::build()?),
+        Peer::Raw => None,
+        Peer::OxOrb => return Err("OxORB's pair is not part of this build".into()),
+    };
+    Ok(Contender { peer, omniorb })
+}
+
+impl Contender {
+    /// Starts both processes for one experiment.
+    pub(crate) fn start(&self, experiment: &Experiment, placement: Placement) -> Result<Pair> {
+        let mut command = match &self.omniorb {
+            Some(programs) => programs.server(),
+            None => own_side(&format!("{}-server", self.peer))?,
+        };
+        if self.peer == Peer::Raw {
+            // Told beforehand, so that nothing but the messages ever travels on the connection.
+            let lengths = wire::lengths(experiment.operation, experiment.size);
+            command.args([lengths.request, lengths.reply].map(|length| length.to_string()));
+        }
+        let name = format!("the {} server", self.peer);
+        let mut server = Process::start(name, placement, Role::Server, &mut command)?;
+        let address = server.hear()?;
+
+        let mut command = match &self.omniorb {
+            Some(programs) => programs.client(&address),
+            None => {
+                let mut command = own_side(&format!("{}-client", self.peer))?;
+                command.arg(&address);
+                command
+            }
+        };
+        let name = format!("the {} client", self.peer);
+        let mut client = Process::start(name, placement, Role::Client, &mut command)?;
+        client.expect("ready")?;
+        Ok(Pair { client, server })
+    }
+}
+
+/// Plays one side until its standard input closes.
+pub(crate) fn play(side: &Side) -> Result {
+    match side {
+        &Side::RawServer { request, reply } => raw::serve(Lengths { request, reply }),
+        Side::RawClient { address } => raw::call(address),
+    }
+}
+
+impl Pair {
+    /// Ends both processes, the client first.
+    pub(crate) fn finish(self) -> Result {
+        self.client.finish()?;
+        self.server.finish()
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Peer::Raw => "raw",
+            Peer::OmniOrb => "omniorb",
+            Peer::OxOrb => "oxorb",
+        })
+    }
+}
+
+fn own_side(side: &str) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["peer", side]);
+    Ok(command)
+}

@@ -1,0 +1,138 @@
+//! Where the two processes of a pair run, and in which scheduling class.
+
+use std::fmt;
+use std::process::{Child, Command};
+use std::str::FromStr;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::Result;
+
+/// The CPUs of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Placement {
+    /// Wherever the kernel puts them.
+    Free,
+    /// Each on one CPU, which may be the same.
+    Pinned {
+        /// The client's CPU.
+        client: usize,
+        /// The server's CPU.
+        server: usize,
+    },
+}
+
+/// One process of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Calls.
+    Client,
+    /// Is called.
+    Server,
+}
+
+impl Placement {
+    /// Starts `command` where `role` belongs. The CPU is set before the program starts, the same way
+    /// for every peer, and every thread of the program inherits it.
+    pub(crate) fn spawn(self, role: Role, command: &mut Command) -> Result<Child> {
+        let cpu = match (self, role) {
+            (Placement::Free, _) => None,
+            (Placement::Pinned { client, .. }, Role::Client) => Some(client),
+            (Placement::Pinned { server, .. }, Role::Server) => Some(server),
+        };
+        // A thread of its own, so that this process stays where it was.
+        std::thread::scope(|scope| {
+            let spawning = scope.spawn(|| {
+                if let Some(cpu) = cpu {
+                    pin_this_thread(cpu)?;
+                }
+                let program = command.get_program().to_string_lossy().into_owned();
+                command
+                    .spawn()
+                    .map_err(|error| format!("cannot start {program}: {error}").into())
+            });
+            spawning.join().expect("the starting thread does not panic")
+        })
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Placement::Free => f.write_str("both processes free to move"),
+            Placement::Pinned { client, server } if client == server => {
+                write!(f, "both processes on CPU {client}")
+            }
+            Placement::Pinned { client, server } => {
+                write!(f, "client on CPU {client}, server on CPU {server}")
+            }
+        }
+    }
+}
+
+impl FromStr for Placement {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let number = |text: &str| {
+            text.trim().parse().map_err(|_| {
+                format!("{text:?} is no CPU number; say `free`, `0`, or `0,1` for client,server")
+            })
+        };
+        match text.split_once(',') {
+            _ if text == "free" => Ok(Placement::Free),
+            Some((client, server)) => Ok(Placement::Pinned {
+                client: number(client)?,
+                server: number(server)?,
+            }),
+            None => number(text).map(|cpu| Placement::Pinned {
+                client: cpu,
+                server: cpu,
+            }),
+        }
+    }
+}
+
+fn pin_this_thread(cpu: usize) -> Result {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(format!("there is no CPU {cpu}").into());
+    }
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu);
+    sched_setaffinity(None, &cpus)
+        .map_err(|error| format!("cannot run on CPU {cpu}: {error}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_read_as_written_in_the_help() {
+        assert_eq!("free".parse(), Ok(Placement::Free));
+        let both = Placement::Pinned {
+            client: 0,
+            server: 0,
+        };
+        assert_eq!("0".parse(), Ok(both));
+        let apart = Placement::Pinned {
+            client: 0,
+            server: 1,
+        };
+        assert_eq!("0,1".parse(), Ok(apart));
+        assert!("both".parse::<Placement>().is_err());
+    }
+
+    #[test]
+    fn a_pinned_child_sees_one_cpu() {
+        let pinned = Placement::Pinned {
+            client: 0,
+            server: 0,
+        };
+        let mut command = Command::new("nproc");
+        command.stdout(std::process::Stdio::piped());
+        let child = pinned.spawn(Role::Client, &mut command).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1");
+    }
+}

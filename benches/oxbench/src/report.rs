@@ -1,0 +1,166 @@
+//! The result of a run, for reading and for programs.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::machine::Machine;
+use crate::peers::Peer;
+
+/// Everything one run found out. Times are in nanoseconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) placement: String,
+    pub(crate) rounds: u32,
+    pub(crate) experiments: Vec<ExperimentReport>,
+}
+
+/// One experiment of every peer.
+#[derive(Debug, Serialize)]
+pub(crate) struct ExperimentReport {
+    pub(crate) name: &'static str,
+    /// Octets of the GIOP messages, which the raw exchange moves as well.
+    pub(crate) request_octets: usize,
+    pub(crate) reply_octets: usize,
+    pub(crate) peers: Vec<PeerReport>,
+}
+
+/// One experiment of one peer.
+#[derive(Debug, Serialize)]
+pub(crate) struct PeerReport {
+    pub(crate) peer: Peer,
+    pub(crate) calls: u64,
+    /// Median of the best round.
+    pub(crate) best: u64,
+    /// Median over all rounds.
+    pub(crate) p50: u64,
+    pub(crate) p99: u64,
+    pub(crate) p999: u64,
+    pub(crate) max: u64,
+    /// CPU time per call of the whole client process, where the kernel tells it.
+    pub(crate) client_cpu: Option<u64>,
+    /// CPU time per call of the whole server process, where the kernel tells it.
+    pub(crate) server_cpu: Option<u64>,
+    pub(crate) to_raw: Option<Ratio>,
+    pub(crate) to_omniorb: Option<Ratio>,
+    /// Quantile and nanoseconds.
+    pub(crate) curve: Vec<(f64, u64)>,
+}
+
+/// How the medians of two peers compare.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub(crate) struct Ratio {
+    /// Between the best round of each: what software costs when the machine disturbs least.
+    pub(crate) best: f64,
+    /// Smallest and largest between rounds that followed each other: how far to trust it.
+    pub(crate) range: (f64, f64),
+}
+
+impl Ratio {
+    /// Compares the medians of rounds taken in turns. `None` without rounds.
+    pub(crate) fn between(these: &[u64], others: &[u64]) -> Option<Ratio> {
+        let ratio = |this: u64, other: u64| this as f64 / other as f64;
+        let neighbours = these.iter().zip(others);
+        let ratios = || neighbours.clone().map(|(&this, &other)| ratio(this, other));
+        Some(Ratio {
+            best: ratio(*these.iter().min()?, *others.iter().min()?),
+            range: (
+                ratios().fold(f64::INFINITY, f64::min),
+                ratios().fold(0.0, f64::max),
+            ),
+        })
+    }
+}
+
+impl Report {
+    /// What the run says about `peer` in the experiment called `name`.
+    pub(crate) fn of(&self, name: &str, peer: Peer) -> Option<&PeerReport> {
+        let experiment = self.experiments.iter().find(|found| found.name == name)?;
+        experiment.peers.iter().find(|found| found.peer == peer)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        let rounds = self.rounds;
+        writeln!(
+            f,
+            "{}; {rounds} rounds in turns; microseconds",
+            self.placement
+        )?;
+        for experiment in &self.experiments {
+            let ExperimentReport {
+                name,
+                request_octets,
+                reply_octets,
+                ..
+            } = experiment;
+            writeln!(
+                f,
+                "\n{name}: {request_octets} octets there, {reply_octets} back"
+            )?;
+            writeln!(
+                f,
+                "  {:8} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>10} {:>10}   {:>7} {:>9}",
+                "",
+                "best p50",
+                "p50",
+                "p99",
+                "p99.9",
+                "max",
+                "client cpu",
+                "server cpu",
+                "to raw",
+                "to omniorb"
+            )?;
+            for peer in &experiment.peers {
+                writeln!(f, "  {peer}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for PeerReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ratio = |ratio: Option<Ratio>| match ratio {
+            Some(ratio) => format!("{:.2}", ratio.best),
+            None => "-".into(),
+        };
+        let cpu = |cpu: Option<u64>| cpu.map_or_else(|| "-".into(), microseconds);
+        write!(
+            f,
+            "{:8} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>10} {:>10}   {:>7} {:>9}",
+            self.peer,
+            microseconds(self.best),
+            microseconds(self.p50),
+            microseconds(self.p99),
+            microseconds(self.p999),
+            microseconds(self.max),
+            cpu(self.client_cpu),
+            cpu(self.server_cpu),
+            ratio(self.to_raw),
+            ratio(self.to_omniorb),
+        )
+    }
+}
+
+fn microseconds(nanoseconds: u64) -> String {
+    format!("{:.2}", nanoseconds as f64 / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_taken_between_the_best_rounds() {
+        // One round of each was disturbed; that shows in the range alone.
+        let ratio = Ratio::between(&[300, 110, 120], &[100, 100, 200]).unwrap();
+        assert_eq!(ratio.best, 1.1);
+        assert_eq!(ratio.range, (0.6, 3.0));
+        assert_eq!(Ratio::between(&[], &[]), None);
+    }
+}

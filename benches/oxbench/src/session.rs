@@ -1,0 +1,96 @@
+//! What a client process of any peer is told on standard input, and what it answers:
+//!
+//! ```text
+//! < ready                      connected, every operation tried once
+//! > run octets 65536 2000      operation, size, calls
+//! < done
+//! > samples
+//! < 25412 25390 ...            nanoseconds, one for each call of the last run
+//! > allocations
+//! < 1234                       heap allocations since the process started; Rust peers only
+//! ```
+//!
+//! The samples travel after `done`, so that CPU time read in between is that of the calls alone.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use crate::Result;
+use crate::experiment::Operation;
+
+/// One peer's way to make calls.
+pub(crate) trait Caller {
+    /// Makes as many calls as `clock` asks for: prepare the argument first, then `clock.time(|| one call)`.
+    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result;
+}
+
+/// Times calls into memory set aside before the first of them.
+pub(crate) struct Clock {
+    calls: usize,
+    samples: Vec<u64>,
+}
+
+impl Clock {
+    /// A clock that wants `calls` calls.
+    pub(crate) fn new(calls: usize) -> Clock {
+        Clock {
+            calls,
+            samples: Vec::with_capacity(calls),
+        }
+    }
+
+    /// Repeats `call`. The end of one call is the start of the next: one reading of the clock each.
+    pub(crate) fn time(&mut self, mut call: impl FnMut() -> Result) -> Result {
+        let mut before = Instant::now();
+        for _ in 0..self.calls {
+            call()?;
+            let after = Instant::now();
+            self.samples.push((after - before).as_nanos() as u64);
+            before = after;
+        }
+        Ok(())
+    }
+}
+
+/// Serves standard input until it closes.
+pub(crate) fn serve(caller: &mut dyn Caller) -> Result {
+    let mut output = std::io::stdout().lock();
+    let mut answer = String::from("ready");
+    let mut samples = Vec::new();
+    let mut lines = std::io::stdin().lock().lines();
+    loop {
+        writeln!(output, "{answer}")?;
+        output.flush()?;
+        let Some(line) = lines.next().transpose()? else {
+            return Ok(());
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        answer.clear();
+        match words[..] {
+            ["run", operation, size, calls] => {
+                let mut clock = Clock::new(calls.parse()?);
+                caller.run(operation.parse()?, size.parse()?, &mut clock)?;
+                samples = clock.samples;
+                answer.push_str("done");
+            }
+            ["samples"] => {
+                for sample in &samples {
+                    write!(answer, "{sample} ")?;
+                }
+            }
+            _ => return Err(format!("no command is called {line:?}").into()),
+        }
+    }
+}
+
+/// Prints where a server can be reached and returns when standard input closes.
+pub(crate) fn announce(address: &str) -> Result {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{address}")?;
+    output.flush()?;
+    for line in std::io::stdin().lock().lines() {
+        line?;
+    }
+    Ok(())
+}

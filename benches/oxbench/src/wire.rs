@@ -1,0 +1,79 @@
+//! How long the GIOP messages of an experiment are, so that the raw exchange moves as many octets.
+
+use crate::experiment::Operation;
+
+/// Octets of object key the raw exchange assumes; ORBs differ by a few octets here.
+const KEY: usize = 16;
+
+/// Octets of one call's request and reply, GIOP headers included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lengths {
+    pub(crate) request: usize,
+    pub(crate) reply: usize,
+}
+
+impl Lengths {
+    /// Room for either message.
+    pub(crate) fn longer(self) -> usize {
+        self.request.max(self.reply)
+    }
+}
+
+/// The GIOP 1.2 messages of one call, without service contexts.
+pub(crate) fn lengths(operation: Operation, size: u32) -> Lengths {
+    let name = match operation {
+        Operation::Ping => "ping",
+        Operation::Octets => "echo_octets",
+        Operation::Samples => "echo_samples",
+    };
+    let body = body(operation, size as usize);
+    Lengths {
+        request: request_header(name) + body,
+        reply: REPLY_HEADER + body,
+    }
+}
+
+/// GIOP header, request id, status, empty service contexts.
+const REPLY_HEADER: usize = 12 + 4 + 4 + 4;
+
+fn request_header(operation: &str) -> usize {
+    // GIOP header, request id, response flags and reserved, addressing disposition and padding.
+    let mut at = 12 + 4 + 4 + 4;
+    at += 4 + KEY;
+    at = at.next_multiple_of(4) + 4 + operation.len() + 1;
+    at = at.next_multiple_of(4) + 4;
+    at.next_multiple_of(8)
+}
+
+/// The argument, and the result as well: every operation is an echo.
+fn body(operation: Operation, size: usize) -> usize {
+    match operation {
+        Operation::Ping => 8,
+        Operation::Octets => 4 + size,
+        Operation::Samples => (0..size).fold(4, |at: usize, _| {
+            let number = (at + 1).next_multiple_of(4);
+            let level = number + 4;
+            level + 2
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ping_is_a_header_and_eight_octets() {
+        let lengths = lengths(Operation::Ping, 8);
+        assert_eq!(lengths.request, 64 + 8);
+        assert_eq!(lengths.reply, 24 + 8);
+    }
+
+    #[test]
+    fn samples_are_padded_inside_but_not_behind() {
+        // count, octet, 3 of padding, long, short
+        assert_eq!(body(Operation::Samples, 1), 4 + 1 + 3 + 4 + 2);
+        // the next octet follows at once, its long needs one octet of padding
+        assert_eq!(body(Operation::Samples, 2), 14 + 1 + 1 + 4 + 2);
+    }
+}

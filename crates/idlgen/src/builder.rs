@@ -65,7 +65,7 @@ pub struct Generated {
 /// returns it is readable.
 pub enum Error {
     /// The IDL is wrong, or not supported yet.
-    Idl(Failed),
+    Idl(Box<Failed>),
     /// A file cannot be written.
     Io(std::io::Error),
     /// The builder was asked for something impossible; the text says what.
@@ -200,8 +200,10 @@ impl Builder {
             println!("cargo:rerun-if-changed={}", source.display());
         }
         for report in &generated.reports {
-            for line in report.text(false).lines().filter(|line| !line.is_empty()) {
-                println!("cargo:warning={line}");
+            for warning in &report.diagnostics {
+                let (at, problem) = (report.sources.location(warning.span), &warning.problem);
+                let (message, code) = (problem.message(), problem.code());
+                println!("cargo:warning={}:{}: {message} ({code})", at.file, at.line);
             }
         }
         generated.files.write()?;
@@ -222,7 +224,7 @@ impl Builder {
                     what: unmapped.what.0,
                 };
                 report.diagnostics.push(def.span, problem);
-                return Err(Error::Idl(Failed { report }));
+                return Err(Failed { report }.into());
             }
         }
         for path in report.sources.paths() {
@@ -277,7 +279,7 @@ impl Problem for NotMapped {
 
 impl From<Failed> for Error {
     fn from(failed: Failed) -> Self {
-        Error::Idl(failed)
+        Error::Idl(Box::new(failed))
     }
 }
 

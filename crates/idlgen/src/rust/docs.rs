@@ -48,7 +48,7 @@ fn comment(doc: &str) -> String {
 fn escape(text: &str) -> String {
     let mut quoted = false;
     let mut out = String::new();
-    let balanced = text.matches('`').count() % 2 == 0;
+    let balanced = text.matches('`').count().is_multiple_of(2);
     for c in text.chars() {
         quoted ^= c == '`' && balanced;
         if !quoted && matches!(c, '[' | ']' | '<' | '>') {

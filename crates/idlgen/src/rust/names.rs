@@ -200,7 +200,9 @@ impl Names {
                 let variants: Vec<_> = wishes.map(|wish| claim(&mut taken, wish)).collect();
                 let other = claim(&mut taken, "Other".to_owned());
                 let all: Vec<_> = variants.iter().chain([&other]).cloned().collect();
-                let labels = all.iter().map(|variant| self.claim(Some(id), format!("{variant}Label")));
+                let labels = all.iter().map(|variant| {
+                    self.claim(Some(id), format!("{}Label", variant.trim_end_matches('_')))
+                });
                 let labels = labels.collect();
                 let mut taken = HashSet::from(["discriminant", "encode", "decode"].map(String::from));
                 let constructors = all.iter().map(|variant| claim(&mut taken, snake(variant)));
@@ -262,7 +264,7 @@ impl Names {
             one.method = claim(&mut taken, std::mem::take(&mut one.method));
         }
         for one in &mut all {
-            let base = one.method.trim_start_matches("r#");
+            let base = one.method.trim_start_matches("r#").trim_end_matches('_');
             one.method_async = claim(&mut taken, format!("{base}_async"));
         }
         self.inherent.insert(id, all);

@@ -79,7 +79,12 @@ impl<'m> Rust<'m> {
         names: &Inherent,
     ) -> TokenStream {
         let name = ident(&names.method_async);
-        let docs = docs::lines(&format!("[`Self::{}`] without waiting.", names.method));
+        // rustdoc cannot link to raw names.
+        let waiting = match names.method.strip_prefix("r#") {
+            Some(name) => format!("`{name}`"),
+            None => format!("[`{0}`](Self::{0})", names.method),
+        };
+        let docs = docs::lines(&format!("{waiting} without waiting for the answer."));
         let params = self.parameters_lent(scope, method);
         let op = self.op(scope, method);
         let vars = vars(method);

@@ -1,0 +1,12 @@
+//! Compiles every file of `idl`, as a user's build script would.
+
+fn main() -> Result<(), oxorb_idlgen::Error> {
+    oxorb_idlgen::compile([
+        "idl/calls.idl",
+        "idl/consts.idl",
+        "idl/global.idl",
+        "idl/names.idl",
+        "idl/types.idl",
+        "idl/unions.idl",
+    ])
+}

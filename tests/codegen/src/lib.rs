@@ -1,0 +1,12 @@
+//! Rust made from hard IDL, for the tests beside it.
+//!
+//! That this crate compiles without a warning is the first test.
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs)]
+
+oxorb::include_idl!("calls");
+oxorb::include_idl!("consts");
+oxorb::include_idl!("global");
+oxorb::include_idl!("names");
+oxorb::include_idl!("types");
+oxorb::include_idl!("unions");

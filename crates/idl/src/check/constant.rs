@@ -43,7 +43,6 @@ pub(crate) enum Constant {
         found: &'static str,
         at: Span,
     },
-    NulInString,
 }
 
 impl Problem for Constant {
@@ -58,7 +57,6 @@ impl Problem for Constant {
             Constant::Type { .. } => "E0507",
             Constant::TooLong { .. } => "E0508",
             Constant::NotConstant { .. } => "E0509",
-            Constant::NulInString => "E0511",
         })
     }
 
@@ -87,7 +85,6 @@ impl Problem for Constant {
             Constant::NotConstant { name, found, .. } => {
                 format!("`{name}` is {found} and has no constant value")
             }
-            Constant::NulInString => "a string cannot contain the character with code 0".into(),
         }
     }
 
@@ -97,7 +94,6 @@ impl Problem for Constant {
                 range: Some((low, high)),
                 ..
             } => format!("must be from {low} to {high}"),
-            Constant::Mismatch { wanted, .. } => format!("expected {wanted}"),
             Constant::Mixed { .. } => "floating-point".into(),
             Constant::NotConstant { .. } => "expected a constant".into(),
             Constant::Type { .. } => {

@@ -39,7 +39,7 @@ impl Problem for Incomplete {
 
     fn help(&self) -> Option<String> {
         Some(match self.recursive {
-            true => format!("use a sequence: `typedef sequence<{0}> {0}Seq;`", self.name),
+            true => "use a sequence of it, named by a `typedef` after a forward declaration".into(),
             false => format!("move the definition of `{}` before its use", self.name),
         })
     }

@@ -17,10 +17,15 @@ impl Problem for LikeScope {
     }
 
     fn message(&self) -> String {
-        format!(
-            "`{}` has the name of the scope it stands in, {} `{}`",
-            self.name, self.scope_what, self.scope
-        )
+        let what = self.scope_what;
+        let what = what.split_once(' ').map_or(what, |(_, what)| what);
+        match self.name == self.scope {
+            true => format!("`{}` has the name of the {what} it stands in", self.name),
+            false => format!(
+                "`{}` differs from the {what} it stands in, `{}`, in case only",
+                self.name, self.scope
+            ),
+        }
     }
 
     fn label(&self) -> String {
@@ -28,6 +33,6 @@ impl Problem for LikeScope {
     }
 
     fn related(&self) -> Vec<(Span, String)> {
-        vec![(self.at, "the scope around it".into())]
+        vec![(self.at, "around it".into())]
     }
 }

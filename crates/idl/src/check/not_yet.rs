@@ -36,9 +36,9 @@ impl Problem for NotYet {
     }
 
     fn message(&self) -> String {
-        let verb = match self.construct.ends_with('`') {
-            true => "is",
-            false => "are",
+        let verb = match self.construct.ends_with('s') {
+            true => "are",
+            false => "is",
         };
         format!("{} {verb} not supported yet", self.construct)
     }

@@ -31,7 +31,10 @@ impl Problem for Redefined {
     }
 
     fn label(&self) -> String {
-        format!("cannot also be {}", self.what)
+        match self.what == self.earlier_what {
+            true => "declared again".into(),
+            false => format!("cannot also be {}", self.what),
+        }
     }
 
     fn related(&self) -> Vec<(Span, String)> {

@@ -14,7 +14,6 @@ pub(crate) enum Syntax {
     },
     MissingSemicolon {
         found: String,
-        next: Span,
     },
     KeywordAsName {
         keyword: Keyword,
@@ -85,7 +84,7 @@ impl Problem for Syntax {
     fn message(&self) -> String {
         match self {
             Syntax::Unexpected { wanted, found } => format!("expected {wanted}, found {found}"),
-            Syntax::MissingSemicolon { found, .. } => format!("expected `;`, found {found}"),
+            Syntax::MissingSemicolon { found } => format!("expected `;`, found {found}"),
             Syntax::KeywordAsName { keyword, .. } => {
                 format!("`{}` is a keyword and cannot be a name", keyword.as_str())
             }
@@ -114,7 +113,6 @@ impl Problem for Syntax {
 
     fn label(&self) -> String {
         match self {
-            Syntax::Unexpected { wanted, .. } => format!("expected {wanted}"),
             Syntax::MissingSemicolon { .. } => "`;` is missing".into(),
             Syntax::KeywordAsName { wanted, .. } => format!("expected {wanted}"),
             Syntax::ExpectedDefinition { .. } => "no definition begins like this".into(),
@@ -126,7 +124,6 @@ impl Problem for Syntax {
 
     fn related(&self) -> Vec<(Span, String)> {
         match self {
-            Syntax::MissingSemicolon { next, .. } => vec![(*next, "before this".into())],
             Syntax::Unclosed { opened, .. } => vec![(*opened, "opened here".into())],
             _ => Vec::new(),
         }

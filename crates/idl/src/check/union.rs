@@ -5,7 +5,6 @@ use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum Union {
-    Empty { name: String },
     Discriminator { found: String },
     DuplicateLabel { value: String, at: Span },
     TwoDefaults { at: Span },
@@ -15,7 +14,6 @@ pub(crate) enum Union {
 impl Problem for Union {
     fn code(&self) -> Code {
         Code(match self {
-            Union::Empty { .. } => "E0620",
             Union::Discriminator { .. } => "E0621",
             Union::DuplicateLabel { .. } => "E0622",
             Union::TwoDefaults { .. } => "E0623",
@@ -25,7 +23,6 @@ impl Problem for Union {
 
     fn message(&self) -> String {
         match self {
-            Union::Empty { name } => format!("the union `{name}` has no members"),
             Union::Discriminator { found } => {
                 format!("{found} cannot tell the members of a union apart")
             }
@@ -41,7 +38,6 @@ impl Problem for Union {
 
     fn label(&self) -> String {
         match self {
-            Union::Empty { .. } => "add a `case`".into(),
             Union::Discriminator { .. } => {
                 "must be an integer type, `char`, `wchar`, `boolean` or an enum".into()
             }
@@ -61,5 +57,24 @@ impl Problem for Union {
 
     fn help(&self) -> Option<String> {
         matches!(self, Union::SuperfluousDefault { .. }).then(|| "remove it".into())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct EmptyUnion {
+    pub(crate) name: String,
+}
+
+impl Problem for EmptyUnion {
+    fn code(&self) -> Code {
+        Code("E0620")
+    }
+
+    fn message(&self) -> String {
+        format!("the union `{}` has no members", self.name)
+    }
+
+    fn label(&self) -> String {
+        "add a `case`".into()
     }
 }

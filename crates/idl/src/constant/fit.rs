@@ -73,9 +73,6 @@ fn float(value: f64, basic: Basic, name: &str) -> Result<Value, Constant> {
 }
 
 fn string(text: String, bound: Option<u32>) -> Result<Value, Constant> {
-    if text.contains('\0') {
-        return Err(Constant::NulInString);
-    }
     let length = text.chars().count();
     match bound {
         Some(bound) if length > bound as usize => Err(Constant::TooLong { length, bound }),

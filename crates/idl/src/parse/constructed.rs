@@ -6,7 +6,8 @@ use crate::ast::{
     Union,
 };
 use crate::check::syntax::Syntax;
-use crate::lex::{Keyword, Punct, TokenKind};
+use crate::check::union::EmptyUnion;
+use crate::lex::{Keyword, Punct};
 
 impl Parser<'_, '_> {
     pub(super) fn struct_or_forward(&mut self) -> Parse<DefinitionKind> {
@@ -103,6 +104,12 @@ impl Parser<'_, '_> {
         let discriminator = self.type_spec_or_constructed()?;
         self.expect(Punct::ParenClose)?;
         self.expect(Punct::BraceOpen)?;
+        if self.at(Punct::BraceClose) {
+            let empty = EmptyUnion {
+                name: name.name.to_string(),
+            };
+            self.report(name.span, empty);
+        }
         let mut cases = Vec::new();
         while !self.at(Punct::BraceClose) && !self.cursor.at_end() {
             match self.case() {
@@ -177,12 +184,5 @@ impl Parser<'_, '_> {
         }
         self.close(&name);
         Ok(Enum { name, enumerators })
-    }
-
-    fn close(&mut self, name: &Ident) {
-        if !self.eat(Punct::BraceClose) {
-            debug_assert!(matches!(self.cursor.peek(), TokenKind::Eof));
-            self.report(self.cursor.last().after(), Syntax::unclosed(name));
-        }
     }
 }

@@ -204,19 +204,27 @@ impl Parser<'_, '_> {
         if self.eat(Punct::Semicolon) {
             return Ok(());
         }
+        if self.ended_early && self.cursor.at_end() {
+            return Ok(());
+        }
         let found = self.cursor.peek().to_string();
-        let reported = self.report(
-            self.cursor.last().after(),
-            Syntax::MissingSemicolon {
-                found,
-                next: self.cursor.span(),
-            },
-        );
+        let problem = Syntax::MissingSemicolon { found };
+        let reported = self.report(self.cursor.last().after(), problem);
         if self.at(Punct::BraceClose) || self.cursor.at_end() || self.at_declaration_keyword() {
             Ok(())
         } else {
             Err(reported)
         }
+    }
+
+    /// The `}` that closes the body of `name`; it is missing only at the end of
+    /// the stream, and said to be missing once.
+    pub(super) fn close(&mut self, name: &Ident) {
+        if self.eat(Punct::BraceClose) || self.ended_early {
+            return;
+        }
+        self.ended_early = true;
+        self.report(self.cursor.last().after(), Syntax::unclosed(name));
     }
 
     /// A name that is being declared or used.

@@ -38,6 +38,9 @@ impl Parser<'_, '_> {
                 self.cursor.bump();
                 continue;
             }
+            if self.eat_annotation_definition() {
+                continue;
+            }
             items.extend(self.item(place));
         }
     }
@@ -136,9 +139,7 @@ impl Parser<'_, '_> {
     /// What stands between braces, after the opening one.
     pub(super) fn body(&mut self, place: Place, name: &crate::ast::Ident) -> Parse<Vec<Item>> {
         let items = self.items(place);
-        if !self.eat(Punct::BraceClose) {
-            self.report(self.cursor.last().after(), Syntax::unclosed(name));
-        }
+        self.close(name);
         Ok(items)
     }
 

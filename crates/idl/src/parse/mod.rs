@@ -29,6 +29,7 @@ pub(crate) fn parse(tokens: &[Token], diagnostics: &mut Diagnostics) -> Tree {
         depth: 0,
         angles: 0,
         naming: None,
+        ended_early: false,
     };
     Tree {
         items: parser.file(),
@@ -49,4 +50,6 @@ struct Parser<'t, 'd> {
     angles: u32,
     /// The name that the declaration being parsed declares, once it was seen.
     naming: Option<crate::ast::Ident>,
+    /// The stream ended inside braces, and that was reported.
+    ended_early: bool,
 }

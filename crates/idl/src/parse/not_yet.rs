@@ -105,12 +105,6 @@ impl Parser<'_, '_> {
     pub(super) fn annotations(&mut self) -> Parse<()> {
         while self.at(Punct::At) {
             let start = self.cursor.span();
-            if matches!(self.cursor.peek_after(1), TokenKind::Ident { name, .. } if &**name == "annotation")
-                && name_of(self.cursor.peek_after(2)).is_some()
-            {
-                self.annotation_definition();
-                continue;
-            }
             self.cursor.bump();
             let name = self.scoped_name("the name of an annotation")?;
             let text = name.text();
@@ -125,10 +119,16 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `@annotation Name { ... };` defines nothing that CORBA knows.
-    fn annotation_definition(&mut self) {
-        self.cursor.bump();
-        self.skip_declaration();
+    /// `@annotation Name { ... };` defines nothing that CORBA knows: skips it.
+    pub(super) fn eat_annotation_definition(&mut self) -> bool {
+        let found = self.at(Punct::At)
+            && name_of(self.cursor.peek_after(1)) == Some("annotation")
+            && name_of(self.cursor.peek_after(2)).is_some();
+        if found {
+            self.cursor.bump();
+            self.skip_declaration();
+        }
+        found
     }
 
     /// From an opening bracket to the one that closes it.

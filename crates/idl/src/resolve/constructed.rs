@@ -82,10 +82,6 @@ impl Resolver<'_> {
             let cases = r.cases(body, discriminator.as_ref());
             (discriminator, cases)
         });
-        if body.cases.is_empty() {
-            let name = body.name.name.to_string();
-            self.report(body.name.span, UnionProblem::Empty { name });
-        }
         let def = def?;
         self.incomplete.remove(&def);
         if let (DefKind::Union(union), Some(discriminator)) =

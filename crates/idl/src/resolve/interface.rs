@@ -11,6 +11,7 @@ use crate::model::{
     Attribute, DefId, DefKind, Export, Interface, InterfaceKind, Operation, Param, Type,
 };
 use crate::source::Span;
+use std::collections::BTreeMap;
 
 impl Resolver<'_> {
     pub(super) fn forward_interface(&mut self, doc: &Doc, kind: InterfaceKind, name: &Ident) {
@@ -78,26 +79,29 @@ impl Resolver<'_> {
 
     /// No two operations or attributes of one name may come together.
     fn check_clashes(&mut self, scope: ScopeId, span: Span) {
-        let all = self.scopes.with_bases(scope);
-        let mut features: Vec<(ScopeId, Box<str>, Span)> = Vec::new();
+        let bases = self.scopes.scope(scope).bases.clone();
         let mut clashes = Vec::new();
-        for base in &all[1..] {
+        let mut features: BTreeMap<String, (ScopeId, Span)> = BTreeMap::new();
+        for base in &self.scopes.with_bases(scope)[1..] {
             for entry in self.scopes.scope(*base).entries() {
                 if !matches!(entry.entity, Entity::Operation | Entity::Attribute) {
                     continue;
                 }
-                let earlier = features
-                    .iter()
-                    .find(|(_, name, _)| name.eq_ignore_ascii_case(&entry.name));
-                let Some((other, _, at)) = earlier else {
-                    features.push((*base, entry.name.clone(), entry.span));
-                    continue;
+                let (other, at) = *features
+                    .entry(entry.name.to_lowercase())
+                    .or_insert((*base, entry.span));
+                // Two that one base brings together were reported there.
+                let together = |direct: &ScopeId| {
+                    let all = self.scopes.with_bases(*direct);
+                    all.contains(base) && all.contains(&other)
                 };
-                clashes.push(Bases::Clash {
-                    name: entry.name.to_string(),
-                    first: (self.scope_name(*other), *at),
-                    second: (self.scope_name(*base), entry.span),
-                });
+                if other != *base && !bases.iter().any(together) {
+                    clashes.push(Bases::Clash {
+                        name: entry.name.to_string(),
+                        first: (self.scope_name(other), at),
+                        second: (self.scope_name(*base), entry.span),
+                    });
+                }
             }
         }
         for clash in clashes {

@@ -1,2 +1,22 @@
-//! Chores of the workspace.
-fn main() {}
+//! Chores of the workspace, run as `cargo xtask <chore>`.
+
+mod interop;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "Usage: cargo xtask <chore>\n\n  interop   OxORB, omniORB and JacORB call each other (see --help)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.first().map(String::as_str) {
+        Some("interop") => interop::main(&args[1..]),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

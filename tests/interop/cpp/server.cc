@@ -88,11 +88,11 @@ class TextsServant : public POA_Interop::Texts {
 class WideTextsServant : public POA_Interop::WideTexts {
   ROTATE_BASIC(CORBA::WChar, rotate_wchar)
   ROTATE_WSTRING(CORBA::WString_out, rotate_wstring)
-  ROTATE_WSTRING(ShortWideText_out, rotate_bounded)
   ROTATE_VARIABLE(WideStrings, rotate_wstrings)
   ROTATE_VARIABLE(WideChars, rotate_wchars)
   ROTATE_VARIABLE(WideRecord, rotate_record)
   ROTATE_VARIABLE(WideChoice, rotate_choice)
+  CORBA::WChar* echo_bounded(const CORBA::WChar* a) override { return CORBA::wstring_dup(a); }
   CORBA::WChar* constant_values(CORBA::WChar& letter) override {
     letter = WIDE_LETTER;
     return CORBA::wstring_dup(WIDE_GREETING);

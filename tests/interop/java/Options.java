@@ -1,0 +1,35 @@
+package peers;
+
+import java.util.Properties;
+import java.util.Set;
+
+/** The arguments that are the test's own; JacORB takes its settings from system properties. */
+final class Options {
+    /** Server: the file to write. Client: the reference to call. */
+    String ior = "";
+    /** Client: the same object as corbaloc. */
+    String corbaloc = "";
+    /** Client: checks not to run. */
+    Set<String> skip = Set.of();
+    /** Client: end the server after the checks. */
+    boolean shutdown;
+
+    Options(String[] args) {
+        for (int i = 0; i < args.length; i++) {
+            switch (args[i]) {
+                case "--ior", "--ior-file" -> ior = args[++i];
+                case "--corbaloc" -> corbaloc = args[++i];
+                case "--skip" -> skip = Set.of(args[++i].split(","));
+                case "--shutdown" -> shutdown = true;
+                default -> throw new IllegalArgumentException("unknown argument " + args[i]);
+            }
+        }
+    }
+
+    static org.omg.CORBA.ORB orb() {
+        Properties properties = new Properties();
+        properties.setProperty("org.omg.CORBA.ORBClass", "org.jacorb.orb.ORB");
+        properties.setProperty("org.omg.CORBA.ORBSingletonClass", "org.jacorb.orb.ORBSingleton");
+        return org.omg.CORBA.ORB.init(new String[0], properties);
+    }
+}

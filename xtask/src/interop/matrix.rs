@@ -1,0 +1,77 @@
+//! What runs: every client with every server in every column.
+
+use super::orb::Orb;
+
+/// A column of the matrix: how the two sides are told to talk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Column {
+    Giop10,
+    Giop11,
+    Giop12,
+    /// GIOP 1.2, the peers' native char code set being UTF-8 rather than ISO 8859-1.
+    Utf8,
+    /// GIOP 1.2, OxORB sending big-endian.
+    BigEndian,
+}
+
+impl Column {
+    pub(super) const ALL: [Self; 5] = [Self::Giop10, Self::Giop11, Self::Giop12, Self::Utf8, Self::BigEndian];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Giop10 => "1.0",
+            Self::Giop11 => "1.1",
+            Self::Giop12 => "1.2",
+            Self::Utf8 => "utf-8",
+            Self::BigEndian => "big-endian",
+        }
+    }
+
+    pub(super) fn giop_minor(self) -> u8 {
+        match self {
+            Self::Giop10 => 0,
+            Self::Giop11 => 1,
+            Self::Giop12 | Self::Utf8 | Self::BigEndian => 2,
+        }
+    }
+}
+
+/// One pair in one column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Cell {
+    pub(super) client: Orb,
+    pub(super) server: Orb,
+    pub(super) column: Column,
+}
+
+impl Cell {
+    pub(super) fn has(&self, orb: Orb) -> bool {
+        self.client == orb || self.server == orb
+    }
+
+    /// "client -> server".
+    pub(super) fn pair(&self) -> String {
+        format!("{} -> {}", self.client.name(), self.server.name())
+    }
+}
+
+/// The cells for these ORBs, pairs with OxORB first.
+pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for &client in orbs {
+        for &server in orbs {
+            for column in Column::ALL {
+                let cell = Cell { client, server, column };
+                // Only OxORB can be told its byte order.
+                if column == Column::BigEndian && !cell.has(Orb::OxOrb) {
+                    continue;
+                }
+                if only.is_none_or(|name| name == column.name()) {
+                    cells.push(cell);
+                }
+            }
+        }
+    }
+    cells.sort_by_key(|cell| !cell.has(Orb::OxOrb));
+    cells
+}

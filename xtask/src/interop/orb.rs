@@ -1,0 +1,93 @@
+//! The three ORBs and how their programs are told what to do.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::build::Programs;
+use super::matrix::{Cell, Column};
+
+/// An ORB that takes part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Orb {
+    OxOrb,
+    OmniOrb,
+    JacOrb,
+}
+
+/// The side of a pair that a program takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Server,
+    Client,
+}
+
+impl Orb {
+    pub(super) const ALL: [Self; 3] = [Self::OxOrb, Self::OmniOrb, Self::JacOrb];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::OxOrb => "OxORB",
+            Self::OmniOrb => "omniORB",
+            Self::JacOrb => "JacORB",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|orb| orb.name().eq_ignore_ascii_case(name));
+        known.ok_or_else(|| format!("no ORB called {name}: oxorb, omniorb and jacorb take part"))
+    }
+
+    /// Program and arguments of one side of a pair; both listen on `port`,
+    /// the server to be called, the client to be called back.
+    pub(super) fn command(self, programs: &Programs, side: Side, cell: &Cell, port: u16) -> (OsString, Vec<OsString>) {
+        let minor = cell.column.giop_minor();
+        let utf8 = cell.column == Column::Utf8;
+        match self {
+            Self::OxOrb => {
+                let mut args = strings([format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"), format!("--giop 1.{minor}")]);
+                if cell.column == Column::BigEndian {
+                    args.extend(strings(["--byte-order big".to_owned()]));
+                }
+                (program(&programs.oxorb, side), args)
+            }
+            Self::OmniOrb => {
+                let mut args = strings([
+                    format!("-ORBendPoint giop:tcp:127.0.0.1:{port}"),
+                    format!("-ORBmaxGIOPVersion 1.{minor}"),
+                    // The default, 2 MB, is less than the large checks send.
+                    "-ORBgiopMaxMsgSize 33554432".to_owned(),
+                    format!("-ORBnativeCharCodeSet {}", if utf8 { "UTF-8" } else { "ISO-8859-1" }),
+                ]);
+                if utf8 {
+                    args.push("--utf8".into());
+                }
+                (program(&programs.omniorb, side), args)
+            }
+            Self::JacOrb => {
+                let charset = if utf8 { "UTF8" } else { "ISO8859_1" };
+                let mut args: Vec<OsString> = vec!["-cp".into(), programs.java_class_path.clone()];
+                args.extend([
+                    "-XX:TieredStopAtLevel=1".into(),
+                    "-Dfile.encoding=UTF-8".into(),
+                    format!("-DOAAddress=iiop://127.0.0.1:{port}").into(),
+                    format!("-Djacorb.giop_minor_version={minor}").into(),
+                    format!("-Djacorb.native_char_codeset={charset}").into(),
+                ]);
+                args.push(match side {
+                    Side::Server => "peers.Server".into(),
+                    Side::Client => "peers.Client".into(),
+                });
+                ("java".into(), args)
+            }
+        }
+    }
+}
+
+fn program(directory: &Path, side: Side) -> OsString {
+    directory.join(if side == Side::Server { "interop-server" } else { "interop-client" }).into()
+}
+
+/// "-name value" pairs as separate arguments.
+fn strings<const N: usize>(pairs: [String; N]) -> Vec<OsString> {
+    pairs.iter().flat_map(|pair| pair.split(' ')).map(OsString::from).collect()
+}

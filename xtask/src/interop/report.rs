@@ -1,0 +1,193 @@
+//! The result as a table, as INTEROP.md and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::CellResult;
+use super::checks::{self, GROUPS};
+use super::matrix::{Cell, Column};
+use super::orb::Orb;
+use super::run::Verdict;
+
+/// What must not be: failed checks, malformed messages, nothing decoded.
+pub(super) fn complaints(results: &[CellResult]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for result in results {
+        let failed = count(result, |v| matches!(v, Verdict::Fail(_)));
+        if failed > 0 {
+            complaints.push(format!("{} {}: {failed} checks failed", result.cell.pair(), result.cell.column.name()));
+        }
+        if let Some(decoded) = &result.decoded {
+            if decoded.total() == 0 {
+                complaints.push(format!("{} {}: tshark decoded no message", result.cell.pair(), result.cell.column.name()));
+            }
+            for frame in &decoded.malformed {
+                complaints.push(format!("{} {}: malformed: {frame}", result.cell.pair(), result.cell.column.name()));
+            }
+        }
+    }
+    complaints
+}
+
+/// The matrix and the count of decoded messages, for a terminal.
+pub(super) fn table(results: &[CellResult]) -> String {
+    let mut out = format!("\n{:<21}", "client -> server");
+    for column in Column::ALL {
+        let _ = write!(out, "{:>16}", heading(column));
+    }
+    out.push('\n');
+    for pair in pairs(results) {
+        let _ = write!(out, "{pair:<21}");
+        for column in Column::ALL {
+            let text = find(results, &pair, column).map_or(String::new(), |result| summary(result));
+            let _ = write!(out, "{text:>16}");
+        }
+        out.push('\n');
+    }
+    let messages = decoded_messages(results);
+    if !messages.is_empty() {
+        let malformed: usize = results.iter().filter_map(|r| r.decoded.as_ref()).map(|d| d.malformed.len()).sum();
+        let _ = writeln!(out, "\nSent by OxORB and decoded by tshark ({malformed} malformed):");
+        for (kind, count) in messages {
+            let _ = writeln!(out, "  {kind:<16}{count:>9}");
+        }
+    }
+    out
+}
+
+/// INTEROP.md: nothing in it depends on the machine or the time.
+pub(super) fn markdown(results: &[CellResult]) -> String {
+    let mut out = String::from(
+        "# Interoperability
+
+Written by `cargo xtask interop --write`; do not edit. OxORB, omniORB 4.2.5 (C++) and JacORB 3.9 (Java) each have a
+server and a client for the same IDL (`tests/interop/interop.idl`). A client runs every check by name against any
+server. A check that cannot apply is listed with its reason, and one that a client does not report counts as failed.
+
+Columns: the GIOP version that both sides are told to use at most; *utf-8* is GIOP 1.2 with UTF-8 instead of
+ISO 8859-1 as the peers' native code set; *big-endian* is GIOP 1.2 with OxORB sending big-endian (it sends
+little-endian otherwise, as does omniORB; JacORB always sends big-endian).
+
+## Every pair
+
+| client → server |",
+    );
+    for column in Column::ALL {
+        let _ = write!(out, " {} |", heading(column));
+    }
+    out += "\n|---|";
+    out += &"---|".repeat(Column::ALL.len());
+    out.push('\n');
+    for pair in pairs(results) {
+        let _ = write!(out, "| {} |", pair.replace("->", "→"));
+        for column in Column::ALL {
+            let text = find(results, &pair, column).map_or("–".to_owned(), summary);
+            let _ = write!(out, " {text} |");
+        }
+        out.push('\n');
+    }
+    out += "\n## Every check\n\nPairs and columns in which it passed, of those in which it applies; letters refer to the reasons below.\n";
+    let mut reasons: Vec<&'static str> = Vec::new();
+    for (group, names) in GROUPS {
+        let _ = write!(out, "\n**{group}**\n\n| check | passed | not applicable |\n|---|---|---|\n");
+        for name in *names {
+            let mut absent = BTreeMap::<usize, usize>::new();
+            for reason in results.iter().filter_map(|r| checks::not_applicable(name, &r.cell)) {
+                let index = reasons.iter().position(|known| *known == reason).unwrap_or_else(|| {
+                    reasons.push(reason);
+                    reasons.len() - 1
+                });
+                *absent.entry(index).or_default() += 1;
+            }
+            let applies = results.len() - absent.values().sum::<usize>();
+            let passed = results.iter().filter(|r| r.outcome.get(name) == Some(&Verdict::Pass)).count();
+            let absent: Vec<String> = absent.iter().map(|(reason, times)| format!("{times} {}", letter(*reason))).collect();
+            let _ = writeln!(out, "| {name} | {passed} of {applies} | {} |", absent.join(", "));
+        }
+    }
+    out += "\n## Why some do not apply\n\n";
+    for (index, reason) in reasons.iter().enumerate() {
+        let _ = writeln!(out, "- **{}**: {reason}", letter(index));
+    }
+    let captured = results.iter().filter(|r| r.cell.has(Orb::OxOrb)).count();
+    if results.iter().any(|r| r.decoded.is_some()) {
+        let malformed: usize = results.iter().filter_map(|r| r.decoded.as_ref()).map(|d| d.malformed.len()).sum();
+        let kinds: Vec<&str> = decoded_messages(results).into_keys().collect();
+        let _ = write!(
+            out,
+            "\n## What tshark says\n\nIts GIOP dissector decodes every message that OxORB sends in these {captured} runs; \
+             {malformed} malformed.\nTypes seen: {}.\n",
+            kinds.join(", ")
+        );
+    }
+    out
+}
+
+pub(super) fn json(results: &[CellResult]) -> String {
+    let cells: Vec<_> = results
+        .iter()
+        .map(|result| {
+            let checks: BTreeMap<_, _> = result
+                .outcome
+                .iter()
+                .map(|(name, verdict)| {
+                    let (verdict, why) = match verdict {
+                        Verdict::Pass => ("pass", None),
+                        Verdict::Fail(why) => ("fail", Some(why.as_str())),
+                        Verdict::NotApplicable(why) => ("n/a", Some(*why)),
+                    };
+                    (name, serde_json::json!({ "verdict": verdict, "why": why }))
+                })
+                .collect();
+            let Cell { client, server, column } = result.cell;
+            let decoded = result.decoded.as_ref().map(|d| serde_json::json!({ "messages": d.messages, "malformed": d.malformed }));
+            serde_json::json!({
+                "client": client.name(), "server": server.name(), "column": column.name(), "checks": checks, "decoded": decoded,
+            })
+        })
+        .collect();
+    serde_json::Value::Array(cells).to_string()
+}
+
+fn heading(column: Column) -> String {
+    match column {
+        Column::Giop10 | Column::Giop11 | Column::Giop12 => format!("GIOP {}", column.name()),
+        Column::Utf8 | Column::BigEndian => column.name().to_owned(),
+    }
+}
+
+/// "101 ok, 4 n/a".
+fn summary(result: &CellResult) -> String {
+    let passed = count(result, |v| *v == Verdict::Pass);
+    let absent = count(result, |v| matches!(v, Verdict::NotApplicable(_)));
+    match count(result, |v| matches!(v, Verdict::Fail(_))) {
+        0 => format!("{passed} ok, {absent} n/a"),
+        failed => format!("{failed} FAIL, {passed} ok"),
+    }
+}
+
+fn count(result: &CellResult, wanted: fn(&Verdict) -> bool) -> usize {
+    result.outcome.values().filter(|verdict| wanted(verdict)).count()
+}
+
+fn pairs(results: &[CellResult]) -> Vec<String> {
+    let mut pairs: Vec<String> = results.iter().map(|result| result.cell.pair()).collect();
+    pairs.dedup();
+    pairs
+}
+
+fn find<'a>(results: &'a [CellResult], pair: &str, column: Column) -> Option<&'a CellResult> {
+    results.iter().find(|result| result.cell.pair() == pair && result.cell.column == column)
+}
+
+fn decoded_messages(results: &[CellResult]) -> BTreeMap<&'static str, u64> {
+    let mut sum = BTreeMap::new();
+    for (kind, count) in results.iter().filter_map(|r| r.decoded.as_ref()).flat_map(|d| &d.messages) {
+        *sum.entry(*kind).or_default() += count;
+    }
+    sum
+}
+
+fn letter(index: usize) -> char {
+    char::from(b'a' + u8::try_from(index).unwrap_or(25).min(25))
+}

@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Compiles IDL files to one model that holds what all of them define and
-/// include; a file that several of them include counts once.
+/// include. What one of them brought in is not read again for a later one.
 ///
 /// Reads files and allocates; no other effect. The problems of one run are
 /// reported together.
@@ -135,7 +135,10 @@ fn analyse(
     out: &mut Diagnostics,
 ) -> Option<Model> {
     let hopeless = [INCLUDE_NOT_FOUND, Unreadable::CODE];
-    if out.iter().any(|found| hopeless.contains(&found.problem.code())) {
+    if out
+        .iter()
+        .any(|found| hopeless.contains(&found.problem.code()))
+    {
         // Every name of the missing file would be reported as unknown.
         return None;
     }

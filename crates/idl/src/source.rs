@@ -1,7 +1,7 @@
 //! Source text: files, offsets, places.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -50,6 +50,14 @@ pub trait Loader: Send + Sync {
     /// Whatever opening or reading it ended with; `NotFound` makes an include
     /// search go on with the next folder.
     fn load(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// One path for all paths that lead to the same file. By default only
+    /// `.` is left out.
+    fn identity(&self, path: &Path) -> PathBuf {
+        path.components()
+            .filter(|part| *part != Component::CurDir)
+            .collect()
+    }
 }
 
 /// Reads from the file system.
@@ -63,6 +71,10 @@ impl Loader for Disk {
         }
         std::fs::read(path)
     }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    }
 }
 
 /// Files held in memory, by path.
@@ -71,10 +83,11 @@ pub struct Memory(pub BTreeMap<PathBuf, Vec<u8>>);
 
 impl Loader for Memory {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.0
+        let found = self
+            .0
             .get(path)
-            .cloned()
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
+            .or_else(|| self.0.get(&self.identity(path)));
+        found.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -82,8 +95,10 @@ impl Loader for Memory {
 pub struct SourceMap {
     loader: Box<dyn Loader>,
     files: Vec<File>,
-    /// The first reading of each path.
-    by_path: HashMap<PathBuf, FileId>,
+    /// The first reading of each file, by identity.
+    first: HashMap<PathBuf, FileId>,
+    /// Where macros were used, and where the macro is defined.
+    expansions: HashMap<Span, Span>,
 }
 
 struct File {
@@ -148,7 +163,8 @@ impl SourceMap {
         SourceMap {
             loader: Box::new(loader),
             files: Vec::new(),
-            by_path: HashMap::new(),
+            first: HashMap::new(),
+            expansions: HashMap::new(),
         }
     }
 
@@ -172,7 +188,7 @@ impl SourceMap {
 
     /// Loads a file that an `#include` at `included_at` asks for.
     pub(crate) fn load_include(&mut self, path: &Path, included_at: Span) -> io::Result<FileId> {
-        let (text, main) = match self.by_path.get(path) {
+        let (text, main) = match self.first.get(&self.identity(path)) {
             Some(known) => {
                 let file = &self.files[known.0 as usize];
                 (Arc::clone(&file.text), file.main)
@@ -186,7 +202,7 @@ impl SourceMap {
 
     /// Whether there is a file to load.
     pub(crate) fn exists(&self, path: &Path) -> bool {
-        self.by_path.contains_key(path) || self.loader.load(path).is_ok()
+        self.first.contains_key(&self.identity(path)) || self.loader.load(path).is_ok()
     }
 
     /// Adds text of our own: predefined files, macros of the command line.
@@ -224,13 +240,29 @@ impl SourceMap {
     /// Paths of all files that were loaded, each once, sorted; what a build depends on.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths: Vec<_> = self
-            .by_path
-            .keys()
-            .map(PathBuf::as_path)
+            .first
+            .values()
+            .map(|first| self.path(*first))
             .filter(|path| !path.to_string_lossy().starts_with('<'))
             .collect();
         paths.sort_unstable();
         paths
+    }
+
+    /// What stands for a path when files are compared.
+    pub(crate) fn identity(&self, path: &Path) -> PathBuf {
+        self.loader.identity(path)
+    }
+
+    /// Remembers that what stands at `place` came out of the macro whose name
+    /// is defined at `defined`; the outermost one counts.
+    pub(crate) fn note_expansion(&mut self, place: Span, defined: Span) {
+        self.expansions.entry(place).or_insert(defined);
+    }
+
+    /// Where the macro is defined that gave what stands at `place`.
+    pub(crate) fn expanded_from(&self, place: Span) -> Option<Span> {
+        self.expansions.get(&place).copied()
     }
 
     /// File, line and column of the start of a span.
@@ -309,7 +341,7 @@ impl SourceMap {
             main: false,
             included_at,
         });
-        self.by_path.entry(path.to_owned()).or_insert(id);
+        self.first.entry(self.identity(path)).or_insert(id);
         id
     }
 }

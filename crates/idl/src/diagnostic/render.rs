@@ -89,6 +89,12 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
             .into_iter()
             .map(|(span, label)| (span, label, AnnotationKind::Context)),
     );
+    if let Some(defined) = map.expanded_from(diagnostic.span)
+        && labels.iter().all(|(span, ..)| *span != defined)
+    {
+        let label = "comes out of this macro".to_owned();
+        labels.push((defined, label, AnnotationKind::Context));
+    }
     // One snippet per stretch of source that is counted the same way.
     while let Some(first) = labels.first() {
         let excerpt = map.excerpt(first.0);
@@ -100,6 +106,11 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
             kind.span(range(span, excerpt.start, excerpt.text))
                 .label((!label.is_empty()).then_some(label))
         });
+        if excerpt.text.is_empty() {
+            elements.push(Origin::path(excerpt.name).into());
+            labels = rest;
+            continue;
+        }
         elements.push(
             Snippet::source(excerpt.text)
                 .path(excerpt.name)

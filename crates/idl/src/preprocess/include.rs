@@ -6,7 +6,7 @@ use super::problem::PreProblem;
 use crate::lex::{Raw, RawKind};
 use crate::source::{FileId, Span};
 use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// A file name as an `#include` writes it.
 struct Wanted {
@@ -38,7 +38,7 @@ impl Preprocessor<'_> {
     /// `#pragma once`.
     pub(crate) fn read_only_once(&mut self) {
         let id = self.file().0.scanner.file();
-        self.once.insert(self.map.path(id).to_owned());
+        self.once.insert(self.map.identity(self.map.path(id)));
     }
 
     fn wanted(&mut self, directive: &Raw) -> Option<Wanted> {
@@ -86,7 +86,7 @@ impl Preprocessor<'_> {
 
     /// Loads the file; `None` if there is none, or it is not to be read again.
     fn find(&mut self, wanted: &Wanted) -> Option<FileId> {
-        let name = tidy(Path::new(&wanted.name));
+        let name = PathBuf::from(&wanted.name);
         let own_folder = self.map.path(wanted.span.file).parent();
         let own_folder = own_folder.unwrap_or(Path::new("")).to_owned();
         if let Some((title, text)) = builtin::find(&name)
@@ -101,20 +101,15 @@ impl Preprocessor<'_> {
             if wanted.beside {
                 searched.push(own_folder.clone());
             }
-            searched.extend(self.options.include_dirs.iter().map(|dir| tidy(dir)));
+            searched.extend(self.options.include_dirs.iter().cloned());
         }
         for folder in &searched {
             let path = folder.join(&name);
-            if self.once.contains(&path) {
+            if self.once.contains(&self.map.identity(&path)) {
                 return None;
             }
             match self.map.load_include(&path, wanted.span) {
-                Ok(file) => {
-                    if self.several && self.map.is_main(file) {
-                        self.once.insert(path);
-                    }
-                    return Some(file);
-                }
+                Ok(file) => return Some(file),
                 Err(error) if is_absent(error.kind()) => {}
                 Err(error) => {
                     let reason = error.to_string();
@@ -142,11 +137,4 @@ impl Preprocessor<'_> {
 
 fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-/// The same path without `.` in it, so that one file has one path more often.
-pub(super) fn tidy(path: &Path) -> PathBuf {
-    path.components()
-        .filter(|part| *part != Component::CurDir)
-        .collect()
 }

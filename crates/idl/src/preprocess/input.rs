@@ -126,6 +126,7 @@ impl Preprocessor<'_> {
             return;
         }
         if !silent {
+            self.read.push(file);
             self.sink.mark(TokenKind::FileStart(file), scanner.start());
         }
         self.frames.push(Frame::File(FileFrame {

@@ -162,6 +162,7 @@ impl Preprocessor<'_> {
             first.doc = name.doc;
             first.spaced = name.spaced;
         }
+        self.map.note_expansion(place, used.defined_at);
         self.charge(&tokens, place);
         self.push_tokens(tokens, Some(Rc::clone(used)), false);
         None

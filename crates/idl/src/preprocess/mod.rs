@@ -43,7 +43,7 @@ pub fn preprocess(
 }
 
 /// The tokens of several files, as if one file included them in this order;
-/// only that none of them is read twice.
+/// only that what one of them brought in is not read again for a later one.
 pub(crate) fn preprocess_all(
     map: &mut SourceMap,
     mains: &[FileId],
@@ -57,7 +57,7 @@ pub(crate) fn preprocess_all(
         frames: Vec::new(),
         macros: HashMap::new(),
         once: HashSet::new(),
-        several: mains.len() > 1,
+        read: Vec::new(),
         includes: 0,
         octets: 0,
         produced: 0,
@@ -82,10 +82,10 @@ pub(crate) struct Preprocessor<'a> {
     sink: Converter,
     frames: Vec<Frame>,
     macros: HashMap<Rc<str>, Rc<Macro>>,
-    /// Files that are not read again.
+    /// Files that are not read again, by identity.
     once: HashSet<PathBuf>,
-    /// More than one main file.
-    several: bool,
+    /// Files that were read for the present main file.
+    read: Vec<FileId>,
     includes: usize,
     octets: usize,
     /// What macros produced so far, see [`Limits::macro_octets`](crate::Limits).
@@ -125,7 +125,7 @@ impl Preprocessor<'_> {
     }
 
     fn read_main(&mut self, main: FileId) {
-        if self.several && !self.once.insert(self.map.path(main).to_owned()) {
+        if self.once.contains(&self.map.identity(self.map.path(main))) {
             return;
         }
         let start = Span {
@@ -134,6 +134,9 @@ impl Preprocessor<'_> {
         };
         self.enter_file(main, start, false);
         self.drain();
+        for file in std::mem::take(&mut self.read) {
+            self.once.insert(self.map.identity(self.map.path(file)));
+        }
     }
 
     fn drain(&mut self) {

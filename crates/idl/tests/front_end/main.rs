@@ -2,6 +2,7 @@
 
 mod cases;
 mod corpus;
+mod driver;
 mod dump;
 mod golden;
 mod robust;

@@ -752,16 +752,19 @@ static void references(Suite_ptr suite) {
 }
 
 static void extras(Suite_ptr suite) {
-  InteropOmniorb::Extras_var o;
-  check("extras_present", [&] {
+  using namespace InteropOmniorb;
+  auto find = [&] {
     CORBA::Object_var object = suite->extras("omniorb");
-    o = InteropOmniorb::Extras::_narrow(object);
-    holds(!CORBA::is_nil(o), "an object");
+    Extras_var o = Extras::_narrow(object);
+    holds(!CORBA::is_nil(o), "an object with the extras");
+    return o;
+  };
+  check("long_double", [&] {
+    Extras_var o = find();
+    for (CORBA::LongDouble v : {1.5L, -1e1000L, 3.14159265358979323846L}) rotate<CORBA::LongDouble>(0.0L, v, BASIC(o, rotate_longdouble));
   });
-  if (CORBA::is_nil(o)) return;
-  rotate_all<CORBA::LongDouble>("long_double", {0.0L, 1.5L, -1e1000L, 3.14159265358979323846L}, BASIC(o, rotate_longdouble));
   check("union_far_labels", [&] {
-    using InteropOmniorb::FarLabels, InteropOmniorb::FarLabels_var, InteropOmniorb::TopLabels, InteropOmniorb::TopLabels_var;
+    Extras_var o = find();
     FarLabels_var x(new FarLabels), y(new FarLabels);
     x->s(-3), y->t("far");
     rotate_var(x, y, CALL(o, rotate_far));
@@ -775,7 +778,7 @@ static void extras(Suite_ptr suite) {
     CORBA::Any value;
     value <<= "mauve";
     context->set_one_value("colour", value);
-    same("colour", std::string("\"mauve\""), show(CORBA::String_var(o->with_context(1, context)).in()));
+    same("colour", std::string("\"mauve\""), show(CORBA::String_var(find()->with_context(1, context)).in()));
   });
 }
 

@@ -192,7 +192,9 @@ impl<'m> Rust<'m> {
             _ => Some(quote!(use __gen::{#(#names),*};)),
         };
         let module = (used.runtime || names.is_some()).then_some(module);
-        quote!(#module #names)
+        let arc = (used.arc && !self.names.shadows("Arc")).then(|| quote!(use ::std::sync::Arc;));
+        let cow = (used.cow && !self.names.shadows("Cow")).then(|| quote!(use ::std::borrow::Cow;));
+        quote!(#cow #arc #module #names)
     }
 
     fn children(&self, parent: Option<DefId>) -> impl Iterator<Item = &'m Def> {
@@ -220,6 +222,8 @@ struct Used {
     encode: bool,
     fixed: bool,
     system_exception: bool,
+    arc: bool,
+    cow: bool,
 }
 
 impl Used {
@@ -242,6 +246,8 @@ impl Used {
         self.encode |= mentions(item, ". encode (");
         self.fixed |= mentions(item, ". put (") || mentions(item, ":: take (");
         self.system_exception |= mentions(item, "SystemException");
+        self.arc |= mentions(item, "Arc ");
+        self.cow |= mentions(item, "Cow <");
     }
 }
 

@@ -17,8 +17,11 @@ pub(super) struct Scope<'r> {
     shadowed: Vec<&'static str>,
 }
 
-/// Prelude names that generated signatures use.
+/// Names of the standard library that generated signatures use: imported, or
+/// in the prelude.
 const PRELUDE: &[(&str, &str)] = &[
+    ("Arc", "::std::sync::Arc"),
+    ("Cow", "::std::borrow::Cow"),
     ("Default", "::core::default::Default"),
     ("From", "::core::convert::From"),
     ("Option", "::core::option::Option"),
@@ -82,9 +85,9 @@ impl Rust<'_> {
 }
 
 impl Scope<'_> {
-    /// A prelude name, in full where a definition of the file shadows it.
+    /// A name of the standard library, in full where a definition of the file shadows it.
     pub(super) fn std(&self, name: &str) -> TokenStream {
-        let (_, full) = PRELUDE.iter().find(|(short, _)| *short == name).expect("a prelude name");
+        let (_, full) = PRELUDE.iter().find(|(short, _)| *short == name).expect("one of the table");
         let text = if self.shadowed.contains(&name) { full } else { name };
         syn::parse_str::<syn::Path>(text).map(|path| quote!(#path)).expect("a path")
     }

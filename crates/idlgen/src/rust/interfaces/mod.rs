@@ -145,15 +145,16 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, reference) = (ident(&item.name), ident(&item.reference));
         let (inner, skeleton) = (ident(&item.inner), ident(&item.skeleton));
+        let arc = scope.std("Arc");
         quote! {
             impl<T: #name> #r::ServedBy<T> for #reference {
-                fn servant(servant: T) -> ::std::sync::Arc<dyn #r::Servant> {
-                    ::std::sync::Arc::new(#inner::#skeleton(::std::sync::Arc::new(servant)))
+                fn servant(servant: T) -> #arc<dyn #r::Servant> {
+                    #arc::new(#inner::#skeleton(#arc::new(servant)))
                 }
             }
-            impl<T: #name + ?Sized> #r::ServedBy<::std::sync::Arc<T>> for #reference {
-                fn servant(servant: ::std::sync::Arc<T>) -> ::std::sync::Arc<dyn #r::Servant> {
-                    ::std::sync::Arc::new(#inner::#skeleton(servant))
+            impl<T: #name + ?Sized> #r::ServedBy<#arc<T>> for #reference {
+                fn servant(servant: #arc<T>) -> #arc<dyn #r::Servant> {
+                    #arc::new(#inner::#skeleton(servant))
                 }
             }
         }

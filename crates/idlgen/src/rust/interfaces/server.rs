@@ -15,7 +15,7 @@ use crate::plan::{Arg, Plan};
 impl<'m> Rust<'m> {
     /// The untyped servant around a typed one.
     pub(super) fn skeleton(&self, inner: &Scope<'_>, def: &Def, interface: &Interface) -> TokenStream {
-        let r = &inner.runtime;
+        let (r, arc) = (&inner.runtime, inner.std("Arc"));
         let item = self.names.item(def.id);
         let (skeleton, servant) = (ident(&item.skeleton), self.named(inner, def.id));
         let bases = self.model.all_bases(interface);
@@ -41,12 +41,12 @@ impl<'m> Rust<'m> {
             /// The servant as the object adapter sees it.
             #[doc(hidden)]
             #[derive(Debug)]
-            pub struct #skeleton<T: ?Sized>(pub(super) ::std::sync::Arc<T>);
+            pub struct #skeleton<T: ?Sized>(pub(super) #arc<T>);
             impl<T: #servant + ?Sized> #r::Servant for #skeleton<T> {
                 fn repository_id(&self) -> &str { #id }
                 fn is_a(&self, id: &str) -> bool { [#(#ids),*].contains(&id) }
                 fn identity(&self) -> usize {
-                    ::std::sync::Arc::as_ptr(&self.0).cast::<()>() as usize
+                    #arc::as_ptr(&self.0).cast::<()>() as usize
                 }
                 fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
                     match upcall.operation() {

@@ -41,7 +41,8 @@ impl<'m> Rust<'m> {
         let results = self.results(method).map(|(ty, plan)| match plan {
             Plan::Block { element, .. } => {
                 let element = super::super::types::basic(scope, *element);
-                quote!(::std::borrow::Cow<#result_life, [#element]>)
+                let cow = scope.std("Cow");
+                quote!(#cow<#result_life, [#element]>)
             }
             _ => self.ty(scope, ty),
         });

@@ -105,7 +105,7 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        client::invoke(self, op, &args)?.decode(result)
+        client::invoke::<E>(self, op, &args)?.decode(result)
     }
 
     /// Like [`invoke`](Self::invoke) for an operation whose only result is a
@@ -115,7 +115,7 @@ impl Ref {
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<OctetSeq, E> {
-        client::invoke(self, op, &args)?.into_octets()
+        client::invoke::<E>(self, op, &args)?.into_octets()
     }
 
     /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).

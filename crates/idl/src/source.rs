@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
 /// A stretch of one source file, in octets of its decoded (UTF-8) text.
@@ -106,6 +106,8 @@ struct File {
     text: Arc<str>,
     main: bool,
     included_at: Option<Span>,
+    /// Offsets where lines start; made when first asked for.
+    lines: OnceLock<Box<[u32]>>,
     /// By `start`; the first one starts at 0.
     segments: Vec<Segment>,
 }
@@ -267,16 +269,22 @@ impl SourceMap {
 
     /// File, line and column of the start of a span.
     pub fn location(&self, span: Span) -> Location {
-        let excerpt = self.excerpt(span);
-        let before = &excerpt.text[..(span.start - excerpt.start) as usize];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let file = &self.files[span.file.0 as usize];
+        let line_start = file.lines()[file.line_index(span.start)] as usize;
+        let before = &file.text[line_start..span.start as usize];
         Location {
-            file: excerpt.name.into(),
-            line: excerpt
-                .first_line
-                .saturating_add(before.matches('\n').count() as u32),
-            column: before[line_start..].chars().count() as u32 + 1,
+            file: self.excerpt(span).name.into(),
+            line: self.line(span),
+            column: before.chars().count() as u32 + 1,
         }
+    }
+
+    /// The line of the start of a span, as `#line` counts.
+    pub(crate) fn line(&self, span: Span) -> u32 {
+        let file = &self.files[span.file.0 as usize];
+        let excerpt = self.excerpt(span);
+        let lines = file.line_index(span.start) - file.line_index(excerpt.start);
+        excerpt.first_line.saturating_add(lines as u32)
     }
 
     pub(crate) fn shared_text(&self, file: FileId) -> Arc<str> {
@@ -340,9 +348,25 @@ impl SourceMap {
             text,
             main: false,
             included_at,
+            lines: OnceLock::new(),
         });
         self.first.entry(self.identity(path)).or_insert(id);
         id
+    }
+}
+
+impl File {
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let ends = self.text.match_indices('\n');
+            let starts = ends.map(|(at, _)| at as u32 + 1);
+            std::iter::once(0).chain(starts).collect()
+        })
+    }
+
+    /// Which line an offset is in, from 0.
+    fn line_index(&self, offset: u32) -> usize {
+        self.lines().partition_point(|start| *start <= offset) - 1
     }
 }
 

@@ -154,6 +154,9 @@ impl Preprocessor<'_> {
     }
 }
 
+/// Twice what C asks for; each is compared with each token of the body.
+const MAX_PARAMETERS: usize = 250;
+
 /// Reads `(a, b)` or `(a, ...)`.
 fn parameters(line: &mut impl Iterator<Item = Raw>) -> Result<MacroKind, &'static str> {
     let mut params: Vec<Rc<str>> = Vec::new();
@@ -173,6 +176,9 @@ fn parameters(line: &mut impl Iterator<Item = Raw>) -> Result<MacroKind, &'stati
             return Err("a name stands twice");
         } else {
             params.push(token.text);
+        }
+        if params.len() > MAX_PARAMETERS {
+            return Err("there are more than 250");
         }
         let next = line.next().ok_or("`)` is missing")?;
         if next.is_punct(")") {

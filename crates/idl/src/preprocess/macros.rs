@@ -135,13 +135,12 @@ impl Preprocessor<'_> {
         match &used.kind {
             MacroKind::Object => {}
             MacroKind::File => {
-                let file = self.map.location(name.span).file;
-                let text = format!("\"{}\"", escaped(&file));
+                let text = format!("\"{}\"", escaped(self.map.excerpt(name.span).name));
                 self.push_tokens(scan_text(&text, name.span), None, false);
                 return None;
             }
             MacroKind::Line => {
-                let line = self.map.location(name.span).line.to_string();
+                let line = self.map.line(name.span).to_string();
                 self.push_tokens(scan_text(&line, name.span), None, false);
                 return None;
             }

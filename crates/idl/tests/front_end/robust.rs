@@ -75,6 +75,7 @@ fn small_inputs_that_ask_for_much_are_refused_soon() {
         "\"a\" ".repeat(50_000),
         "\"".repeat(50_000),
         "# 1 \"a\"\n".repeat(20_000) + "$",
+        "__LINE__ __FILE__ ".repeat(20_000),
         "#define L(".to_owned() + &"a,".repeat(20_000) + "b) x\n",
     ] {
         check(text.as_bytes());

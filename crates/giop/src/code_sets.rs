@@ -4,8 +4,9 @@
 //! and one for `wchar` ([`negotiate`]) and tells the server in the CodeSets service context of its first request.
 //! Rust text is Unicode, so our native sets are UTF-8 and UTF-16, and we convert to ISO 8859-1 and UCS-2.
 
-use oxorb_cdr::{self as cdr, ByteOrder, CharSet, Decoder, Dialect, Encoder, WcharSet};
+use oxorb_cdr::{self as cdr, CharSet, Decoder, Dialect, Encoder, WcharSet};
 
+use crate::order::ulong_octets;
 use crate::{CompletionStatus, SystemException, Violation, iiop_profile::PUBLISHED, minor};
 
 /// ISO 8859-1 (Latin-1). What `char` data is in when nothing was negotiated.
@@ -211,12 +212,8 @@ impl CodeSetContext {
     pub fn to_bytes(self) -> [u8; 12] {
         let mut data = [0; 12];
         data[0] = PUBLISHED.flag().into();
-        let put = |number: u32| match PUBLISHED {
-            ByteOrder::Big => number.to_be_bytes(),
-            ByteOrder::Little => number.to_le_bytes(),
-        };
-        data[4..8].copy_from_slice(&put(self.char_data));
-        data[8..].copy_from_slice(&put(self.wchar_data));
+        data[4..8].copy_from_slice(&ulong_octets(PUBLISHED, self.char_data));
+        data[8..].copy_from_slice(&ulong_octets(PUBLISHED, self.wchar_data));
         data
     }
 

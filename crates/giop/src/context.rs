@@ -117,6 +117,17 @@ impl<'a> ServiceContexts<'a> {
         (0..self.count).map_while(read)
     }
 
+    /// The empty list.
+    #[inline]
+    pub(crate) fn none(order: ByteOrder) -> Self {
+        Self {
+            message: &[],
+            order,
+            start: 0,
+            count: 0,
+        }
+    }
+
     /// Reads the list and leaves `fields` after it.
     #[inline]
     pub(crate) fn read(message: &'a [u8], fields: &mut Decoder<'a>) -> Result<Self, Violation> {

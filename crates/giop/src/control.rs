@@ -2,6 +2,7 @@
 
 use oxorb_cdr::ByteOrder;
 
+use crate::order::ulong_octets;
 use crate::{Frame, Header, MessageType, Version, Violation};
 
 /// A received CancelRequest. Advisory: the server may answer all the same.
@@ -30,13 +31,9 @@ pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
         size: 4,
         ..Header::new(version, order, MessageType::CANCEL_REQUEST)
     };
-    let id = match order {
-        ByteOrder::Big => id.to_be_bytes(),
-        ByteOrder::Little => id.to_le_bytes(),
-    };
     let mut message = [0; 16];
     message[..Header::LEN].copy_from_slice(&header.to_bytes());
-    message[Header::LEN..].copy_from_slice(&id);
+    message[Header::LEN..].copy_from_slice(&ulong_octets(order, id));
     message
 }
 

@@ -2,8 +2,9 @@
 
 use std::io::IoSlice;
 
-use oxorb_cdr::{ByteOrder, Encoded};
+use oxorb_cdr::Encoded;
 
+use crate::order::ulong_octets;
 use crate::{Frame, Header, MessageType, Reply, Request, Version, Violation};
 
 /// The pieces of a message that is larger than a peer, or fairness on a shared connection, allows.
@@ -132,10 +133,7 @@ impl Iterator for Fragments {
             ..self.header
         };
         head[..Header::LEN].copy_from_slice(&header.to_bytes());
-        head[Header::LEN..].copy_from_slice(&match self.header.order {
-            ByteOrder::Big => self.id.to_be_bytes(),
-            ByteOrder::Little => self.id.to_le_bytes(),
-        });
+        head[Header::LEN..].copy_from_slice(&ulong_octets(self.header.order, self.id));
         Some(Piece {
             head,
             head_len,

@@ -4,6 +4,7 @@ use core::fmt;
 
 use oxorb_cdr::ByteOrder;
 
+use crate::order::{ulong_from, ulong_octets};
 use crate::{Misbehaviour, Unsupported, Version, Violation};
 
 /// The header of a message: what it is, in which byte order, and how much follows.
@@ -54,10 +55,7 @@ impl Header {
             return Err(Violation::Peer(Misbehaviour::ByteOrder(flags)));
         }
         let order = ByteOrder::from_flag(flags & LITTLE != 0);
-        let size = match order {
-            ByteOrder::Big => u32::from_be_bytes([s0, s1, s2, s3]),
-            ByteOrder::Little => u32::from_le_bytes([s0, s1, s2, s3]),
-        };
+        let size = ulong_from(order, [s0, s1, s2, s3]);
         let header = Self {
             version,
             order,
@@ -79,10 +77,7 @@ impl Header {
     #[inline]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let flags = u8::from(self.order.flag()) | if self.more_fragments { MORE } else { 0 };
-        let [s0, s1, s2, s3] = match self.order {
-            ByteOrder::Big => self.size.to_be_bytes(),
-            ByteOrder::Little => self.size.to_le_bytes(),
-        };
+        let [s0, s1, s2, s3] = ulong_octets(self.order, self.size);
         let [m0, m1, m2, m3] = *MAGIC;
         [
             m0,

@@ -41,6 +41,7 @@ mod inbox;
 mod ior;
 mod limits;
 mod locate;
+mod order;
 mod reply;
 mod request;
 mod system_exception;

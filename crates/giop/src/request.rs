@@ -2,8 +2,9 @@
 
 use oxorb_cdr::{Decoder, Encoder};
 
+use crate::order::{ulong_from, ulong_octets};
 use crate::{
-    Begun, Frame, MessageType, Misbehaviour, ServiceContext, ServiceContexts, Target,
+    Begun, Frame, Header, MessageType, Misbehaviour, ServiceContext, ServiceContexts, Target,
     TargetAddress, Version, Violation, context, write,
 };
 
@@ -31,12 +32,72 @@ impl<'a> Request<'a> {
     /// [`Violation`] for a frame of another kind or malformed fields. The principal of GIOP 1.0 and 1.1 is skipped.
     #[inline]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        if frame.header.kind == MessageType::REQUEST
+            && frame.header.version >= Version::V1_2
+            && let Some(request) = Self::parse_common(frame)
+        {
+            return Ok(request);
+        }
+        Self::parse_any(frame)
+    }
+
+    #[cold]
+    fn parse_any(frame: &Frame<'a>) -> Result<Self, Violation> {
         let fields = frame.fields(MessageType::REQUEST)?;
         if frame.header.version >= Version::V1_2 {
             Self::parse_1_2(frame, fields)
         } else {
             Self::parse_1_0(frame, fields)
         }
+    }
+
+    /// What nearly every request is: GIOP 1.2, addressed by key, without service contexts. All its numbers lie at places
+    /// that are easily computed, so this takes a third of the time of [`parse_1_2`](Self::parse_1_2), which reads the
+    /// others and knows what is wrong when something is.
+    #[inline]
+    fn parse_common(frame: &Frame<'a>) -> Option<Self> {
+        let (bytes, order) = (frame.bytes, frame.header.order);
+        let ulong = |at: usize| Some(ulong_from(order, *bytes.get(at..)?.first_chunk()?) as usize);
+        let start: &[u8; KEY_AT] = bytes.first_chunk()?;
+        let [
+            ..,
+            id0,
+            id1,
+            id2,
+            id3,
+            flags,
+            _,
+            _,
+            _,
+            0,
+            0,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+        ] = *start
+        else {
+            return None; // the two zeros are AddressingDisposition::KEY
+        };
+        let key_end = KEY_AT.checked_add(ulong(KEY_AT - 4)?)?;
+        let key = bytes.get(KEY_AT..key_end)?;
+        let operation_at = key_end.next_multiple_of(4) + 4;
+        let operation_end = operation_at.checked_add(ulong(operation_at - 4)?)?;
+        let operation = operation_name(bytes.get(operation_at..operation_end)?)?;
+        let contexts_at = operation_end.next_multiple_of(4);
+        if ulong(contexts_at)? != 0 {
+            return None;
+        }
+        Some(Self {
+            id: ulong_from(order, [id0, id1, id2, id3]),
+            response: Response::from_flags(flags),
+            target: Target::Key(key),
+            operation,
+            contexts: ServiceContexts::none(order),
+            body: frame.body_after(contexts_at + 4),
+        })
     }
 
     #[inline]
@@ -165,15 +226,10 @@ pub struct RequestHeader<'h> {
 /// ```
 #[inline]
 pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) -> Begun {
-    write::header(e, version, MessageType::REQUEST);
     if version >= Version::V1_2 {
-        e.ulong(header.id);
-        e.copy_octets(&[header.response.flags(), 0, 0, 0]);
-        header.key.write(e);
-        write_operation(e, header.operation);
-        context::write(e, header.contexts);
-        Begun::aligned(e)
+        begin_1_2(e, version, header)
     } else {
+        write::header(e, version, MessageType::REQUEST);
         context::write(e, header.contexts);
         e.ulong(header.id);
         e.boolean(header.response.expected());
@@ -187,6 +243,32 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
     }
 }
 
+/// Writes everything at a fixed place at once, and everything after the operation name too if that is all zeros.
+#[inline]
+fn begin_1_2(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) -> Begun {
+    let order = e.order();
+    let mut start = [0; KEY_AT];
+    start[..Header::LEN].copy_from_slice(&write::header_octets(e, version, MessageType::REQUEST));
+    start[Header::LEN..FLAGS_AT].copy_from_slice(&ulong_octets(order, header.id));
+    start[FLAGS_AT] = header.response.flags();
+    if let TargetAddress::Key(key) = header.key {
+        start[KEY_AT - 4..].copy_from_slice(&ulong_octets(order, key.len() as u32));
+        e.copy_octets(&start);
+        e.copy_octets(key);
+    } else {
+        e.copy_octets(&start[..TARGET_AT]);
+        header.key.write(e);
+    }
+    if header.contexts.is_empty() {
+        e.ulong(header.operation.len() as u32 + 1);
+        e.copy_octets(header.operation.as_bytes());
+        return Begun::after_zeros(e, 1, 4); // the name's NUL; the number of contexts
+    }
+    write_operation(e, header.operation);
+    context::write(e, header.contexts);
+    Begun::aligned(e)
+}
+
 #[inline]
 fn write_operation(e: &mut Encoder<'_>, name: &str) {
     e.ulong(name.len() as u32 + 1);
@@ -198,9 +280,63 @@ fn write_operation(e: &mut Encoder<'_>, name: &str) {
 #[inline]
 fn operation<'a>(fields: &mut Decoder<'a>) -> Result<&'a str, Violation> {
     let length = fields.length(None, 1)?;
-    match fields.octets(length)? {
+    let octets = fields.octets(length)?;
+    operation_name(octets).ok_or(Violation::Peer(Misbehaviour::OperationName))
+}
+
+/// The operation name in the octets of a string, if they are one.
+#[inline]
+fn operation_name(octets: &[u8]) -> Option<&str> {
+    match octets {
         [name @ .., 0] if !name.is_empty() => core::str::from_utf8(name).ok(),
         _ => None,
     }
-    .ok_or(Violation::Peer(Misbehaviour::OperationName))
+}
+
+/// Offset of the response flags in a GIOP 1.2 Request.
+const FLAGS_AT: usize = Header::LEN + 4;
+/// Offset of the target address, after the flags and three reserved octets.
+const TARGET_AT: usize = FLAGS_AT + 4;
+/// Offset of the object key when the target is one: after the discriminant, padded, and the key's length.
+const KEY_AT: usize = TARGET_AT + 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxorb_cdr::{ByteOrder, Dialect};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The two ways of reading a request agree, whatever the octets are.
+        #[test]
+        fn the_common_way_and_the_general_way_agree(
+            key in prop::collection::vec(any::<u8>(), 0..20),
+            operation in "[a-z_]{1,9}",
+            body in prop::collection::vec(any::<u8>(), 0..20),
+            little in any::<bool>(),
+            damage in prop::option::of((Header::LEN..80, any::<u8>())),
+            cut in Header::LEN..100,
+        ) {
+            let order = ByteOrder::from_flag(little);
+            let mut e = Encoder::new(Vec::new(), order, Dialect::new(2));
+            let key = TargetAddress::Key(&key);
+            let header = RequestHeader { id: 7, response: Response::WithServer, key, operation: &operation, contexts: &[] };
+            let _ = begin_request(&mut e, Version::V1_2, &header);
+            e.copy_octets(&body);
+            let mut bytes = e.finish().to_vec();
+            let whole = cut >= bytes.len() && damage.is_none();
+            bytes.truncate(cut);
+            if let Some((at, value)) = damage && let Some(octet) = bytes.get_mut(at) {
+                *octet = value;
+            }
+            let header = Header::new(Version::V1_2, order, MessageType::REQUEST);
+            let frame = Frame { header, bytes: &bytes };
+            let common = Request::parse_common(&frame);
+            let general = Request::parse_1_2(&frame, frame.decoder(Dialect::new(2)));
+            prop_assert!(common.is_some() || !whole, "an undamaged request is read the common way");
+            if let Some(common) = common {
+                prop_assert_eq!(format!("{:?}", common), format!("{:?}", general.unwrap()));
+            }
+        }
+    }
 }

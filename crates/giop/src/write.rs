@@ -32,6 +32,16 @@ impl Begun {
         }
     }
 
+    /// As [`aligned`](Self::aligned), after `first` zero octets, padding to 4, and `second` zero octets.
+    #[inline]
+    pub(crate) fn after_zeros(e: &mut Encoder<'_>, first: usize, second: usize) -> Self {
+        let from = e.position();
+        let fields_end = (from + first).next_multiple_of(4) + second;
+        let body = fields_end.next_multiple_of(8);
+        e.copy_octets(&[0; 16][..body - from]);
+        Self { fields_end, body }
+    }
+
     /// Everything else: the body follows the header fields.
     #[inline]
     pub(crate) fn unaligned(e: &mut Encoder<'_>) -> Self {
@@ -69,13 +79,23 @@ pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
 /// Writes the header of a message with size 0.
 #[inline]
 pub(crate) fn header(e: &mut Encoder<'_>, version: Version, kind: MessageType) {
+    let octets = header_octets(e, version, kind);
+    e.copy_octets(&octets);
+}
+
+/// The header of a message with size 0, for the beginning of this encoder.
+#[inline]
+pub(crate) fn header_octets(
+    e: &Encoder<'_>,
+    version: Version,
+    kind: MessageType,
+) -> [u8; Header::LEN] {
     debug_assert_eq!(
         e.position(),
         0,
         "a message starts at the beginning of its encoder"
     );
-    let header = Header::new(version, e.order(), kind);
-    e.copy_octets(&header.to_bytes());
+    Header::new(version, e.order(), kind).to_bytes()
 }
 
 /// Offset of the size in the header.

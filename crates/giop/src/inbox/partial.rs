@@ -1,7 +1,8 @@
 //! Fragmented messages of which something is missing.
 
-use oxorb_cdr::{ByteOrder, Dialect};
+use oxorb_cdr::Dialect;
 
+use crate::order::ulong_from;
 use crate::{
     CancelRequest, Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side,
     Version, Violation,
@@ -193,10 +194,7 @@ fn fragment_id(piece: &Frame<'_>) -> Result<Option<u32>, Violation> {
             left,
         });
     };
-    Ok(Some(match piece.header.order {
-        ByteOrder::Big => u32::from_be_bytes(id),
-        ByteOrder::Little => u32::from_le_bytes(id),
-    }))
+    Ok(Some(ulong_from(piece.header.order, id)))
 }
 
 /// Octets before the data of a GIOP 1.2 Fragment: header and request id.

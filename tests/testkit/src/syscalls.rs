@@ -34,6 +34,9 @@ const TRACED: &str = "OXORB_TESTKIT_TRACED";
 /// No such file exists; asking for it leaves a line in the trace.
 const MARK: &str = "/oxorb-testkit-mark/";
 
+/// How [`Counts`] call a `recvfrom` that only looks and takes nothing.
+pub const PEEK: &str = "recvfrom(MSG_PEEK)";
+
 /// How long a traced test may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -120,8 +123,8 @@ impl Trace {
     fn parse(log: &str) -> Self {
         let mut trace = Self::default();
         let mut open: Vec<(&str, &str)> = Vec::new(); // name and thread of each section under way
-        for (thread, call) in log.lines().filter_map(|line| line.split_once(' ')) {
-            let call = call.trim_start();
+        for (thread, call) in &joined(log) {
+            let thread = *thread;
             if let Some(name) = marked(call, "begin/") {
                 trace.sections.entry(name.to_owned()).or_default();
                 open.push((name, thread));
@@ -141,6 +144,29 @@ impl Trace {
     }
 }
 
+/// The lines of a log with their threads; what other threads interrupted is put together again,
+/// where it began.
+fn joined(log: &str) -> Vec<(&str, String)> {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let mut unfinished = BTreeMap::new(); // thread -> which line
+    for (thread, text) in log.lines().filter_map(|line| line.split_once(' ')) {
+        let text = text.trim_start();
+        if let Some((_, rest)) = text.split_once(" resumed>") {
+            if let Some(begun) = unfinished.remove(thread) {
+                let (_, line): &mut (_, String) = &mut lines[begun];
+                line.push_str(rest);
+            }
+            continue;
+        }
+        let begun = text.strip_suffix(" <unfinished ...>");
+        if begun.is_some() {
+            unfinished.insert(thread, lines.len());
+        }
+        lines.push((thread, begun.unwrap_or(text).to_owned()));
+    }
+    lines
+}
+
 /// The section that a line marks the given edge of.
 fn marked<'l>(call: &'l str, edge: &str) -> Option<&'l str> {
     let (_, path) = call.split_once(MARK)?;
@@ -148,11 +174,17 @@ fn marked<'l>(call: &'l str, edge: &str) -> Option<&'l str> {
     Some(name)
 }
 
-/// The system call that a line shows the beginning of: not a signal, an exit, or a call resumed.
+/// The system call that a line shows: it may also show a signal, or an exit.
 fn called(call: &str) -> Option<&str> {
-    let (name, _) = call.split_once('(')?;
+    let (name, arguments) = call.split_once('(')?;
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    match name == "recvfrom" && arguments.contains("MSG_PEEK") {
+        true => Some(PEEK),
+        false => Some(name),
+    }
 }
 
 /// How often each system call was made. Compares with a sorted list of names and counts.
@@ -219,8 +251,10 @@ mod tests {
 11 sendto(3, "x", 1 <unfinished ...>
 12 recvfrom(4,  <unfinished ...>
 11 <... sendto resumed>) = 1
+11 recvfrom(3,  <unfinished ...>
 11 --- SIGUSR1 {si_signo=SIGUSR1} ---
 12 <... recvfrom resumed>"x", 1) = 1
+11 <... recvfrom resumed>"", 1, MSG_DONTWAIT|MSG_PEEK) = -1 EAGAIN
 11 recvfrom(3, "y", 1) = 1
 11 statx(AT_FDCWD, "/oxorb-testkit-mark/end/ping", 0) = -1 ENOENT
 11 close(3) = 0
@@ -228,9 +262,9 @@ mod tests {
 "#,
         );
         let ping = trace.section("ping");
-        assert_eq!(ping.own, [("recvfrom", 1), ("sendto", 1)]);
-        assert_eq!(ping.all, [("recvfrom", 2), ("sendto", 1)]);
-        assert_eq!((ping.own.total(), ping.own.of("close")), (2, 0));
+        assert_eq!(ping.own, [("recvfrom", 1), (PEEK, 1), ("sendto", 1)]);
+        assert_eq!(ping.all, [("recvfrom", 2), (PEEK, 1), ("sendto", 1)]);
+        assert_eq!((ping.own.total(), ping.own.of("close")), (3, 0));
     }
 
     #[test]

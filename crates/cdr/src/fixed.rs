@@ -86,19 +86,16 @@ impl Layout {
         self
     }
 
-    const fn times(self, count: usize) -> Self {
-        let (mut all, mut done) = (Self::EMPTY, 0);
-        // From the second on each adds one stride, so that a large array is not walked through.
-        while done < count && done < 2 {
-            all = all.followed_by(self);
-            done += 1;
+    const fn times(mut self, count: usize) -> Self {
+        if count == 0 {
+            return Self::EMPTY;
         }
-        let mut phase = 0;
+        let (stride, mut phase) = (self.stride(), 0);
         while phase < 8 {
-            all.sizes[phase] += (count - done) * self.stride();
+            self.sizes[phase] += (count - 1) * stride;
             phase += 1;
         }
-        all
+        self
     }
 
     const fn primitive(size: usize, align: usize) -> Self {

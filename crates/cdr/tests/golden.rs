@@ -233,6 +233,45 @@ fn structs_of_fixed_layout() {
     );
 }
 
+#[test]
+fn sizes_are_known_beforehand() {
+    assert_eq!((u8::MIN_SIZE, u8::MAX_SIZE), (1, Some(1)));
+    assert_eq!((f64::MIN_SIZE, f64::MAX_SIZE), (8, Some(15)));
+    assert_eq!((LongDouble::MIN_SIZE, LongDouble::MAX_SIZE), (16, Some(23)));
+    assert_eq!((Hop::MIN_SIZE, Hop::MAX_SIZE), (7, Some(10)));
+    assert_eq!((<[u16; 7]>::MIN_SIZE, <[Vec<u8>; 3]>::MIN_SIZE), (14, 12));
+    assert!(<[u16; 7]>::MAX_SIZE >= Some(15));
+    assert_eq!(
+        (
+            String::MAX_SIZE,
+            <[String; 2]>::MAX_SIZE,
+            Vec::<u8>::MAX_SIZE
+        ),
+        (None, None, None)
+    );
+    let arrays = [<[Hop; 0]>::LAYOUT, <[Hop; 1]>::LAYOUT, <[Hop; 4]>::LAYOUT]
+        .map(|layout| layout.size_at(0));
+    assert_eq!(arrays, [0, 10, 10 + 3 * 8]);
+}
+
+#[test]
+fn an_octet_sequence_is_its_part_of_the_buffer() {
+    let part = OctetSeq::new(vec![1, 2, 3, 4, 5], 1..4);
+    assert_eq!((part.len(), &part[..]), (3, &[2, 3, 4][..]));
+    assert_eq!(part, vec![2, 3, 4]);
+    assert_ne!(part, [2, 3]);
+    assert_eq!(format!("{part:?}"), "[2, 3, 4]");
+    assert_eq!(part.clone().into_vec(), [2, 3, 4]);
+    assert_eq!(Vec::from(OctetSeq::new(vec![1, 2, 3], 0..2)), [1, 2]);
+    assert_eq!(OctetSeq::default(), []);
+}
+
+#[test]
+#[should_panic(expected = "must lie in the buffer")]
+fn an_octet_sequence_cannot_reach_beyond_its_buffer() {
+    OctetSeq::new(vec![1, 2], 1..3);
+}
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(u32)]
 enum Colour {

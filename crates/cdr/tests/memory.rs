@@ -42,6 +42,13 @@ fn encoding_into_a_used_buffer_allocates_nothing() {
 }
 
 #[test]
+fn a_message_that_fits_the_capacity_stays_in_it() {
+    let mut encoder = Encoder::new(Vec::with_capacity(3000), ByteOrder::Big, UTF_16);
+    let (_, made) = allocations(|| (0..700).for_each(|n| encoder.ulong(n)));
+    assert_eq!(made.count, 0);
+}
+
+#[test]
 fn decoding_what_can_be_borrowed_or_is_of_fixed_size_allocates_nothing() {
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::NATIVE, UTF_16);
     encoder.string("plain").expect("carried");

@@ -122,6 +122,29 @@ fn strings_are_converted_or_refused_but_never_damaged() {
     assert_eq!(read(UTF_8, &[0, 0, 0, 2, 0xE9, 0], string), Err(BadString));
 }
 
+/// Short and long strings are looked at in different ways, and each octet of a word must count.
+#[test]
+fn every_octet_counts_at_every_place() {
+    for length in [1, 3, 7, 8, 9, 15, 16, 17, 25] {
+        for place in 0..length {
+            for octet in [0, 1, 0x7F, 0x80, 0x81, 0xC3, 0xFF] {
+                let mut octets = vec![b'a'; length];
+                octets[place] = octet;
+                let text: String = octets.iter().map(|&octet| char::from(octet)).collect();
+                let sent = [&(length as u32 + 1).to_be_bytes(), octets.as_slice(), &[0]].concat();
+                let (written, as_latin) = match octet {
+                    0 => (Err(BadString), Err(BadString)),
+                    _ => (Ok(sent.clone()), Ok(text.clone())),
+                };
+                assert_eq!(write(LATIN, |e| e.string(&text)), written);
+                assert_eq!(read(LATIN, &sent, string), as_latin);
+                let as_utf_8 = String::from_utf8(octets).ok().filter(|_| octet != 0);
+                assert_eq!(read(UTF_8, &sent, string), as_utf_8.ok_or(BadString));
+            }
+        }
+    }
+}
+
 #[test]
 fn strings_that_are_as_they_are_in_the_message_are_borrowed() {
     let octets = [0, 0, 0, 3, b'h', b'i', 0];

@@ -312,8 +312,6 @@ pub struct Enumerator {
 pub struct Typedef {
     /// The type it names.
     pub ty: Type,
-    /// Types defined in passing (`typedef struct S {..} T;`), in order.
-    pub members: Vec<DefId>,
 }
 
 /// A constant.

@@ -23,6 +23,10 @@ pub(crate) enum Bases {
         name: String,
         at: Span,
     },
+    /// More than anybody writes, all inherited ones counted.
+    TooMany {
+        limit: usize,
+    },
     /// Two bases have different operations or attributes of one name.
     Clash {
         name: String,
@@ -39,6 +43,7 @@ impl Problem for Bases {
             Bases::AbstractFromConcrete { .. } => "E0603",
             Bases::UnconstrainedFromLocal { .. } => "E0604",
             Bases::Clash { .. } => "E0605",
+            Bases::TooMany { .. } => "E0606",
         })
     }
 
@@ -54,6 +59,9 @@ impl Problem for Bases {
             Bases::UnconstrainedFromLocal { name, .. } => {
                 format!("only local interfaces can inherit from the local interface `{name}`")
             }
+            Bases::TooMany { limit } => {
+                format!("this inherits from more than {limit} interfaces")
+            }
             Bases::Clash {
                 name,
                 first,
@@ -67,6 +75,7 @@ impl Problem for Bases {
 
     fn related(&self) -> Vec<(Span, String)> {
         match self {
+            Bases::TooMany { .. } => Vec::new(),
             Bases::Incomplete { at, .. } => vec![(*at, "only announced here".into())],
             Bases::Twice { at, .. } => vec![(*at, "named here already".into())],
             Bases::AbstractFromConcrete { at, .. } | Bases::UnconstrainedFromLocal { at, .. } => {
@@ -87,7 +96,7 @@ impl Problem for Bases {
                 Some("write `local interface`, if it need not be called from outside".into())
             }
             Bases::Clash { .. } => Some("rename one of them".into()),
-            Bases::AbstractFromConcrete { .. } => None,
+            Bases::AbstractFromConcrete { .. } | Bases::TooMany { .. } => None,
         }
     }
 }

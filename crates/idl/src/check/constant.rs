@@ -38,7 +38,7 @@ pub(crate) enum Constant {
         bound: u32,
     },
     /// A value is needed, and the name is something else.
-    NotConstant {
+    NoValue {
         name: String,
         found: &'static str,
         at: Span,
@@ -56,7 +56,7 @@ impl Problem for Constant {
             Constant::Shift { .. } => "E0506",
             Constant::Type { .. } => "E0507",
             Constant::TooLong { .. } => "E0508",
-            Constant::NotConstant { .. } => "E0509",
+            Constant::NoValue { .. } => "E0509",
         })
     }
 
@@ -82,7 +82,7 @@ impl Problem for Constant {
             Constant::TooLong { length, bound } => {
                 format!("this string has {length} characters, but its type allows {bound}")
             }
-            Constant::NotConstant { name, found, .. } => {
+            Constant::NoValue { name, found, .. } => {
                 format!("`{name}` is {found} and has no constant value")
             }
         }
@@ -95,7 +95,7 @@ impl Problem for Constant {
                 ..
             } => format!("must be from {low} to {high}"),
             Constant::Mixed { .. } => "floating-point".into(),
-            Constant::NotConstant { .. } => "expected a constant".into(),
+            Constant::NoValue { .. } => "expected a constant".into(),
             Constant::Type { .. } => {
                 "must be a number, a character, a string, `boolean` or an enum".into()
             }
@@ -106,7 +106,7 @@ impl Problem for Constant {
     fn related(&self) -> Vec<(Span, String)> {
         match self {
             Constant::Mixed { integer } => vec![(*integer, "integer".into())],
-            Constant::NotConstant { at, .. } => vec![(*at, "declared here".into())],
+            Constant::NoValue { at, .. } => vec![(*at, "declared here".into())],
             _ => Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 use super::definition::Place;
 use super::{Parse, Parser};
 use crate::ast::{Attribute, DefinitionKind, Interface, Operation, Param, ScopedName};
+use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct, TokenKind};
 use crate::model::{Direction, InterfaceKind};
 
@@ -151,11 +152,10 @@ impl Parser<'_, '_> {
             get_raises.extend(self.raises(Keyword::GetRaises)?);
             set_raises.extend(self.raises(Keyword::SetRaises)?);
         }
-        if !get_raises.is_empty() || !set_raises.is_empty() {
-            if let [_, second, ..] = &names[..] {
-                let span = second.span;
-                self.report(span, crate::check::syntax::Syntax::RaisesOfSeveral);
-            }
+        if let ([_, second, ..], false) =
+            (&names[..], get_raises.is_empty() && set_raises.is_empty())
+        {
+            self.report(second.span, Syntax::RaisesOfSeveral);
         }
         Ok(DefinitionKind::Attribute(Attribute {
             readonly,

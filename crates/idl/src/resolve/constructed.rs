@@ -9,6 +9,7 @@ use crate::model::{
     Basic, Case, DefId, DefKind, Enum, Enumerator, Field, Struct, Type, Union, Value,
 };
 use crate::source::Span;
+use std::collections::BTreeMap;
 
 impl Resolver<'_> {
     pub(super) fn forward_struct(&mut self, doc: &Doc, name: &Ident) {
@@ -41,6 +42,7 @@ impl Resolver<'_> {
             fields
         });
         let Some(def) = def else { return };
+        self.made_of(def, fields.iter().map(|field| &field.ty));
         self.incomplete.remove(&def);
         if let DefKind::Struct(body) | DefKind::Exception(body) = &mut self.model.def_mut(def).kind
         {
@@ -84,6 +86,7 @@ impl Resolver<'_> {
         });
         let def = def?;
         self.incomplete.remove(&def);
+        self.made_of(def, cases.iter().map(|case| &case.field.ty));
         if let (DefKind::Union(union), Some(discriminator)) =
             (&mut self.model.def_mut(def).kind, discriminator)
         {
@@ -123,7 +126,7 @@ impl Resolver<'_> {
     }
 
     fn cases(&mut self, body: &ast::Union, discriminator: Option<&Type>) -> Vec<Case> {
-        let mut seen: Vec<(Value, Span)> = Vec::new();
+        let mut seen: BTreeMap<i128, Span> = BTreeMap::new();
         let mut default: Option<Span> = None;
         let mut cases = Vec::new();
         for case in &body.cases {
@@ -141,13 +144,13 @@ impl Resolver<'_> {
                     Label::Value(expr) => {
                         let value = discriminator.and_then(|ty| self.value(expr, ty));
                         let Some(value) = value else { continue };
-                        if let Some((_, at)) = seen.iter().find(|(known, _)| *known == value) {
+                        let key = label_key(&value);
+                        if let Some(at) = seen.get(&key).copied() {
                             let value = self.show(&value);
-                            let problem = UnionProblem::DuplicateLabel { value, at: *at };
-                            self.report(expr.span, problem);
+                            self.report(expr.span, UnionProblem::DuplicateLabel { value, at });
                             continue;
                         }
-                        seen.push((value.clone(), expr.span));
+                        seen.insert(key, expr.span);
                         labels.push(value);
                     }
                 }
@@ -208,6 +211,19 @@ impl Resolver<'_> {
             body.enumerators = enumerators;
         }
         Some(def)
+    }
+}
+
+/// Tells the values of one discriminator apart.
+fn label_key(value: &Value) -> i128 {
+    match value {
+        Value::Integer(value) => *value,
+        Value::Boolean(value) => i128::from(*value),
+        Value::Char(value) => i128::from(u32::from(*value)),
+        Value::Enumerator(_, ordinal) => i128::from(*ordinal),
+        Value::Float(_) | Value::String(_) | Value::Fixed(_) => {
+            unreachable!("no discriminator has such values")
+        }
     }
 }
 

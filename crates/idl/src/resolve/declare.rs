@@ -40,6 +40,7 @@ impl Resolver<'_> {
     /// Puts a name into the open scope, if nothing speaks against it.
     pub(super) fn declare(&mut self, name: &Ident, entity: Entity) -> bool {
         if self.is_taken(name, entity) || self.is_like_scope(name) {
+            self.scopes.scope_mut(self.here).refuse(&name.name);
             return false;
         }
         self.scopes.scope_mut(self.here).insert(entry(name, entity));

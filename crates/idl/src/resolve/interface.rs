@@ -13,6 +13,9 @@ use crate::model::{
 use crate::source::Span;
 use std::collections::BTreeMap;
 
+/// From how many interfaces one may inherit; every lookup may visit them all.
+const MAX_BASES: usize = 500;
+
 impl Resolver<'_> {
     pub(super) fn forward_interface(&mut self, doc: &Doc, kind: InterfaceKind, name: &Ident) {
         let forward = DefKind::ForwardInterface(kind);
@@ -34,7 +37,7 @@ impl Resolver<'_> {
             .filter_map(|base| self.scopes.of_def(*base))
             .collect();
         self.scopes.scope_mut(scope).bases = base_scopes;
-        self.check_clashes(scope, interface.name.span);
+        self.check_bases(scope, interface.name.span);
         self.inside(scope, |r| r.items(&interface.body));
         if let Some(def) = def {
             self.poison_if_needed(def);
@@ -59,13 +62,13 @@ impl Resolver<'_> {
                         InterfaceKind::Abstract | InterfaceKind::Unconstrained,
                         InterfaceKind::Local,
                     ) => Some(Bases::UnconstrainedFromLocal { name: text, at }),
-                    _ => match bases.iter().find(|(base, _)| *base == def) {
-                        Some((_, at)) => Some(Bases::Twice {
+                    _ => {
+                        let earlier = bases.iter().find(|(base, _)| *base == def);
+                        earlier.map(|(_, at)| Bases::Twice {
                             name: text,
                             at: *at,
-                        }),
-                        None => None,
-                    },
+                        })
+                    }
                 },
                 _ => None,
             };
@@ -77,12 +80,22 @@ impl Resolver<'_> {
         bases.into_iter().map(|(def, _)| def).collect()
     }
 
-    /// No two operations or attributes of one name may come together.
-    fn check_clashes(&mut self, scope: ScopeId, span: Span) {
+    /// All bases together: not too many, and no two operations or attributes
+    /// of one name.
+    fn check_bases(&mut self, scope: ScopeId, span: Span) {
         let bases = self.scopes.scope(scope).bases.clone();
+        let all = self.scopes.with_bases(scope);
+        if all.len() > MAX_BASES {
+            self.report(span, Bases::TooMany { limit: MAX_BASES });
+            // What inherits from it is spared the same.
+            self.scopes.scope_mut(scope).bases.clear();
+        }
+        if bases.len() < 2 {
+            return;
+        }
         let mut clashes = Vec::new();
         let mut features: BTreeMap<String, (ScopeId, Span)> = BTreeMap::new();
-        for base in &self.scopes.with_bases(scope)[1..] {
+        for base in &all[1..] {
             for entry in self.scopes.scope(*base).entries() {
                 if !matches!(entry.entity, Entity::Operation | Entity::Attribute) {
                     continue;
@@ -226,7 +239,7 @@ impl Resolver<'_> {
         if interface.kind == InterfaceKind::Local {
             return;
         }
-        if let Some(local) = self.local_inside(ty, &mut Vec::new()) {
+        if let Some(local) = self.local_in(ty) {
             let problem = LocalType {
                 local: self.model.def(local).scoped_name.clone(),
                 interface: self.model.def(around).name.clone(),
@@ -237,33 +250,25 @@ impl Resolver<'_> {
     }
 
     /// A local interface that is, or is in, a type.
-    fn local_inside(&self, ty: &Type, seen: &mut Vec<DefId>) -> Option<DefId> {
+    fn local_in(&self, ty: &Type) -> Option<DefId> {
         match ty {
-            Type::Sequence(element, _) | Type::Array(element, _) => {
-                self.local_inside(element, seen)
-            }
-            Type::Named(def) if !seen.contains(def) => {
-                seen.push(*def);
-                match &self.model.def(*def).kind {
-                    DefKind::Interface(interface) => {
-                        (interface.kind == InterfaceKind::Local).then_some(*def)
-                    }
-                    DefKind::ForwardInterface(kind) => {
-                        (*kind == InterfaceKind::Local).then_some(*def)
-                    }
-                    DefKind::Typedef(alias) => self.local_inside(&alias.ty, seen),
-                    DefKind::Struct(body) => body
-                        .fields
-                        .iter()
-                        .find_map(|field| self.local_inside(&field.ty, seen)),
-                    DefKind::Union(body) => body
-                        .cases
-                        .iter()
-                        .find_map(|case| self.local_inside(&case.field.ty, seen)),
-                    _ => None,
+            Type::Sequence(element, _) | Type::Array(element, _) => self.local_in(element),
+            Type::Named(def) => match &self.model.def(*def).kind {
+                DefKind::Interface(interface) => {
+                    (interface.kind == InterfaceKind::Local).then_some(*def)
                 }
-            }
+                DefKind::ForwardInterface(kind) => (*kind == InterfaceKind::Local).then_some(*def),
+                _ => self.locals.get(def).copied(),
+            },
             _ => None,
+        }
+    }
+
+    /// Notes that a definition is made of `types`, for [`Self::local_in`].
+    pub(super) fn made_of<'t>(&mut self, def: DefId, types: impl Iterator<Item = &'t Type>) {
+        let local = types.filter_map(|ty| self.local_in(ty)).next();
+        if let Some(local) = local {
+            self.locals.insert(def, local);
         }
     }
 }

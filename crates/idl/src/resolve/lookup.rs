@@ -11,11 +11,15 @@ use crate::check::wrong_case::WrongCase;
 use crate::check::wrong_kind::WrongKind;
 use crate::model::{DefId, DefKind};
 use crate::source::Span;
+use std::collections::BTreeSet;
 
 /// Types of IDL 4 that are ordinary names where something declares them.
 const IDL4_TYPES: &[&str] = &[
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 ];
+
+/// After so many errors, looking for what was meant is not worth the time.
+const MAX_SUGGESTIONS: usize = 100;
 
 /// What a name led to.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +52,7 @@ impl Resolver<'_> {
         let first = &name.parts[0];
         let (first_in, mut entry) = match name.absolute {
             true => (Scopes::FILE, self.member_of(Scopes::FILE, first)?),
-            false => self.from_here(first)?,
+            false => self.innermost(first)?,
         };
         for part in &name.parts[1..] {
             let Entity::Def(def) = entry.entity else {
@@ -110,31 +114,26 @@ impl Resolver<'_> {
 
     /// The first part of a name that does not begin with `::`: the innermost
     /// scope that knows it decides.
-    fn from_here(&mut self, ident: &Ident) -> Option<(ScopeId, Entry)> {
+    fn innermost(&mut self, ident: &Ident) -> Option<(ScopeId, Entry)> {
         let outwards: Vec<ScopeId> = self.scopes.outwards(self.here).collect();
         for scope in outwards {
             if let Some(entry) = self.scopes.scope(scope).own(&ident.name).cloned() {
-                return Some((scope, self.spelled_right(ident, entry)?));
+                return Some((scope, self.spelled_right(scope, ident, entry)?));
             }
             let inherited = self.scopes.inherited(scope, &ident.name);
             if !inherited.is_empty() {
                 let (base, entry) = self.unambiguous(ident, &own(inherited))?;
-                return Some((base, self.spelled_right(ident, entry)?));
+                return Some((base, self.spelled_right(base, ident, entry)?));
+            }
+            if self.scopes.scope(scope).has_refused(&ident.name) {
+                return None;
             }
         }
-        let meant = closest(
-            &ident.name,
-            self.scopes.outwards(self.here).flat_map(|scope| {
-                self.scopes
-                    .with_bases(scope)
-                    .into_iter()
-                    .flat_map(|scope| self.scopes.scope(scope).entries().map(|e| &*e.name))
-            }),
-        );
+        let meant = self.closest_name(&ident.name, self.scopes.outwards(self.here));
         let problem = Undeclared {
             name: ident.name.to_string(),
             inside: None,
-            meant: meant.map(str::to_owned),
+            meant,
         };
         match IDL4_TYPES.contains(&&*ident.name) {
             true => self.needs_not_yet(ident.span, &format!("`{}`", ident.name)),
@@ -146,21 +145,17 @@ impl Resolver<'_> {
     /// A name that must be declared in, or inherited by, one scope.
     fn member_of(&mut self, scope: ScopeId, ident: &Ident) -> Option<Entry> {
         if let Some(entry) = self.scopes.scope(scope).own(&ident.name).cloned() {
-            return self.spelled_right(ident, entry);
+            return self.spelled_right(scope, ident, entry);
         }
         let inherited = self.scopes.inherited(scope, &ident.name);
         if !inherited.is_empty() {
-            let (_, entry) = self.unambiguous(ident, &own(inherited))?;
-            return self.spelled_right(ident, entry);
+            let (base, entry) = self.unambiguous(ident, &own(inherited))?;
+            return self.spelled_right(base, ident, entry);
         }
-        let names = self.scopes.with_bases(scope);
-        let names = names.iter().flat_map(|scope| {
-            self.scopes
-                .scope(*scope)
-                .entries()
-                .map(|entry| &*entry.name)
-        });
-        let meant = closest(&ident.name, names).map(str::to_owned);
+        if self.scopes.scope(scope).has_refused(&ident.name) {
+            return None;
+        }
+        let meant = self.closest_name(&ident.name, std::iter::once(scope));
         let inside = self.scopes.scope(scope).def.map(|def| Inside {
             scope: self.model.def(def).scoped_name.clone(),
             declared: self.model.def(def).span,
@@ -176,9 +171,28 @@ impl Resolver<'_> {
         None
     }
 
-    fn spelled_right(&mut self, ident: &Ident, entry: Entry) -> Option<Entry> {
+    /// The name in these scopes and their bases that may have been meant.
+    fn closest_name(&self, name: &str, scopes: impl Iterator<Item = ScopeId>) -> Option<String> {
+        if self.out.error_count() > MAX_SUGGESTIONS {
+            return None;
+        }
+        let all: BTreeSet<ScopeId> = scopes
+            .flat_map(|scope| self.scopes.with_bases(scope))
+            .collect();
+        let names = all
+            .iter()
+            .flat_map(|scope| self.scopes.scope(*scope).entries())
+            .map(|entry| &*entry.name);
+        closest(name, names).map(str::to_owned)
+    }
+
+    /// `entry`, which stands in `scope`, if it is spelled like its use.
+    fn spelled_right(&mut self, scope: ScopeId, ident: &Ident, entry: Entry) -> Option<Entry> {
         if entry.name == ident.name {
             return Some(entry);
+        }
+        if self.scopes.scope(scope).has_refused(&ident.name) {
+            return None;
         }
         let problem = WrongCase {
             used: ident.name.to_string(),

@@ -46,6 +46,7 @@ pub(crate) fn resolve(
         poisoned: BTreeMap::new(),
         needs: None,
         incomplete: BTreeMap::new(),
+        locals: BTreeMap::new(),
         announced: BTreeMap::new(),
         ids: Ids::default(),
     };
@@ -69,6 +70,8 @@ struct Resolver<'a> {
     needs: Option<Need>,
     /// Structs and unions whose members are not known, or not all of them.
     incomplete: BTreeMap<DefId, Completeness>,
+    /// Types with a local interface in them, and that interface.
+    locals: BTreeMap<DefId, DefId>,
     /// First forward declarations.
     announced: BTreeMap<DefId, Announced>,
     ids: Ids,
@@ -234,11 +237,10 @@ impl Resolver<'_> {
                 .and_then(|base| self.with_dimensions(base, declarator));
             match ty {
                 Some(ty) => {
-                    let alias = Typedef {
-                        ty,
-                        members: Vec::new(),
-                    };
-                    self.define(doc, &declarator.name, DefKind::Typedef(alias));
+                    let alias = DefKind::Typedef(Typedef { ty: ty.clone() });
+                    if let Some(def) = self.define(doc, &declarator.name, alias) {
+                        self.made_of(def, [&ty].into_iter());
+                    }
                 }
                 None => self.poison(&declarator.name),
             }

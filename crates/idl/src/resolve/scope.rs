@@ -2,7 +2,7 @@
 
 use crate::model::DefId;
 use crate::source::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All scopes of one translation unit; the first one is the file scope.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Scopes {
     by_def: BTreeMap<DefId, ScopeId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ScopeId(usize);
 
 #[derive(Debug)]
@@ -25,6 +25,9 @@ pub(super) struct Scope {
     names: BTreeMap<String, Entry>,
     /// Names of outer scopes that were used here, likewise.
     uses: BTreeMap<String, Use>,
+    /// Names that could not be declared here, which was reported; exactly as
+    /// spelled.
+    refused: BTreeSet<Box<str>>,
     /// Scopes of base interfaces.
     pub(super) bases: Vec<ScopeId>,
 }
@@ -106,14 +109,13 @@ impl Scopes {
     /// different meanings, each once. A base's own name hides its bases'.
     pub(super) fn inherited(&self, id: ScopeId, name: &str) -> Vec<(ScopeId, &Entry)> {
         let mut found: Vec<(ScopeId, &Entry)> = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = BTreeSet::new();
         let mut todo: Vec<ScopeId> = self.scope(id).bases.clone();
         todo.reverse();
         while let Some(base) = todo.pop() {
-            if seen.contains(&base) {
+            if !seen.insert(base) {
                 continue;
             }
-            seen.push(base);
             match self.scope(base).own(name) {
                 Some(entry) => found.push((base, entry)),
                 None => todo.extend(self.scope(base).bases.iter().rev()),
@@ -125,13 +127,11 @@ impl Scopes {
     /// The scope and all interfaces it inherits from, nearest first.
     pub(super) fn with_bases(&self, id: ScopeId) -> Vec<ScopeId> {
         let mut all = vec![id];
+        let mut seen = BTreeSet::from([id]);
         let mut next = 0;
         while let Some(scope) = all.get(next) {
-            for base in &self.scope(*scope).bases {
-                if !all.contains(base) {
-                    all.push(*base);
-                }
-            }
+            let bases = &self.scope(*scope).bases;
+            all.extend(bases.iter().filter(|base| seen.insert(**base)));
             next += 1;
         }
         all
@@ -174,6 +174,7 @@ impl Scope {
             def,
             names: BTreeMap::new(),
             uses: BTreeMap::new(),
+            refused: BTreeSet::new(),
             bases: Vec::new(),
         }
     }
@@ -189,6 +190,14 @@ impl Scope {
 
     pub(super) fn used(&self, name: &str) -> Option<&Use> {
         self.uses.get(&name.to_lowercase())
+    }
+
+    pub(super) fn refuse(&mut self, name: &str) {
+        self.refused.insert(name.into());
+    }
+
+    pub(super) fn has_refused(&self, name: &str) -> bool {
+        self.refused.contains(name)
     }
 
     pub(super) fn insert(&mut self, entry: Entry) {

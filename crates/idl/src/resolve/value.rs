@@ -99,7 +99,7 @@ impl World for Resolver<'_> {
                 Value::Fixed(_) => None,
             };
         }
-        let problem = Constant::NotConstant {
+        let problem = Constant::NoValue {
             name: name.text(),
             found: self.what(found.entity),
             at: found.declared,

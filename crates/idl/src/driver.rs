@@ -56,7 +56,7 @@ pub fn compile_from<P: AsRef<Path>>(
     let tokens = preprocess_all(&mut sources, &mains, options, &mut diagnostics);
     let model = analyse(&tokens, &sources, options, &mut diagnostics);
     let report = Report {
-        sources,
+        sources: Box::new(sources),
         diagnostics,
     };
     match model {
@@ -85,7 +85,7 @@ pub struct Failed {
 #[derive(Debug)]
 pub struct Report {
     /// All files that were read.
-    pub sources: SourceMap,
+    pub sources: Box<SourceMap>,
     /// In order of discovery.
     pub diagnostics: Diagnostics,
 }

@@ -18,7 +18,7 @@ struct Wanted {
 
 impl Preprocessor<'_> {
     pub(crate) fn include(&mut self, directive: &Raw) {
-        let Some(wanted) = self.wanted(directive) else {
+        let Some(wanted) = self.wanted() else {
             self.out.push(directive.span, PreProblem::IncludeMalformed);
             return;
         };
@@ -41,10 +41,10 @@ impl Preprocessor<'_> {
         self.once.insert(self.map.identity(self.map.path(id)));
     }
 
-    fn wanted(&mut self, directive: &Raw) -> Option<Wanted> {
+    fn wanted(&mut self) -> Option<Wanted> {
         let (file, out) = self.file();
         if let Some((name, span)) = file.scanner.header_name() {
-            self.rest(directive);
+            self.ignore_rest();
             let beside = false;
             return (!name.is_empty()).then_some(Wanted { name, span, beside });
         }
@@ -75,10 +75,9 @@ impl Preprocessor<'_> {
         Some(Wanted { name, span, beside })
     }
 
-    fn rest(&mut self, directive: &Raw) {
+    fn ignore_rest(&mut self) {
         let (file, out) = self.file();
         if let Some(more) = file.line(out).first() {
-            debug_assert!(more.span.start >= directive.span.end);
             let directive = "include";
             out.push(more.span, PreProblem::TrailingTokens { directive });
         }

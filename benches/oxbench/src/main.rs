@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// What can go wrong here goes to the person at the terminal, as a sentence.
-type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 #[derive(Parser)]
 #[command(name = "oxbench", version, about = "Measures OxORB beside its peers")]

@@ -1,6 +1,7 @@
 //! Who is measured: each peer is a server process and a client process that speak to each other only.
 
 mod omniorb;
+mod oxorb;
 mod raw;
 
 use std::fmt;
@@ -44,6 +45,13 @@ pub(crate) enum Side {
         /// host:port
         address: String,
     },
+    /// Serve a Probe
+    OxorbServer,
+    /// Call a Probe
+    OxorbClient {
+        /// IOR:... or corbaloc:...
+        reference: String,
+    },
 }
 
 /// A peer whose programs are there.
@@ -65,8 +73,7 @@ pub(crate) struct Pair {
 pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
     let omniorb = match peer {
         Peer::OmniOrb => Some(omniorb::Programs::build()?),
-        Peer::Raw => None,
-        Peer::OxOrb => return Err("OxORB's pair is not part of this build".into()),
+        Peer::Raw | Peer::OxOrb => None,
     };
     Ok(Contender { peer, omniorb })
 }
@@ -107,6 +114,8 @@ pub(crate) fn play(side: &Side) -> Result {
     match side {
         &Side::RawServer { request, reply } => raw::serve(Lengths { request, reply }),
         Side::RawClient { address } => raw::call(address),
+        Side::OxorbServer => oxorb::serve(),
+        Side::OxorbClient { reference } => oxorb::call(reference),
     }
 }
 

@@ -1,0 +1,102 @@
+//! OxORB, both sides from generated code, as an application would write them.
+
+use std::borrow::Cow;
+use std::hint::black_box;
+
+use oxorb::{ClientConnections, Concurrency, Orb, SystemException};
+
+use crate::Result;
+use crate::experiment::Operation;
+use crate::session::{self, Caller, Clock};
+
+#[allow(missing_docs)]
+mod generated {
+    oxorb::include_idl!("probe");
+}
+
+use generated::oxbench::{Probe, ProbeRef, Sample};
+
+/// Serves a `Probe` until standard input closes, with a thread for each connection as omniORB does.
+pub(super) fn serve() -> Result {
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(Concurrency::ThreadPerConnection)
+        .build()?;
+    let probe: ProbeRef = orb.root_poa().activate(Echo)?;
+    session::announce(&oxorb::Interface::to_ior(&probe).to_string())?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Calls the `Probe` at `reference` as standard input says.
+pub(super) fn call(reference: &str) -> Result {
+    let orb = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .build()?;
+    let probe: ProbeRef = orb.resolve(reference)?;
+    session::serve(&mut OxCaller { probe })?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+struct Echo;
+
+impl Probe for Echo {
+    fn ping(&self, value: i64) -> Result<i64, SystemException> {
+        Ok(value)
+    }
+
+    fn echo_octets<'a>(&'a self, data: &'a [u8]) -> Result<Cow<'a, [u8]>, SystemException> {
+        Ok(Cow::Borrowed(data))
+    }
+
+    fn echo_samples(&self, data: &[Sample]) -> Result<Vec<Sample>, SystemException> {
+        Ok(data.to_vec())
+    }
+}
+
+struct OxCaller {
+    probe: ProbeRef,
+}
+
+impl Caller for OxCaller {
+    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
+        let probe = &self.probe;
+        match operation {
+            Operation::Ping => {
+                let mut value = 0;
+                clock.time(|| {
+                    value += 1;
+                    same(probe.ping(value)?, value)
+                })
+            }
+            Operation::Octets => {
+                let data: Vec<u8> = (0..size).map(|i| i as u8).collect();
+                clock.time(|| {
+                    let echoed = black_box(probe.echo_octets(&data)?);
+                    same(echoed.len(), data.len())
+                })
+            }
+            Operation::Samples => {
+                let sample = |i| Sample {
+                    tag: i as u8,
+                    number: i as i32,
+                    level: i as i16,
+                };
+                let data: Vec<Sample> = (0..size).map(sample).collect();
+                clock.time(|| {
+                    let echoed = black_box(probe.echo_samples(&data)?);
+                    same(echoed.len(), data.len())
+                })
+            }
+        }
+    }
+}
+
+/// A fast wrong answer is worth nothing.
+fn same<T: PartialEq + std::fmt::Debug>(echoed: T, sent: T) -> Result {
+    if echoed == sent {
+        return Ok(());
+    }
+    Err(format!("sent {sent:?}, {echoed:?} came back").into())
+}

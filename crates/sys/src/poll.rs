@@ -114,7 +114,7 @@ impl Poller {
         })
     }
 
-    /// A handle with which any thread ends a [`wait`](Self::wait).
+    /// A handle with which any thread ends a [`wait_one`](Self::wait_one).
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }

@@ -6,7 +6,7 @@
 //! | [`syscalls`] | proving which system calls a path makes |
 //! | [`process`] | other processes that never outlive their test |
 //! | [`hostile`] | peers that send what no client should |
-//! | [`watchdog`] | tests that never hang |
+//! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
 #![deny(unsafe_code)]
 

@@ -6,6 +6,7 @@ use super::raw::{Raw, RawKind};
 use super::{Keyword, Punct, Token, TokenKind};
 use crate::diagnostic::Diagnostics;
 use crate::source::Span;
+use std::collections::HashSet;
 
 /// Collects the tokens of one translation unit; joins neighbouring strings.
 #[derive(Debug, Default)]
@@ -13,6 +14,9 @@ pub(crate) struct Converter {
     tokens: Vec<Token>,
     joining: Option<Joining>,
     lenient_case: bool,
+    /// Names that were escaped because they differ from a keyword in case
+    /// only. What is declared so may be used without the escape.
+    escaped: HashSet<Box<str>>,
 }
 
 impl Converter {
@@ -66,7 +70,7 @@ impl Converter {
         self.tokens.push(token);
     }
 
-    fn convert(&self, raw: &Raw, out: &mut Diagnostics) -> Option<TokenKind> {
+    fn convert(&mut self, raw: &Raw, out: &mut Diagnostics) -> Option<TokenKind> {
         match raw.kind {
             RawKind::Word => Some(self.word(raw, out)),
             RawKind::Number => Some(literal::number(raw, out)),
@@ -103,7 +107,7 @@ impl Converter {
         }
     }
 
-    fn word(&self, raw: &Raw, out: &mut Diagnostics) -> TokenKind {
+    fn word(&mut self, raw: &Raw, out: &mut Diagnostics) -> TokenKind {
         let text = &*raw.text;
         let name = text.trim_start_matches('_');
         let foreign = text.char_indices().find(|(_, c)| !c.is_ascii());
@@ -122,7 +126,13 @@ impl Converter {
         if !escaped && let Some(keyword) = Keyword::from_text(name) {
             return TokenKind::Keyword(keyword);
         }
-        if !escaped && let Some(keyword) = Keyword::clashing(name) {
+        if let Some(keyword) = Keyword::clashing(name)
+            && !self.escaped.contains(name)
+        {
+            if escaped {
+                self.escaped.insert(name.into());
+                return ident(name, escaped);
+            }
             let problem = LexProblem::KeywordCase {
                 name: name.into(),
                 keyword: keyword.as_str(),
@@ -130,10 +140,13 @@ impl Converter {
             };
             out.push(raw.span, problem);
         }
-        let name = if name.is_empty() { "_" } else { name };
-        TokenKind::Ident {
-            name: name.into(),
-            escaped,
-        }
+        ident(if name.is_empty() { "_" } else { name }, escaped)
+    }
+}
+
+fn ident(name: &str, escaped: bool) -> TokenKind {
+    TokenKind::Ident {
+        name: name.into(),
+        escaped,
     }
 }

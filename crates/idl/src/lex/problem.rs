@@ -156,7 +156,7 @@ impl Problem for LexProblem {
             KeywordCase { keyword, .. } if keyword.chars().all(char::is_uppercase) => {
                 format!("write `{keyword}`")
             }
-            KeywordCase { name, .. } => format!("rename it, or escape it: `_{name}`"),
+            KeywordCase { name, .. } => format!("rename it, or declare it as `_{name}`"),
             BadDigit { base: 8, .. } => {
                 "a number that starts with 0 is octal; drop the 0 for a decimal one".into()
             }

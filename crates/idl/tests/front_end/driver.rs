@@ -1,7 +1,8 @@
 //! Several files, files that cannot be read, reports.
 
-use oxorb_idl::source::{Memory, SourceMap};
+use oxorb_idl::source::{Loader, Memory, SourceMap};
 use oxorb_idl::{Compiled, Failed, Options, compile, compile_from};
+use std::io;
 use std::path::Path;
 
 #[test]
@@ -83,6 +84,44 @@ fn an_include_that_is_a_folder_is_not_found() {
 }
 
 #[test]
+fn an_include_that_cannot_be_read_says_why() {
+    struct Forbidding;
+    impl Loader for Forbidding {
+        fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+            match path.to_str() {
+                Some("a.idl") => Ok(b"#include \"secret.idl\"".to_vec()),
+                _ => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        }
+    }
+    let map = SourceMap::new(Forbidding);
+    let failed = compile_from(map, &["a.idl"], &Options::default()).unwrap_err();
+    assert_eq!(codes(&failed), ["E0104"]);
+    assert!(
+        failed
+            .to_string()
+            .contains("cannot read `secret.idl`: permission denied")
+    );
+}
+
+#[test]
+fn meeting_a_limit_is_the_only_error() {
+    let text = "#include \"b.idl\"\n".repeat(20) + "half a declaration";
+    let files = [("a.idl", text.as_str()), ("b.idl", "// nothing")];
+    let limits = |change: fn(&mut Options)| {
+        let mut options = Options::default();
+        change(&mut options);
+        codes(&compile_from(sources(&files), &["a.idl"], &options).unwrap_err())
+    };
+    assert_eq!(limits(|options| options.limits.includes = 19), ["E0107"]);
+    assert_eq!(
+        limits(|options| options.limits.source_octets = 500),
+        ["E0107"]
+    );
+    assert_ne!(limits(|_| {}), ["E0107"]);
+}
+
+#[test]
 fn json_tells_code_place_and_help() {
     let failed = run(&[("a.idl", "\n  const long x = 08;")], &["a.idl"]).unwrap_err();
     let json = serde_json::from_str::<serde_json::Value>(&failed.report.json()).unwrap();
@@ -120,6 +159,11 @@ fn a_malformed_macro_of_the_command_line_is_reported_there() {
         (first.problem.code().0, place.as_str()),
         ("E0108", "<command line>:2:9")
     );
+}
+
+fn codes(failed: &Failed) -> Vec<&'static str> {
+    let all = failed.report.diagnostics.iter();
+    all.map(|found| found.problem.code().0).collect()
 }
 
 fn run(files: &[(&str, &str)], paths: &[&str]) -> Result<Compiled, Failed> {

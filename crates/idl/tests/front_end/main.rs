@@ -1,6 +1,7 @@
 //! The front end from outside: golden cases, foreign IDL, hostile input.
 
 mod cases;
+mod complete;
 mod corpus;
 mod driver;
 mod dump;

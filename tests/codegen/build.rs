@@ -5,6 +5,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/calls.idl",
         "idl/consts.idl",
         "idl/global.idl",
+        "idl/mapping.idl",
         "idl/names.idl",
         "idl/types.idl",
         "idl/unions.idl",

@@ -46,7 +46,9 @@ impl Files {
 
     /// Paths and texts, in order of path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
-        self.files.iter().map(|(path, text)| (path.as_path(), text.as_str()))
+        self.files
+            .iter()
+            .map(|(path, text)| (path.as_path(), text.as_str()))
     }
 
     /// Writes all files and the folders they need. A file that is already as
@@ -57,7 +59,10 @@ impl Files {
                 continue;
             }
             let place = |error: io::Error| {
-                io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
+                io::Error::new(
+                    error.kind(),
+                    format!("cannot write {}: {error}", path.display()),
+                )
             };
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).map_err(place)?;

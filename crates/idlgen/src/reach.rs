@@ -33,10 +33,16 @@ impl Reach<'_> {
         }
         match &def.kind {
             // Its members count only if something names them.
-            DefKind::Module(_) | DefKind::ForwardInterface(_) | DefKind::Native | DefKind::Enum(_) => {}
+            DefKind::Module(_)
+            | DefKind::ForwardInterface(_)
+            | DefKind::Native
+            | DefKind::Enum(_) => {}
             DefKind::Interface(interface) => {
                 interface.bases.iter().for_each(|base| self.def(*base));
-                interface.exports.iter().for_each(|export| self.export(export));
+                interface
+                    .exports
+                    .iter()
+                    .for_each(|export| self.export(export));
             }
             DefKind::Struct(body) | DefKind::Exception(body) => {
                 body.fields.iter().for_each(|field| self.ty(&field.ty));

@@ -46,12 +46,16 @@ pub struct Arg<'m> {
 impl<'m> Call<'m> {
     /// What the request carries, in order.
     pub fn sent(&self) -> impl Iterator<Item = &Arg<'m>> {
-        self.args.iter().filter(|arg| arg.direction != Direction::Out)
+        self.args
+            .iter()
+            .filter(|arg| arg.direction != Direction::Out)
     }
 
     /// What the reply carries after the return value, in order.
     pub fn received(&self) -> impl Iterator<Item = &Arg<'m>> {
-        self.args.iter().filter(|arg| arg.direction != Direction::In)
+        self.args
+            .iter()
+            .filter(|arg| arg.direction != Direction::In)
     }
 }
 

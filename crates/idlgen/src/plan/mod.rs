@@ -92,10 +92,13 @@ impl Plan {
             },
             Type::Array(element, lengths) => {
                 let element = Plan::of(model, element)?;
-                lengths.iter().rev().fold(element, |inner, length| Plan::Array {
-                    element: Box::new(inner),
-                    length: *length,
-                })
+                lengths
+                    .iter()
+                    .rev()
+                    .fold(element, |inner, length| Plan::Array {
+                        element: Box::new(inner),
+                        length: *length,
+                    })
             }
             Type::Named(id) => match &model.def(*id).kind {
                 DefKind::Struct(_) | DefKind::Union(_) | DefKind::Enum(_) => Plan::Named(*id),

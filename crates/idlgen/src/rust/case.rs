@@ -5,7 +5,9 @@ pub(super) fn camel(name: &str) -> String {
     let mut out = String::new();
     for word in words(name) {
         // Digits on both sides would run together: `v_1_2` and `v_12` stay apart.
-        if out.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit()) {
+        if out.ends_with(|c: char| c.is_ascii_digit())
+            && word.starts_with(|c: char| c.is_ascii_digit())
+        {
             out.push('_');
         }
         let (first, rest) = word.split_at(1);
@@ -36,8 +38,7 @@ fn words(name: &str) -> Vec<&str> {
         for at in 1..bytes.len() {
             let (before, here) = (bytes[at - 1], bytes[at]);
             let next_small = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-            let cut = here.is_ascii_uppercase()
-                && (!before.is_ascii_uppercase() || next_small);
+            let cut = here.is_ascii_uppercase() && (!before.is_ascii_uppercase() || next_small);
             if cut {
                 words.push(&part[start..at]);
                 start = at;
@@ -60,11 +61,11 @@ pub(super) fn escape(name: &str) -> String {
 
 /// Reserved words of the 2024 edition and all before it.
 const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do",
-    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in",
-    "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
-    "return", "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized",
-    "use", "virtual", "where", "while", "yield",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
+    "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
 ];
 
 #[cfg(test)]
@@ -85,7 +86,11 @@ mod tests {
             ("trailing_", "Trailing", "trailing"),
             ("x", "X", "x"),
         ] {
-            assert_eq!((camel(idl).as_str(), snake(idl).as_str()), (upper, lower), "{idl}");
+            assert_eq!(
+                (camel(idl).as_str(), snake(idl).as_str()),
+                (upper, lower),
+                "{idl}"
+            );
         }
         assert_eq!(screaming("maxValue"), "MAX_VALUE");
     }

@@ -157,7 +157,13 @@ fn gathered(mut steps: Vec<Step>) -> Option<TokenStream> {
 
 impl Rust<'_> {
     /// Writes one value.
-    pub(super) fn encode(&self, scope: &Scope<'_>, vars: &Vars, plan: &Plan, place: &Place) -> Step {
+    pub(super) fn encode(
+        &self,
+        scope: &Scope<'_>,
+        vars: &Vars,
+        plan: &Plan,
+        place: &Place,
+    ) -> Step {
         let (e, runtime) = (&vars.e, &scope.runtime);
         match plan {
             Plan::Basic(basic) => {
@@ -240,7 +246,9 @@ impl Rust<'_> {
             }
             Plan::Named(_) => self.decode_by_type(scope, vars, ty),
             Plan::Reference(_) => Step::Fallible(quote!(#runtime::decode_ref(#d))),
-            Plan::Block { bound, .. } => Step::Fallible(self.decode_sequence(scope, vars, ty, *bound)),
+            Plan::Block { bound, .. } => {
+                Step::Fallible(self.decode_sequence(scope, vars, ty, *bound))
+            }
             Plan::List { element, bound } if is_canonical(element) => {
                 Step::Fallible(self.decode_sequence(scope, vars, ty, *bound))
             }

@@ -66,8 +66,8 @@ impl Rust<'_> {
         match of {
             Some(Basic::LongDouble) => {
                 let ty = basic(scope, Basic::LongDouble);
-                let bits: syn::LitInt = syn::parse_str(&format!("{:#034x}", quadruple(number)))
-                    .expect("a number");
+                let bits: syn::LitInt =
+                    syn::parse_str(&format!("{:#034x}", quadruple(number))).expect("a number");
                 quote!(#ty::from_bits(#bits))
             }
             // Rounded to float first, so that the text is as short as the type allows.

@@ -24,7 +24,11 @@ pub(super) fn or(doc: &str, otherwise: &str) -> TokenStream {
 pub(super) fn lines(text: &str) -> TokenStream {
     text.lines()
         .map(|line| {
-            let line = if line.is_empty() { String::new() } else { format!(" {line}") };
+            let line = if line.is_empty() {
+                String::new()
+            } else {
+                format!(" {line}")
+            };
             quote!(#[doc = #line])
         })
         .collect()

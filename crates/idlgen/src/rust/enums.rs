@@ -10,12 +10,25 @@ use super::{Rust, docs};
 
 impl Rust<'_> {
     /// `enum`: discriminants are the ordinals on the wire.
-    pub(super) fn enumeration(&self, scope: &Scope<'_>, def: &Def, body: &Enum) -> Vec<TokenStream> {
+    pub(super) fn enumeration(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        body: &Enum,
+    ) -> Vec<TokenStream> {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "enum", def);
-        let variants: Vec<_> = self.names.parts(def.id).iter().map(|name| ident(name)).collect();
-        let ordinals: Vec<_> = (0..).take(variants.len()).map(Literal::u32_unsuffixed).collect();
+        let variants: Vec<_> = self
+            .names
+            .parts(def.id)
+            .iter()
+            .map(|name| ident(name))
+            .collect();
+        let ordinals: Vec<_> = (0..)
+            .take(variants.len())
+            .map(Literal::u32_unsuffixed)
+            .collect();
         let variant_docs = body
             .enumerators
             .iter()

@@ -65,7 +65,10 @@ pub fn generate(
         runtime,
     };
     let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
-    Ok(format!("{header}\n{}", layout::air(&prettyplease::unparse(&file))))
+    Ok(format!(
+        "{header}\n{}",
+        layout::air(&prettyplease::unparse(&file))
+    ))
 }
 
 /// Everything printing needs to know.
@@ -145,7 +148,11 @@ impl<'m> Rust<'m> {
     }
 
     /// The module beside a type that holds what belongs to it; none if empty.
-    fn inner_module(&self, def: &'m Def, extra: TokenStream) -> Result<Option<TokenStream>, Unmapped> {
+    fn inner_module(
+        &self,
+        def: &'m Def,
+        extra: TokenStream,
+    ) -> Result<Option<TokenStream>, Unmapped> {
         if extra.is_empty() && self.children(Some(def.id)).next().is_none() {
             return Ok(None);
         }
@@ -192,8 +199,16 @@ impl<'m> Rust<'m> {
             _ => Some(quote!(use __gen::{#(#names),*};)),
         };
         let module = (used.runtime || names.is_some()).then_some(module);
-        let arc = (used.arc && !self.names.shadows("Arc")).then(|| quote!(use ::std::sync::Arc;));
-        let cow = (used.cow && !self.names.shadows("Cow")).then(|| quote!(use ::std::borrow::Cow;));
+        let arc = (used.arc && !self.names.shadows("Arc")).then(|| {
+            quote!(
+                use ::std::sync::Arc;
+            )
+        });
+        let cow = (used.cow && !self.names.shadows("Cow")).then(|| {
+            quote!(
+                use ::std::borrow::Cow;
+            )
+        });
         quote!(#cow #arc #module #names)
     }
 
@@ -208,9 +223,9 @@ impl<'m> Rust<'m> {
 /// The attributes of a module at file scope. Not inner ones: the text is
 /// `include!`d, where these are not allowed.
 fn allow() -> TokenStream {
-    let lints = ALLOWED.iter().map(|lint| -> syn::Path {
-        syn::parse_str(lint).expect("lint names are paths")
-    });
+    let lints = ALLOWED
+        .iter()
+        .map(|lint| -> syn::Path { syn::parse_str(lint).expect("lint names are paths") });
     quote!(#[allow(#(#lints),*)] #[rustfmt::skip])
 }
 

@@ -166,12 +166,18 @@ impl Names {
 
     fn secondary(&mut self, model: &Model, id: DefId) {
         let def = model.def(id);
-        let has_reference = matches!(def.kind, DefKind::Interface(_) | DefKind::ForwardInterface(_));
+        let has_reference = matches!(
+            def.kind,
+            DefKind::Interface(_) | DefKind::ForwardInterface(_)
+        );
         if has_reference {
             let reference = self.claim(def.parent, camel(&def.name) + "Ref");
             self.items.entry(id).or_default().reference = reference;
         }
-        if !matches!(def.kind, DefKind::Module(_) | DefKind::Const(_) | DefKind::Enum(_)) {
+        if !matches!(
+            def.kind,
+            DefKind::Module(_) | DefKind::Const(_) | DefKind::Enum(_)
+        ) {
             let inner = self.claim(def.parent, snake(&def.name));
             self.items.entry(id).or_default().inner = inner;
         }
@@ -204,11 +210,19 @@ impl Names {
                     self.claim(Some(id), format!("{}Label", variant.trim_end_matches('_')))
                 });
                 let labels = labels.collect();
-                let mut taken = HashSet::from(["discriminant", "encode", "decode"].map(String::from));
+                let mut taken =
+                    HashSet::from(["discriminant", "encode", "decode"].map(String::from));
                 let constructors = all.iter().map(|variant| claim(&mut taken, snake(variant)));
                 let constructors = constructors.collect();
                 self.parts.insert(id, variants);
-                self.labels.insert(id, UnionNames { other, labels, constructors });
+                self.labels.insert(
+                    id,
+                    UnionNames {
+                        other,
+                        labels,
+                        constructors,
+                    },
+                );
             }
             DefKind::Interface(interface) => {
                 let own = calls(model, interface).map_err(|not_yet| (id, not_yet))?;

@@ -44,7 +44,10 @@ impl Rust<'_> {
             true => quote!(__gen::SystemException),
             false => quote!(SystemException),
         };
-        let shadowed = PRELUDE.iter().map(|(name, _)| *name).filter(|name| self.names.shadows(name));
+        let shadowed = PRELUDE
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| self.names.shadows(name));
         Scope {
             module,
             runtime,
@@ -63,7 +66,11 @@ impl Rust<'_> {
     /// `name`, which stands in the module of `owner`, seen from `scope`.
     pub(super) fn path(&self, scope: &Scope<'_>, owner: Option<DefId>, name: &str) -> TokenStream {
         let target = self.names.module(self.model, owner);
-        let shared = target.iter().zip(&scope.module).take_while(|(a, b)| a == b).count();
+        let shared = target
+            .iter()
+            .zip(&scope.module)
+            .take_while(|(a, b)| a == b)
+            .count();
         let ups = scope.module[shared..].iter().map(|_| quote!(super::));
         let downs = target[shared..].iter().map(|segment| {
             let segment = ident(segment);
@@ -80,15 +87,28 @@ impl Rust<'_> {
 
     /// The reference type of an interface, seen from `scope`.
     pub(super) fn reference(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
-        self.path(scope, self.model.def(id).parent, &self.names.item(id).reference)
+        self.path(
+            scope,
+            self.model.def(id).parent,
+            &self.names.item(id).reference,
+        )
     }
 }
 
 impl Scope<'_> {
     /// A name of the standard library, in full where a definition of the file shadows it.
     pub(super) fn std(&self, name: &str) -> TokenStream {
-        let (_, full) = PRELUDE.iter().find(|(short, _)| *short == name).expect("one of the table");
-        let text = if self.shadowed.contains(&name) { full } else { name };
-        syn::parse_str::<syn::Path>(text).map(|path| quote!(#path)).expect("a path")
+        let (_, full) = PRELUDE
+            .iter()
+            .find(|(short, _)| *short == name)
+            .expect("one of the table");
+        let text = if self.shadowed.contains(&name) {
+            full
+        } else {
+            name
+        };
+        syn::parse_str::<syn::Path>(text)
+            .map(|path| quote!(#path))
+            .expect("a path")
     }
 }

@@ -112,7 +112,10 @@ impl<'m> Rust<'m> {
     fn fixed(&self, scope: &Scope<'_>, def: &Def, fields: &[Field<'_>]) -> TokenStream {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);
-        let types: Vec<_> = fields.iter().map(|field| self.ty(scope, field.ty)).collect();
+        let types: Vec<_> = fields
+            .iter()
+            .map(|field| self.ty(scope, field.ty))
+            .collect();
         let fields: Vec<_> = fields.iter().map(|field| &field.name).collect();
         quote! {
             impl #r::Fixed for #name {
@@ -163,10 +166,13 @@ impl<'m> Rust<'m> {
     ) -> TokenStream {
         let r = &scope.runtime;
         let (option, name) = (scope.std("Option"), ident(&self.names.item(def.id).name));
-        let max = whole.max.and_then(|max| u32::try_from(max).ok()).map(|max| {
-            let max = Literal::u32_unsuffixed(max);
-            quote!(const MAX_SIZE: #option<usize> = Some(#max);)
-        });
+        let max = whole
+            .max
+            .and_then(|max| u32::try_from(max).ok())
+            .map(|max| {
+                let max = Literal::u32_unsuffixed(max);
+                quote!(const MAX_SIZE: #option<usize> = Some(#max);)
+            });
         let min = Literal::u64_unsuffixed(whole.min);
         quote! {
             impl #r::Encode for #name {

@@ -76,7 +76,10 @@ impl<'m> Rust<'m> {
     }
 
     fn case_doc(&self, case: &Case) -> String {
-        let labels = case.labels.iter().map(|label| format!("`case {}`", self.label_text(label)));
+        let labels = case
+            .labels
+            .iter()
+            .map(|label| format!("`case {}`", self.label_text(label)));
         let default = case.is_default.then(|| "`default`".to_owned());
         let all: Vec<_> = labels.chain(default).collect();
         format!("{}: `{}`.", all.join(", "), case.field.name)
@@ -209,12 +212,19 @@ impl<'m> Rust<'m> {
         let (mut writes, mut reads, mut rest) = (Vec::new(), Vec::new(), None);
         for variant in variants {
             let name = &variant.name;
-            let steps = variant.value.iter().map(|(_, plan)| {
-                self.encode(scope, &vars, plan, &Place::Behind(quote!(value)))
-            });
+            let steps = variant
+                .value
+                .iter()
+                .map(|(_, plan)| self.encode(scope, &vars, plan, &Place::Behind(quote!(value))));
             let steps = sequence(steps.collect());
-            let read = variant.value.iter().map(|(ty, plan)| self.decode(scope, &vars, ty, plan).tried());
-            let label = variant.label.iter().map(|label| quote!(#inner::#label(discriminant)));
+            let read = variant
+                .value
+                .iter()
+                .map(|(ty, plan)| self.decode(scope, &vars, ty, plan).tried());
+            let label = variant
+                .label
+                .iter()
+                .map(|label| quote!(#inner::#label(discriminant)));
             let carried: Vec<_> = label.chain(read).collect();
             let read = quote!(Self::#name(#(#carried),*));
             let bindings = variant.label.iter().map(|_| quote!(_));
@@ -230,7 +240,9 @@ impl<'m> Rust<'m> {
         reads.extend(rest);
         let discriminant = Place::Owned(quote!(self.discriminant()));
         let head_write = self.encode(scope, &vars, &head, &discriminant).tried();
-        let head_read = self.decode(scope, &vars, &body.discriminator, &head).tried();
+        let head_read = self
+            .decode(scope, &vars, &body.discriminator, &head)
+            .tried();
         let write = quote! {
             #head_write;
             match self { #(#writes)* }
@@ -249,7 +261,10 @@ impl<'m> Rust<'m> {
         body: &Union,
         labels: &[Value],
     ) -> Result<Vec<TokenStream>, NotYet> {
-        labels.iter().map(|label| self.value(scope, &body.discriminator, label)).collect()
+        labels
+            .iter()
+            .map(|label| self.value(scope, &body.discriminator, label))
+            .collect()
     }
 
     /// The label types, for the module beside the union; empty for other definitions.
@@ -283,7 +298,9 @@ impl<'m> Rust<'m> {
         let (yes, no) = (quote!(Some(Self(discriminant))), quote!(None));
         let arms = if variant.takes_rest {
             let others = body.cases.iter().filter(|case| !case.is_default);
-            let others: Vec<_> = others.flat_map(|case| case.labels.iter().cloned()).collect();
+            let others: Vec<_> = others
+                .flat_map(|case| case.labels.iter().cloned())
+                .collect();
             let others = self.labels(scope, body, &others)?;
             let others = (!others.is_empty()).then(|| quote!(#(#others)|* => #no,));
             quote!(#others _ => #yes)
@@ -315,25 +332,28 @@ impl<'m> Rust<'m> {
     /// The least value of the discriminator that no label names.
     fn unnamed(&self, body: &Union) -> Value {
         let named = |value: &Value| body.cases.iter().any(|case| case.labels.contains(value));
-        let candidates: Box<dyn Iterator<Item = Value>> = match self.model.resolve(&body.discriminator) {
-            Type::Basic(basic) => {
-                use oxorb_idl::model::Basic;
-                match basic {
-                    Basic::Boolean => Box::new([false, true].map(Value::Boolean).into_iter()),
-                    Basic::Char | Basic::WChar => Box::new(('\0'..).map(Value::Char)),
-                    Basic::Short | Basic::Long | Basic::LongLong => {
-                        Box::new((0..).chain((-0x8000..0).rev()).map(Value::Integer))
+        let candidates: Box<dyn Iterator<Item = Value>> =
+            match self.model.resolve(&body.discriminator) {
+                Type::Basic(basic) => {
+                    use oxorb_idl::model::Basic;
+                    match basic {
+                        Basic::Boolean => Box::new([false, true].map(Value::Boolean).into_iter()),
+                        Basic::Char | Basic::WChar => Box::new(('\0'..).map(Value::Char)),
+                        Basic::Short | Basic::Long | Basic::LongLong => {
+                            Box::new((0..).chain((-0x8000..0).rev()).map(Value::Integer))
+                        }
+                        _ => Box::new((0..).map(Value::Integer)),
                     }
-                    _ => Box::new((0..).map(Value::Integer)),
                 }
-            }
-            Type::Named(id) => {
-                let id = *id;
-                Box::new((0..).map(move |ordinal| Value::Enumerator(id, ordinal)))
-            }
-            _ => Box::new((0..).map(Value::Integer)),
-        };
+                Type::Named(id) => {
+                    let id = *id;
+                    Box::new((0..).map(move |ordinal| Value::Enumerator(id, ordinal)))
+                }
+                _ => Box::new((0..).map(Value::Integer)),
+            };
         let mut candidates = candidates;
-        candidates.find(|value| !named(value)).expect("a default case leaves a value free")
+        candidates
+            .find(|value| !named(value))
+            .expect("a default case leaves a value free")
     }
 }

@@ -5,9 +5,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::super::codec::{Place, Step, Vars, fresh, reader, writer};
+use super::super::names::Inherent;
 use super::super::scope::Scope;
 use super::super::types::ident;
-use super::super::names::Inherent;
 use super::super::{Rust, Unmapped, docs};
 use super::Method;
 use super::signature::{parameter_names, tuple};
@@ -28,7 +28,11 @@ impl<'m> Rust<'m> {
             };
             let own = self.calls(owner, declaring)?;
             let methods = self.own_methods(owner, &own);
-            let named = self.names.inherent(def.id).iter().filter(|one| one.owner == owner);
+            let named = self
+                .names
+                .inherent(def.id)
+                .iter()
+                .filter(|one| one.owner == owner);
             for one in named {
                 let method = &methods[one.index];
                 stubs.extend(self.stub(scope, method, &one.method));
@@ -57,7 +61,10 @@ impl<'m> Rust<'m> {
             (quote!(()), quote!(self.0.send(&#op, #args)))
         } else if self.is_octets_only(method) {
             let r = &scope.runtime;
-            (quote!(#r::OctetSeq), quote!(self.0.invoke_octets(&#op, #args)))
+            (
+                quote!(#r::OctetSeq),
+                quote!(self.0.invoke_octets(&#op, #args)),
+            )
         } else {
             let results = self.reply(scope, method, &vars);
             let update = self.update(method);
@@ -131,7 +138,9 @@ impl<'m> Rust<'m> {
         if !method.call.context.is_empty() {
             let (e, r) = (&vars.e, &scope.runtime);
             let (context, clause) = (ident(names.last().expect("named")), method.call.context);
-            steps.push(Step::Fallible(quote!(#r::encode_context(#e, #context, &[#(#clause),*]))));
+            steps.push(Step::Fallible(
+                quote!(#r::encode_context(#e, #context, &[#(#clause),*])),
+            ));
         }
         writer(vars, steps)
     }
@@ -141,13 +150,21 @@ impl<'m> Rust<'m> {
         let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
         let received = method.call.received().map(|arg| (arg.ty, &arg.plan));
         let all = returns.chain(received);
-        reader(vars, all.map(|(ty, plan)| self.decode(scope, vars, ty, plan)).collect())
+        reader(
+            vars,
+            all.map(|(ty, plan)| self.decode(scope, vars, ty, plan))
+                .collect(),
+        )
     }
 
     /// Moves new values into `inout` parameters and gives back the rest.
     fn update(&self, method: &Method<'_, '_>) -> TokenStream {
         let call = method.call;
-        if !call.args.iter().any(|arg| arg.direction == Direction::InOut) {
+        if !call
+            .args
+            .iter()
+            .any(|arg| arg.direction == Direction::InOut)
+        {
             return TokenStream::new();
         }
         let names = parameter_names(method);

@@ -10,18 +10,27 @@ use super::Method;
 
 impl<'m> Rust<'m> {
     pub(super) fn errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
-        let raising = methods.iter().filter_map(|method| Some((method, method.error?)));
-        raising.map(|(method, name)| self.error_enum(inner, method, name)).collect()
+        let raising = methods
+            .iter()
+            .filter_map(|method| Some((method, method.error?)));
+        raising
+            .map(|(method, name)| self.error_enum(inner, method, name))
+            .collect()
     }
 
     fn error_enum(&self, inner: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
         let (r, system_exception) = (&inner.runtime, &inner.system_exception);
         let (name, from, option) = (ident(name), inner.std("From"), inner.std("Option"));
         let raises = &method.call.raises;
-        let ids: Vec<_> = raises.iter().map(|id| &self.model.def(*id).repository_id).collect();
+        let ids: Vec<_> = raises
+            .iter()
+            .map(|id| &self.model.def(*id).repository_id)
+            .collect();
         let types: Vec<_> = raises.iter().map(|id| self.named(inner, *id)).collect();
         // `System` comes first so that it always has this name.
-        let wishes = raises.iter().map(|id| super::super::case::camel(&self.model.def(*id).name));
+        let wishes = raises
+            .iter()
+            .map(|id| super::super::case::camel(&self.model.def(*id).name));
         let variants = names::distinct(["System".to_owned()].into_iter().chain(wishes));
         let variants: Vec<_> = variants[1..].iter().map(|name| ident(name)).collect();
         let docs = docs::lines(&format!("Why `{}` failed.", method.call.wire_name));

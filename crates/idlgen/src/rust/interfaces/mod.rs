@@ -80,14 +80,17 @@ impl<'m> Rust<'m> {
         };
         let from = scope.std("From");
         let bases = self.model.all_bases(interface);
-        let bases = bases.iter().filter(|base| self.is_remote(**base)).map(|base| {
-            let base = self.reference(scope, *base);
-            quote! {
-                impl #from<#name> for #base {
-                    fn from(derived: #name) -> Self { #r::Interface::from_ref(derived.0) }
+        let bases = bases
+            .iter()
+            .filter(|base| self.is_remote(**base))
+            .map(|base| {
+                let base = self.reference(scope, *base);
+                quote! {
+                    impl #from<#name> for #base {
+                        fn from(derived: #name) -> Self { #r::Interface::from_ref(derived.0) }
+                    }
                 }
-            }
-        });
+            });
         quote! {
             #docs
             #[derive(Debug, Clone, PartialEq)]

@@ -14,14 +14,21 @@ use crate::plan::{Arg, Plan};
 
 impl<'m> Rust<'m> {
     /// The untyped servant around a typed one.
-    pub(super) fn skeleton(&self, inner: &Scope<'_>, def: &Def, interface: &Interface) -> TokenStream {
+    pub(super) fn skeleton(
+        &self,
+        inner: &Scope<'_>,
+        def: &Def,
+        interface: &Interface,
+    ) -> TokenStream {
         let (r, arc) = (&inner.runtime, inner.std("Arc"));
         let item = self.names.item(def.id);
         let (skeleton, servant) = (ident(&item.skeleton), self.named(inner, def.id));
         let bases = self.model.all_bases(interface);
         let owners: Vec<_> = [def.id].into_iter().chain(bases).collect();
         let id = &def.repository_id;
-        let ids = owners.iter().map(|owner| &*self.model.def(*owner).repository_id);
+        let ids = owners
+            .iter()
+            .map(|owner| &*self.model.def(*owner).repository_id);
         let ids = ids.chain([OBJECT_ID]);
         let mut arms = Vec::new();
         for owner in &owners {
@@ -59,7 +66,12 @@ impl<'m> Rust<'m> {
     }
 
     /// One function for each call, shared with the skeletons of derived interfaces.
-    pub(super) fn serve(&self, inner: &Scope<'_>, def: &Def, methods: &[Method<'_, 'm>]) -> TokenStream {
+    pub(super) fn serve(
+        &self,
+        inner: &Scope<'_>,
+        def: &Def,
+        methods: &[Method<'_, 'm>],
+    ) -> TokenStream {
         if methods.is_empty() {
             return TokenStream::new();
         }
@@ -67,7 +79,9 @@ impl<'m> Rust<'m> {
         let module = ident(&item.serve);
         let scope = self.nested(inner, &item.serve);
         let servant = self.named(&scope, def.id);
-        let functions = methods.iter().map(|method| self.upcall(&scope, &servant, method));
+        let functions = methods
+            .iter()
+            .map(|method| self.upcall(&scope, &servant, method));
         let functions: TokenStream = functions.collect();
         let imports = self.imports(&functions);
         quote! {
@@ -77,7 +91,12 @@ impl<'m> Rust<'m> {
         }
     }
 
-    fn upcall(&self, scope: &Scope<'_>, servant: &TokenStream, method: &Method<'_, 'm>) -> TokenStream {
+    fn upcall(
+        &self,
+        scope: &Scope<'_>,
+        servant: &TokenStream,
+        method: &Method<'_, 'm>,
+    ) -> TokenStream {
         let r = &scope.runtime;
         let name = ident(method.name);
         let names = parameter_names(method);

@@ -13,13 +13,21 @@ use crate::plan::{Arg, Plan};
 /// The parameter names of a call, in order; `context` last if there is one.
 pub(super) fn parameter_names(method: &Method<'_, '_>) -> Vec<String> {
     let context = (!method.call.context.is_empty()).then_some("context");
-    let wishes = method.call.args.iter().map(|arg| super::super::case::snake(arg.name));
+    let wishes = method
+        .call
+        .args
+        .iter()
+        .map(|arg| super::super::case::snake(arg.name));
     names::distinct(wishes.chain(context.map(String::from)))
 }
 
 impl<'m> Rust<'m> {
     /// `fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError>` as in the servant trait.
-    pub(super) fn servant_signature(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> TokenStream {
+    pub(super) fn servant_signature(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, '_>,
+    ) -> TokenStream {
         let call = method.call;
         let name = ident(method.name);
         let lends = self.results(method).any(|(_, plan)| is_lendable(plan));
@@ -62,7 +70,11 @@ impl<'m> Rust<'m> {
     }
 
     /// The same, with `inout` parameters as if they were `in`.
-    pub(super) fn parameters_lent(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> Vec<TokenStream> {
+    pub(super) fn parameters_lent(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, '_>,
+    ) -> Vec<TokenStream> {
         self.parameters_with(scope, method, None, false)
     }
 
@@ -90,7 +102,10 @@ impl<'m> Rust<'m> {
             }
         }
         if !method.call.context.is_empty() {
-            let (name, r) = (ident(names.last().expect("the context is named")), &scope.runtime);
+            let (name, r) = (
+                ident(names.last().expect("the context is named")),
+                &scope.runtime,
+            );
             let life = life.into_iter();
             params.push(quote!(#name: &#(#life)* #r::Context));
         }
@@ -103,7 +118,11 @@ impl<'m> Rust<'m> {
         method: &'r Method<'_, 'm>,
     ) -> impl Iterator<Item = (&'m Type, &'r Plan)> {
         let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
-        let outs = method.call.args.iter().filter(|arg| arg.direction == Direction::Out);
+        let outs = method
+            .call
+            .args
+            .iter()
+            .filter(|arg| arg.direction == Direction::Out);
         returns.chain(outs.map(|arg: &'r Arg<'m>| (arg.ty, &arg.plan)))
     }
 
@@ -123,7 +142,10 @@ impl<'m> Rust<'m> {
         };
         let all: Vec<_> = self.results(method).collect();
         let one = matches!(all.as_slice(), [(_, plan)] if **plan == octets);
-        one && method.call.received().all(|arg| arg.direction == Direction::Out)
+        one && method
+            .call
+            .received()
+            .all(|arg| arg.direction == Direction::Out)
     }
 }
 

@@ -1,0 +1,464 @@
+//! The examples of docs/mapping.md. Every section of that page quotes the test
+//! of the same name, and `the_page_quotes_these_tests` checks that it does.
+
+use std::borrow::Cow;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use oxorb::{Context, Interface, LongDouble, ObjectRef, Orb, SystemException};
+use oxorb_codegen_tests::{Weather, mapping};
+
+use mapping::account::{self, WithdrawError};
+use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Sensor};
+
+#[test]
+fn names() {
+    let track = mapping::TrackId {
+        track_number: 7,
+        r#type: "ship".into(),
+    };
+    assert!(track.track_number < mapping::MAX_TRACK_COUNT);
+}
+
+#[test]
+fn modules() {
+    assert_eq!(mapping::radar::SWEEPS, 4);
+}
+
+#[test]
+fn basic_types() {
+    let all = mapping::Basics {
+        an_octet: 255,
+        a_boolean: true,
+        a_char: 'é',
+        a_wchar: '€',
+        a_short: -1,
+        a_ushort: 1,
+        a_long: -1,
+        a_ulong: 1,
+        a_longlong: -1,
+        a_ulonglong: 1,
+        a_float: 0.5,
+        a_double: 0.25,
+        a_longdouble: LongDouble::from(0.125),
+    };
+    assert_eq!(all.a_longdouble.to_f64(), 0.125);
+}
+
+#[test]
+fn strings() {
+    let labels = mapping::Labels {
+        name: "radar".into(),
+        caption: "Höhe €".into(),
+        code: "LOWI".into(),
+    };
+    let _: (String, String, String) = (labels.name, labels.caption, labels.code);
+}
+
+#[test]
+fn sequences() {
+    let frame = mapping::Frame {
+        pixels: vec![0; 64],
+        factors: vec![0.5; 8],
+    };
+    let _: (Vec<u8>, Vec<f64>) = (frame.pixels, frame.factors);
+}
+
+#[test]
+fn arrays() {
+    let identity: mapping::Rotation = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    assert_eq!(identity[2][2], 1.0);
+}
+
+#[test]
+fn typedefs() {
+    let distance: mapping::Metres = 1500;
+    let _: i32 = distance;
+}
+
+#[test]
+fn structs() {
+    let hop = Hop {
+        kind: 1,
+        distance: 1500,
+        lane: 3,
+    };
+    let copy = hop;
+    assert_eq!(hop, copy);
+    let route: mapping::Route = vec![hop, Hop { lane: 4, ..hop }];
+    assert_eq!(route.len(), 2);
+}
+
+#[test]
+fn enums() {
+    let phases = [Phase::Climb, Phase::Cruise, Phase::FinalDescent];
+    assert!(phases.is_sorted());
+    assert_eq!(Phase::FinalDescent as u32, 2);
+}
+
+#[test]
+fn unions() {
+    // One label: just the value.
+    let warm = Sensor::Temperature(21.5);
+    assert_eq!(warm.discriminant(), 1);
+    // Several labels, or `default`: which one is kept beside the value.
+    let text = Sensor::text("ok".into());
+    assert_eq!(text.discriminant(), 2);
+    let other_label = mapping::sensor::TextLabel::new(3).expect("a label of `text`");
+    assert_eq!(Sensor::Text(other_label, "ok".into()).discriminant(), 3);
+    assert_eq!(Sensor::raw(0xFF).discriminant(), 0);
+    assert_eq!(
+        mapping::sensor::RawLabel::new(1),
+        None,
+        "that is `temperature`"
+    );
+    match warm {
+        Sensor::Temperature(degrees) => assert_eq!(degrees, 21.5),
+        Sensor::Text(_, text) => panic!("{text}"),
+        Sensor::Raw(label, value) => panic!("{} {value}", label.get()),
+    }
+}
+
+#[test]
+fn unions_without_default() {
+    let nothing = Reading::other();
+    assert!(!nothing.discriminant());
+    assert_ne!(nothing, Reading::Value(1.0));
+}
+
+#[test]
+fn recursive_types() {
+    let leaf = mapping::Tree {
+        name: "leaf".into(),
+        children: vec![],
+    };
+    let root = mapping::Tree {
+        name: "root".into(),
+        children: vec![leaf.clone(), leaf],
+    };
+    assert_eq!(root.children.len(), 2);
+}
+
+#[test]
+fn constants() {
+    let (g, greeting, first): (f64, &str, Phase) =
+        (mapping::GRAVITY, mapping::GREETING, mapping::FIRST);
+    assert_eq!((g, greeting, first), (9.80665, "hello", Phase::Climb));
+}
+
+#[test]
+fn exceptions() {
+    let error: Box<dyn std::error::Error> = Box::new(Overdrawn { missing: 5 });
+    assert_eq!(error.to_string(), "mapping::Overdrawn { missing: 5 }");
+    assert_eq!(Frozen::REPOSITORY_ID, "IDL:mapping/Frozen:1.0");
+}
+
+struct Teller {
+    balance: Mutex<i64>,
+}
+
+impl mapping::Account for Teller {
+    fn balance(&self) -> oxorb::Result<i64> {
+        Ok(*self.balance.lock().unwrap())
+    }
+
+    fn owner(&self) -> oxorb::Result<String> {
+        Ok("Ada".into())
+    }
+
+    fn set_owner(&self, value: &str) -> oxorb::Result<()> {
+        assert_eq!(value, "Grace");
+        Ok(())
+    }
+
+    fn withdraw(&self, amount: u32) -> Result<i64, WithdrawError> {
+        let mut balance = self.balance.lock().unwrap();
+        let left = *balance - i64::from(amount);
+        if left < 0 {
+            return Err(Overdrawn {
+                missing: left.unsigned_abs(),
+            }
+            .into());
+        }
+        *balance = left;
+        Ok(left)
+    }
+
+    fn sort(&self) -> oxorb::Result<account::Kind> {
+        Ok(account::Kind::Deposit)
+    }
+}
+
+impl mapping::Savings for Teller {
+    fn close(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+fn teller() -> Teller {
+    Teller {
+        balance: Mutex::new(100),
+    }
+}
+
+fn orb() -> Orb {
+    Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .expect("an ORB")
+}
+
+#[test]
+fn interfaces() {
+    let orb = orb();
+    let account: mapping::AccountRef = orb.root_poa().activate(teller()).unwrap();
+    assert_eq!(account.withdraw(10).unwrap(), 90);
+    // A servant that stays in hand.
+    let teller = Arc::new(teller());
+    let account: mapping::AccountRef = orb.root_poa().activate(Arc::clone(&teller)).unwrap();
+    *teller.balance.lock().unwrap() = 7;
+    assert_eq!(account.balance().unwrap(), 7);
+}
+
+#[test]
+fn attributes() {
+    let orb = orb();
+    let account: AccountRef = orb.root_poa().activate(teller()).unwrap();
+    let _: i64 = account.balance().unwrap();
+    account.set_owner("Grace").unwrap();
+}
+
+#[test]
+fn raised_exceptions() {
+    let orb = orb();
+    let account: AccountRef = orb.root_poa().activate(teller()).unwrap();
+    match account.withdraw(105) {
+        Ok(left) => panic!("{left}"),
+        Err(WithdrawError::Overdrawn(overdrawn)) => assert_eq!(overdrawn.missing, 5),
+        Err(WithdrawError::Frozen(Frozen {})) => panic!("frozen"),
+        Err(WithdrawError::System(exception)) => panic!("{exception}"),
+    }
+}
+
+#[test]
+fn nested_definitions() {
+    let orb = orb();
+    let account: AccountRef = orb.root_poa().activate(teller()).unwrap();
+    assert_eq!(account.sort().unwrap(), mapping::account::Kind::Deposit);
+}
+
+#[test]
+fn inheritance() {
+    let orb = orb();
+    let savings: mapping::SavingsRef = orb.root_poa().activate(teller()).unwrap();
+    savings.withdraw(1).unwrap();
+    savings.close().unwrap();
+    let account = AccountRef::from(savings);
+    assert_eq!(account.balance().unwrap(), 99);
+    assert!(account.narrow::<mapping::SavingsRef>().unwrap().is_some());
+}
+
+struct Clerk {
+    log: Mutex<mpsc::Sender<String>>,
+}
+
+impl mapping::Desk for Clerk {
+    fn plan(&self, name: &str, legs: &[Hop], first: &Hop, now: Phase) -> oxorb::Result<i32> {
+        assert_eq!(
+            (name, now, legs.first()),
+            ("home", Phase::Climb, Some(first))
+        );
+        Ok(legs.iter().map(|hop| hop.distance).sum())
+    }
+
+    fn status(&self) -> oxorb::Result<(Phase, i32, String)> {
+        Ok((Phase::Cruise, 10_000, "fine".into()))
+    }
+
+    fn rename(&self, name: &mut String, first: &mut Hop) -> oxorb::Result<String> {
+        first.lane += 1;
+        Ok(std::mem::replace(name, "new".into()))
+    }
+
+    fn crop<'a>(&'a self, image: &'a [u8], length: u32) -> oxorb::Result<Cow<'a, [u8]>> {
+        // Answers from the memory the request lies in: no copy.
+        Ok(Cow::Borrowed(&image[..length as usize]))
+    }
+
+    fn open(
+        &self,
+        old: Option<&AccountRef>,
+        witness: Option<&ObjectRef>,
+    ) -> oxorb::Result<Option<AccountRef>> {
+        assert!(witness.is_some());
+        Ok(old.cloned())
+    }
+
+    fn log(&self, line: &str) {
+        self.log.lock().unwrap().send(line.into()).unwrap();
+    }
+
+    fn whoami(&self, context: &Context) -> oxorb::Result<String> {
+        Ok(context.value("user").unwrap_or("nobody").into())
+    }
+}
+
+/// A desk of another process, as far as its client can tell.
+fn desk() -> (Orb, DeskRef, mpsc::Receiver<String>) {
+    let (log, lines) = mpsc::channel();
+    let orb = orb();
+    let desk = orb
+        .root_poa()
+        .activate(Clerk {
+            log: Mutex::new(log),
+        })
+        .unwrap();
+    (orb, desk, lines)
+}
+
+#[test]
+fn parameters() {
+    let (_orb, desk, _) = desk();
+    let hop = Hop {
+        kind: 1,
+        distance: 1500,
+        lane: 3,
+    };
+    assert_eq!(
+        desk.plan("home", &[hop, hop], &hop, Phase::Climb).unwrap(),
+        3000
+    );
+}
+
+#[test]
+fn out_parameters() {
+    let (_orb, desk, _) = desk();
+    let (phase, altitude, text) = desk.status().unwrap();
+    assert_eq!(
+        (phase, altitude, text.as_str()),
+        (Phase::Cruise, 10_000, "fine")
+    );
+}
+
+#[test]
+fn inout_parameters() {
+    let (_orb, desk, _) = desk();
+    let (mut name, mut first) = (
+        "old".to_owned(),
+        Hop {
+            kind: 1,
+            distance: 1500,
+            lane: 3,
+        },
+    );
+    let before = desk.rename(&mut name, &mut first).unwrap();
+    assert_eq!(
+        (before.as_str(), name.as_str(), first.lane),
+        ("old", "new", 4)
+    );
+}
+
+#[test]
+fn large_results() {
+    let (_orb, desk, _) = desk();
+    let cropped: oxorb::OctetSeq = desk.crop(&[1, 2, 3, 4], 2).unwrap();
+    assert_eq!(*cropped, [1, 2]);
+}
+
+#[test]
+fn object_references() {
+    let (orb, desk, _) = desk();
+    let account: AccountRef = orb.root_poa().activate(teller()).unwrap();
+    let object: ObjectRef = account.unchecked_narrow();
+    let same = desk.open(Some(&account), Some(&object)).unwrap();
+    assert_eq!(same, Some(account));
+    assert_eq!(desk.open(None, Some(&object)).unwrap(), None);
+    assert!(object.narrow::<DeskRef>().unwrap().is_none());
+}
+
+#[test]
+fn oneway_operations() {
+    let (_orb, desk, lines) = desk();
+    desk.log("hello").unwrap();
+    assert_eq!(
+        lines.recv_timeout(Duration::from_secs(10)).unwrap(),
+        "hello"
+    );
+}
+
+#[test]
+fn contexts() {
+    let (_orb, desk, _) = desk();
+    let mut context = Context::new();
+    context.set("user", "ada");
+    assert_eq!(desk.whoami(&context).unwrap(), "ada");
+}
+
+#[test]
+fn asynchronous_calls() {
+    let (_orb, desk, _) = desk();
+    // The requests are on their way when these return.
+    let status = desk.status_async();
+    let hop = Hop {
+        kind: 1,
+        distance: 1500,
+        lane: 3,
+    };
+    let renamed = desk.rename_async("old", &hop);
+    // Await them in any executor, or wait.
+    let (phase, _altitude, _text) = status.wait().unwrap();
+    assert_eq!(phase, Phase::Cruise);
+    // Return value, then `out` and `inout` parameters as declared.
+    let (before, name, hop) = renamed.wait().unwrap();
+    assert_eq!(
+        (before.as_str(), name.as_str(), hop.lane),
+        ("old", "new", 4)
+    );
+}
+
+#[test]
+fn system_exceptions() {
+    let (_orb, desk, _) = desk();
+    let wrong: AccountRef = desk.unchecked_narrow();
+    let exception: SystemException = wrong.balance().unwrap_err();
+    assert_eq!(exception.kind, oxorb::SystemExceptionKind::BadOperation);
+}
+
+#[test]
+fn definitions_outside_modules() {
+    assert_ne!(Weather::Sunny, Weather::Rainy);
+}
+
+/// Each section of the page has its test here, each test its section, and the
+/// code in it is the code here.
+#[test]
+fn the_page_quotes_these_tests() {
+    let here = include_str!("mapping.rs");
+    let idl = include_str!("../idl/mapping.idl");
+    let page = include_str!("../../../docs/mapping.md");
+    let tests = here.split("#[test]\nfn ").skip(1);
+    let mut tests: Vec<_> = tests
+        .map(|test| test.split('(').next().unwrap().to_owned())
+        .collect();
+    tests.retain(|test| test != "the_page_quotes_these_tests");
+    let sections = page.lines().filter_map(|line| line.strip_prefix("### "));
+    let sections: Vec<_> = sections
+        .map(|title| title.to_lowercase().replace(' ', "_"))
+        .collect();
+    assert_eq!(sections, tests, "sections of docs/mapping.md, and tests");
+    for (language, source) in [("idl", idl), ("rust", here)] {
+        let source = unindented(source);
+        let fence = format!("```{language}\n");
+        for block in page.split(&fence).skip(1) {
+            let block = unindented(block.split("```").next().unwrap());
+            assert!(source.contains(&block), "not quoted from a test:\n{block}");
+        }
+    }
+}
+
+fn unindented(text: &str) -> String {
+    text.lines()
+        .map(|line| line.trim().to_owned() + "\n")
+        .collect()
+}

@@ -40,7 +40,7 @@ pub trait Problem: fmt::Debug + Send + Sync {
     }
 }
 
-/// A stable name of a kind of problem: `E0101`, `W0501`.
+/// A stable name of a kind of problem: `E0101`, `W0102`.
 ///
 /// The first two digits say which stage found it: 00 driver, 01 preprocessor, 02 lexer,
 /// 03 parser, 04 names, 05 constants, 06 types and interfaces, 07 pragmas and

@@ -67,13 +67,13 @@ impl Scanner {
         let rest = &self.text[self.at..];
         let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         let name = rest[blank..].strip_prefix('<')?;
-        let name = &name[..name.find(['>', '\n'])?];
-        let from = self.at + blank;
-        let to = from + name.len() + 2;
-        if !self.text[..to].ends_with('>') {
+        let length = name.find(['>', '\n'])?;
+        if name[length..].starts_with('\n') {
             return None;
         }
-        let name = name.to_owned();
+        let name = name[..length].to_owned();
+        let from = self.at + blank;
+        let to = from + length + 2;
         self.at = to;
         Some((name, self.span(from, to)))
     }

@@ -1,2 +1,75 @@
-//! The `oxorb` command.
-fn main() {}
+//! The `oxorb` command: noun, verb, and `--format json` for other programs.
+#![forbid(unsafe_code)]
+
+mod completions;
+mod demo;
+mod explain;
+mod idl;
+mod ior;
+mod output;
+mod ping;
+mod statistics;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use output::Failed;
+
+/// OxORB: a real-time CORBA ORB that talks to TAO, omniORB and JacORB.
+#[derive(Parser)]
+#[command(
+    name = "oxorb",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+#[command(after_help = "Start with `oxorb demo`.\n\n\
+    Exit status: 0 done, 1 it failed (one message on standard error says why), 2 wrong usage.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve a small interface and call it from several processes, live
+    Demo(demo::Args),
+    /// Check IDL files, or turn them into Rust
+    #[command(subcommand)]
+    Idl(idl::Command),
+    /// Look into object references
+    #[command(subcommand)]
+    Ior(ior::Command),
+    /// Reach an object, and measure how long its answers take
+    Ping(ping::Args),
+    /// Say what a system exception means and what to do about it
+    Explain(explain::Args),
+    /// Print the tab completion of a shell
+    Completions(completions::Args),
+    #[command(name = "demo-server", hide = true)]
+    DemoServer(demo::server::Args),
+    #[command(name = "demo-client", hide = true)]
+    DemoClient(demo::client::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Demo(args) => demo::run(args),
+        Command::Idl(command) => idl::run(command),
+        Command::Ior(command) => ior::run(command),
+        Command::Ping(args) => ping::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::DemoServer(args) => demo::server::run(args),
+        Command::DemoClient(args) => demo::client::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed::Told) => ExitCode::FAILURE,
+        Err(Failed::Because(why)) => {
+            output::error(&why);
+            ExitCode::FAILURE
+        }
+    }
+}

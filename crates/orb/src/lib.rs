@@ -54,6 +54,13 @@ pub use oxorb_poa::{
     PoaError, PoaManager, Policies,
 };
 
+pub use oxorb_giop::components::tag::ALTERNATE_IIOP_ADDRESS;
+
+/// A reference as `corbaloc:iiop:...`, if it has an IIOP profile.
+pub fn corbaloc(ior: &Ior) -> Option<String> {
+    oxorb_giop::Corbaloc::from_ior(ior).map(|url| url.to_string())
+}
+
 /// What an operation without declared exceptions gives.
 pub type Result<T> = core::result::Result<T, SystemException>;
 

@@ -1,0 +1,219 @@
+//! `oxorb ior`: references, explained.
+
+use std::fmt::Write as _;
+
+use oxorb::describe::{self, Content, ExplainedComponent, Key};
+use oxorb::{Interface, Ior, Orb};
+use serde_json::{Value, json};
+
+use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
+
+/// Verbs of `oxorb ior`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Explain every profile and component of a reference
+    #[command(
+        after_help = "Examples:\n  oxorb ior show IOR:0000...\n  oxorb ior show corbaloc::host:2809/NameService\n  \
+        oxorb ior show file:///tmp/account.ior\n  nameclt resolve Bank | oxorb ior show -"
+    )]
+    Show {
+        /// IOR:, corbaloc:, file: or - for standard input
+        reference: String,
+        /// For whom the output is
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+}
+
+/// Runs one verb.
+pub(crate) fn run(command: Command) -> Done {
+    let Command::Show { reference, format } = command;
+    let text = match reference.as_str() {
+        "-" => std::io::read_to_string(std::io::stdin())?,
+        _ => reference,
+    };
+    let orb = Orb::builder().build()?;
+    let object = orb.string_to_object(&text).map_err(because)?;
+    let ior = Interface::as_ref(&object).ior();
+    let explained = describe::reference(ior);
+    match format {
+        Format::Text => print(as_text(ior, &explained)),
+        Format::Json => print_json(&as_json(ior, &explained)),
+    }
+}
+
+fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
+    let mut out = String::new();
+    if reference.is_nil {
+        return "nil: refers to no object\n".to_owned();
+    }
+    let type_id = match reference.type_id.as_str() {
+        "" => "(not said; ask the object)",
+        id => id,
+    };
+    let _ = writeln!(out, "{STRONG}type{STRONG:#}      {type_id}");
+    if let Some(url) = oxorb::corbaloc(ior) {
+        let _ = writeln!(out, "{STRONG}corbaloc{STRONG:#}  {url}");
+    }
+    for (index, profile) in reference.profiles.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "\n{STRONG}profile {}{STRONG:#}  {} {FAINT}(tag {}, {} octets){FAINT:#}",
+            index + 1,
+            profile.name.unwrap_or("unknown protocol, kept as it is"),
+            tag(profile.tag),
+            profile.size
+        );
+        match &profile.content {
+            Content::Iiop {
+                version,
+                endpoints,
+                key,
+                components,
+            } => {
+                let _ = writeln!(out, "  version    GIOP {version}");
+                for (n, endpoint) in endpoints.iter().enumerate() {
+                    let kind = if n == 0 { "address" } else { "alternate" };
+                    let _ = writeln!(out, "  {kind:<9}  {endpoint}");
+                }
+                key_text(&mut out, key);
+                components_text(&mut out, components);
+            }
+            Content::Unix {
+                version,
+                path,
+                key,
+                components,
+            } => {
+                let _ = writeln!(out, "  version    GIOP {version}\n  socket     {path}");
+                key_text(&mut out, key);
+                components_text(&mut out, components);
+            }
+            Content::Components(components) => components_text(&mut out, components),
+            Content::Opaque { hex } => {
+                let _ = writeln!(out, "  octets     {hex}");
+            }
+            Content::Malformed { error, hex } => {
+                let _ = writeln!(out, "  malformed  {error}\n  octets     {hex}");
+            }
+        }
+    }
+    out
+}
+
+fn key_text(out: &mut String, key: &Key) {
+    let _ = writeln!(
+        out,
+        "  key        {} {FAINT}({} octets){FAINT:#}",
+        key.text, key.octets
+    );
+    if let Some(maker) = key.maker {
+        let _ = writeln!(
+            out,
+            "  made by    {maker} {FAINT}(by the look of the key){FAINT:#}"
+        );
+    }
+}
+
+fn components_text(out: &mut String, components: &[ExplainedComponent]) {
+    for component in components {
+        let _ = writeln!(
+            out,
+            "  component  {} {FAINT}(tag {}){FAINT:#}",
+            component.name.unwrap_or("unknown, kept as it is"),
+            tag(component.tag)
+        );
+        for field in &component.fields {
+            let _ = writeln!(out, "    {:<12} {}", field.label, field.value);
+        }
+        if let Some(error) = &component.error {
+            let _ = writeln!(out, "    malformed    {error}");
+        }
+        if component.fields.is_empty() && !component.hex.is_empty() {
+            let _ = writeln!(out, "    octets       {}", component.hex);
+        }
+    }
+}
+
+/// Vendors' tags are four letters; hexadecimal shows them better.
+fn tag(tag: u32) -> String {
+    if tag < 1000 {
+        tag.to_string()
+    } else {
+        format!("0x{tag:08x}")
+    }
+}
+
+fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
+    let profiles: Vec<Value> = reference
+        .profiles
+        .iter()
+        .map(|profile| {
+            let mut value = match &profile.content {
+                Content::Iiop {
+                    version,
+                    endpoints,
+                    key,
+                    components,
+                } => json!({
+                    "giop": version.to_string(),
+                    "endpoints": endpoints.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                    "key": key_json(key),
+                    "components": components_json(components),
+                }),
+                Content::Unix {
+                    version,
+                    path,
+                    key,
+                    components,
+                } => json!({
+                    "giop": version.to_string(),
+                    "socket": path,
+                    "key": key_json(key),
+                    "components": components_json(components),
+                }),
+                Content::Components(components) => {
+                    json!({ "components": components_json(components) })
+                }
+                Content::Opaque { hex } => json!({ "hex": hex }),
+                Content::Malformed { error, hex } => {
+                    json!({ "error": error.to_string(), "hex": hex })
+                }
+            };
+            value["tag"] = profile.tag.into();
+            value["name"] = profile.name.into();
+            value
+        })
+        .collect();
+    json!({
+        "type_id": reference.type_id,
+        "nil": reference.is_nil,
+        "ior": ior.to_string(),
+        "corbaloc": oxorb::corbaloc(ior),
+        "profiles": profiles,
+    })
+}
+
+fn key_json(key: &Key) -> Value {
+    json!({ "text": key.text, "hex": key.hex, "made_by": key.maker })
+}
+
+fn components_json(components: &[ExplainedComponent]) -> Vec<Value> {
+    components
+        .iter()
+        .map(|component| {
+            let fields: serde_json::Map<String, Value> = component
+                .fields
+                .iter()
+                .map(|field| (field.label.to_owned(), field.value.clone().into()))
+                .collect();
+            json!({
+                "tag": component.tag,
+                "name": component.name,
+                "fields": fields,
+                "error": component.error.as_ref().map(ToString::to_string),
+                "hex": component.hex,
+            })
+        })
+        .collect()
+}

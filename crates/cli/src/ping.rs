@@ -1,0 +1,185 @@
+//! `oxorb ping`: can the object be reached, how, and how fast does it answer?
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use oxorb::{ClientConnections, Interface, Ior, ObjectRef, Orb, Ref, SystemException};
+use serde_json::json;
+
+use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
+use crate::statistics::{Latencies, Percentiles, Time};
+
+/// Arguments of `oxorb ping`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "A call of _non_existent is what is measured: every CORBA object answers it, whatever its \
+    interface.\n\nExamples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 0 file:///tmp/account.ior"
+)]
+pub(crate) struct Args {
+    /// IOR:, corbaloc:, corbaname: or file:
+    reference: String,
+    /// How many calls to measure
+    #[arg(short = 'c', long, default_value_t = 100)]
+    count: u32,
+    /// Milliseconds between calls
+    #[arg(short = 'i', long, default_value_t = 0, value_name = "MS")]
+    interval: u64,
+    /// Milliseconds a connection or a call may take
+    #[arg(long, default_value_t = 2000, value_name = "MS")]
+    timeout: u64,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What one endpoint said.
+#[derive(serde::Serialize)]
+struct Endpoint {
+    address: String,
+    reached: bool,
+    /// What failed there, or what the object said of itself.
+    what: String,
+    first_call_ns: Option<u64>,
+}
+
+/// Tries every endpoint, then measures over the first that answers.
+pub(crate) fn run(args: Args) -> Done {
+    let timeout = Duration::from_millis(args.timeout);
+    let orb = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .connect_timeout(timeout)
+        .round_trip_timeout(timeout)
+        .build()?;
+    let object = orb.string_to_object(&args.reference).map_err(because)?;
+    let ior = Interface::as_ref(&object).ior();
+    if ior.is_nil() {
+        return Err(because("the reference is nil: it refers to no object"));
+    }
+    let each: Vec<(String, ObjectRef)> = endpoints(&orb, ior);
+    if each.is_empty() {
+        return Err(because(
+            "the reference has no IIOP profile, so there is no endpoint to try; `oxorb ior show` explains what it has",
+        ));
+    }
+    let tried: Vec<Endpoint> = each
+        .iter()
+        .map(|(address, at)| try_endpoint(address, at))
+        .collect();
+    let reached = tried.iter().position(|endpoint| endpoint.reached);
+    if args.format == Format::Text {
+        print(endpoints_text(&ior.type_id, &tried))?;
+    }
+    let Some(reached) = reached else {
+        if args.format == Format::Json {
+            print_json(&json!({ "reached": false, "endpoints": tried }))?;
+            return Err(Failed::Told);
+        }
+        return Err(because("the object was reached at none of its endpoints"));
+    };
+    let calls = measure(&each[reached].1, &args)?;
+    match args.format {
+        Format::Text => print(calls_text(&calls)),
+        Format::Json => {
+            print_json(&json!({ "reached": true, "endpoints": tried, "latency": calls }))
+        }
+    }
+}
+
+/// One reference for each endpoint of the original.
+fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
+    let mut each = Vec::new();
+    for profile in ior.iiop_profiles() {
+        for endpoint in profile.endpoints() {
+            let mut alone = profile.clone();
+            alone.host.clone_from(&endpoint.host);
+            alone.port = endpoint.port;
+            alone
+                .components
+                .retain(|component| component.tag != oxorb::ALTERNATE_IIOP_ADDRESS);
+            let ior = Ior {
+                type_id: ior.type_id.clone(),
+                profiles: vec![alone.to_profile()],
+            };
+            each.push((
+                endpoint.to_string(),
+                ObjectRef::from_ref(Ref::new(orb, ior)),
+            ));
+        }
+    }
+    each
+}
+
+fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
+    let failed = |what| Endpoint {
+        address: address.to_owned(),
+        reached: false,
+        what,
+        first_call_ns: None,
+    };
+    if let Err(failure) = at.validate_connection() {
+        return failed(match failure.attempts.last() {
+            Some(attempt) => attempt.what.clone(),
+            None => failure.to_string(),
+        });
+    }
+    let start = Instant::now();
+    let what = match at.non_existent() {
+        Ok(false) => "the object is there",
+        Ok(true) => "a server answers, but says that the object does not exist",
+        Err(exception) => return failed(format!("connected, but {exception}")),
+    };
+    Endpoint {
+        address: address.to_owned(),
+        reached: true,
+        what: what.to_owned(),
+        first_call_ns: Some(start.elapsed().as_nanos() as u64),
+    }
+}
+
+fn measure(object: &ObjectRef, args: &Args) -> Result<Percentiles, SystemException> {
+    let mut latencies = Latencies::new();
+    for n in 0..args.count {
+        if n > 0 && args.interval > 0 {
+            std::thread::sleep(Duration::from_millis(args.interval));
+        }
+        let start = Instant::now();
+        object.non_existent()?;
+        latencies.record(start.elapsed());
+    }
+    Ok(latencies.percentiles())
+}
+
+fn endpoints_text(type_id: &str, tried: &[Endpoint]) -> String {
+    let mut out = String::new();
+    if !type_id.is_empty() {
+        let _ = writeln!(out, "{STRONG}{type_id}{STRONG:#}");
+    }
+    for endpoint in tried {
+        let _ = match endpoint.first_call_ns {
+            Some(first) => writeln!(
+                out,
+                "  {GOOD}ok{GOOD:#}      {}: {} {FAINT}(first call {}){FAINT:#}",
+                endpoint.address,
+                endpoint.what,
+                Time(first)
+            ),
+            None => writeln!(
+                out,
+                "  {BAD}failed{BAD:#}  {}: {}",
+                endpoint.address, endpoint.what
+            ),
+        };
+    }
+    out
+}
+
+fn calls_text(calls: &Percentiles) -> String {
+    format!(
+        "{} calls: p50 {}, p99 {}, p99.9 {}, max {}\n",
+        calls.calls,
+        Time(calls.p50_ns),
+        Time(calls.p99_ns),
+        Time(calls.p999_ns),
+        Time(calls.max_ns)
+    )
+}

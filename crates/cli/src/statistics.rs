@@ -1,0 +1,61 @@
+//! Latencies, gathered and told.
+
+use std::fmt;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// Percentiles of latencies, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Percentiles {
+    /// How many calls.
+    pub calls: u64,
+    /// Half of the calls took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100.
+    pub p99_ns: u64,
+    /// 999 of 1000.
+    pub p999_ns: u64,
+    /// All of them.
+    pub max_ns: u64,
+}
+
+/// Gathers latencies; recording allocates nothing.
+pub(crate) struct Latencies(Histogram<u64>);
+
+impl Latencies {
+    /// From 1 ns to 10 minutes, three digits.
+    pub(crate) fn new() -> Self {
+        Latencies(Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds"))
+    }
+
+    /// Adds one call.
+    pub(crate) fn record(&mut self, latency: Duration) {
+        self.0.saturating_record(latency.as_nanos() as u64);
+    }
+
+    /// What was gathered since the last reset.
+    pub(crate) fn percentiles(&self) -> Percentiles {
+        Percentiles {
+            calls: self.0.len(),
+            p50_ns: self.0.value_at_quantile(0.5),
+            p99_ns: self.0.value_at_quantile(0.99),
+            p999_ns: self.0.value_at_quantile(0.999),
+            max_ns: self.0.max(),
+        }
+    }
+}
+
+/// A time in the unit that suits it, six columns wide and a unit.
+pub(crate) struct Time(pub u64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            ns @ 0..10_000_000 => (ns as f64 / 1e3, "us"),
+            ns @ 10_000_000..10_000_000_000 => (ns as f64 / 1e6, "ms"),
+            ns => (ns as f64 / 1e9, "s"),
+        };
+        f.pad(&format!("{value:.1} {unit}"))
+    }
+}

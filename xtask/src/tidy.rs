@@ -1,0 +1,152 @@
+//! `cargo xtask tidy`: the rules of the house that a compiler does not check.
+//!
+//! | Rule | Where |
+//! |---|---|
+//! | who may depend on whom | [`direction`] |
+//! | what every package says about itself | [`manifest`] |
+//! | where unsafe code may be, and that all else forbids it | [`safety`] |
+//! | what the text of a file may hold, and how long it may be | [`text`] |
+//!
+//! Each rule is a function from a file or the package list to findings; its tests show that it can fail.
+
+mod direction;
+mod manifest;
+mod safety;
+mod text;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::MetadataCommand;
+
+/// Checks the whole work tree. Warnings are printed, errors fail.
+pub(crate) fn main(args: &[String]) -> Result<(), String> {
+    if !args.is_empty() {
+        return Err("Usage: cargo xtask tidy".to_owned());
+    }
+    let findings = check(&workspace())?;
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    let errors = findings.iter().filter(|found| found.is_error).count();
+    match errors {
+        0 => Ok(()),
+        1 => Err("1 rule of the house is broken".to_owned()),
+        _ => Err(format!("{errors} rules of the house are broken")),
+    }
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Finding {
+    is_error: bool,
+    /// Relative to the workspace.
+    file: String,
+    /// Counted from 1.
+    line: Option<usize>,
+    what: String,
+}
+
+impl Finding {
+    fn error(file: &str, line: impl Into<Option<usize>>, what: impl Into<String>) -> Finding {
+        Finding {
+            is_error: true,
+            file: file.to_owned(),
+            line: line.into(),
+            what: what.into(),
+        }
+    }
+
+    fn warning(file: &str, what: impl Into<String>) -> Finding {
+        Finding {
+            is_error: false,
+            ..Finding::error(file, None, what)
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grade = if self.is_error { "error" } else { "warning" };
+        let Finding { file, what, .. } = self;
+        match self.line {
+            Some(line) => write!(f, "{grade}: {file}:{line}: {what}"),
+            None => write!(f, "{grade}: {file}: {what}"),
+        }
+    }
+}
+
+fn workspace() -> PathBuf {
+    // Cargo says where this package lies when it runs it; nothing of that is compiled in.
+    let package = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| "xtask".to_owned());
+    Path::new(&package)
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default()
+}
+
+fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(workspace.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    let mut findings = direction::check(&metadata.packages);
+    findings.extend(manifest::check(workspace, &metadata.packages));
+    findings.extend(safety::check_roots(workspace, &metadata.packages));
+    for file in files(workspace)? {
+        // What is not text, or was deleted and not yet committed, has no rules.
+        if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {
+            findings.extend(text::check(&file, &text));
+            findings.extend(safety::check_file(&file, &text));
+        }
+    }
+    findings.sort_by(|a, b| (!a.is_error, &a.file, a.line).cmp(&(!b.is_error, &b.file, b.line)));
+    Ok(findings)
+}
+
+/// Every file that is committed or about to be.
+fn files(workspace: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(workspace)
+        .output()
+        .map_err(|error| format!("git ls-files: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "git ls-files: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let listed = String::from_utf8_lossy(&output.stdout);
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+/// The code of a line of Rust: without its comment.
+fn code(line: &str) -> &str {
+    line.split_once("//").map_or(line, |(code, _)| code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_tree_is_tidy() {
+        let errors = check(&workspace()).unwrap();
+        let errors = errors.iter().filter(|found| found.is_error);
+        let errors: Vec<String> = errors.map(Finding::to_string).collect();
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+    }
+
+    #[test]
+    fn findings_are_printed_so_that_editors_find_the_place() {
+        let found = Finding::error("a/b.rs", 3, "no");
+        assert_eq!(found.to_string(), "error: a/b.rs:3: no");
+        assert_eq!(
+            Finding::warning("a", "long").to_string(),
+            "warning: a: long"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! Who may depend on whom. Build time and run time never meet but in the command; octets and messages
+//! only in `core`.
+//!
+//! ```text
+//! build time   idl -> idlgen -> cli
+//! wire side    cdr -> giop ----------------+
+//! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
+//! ```
+
+use cargo_metadata::{DependencyKind, Package};
+
+use super::Finding;
+
+/// A package and all that it may use, however far below.
+struct Layer {
+    package: &'static str,
+    uses: &'static [&'static str],
+    why: &'static str,
+}
+
+const LAYERS: [Layer; 17] = [
+    Layer {
+        package: "oxorb-cdr",
+        uses: &[],
+        why: "the codec stands alone: no clock, socket, thread or lock",
+    },
+    Layer {
+        package: "oxorb-giop",
+        uses: &["oxorb-cdr"],
+        why: "messages know nothing of the transport that moves them; only core joins the two",
+    },
+    Layer {
+        package: "oxorb-sys",
+        uses: &[],
+        why: "the door to the operating system stands alone",
+    },
+    Layer {
+        package: "oxorb-rt",
+        uses: &["oxorb-sys"],
+        why: "buffers and slots know the operating system and nothing above them",
+    },
+    Layer {
+        package: "oxorb-transport",
+        uses: &["oxorb-sys", "oxorb-rt"],
+        why: "a transport moves octets and never sees a message; only core joins the two",
+    },
+    Layer {
+        package: "oxorb-core",
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-giop",
+            "oxorb-sys",
+            "oxorb-rt",
+            "oxorb-transport",
+        ],
+        why: "core does not know the object adapter, which implements core's trait Adapter",
+    },
+    Layer {
+        package: "oxorb-poa",
+        uses: &["oxorb-cdr", "oxorb-giop", "oxorb-rt", "oxorb-core"],
+        why: "the object adapter serves requests and opens no connections",
+    },
+    Layer {
+        package: "oxorb",
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-giop",
+            "oxorb-sys",
+            "oxorb-rt",
+            "oxorb-transport",
+            "oxorb-core",
+            "oxorb-poa",
+        ],
+        why: "the facade shows the run-time crates and no compiler",
+    },
+    Layer {
+        package: "oxorb-idl",
+        uses: &[],
+        why: "the front end knows no back end and nothing of the run time",
+    },
+    Layer {
+        package: "oxorb-idlgen",
+        uses: &["oxorb-idl"],
+        why: "the generator writes text about the run time and never touches it",
+    },
+    Layer {
+        package: "oxorb-cli",
+        uses: &["oxorb", "oxorb-idl", "oxorb-idlgen"],
+        why: "the command is a user of the facade, as an application is",
+    },
+    Layer {
+        package: "oxorb-testkit",
+        uses: &["oxorb-sys", "oxorb-transport"],
+        why: "what all tests share must not need what they test",
+    },
+    Layer {
+        package: "oxbench",
+        uses: &["oxorb", "oxorb-testkit"],
+        why: "what is measured is what an application gets: the facade",
+    },
+    Layer {
+        package: "oxorb-codegen-tests",
+        uses: &["oxorb"],
+        why: "generated code names only oxorb::__gen",
+    },
+    Layer {
+        package: "oxorb-interop",
+        uses: &["oxorb"],
+        why: "generated code names only oxorb::__gen",
+    },
+    Layer {
+        package: "oxorb-examples",
+        uses: &["oxorb"],
+        why: "an example is an application",
+    },
+    Layer {
+        package: "xtask",
+        uses: &[],
+        why: "chores run when nothing else compiles",
+    },
+];
+
+/// Build scripts may compile IDL, and nothing else of ours.
+const BUILD: &[&str] = &["oxorb-idlgen"];
+
+/// Executors of asynchronous code. A run-time crate that needs one has an asynchronous request path.
+const EXECUTORS: &[&str] = &[
+    "async-executor",
+    "async-global-executor",
+    "async-io",
+    "async-std",
+    "embassy-executor",
+    "futures-executor",
+    "glommio",
+    "monoio",
+    "smol",
+    "tokio",
+];
+
+/// Checks every edge between packages of the workspace.
+pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
+    let ours: Vec<&str> = packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    let mut findings = Vec::new();
+    for package in packages {
+        let edges = package.dependencies.iter().filter(|edge| {
+            ours.contains(&edge.name.as_str()) || EXECUTORS.contains(&edge.name.as_str())
+        });
+        for edge in edges {
+            if let Err(why) = allowed(&package.name, &edge.name, edge.kind) {
+                let manifest = package.manifest_path.as_str();
+                let manifest = manifest.rsplit('/').take(2).collect::<Vec<_>>();
+                let file = format!("{}/{}", manifest[1], manifest[0]);
+                let what = format!("{} must not depend on {}: {why}", package.name, edge.name);
+                findings.push(Finding::error(&file, None, what));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `user` may depend on `used`; if not, the rule that it breaks.
+fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static str> {
+    let Some(layer) = LAYERS.iter().find(|layer| layer.package == user) else {
+        return Err("it has no row in xtask/src/tidy/direction.rs yet");
+    };
+    if EXECUTORS.contains(&used) {
+        return match kind {
+            DependencyKind::Development => Ok(()),
+            _ => Err("no executor anywhere on the request path; futures here are only wakers"),
+        };
+    }
+    let fine = match kind {
+        DependencyKind::Build => BUILD.contains(&used),
+        // Tests may also use what lies below what they test, the testkit and the compiler.
+        DependencyKind::Development => {
+            layer.uses.contains(&used)
+                || used == "oxorb-testkit"
+                || BUILD.contains(&used)
+                || layer.uses.iter().any(|next| reaches(next, used))
+        }
+        _ => layer.uses.contains(&used),
+    };
+    if fine { Ok(()) } else { Err(layer.why) }
+}
+
+fn reaches(user: &str, used: &str) -> bool {
+    LAYERS
+        .iter()
+        .find(|layer| layer.package == user)
+        .is_some_and(|layer| {
+            layer
+                .uses
+                .iter()
+                .any(|&next| next == used || reaches(next, used))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_and_transport_never_see_each_other() {
+        let normal = DependencyKind::Normal;
+        assert!(allowed("oxorb-giop", "oxorb-transport", normal).is_err());
+        assert!(allowed("oxorb-transport", "oxorb-giop", normal).is_err());
+        assert_eq!(allowed("oxorb-core", "oxorb-giop", normal), Ok(()));
+        assert_eq!(allowed("oxorb-core", "oxorb-transport", normal), Ok(()));
+    }
+
+    #[test]
+    fn core_does_not_know_the_object_adapter() {
+        assert!(allowed("oxorb-core", "oxorb-poa", DependencyKind::Normal).is_err());
+        assert!(allowed("oxorb-core", "oxorb-poa", DependencyKind::Development).is_err());
+    }
+
+    #[test]
+    fn the_compiler_never_touches_the_run_time() {
+        assert!(allowed("oxorb-idlgen", "oxorb-cdr", DependencyKind::Normal).is_err());
+        assert!(allowed("oxorb", "oxorb-idl", DependencyKind::Normal).is_err());
+        assert_eq!(
+            allowed("oxbench", "oxorb-idlgen", DependencyKind::Build),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn tests_reach_down_but_not_up() {
+        let tests = DependencyKind::Development;
+        assert_eq!(allowed("oxorb-cdr", "oxorb-testkit", tests), Ok(()));
+        assert_eq!(allowed("oxorb-codegen-tests", "oxorb-cdr", tests), Ok(()));
+        assert!(allowed("oxorb-cdr", "oxorb-giop", tests).is_err());
+    }
+
+    #[test]
+    fn a_new_package_needs_a_row() {
+        let why = allowed("oxorb-new", "oxorb-cdr", DependencyKind::Normal).unwrap_err();
+        assert!(why.contains("no row"));
+    }
+
+    #[test]
+    fn no_executor_at_run_time() {
+        assert!(allowed("oxorb-core", "tokio", DependencyKind::Normal).is_err());
+        assert_eq!(
+            allowed("oxorb-core", "tokio", DependencyKind::Development),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn layers_have_no_cycle() {
+        for layer in &LAYERS {
+            assert!(!reaches(layer.package, layer.package), "{}", layer.package);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What every package says about itself, and the licences that the repository brings.
+
+use std::path::Path;
+
+use cargo_metadata::Package;
+
+use super::Finding;
+
+/// Checks the manifests of all packages and that both licence texts are there.
+pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in packages {
+        let path = package.manifest_path.as_std_path();
+        let file = path
+            .strip_prefix(workspace)
+            .unwrap_or(path)
+            .display()
+            .to_string();
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        findings.extend(check_text(&file, &text));
+    }
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        if !workspace.join(licence).is_file() {
+            findings.push(Finding::error(licence, None, "the licence text is missing"));
+        }
+    }
+    findings
+}
+
+const DEMANDS: [(&str, &str, &str); 4] = [
+    ("[package]", "description = \"", "a description"),
+    (
+        "[package]",
+        "license.workspace = true",
+        "the workspace's licence",
+    ),
+    (
+        "[package]",
+        "edition.workspace = true",
+        "the workspace's edition",
+    ),
+    ("[lints]", "workspace = true", "the workspace's lints"),
+];
+
+fn check_text(file: &str, text: &str) -> Vec<Finding> {
+    let missing = DEMANDS
+        .iter()
+        .filter(|(table, line, _)| !has(text, table, line));
+    missing
+        .map(|(table, line, what)| {
+            let what = format!("the package lacks {what}: `{line}` in {table}");
+            Finding::error(file, None, what)
+        })
+        .collect()
+}
+
+/// Whether a line of the table `table` begins with `wanted`.
+fn has(text: &str, table: &str, wanted: &str) -> bool {
+    text.lines()
+        .skip_while(|line| line.trim() != table)
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .any(|line| line.starts_with(wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "[package]\nname = \"a\"\ndescription = \"An a\"\nedition.workspace = true\n\
+                        license.workspace = true\n\n[lints]\nworkspace = true\n";
+
+    #[test]
+    fn a_full_manifest_passes() {
+        assert_eq!(check_text("Cargo.toml", GOOD), []);
+    }
+
+    #[test]
+    fn each_missing_line_is_found() {
+        for (_, line, what) in DEMANDS {
+            let bad: String = GOOD
+                .lines()
+                .filter(|kept| !kept.starts_with(line))
+                .map(|kept| format!("{kept}\n"))
+                .collect();
+            let found = check_text("Cargo.toml", &bad);
+            assert_eq!(found.len(), 1, "without {line}");
+            assert!(found[0].what.contains(what));
+        }
+    }
+
+    #[test]
+    fn a_line_counts_in_its_own_table_only() {
+        let moved = GOOD.replace("[lints]", "[dependencies.b]");
+        assert_eq!(check_text("Cargo.toml", &moved).len(), 1);
+    }
+}

@@ -80,17 +80,12 @@ fn length(file: &str, text: &str) -> Option<Finding> {
         .lines()
         .take_while(|line| !line.starts_with("mod tests {"))
         .count();
-    match lines {
-        ..=LONG => None,
-        ..=TOO_LONG => {
-            let what = format!("{lines} lines; above {LONG}, think of a second file");
-            Some(Finding::warning(file, what))
-        }
-        _ => {
-            let what = format!("{lines} lines; {TOO_LONG} is the most a file may have");
-            Some(Finding::error(file, None, what))
-        }
+    if lines > TOO_LONG {
+        let what = format!("{lines} lines; {TOO_LONG} is the most a file may have");
+        return Some(Finding::error(file, None, what));
     }
+    let what = format!("{lines} lines; above {LONG}, think of a second file");
+    (lines > LONG).then(|| Finding::warning(file, what))
 }
 
 fn is_test(file: &str) -> bool {

@@ -69,28 +69,33 @@ impl Inbox {
 
     /// Where to append octets, and at most how many; that much capacity is there.
     ///
-    /// Offers at least 4 KiB when nothing is known about the next message, so that a small message needs one read, and
-    /// exactly the rest of a large message once its header is known, so that it ends where the buffer ends and can be
-    /// [taken](Self::take) without a copy.
+    /// Offers all the buffer has, at least 4 KiB, when nothing is known about the next message: so a small message needs
+    /// one read, and so does a large one as soon as one of its size has come before. (One read of the whole message is
+    /// also what keeps Linux from answering it with a storm of small acknowledgements.) Once the header of a large
+    /// message is known, offers exactly the rest, so that it ends where the octets end and can be [taken](Self::take)
+    /// without a copy.
     pub fn room(&mut self) -> (&mut Vec<u8>, usize) {
         self.compact();
         let have = self.buffer.len() - self.start;
         let offer = if self.awaited > READ_AHEAD.max(have) {
             // As much again as has arrived, or 1 MiB: what is only announced must not cost memory.
-            (self.awaited - have).min(STEP.max(have))
+            let offer = (self.awaited - have).min(STEP.max(have));
+            self.buffer.reserve_exact(offer + SLACK);
+            offer
         } else {
             let capacity = self
                 .buffer
                 .capacity()
                 .max(self.habit)
                 .saturating_sub(self.buffer.len());
-            if capacity < SMALLEST_OFFER {
+            let offer = if capacity < SMALLEST_OFFER {
                 READ_AHEAD
             } else {
                 capacity
-            }
+            };
+            self.buffer.reserve_exact(offer);
+            offer
         };
-        self.buffer.reserve_exact(offer);
         (&mut self.buffer, offer)
     }
 
@@ -267,6 +272,8 @@ enum Announced {
 const READ_AHEAD: usize = 8 << 10;
 /// When the buffer has less room than this left, it grows.
 const SMALLEST_OFFER: usize = 4 << 10;
+/// Octets a large buffer has more than its first message needs, so that one slightly larger is read at once too.
+const SLACK: usize = 4 << 10;
 /// Octets reserved ahead for a large message of which less has arrived.
 const STEP: usize = 1 << 20;
 

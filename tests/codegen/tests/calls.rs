@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use oxorb::{Context, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
-use oxorb_codegen_tests::calls::desk::{FailingOutError, MayFailError, Shut};
+use oxorb_codegen_tests::calls::desk::{
+    FailingOutError, QuotaError, MayFailError, SetQuotaError, Shut,
+};
 use oxorb_codegen_tests::calls::{
     Blob, Busy, Choice, Code, Desk, DeskRef, Left, LeftRef, Lefts, Level, Listener, ListenerRef,
     Note, Notes, Point, Refused, Right, RightRef, Root, RootRef, Triple, desk, other,
@@ -102,6 +104,17 @@ impl Desk for Servant {
 
     fn remark(&self) -> Result<Note, SystemException> {
         Ok(note("remark"))
+    }
+
+    fn quota(&self) -> Result<i32, QuotaError> {
+        Err(Busy {}.into())
+    }
+
+    fn set_quota(&self, value: i32) -> Result<(), SetQuotaError> {
+        match value {
+            0 => Err(SetQuotaError::Busy(other::Busy { seconds: 1 })),
+            _ => Err(Refused { why: value.to_string() })?,
+        }
     }
 
     fn nothing(&self) -> Result<(), SystemException> {
@@ -317,6 +330,11 @@ fn attributes() {
         desk.set_image(&[4, 5]).unwrap();
         assert_eq!(setting.heard(), "[4, 5]");
         assert_eq!(desk.remark().unwrap(), note("remark"));
+        assert_eq!(desk.quota(), Err(QuotaError::Busy(Busy {})));
+        let busy = SetQuotaError::Busy(other::Busy { seconds: 1 });
+        assert_eq!(desk.set_quota(0), Err(busy));
+        let refused = Refused { why: "9".into() };
+        assert_eq!(desk.set_quota(9), Err(SetQuotaError::Refused(refused)));
     }
 }
 

@@ -277,9 +277,15 @@ impl Names {
         for one in &mut all {
             one.method = claim(&mut taken, std::mem::take(&mut one.method));
         }
-        for one in &mut all {
-            let base = one.method.trim_start_matches("r#").trim_end_matches('_');
-            one.method_async = claim(&mut taken, format!("{base}_async"));
+        // Methods that gave way once give way again.
+        for gave_way in [false, true] {
+            let some = all
+                .iter_mut()
+                .filter(|one| one.method.ends_with('_') == gave_way);
+            for one in some {
+                let base = one.method.trim_start_matches("r#").trim_end_matches('_');
+                one.method_async = claim(&mut taken, format!("{base}_async"));
+            }
         }
         self.inherent.insert(id, all);
         Ok(())

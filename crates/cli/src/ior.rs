@@ -124,13 +124,13 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
             tag(component.tag)
         );
         for field in &component.fields {
-            let _ = writeln!(out, "    {:<12} {}", field.label, field.value);
+            let _ = writeln!(out, "    {:<16} {}", field.label, field.value);
         }
         if let Some(error) = &component.error {
-            let _ = writeln!(out, "    malformed    {error}");
+            let _ = writeln!(out, "    malformed        {error}");
         }
         if component.fields.is_empty() && !component.hex.is_empty() {
-            let _ = writeln!(out, "    octets       {}", component.hex);
+            let _ = writeln!(out, "    octets           {}", component.hex);
         }
     }
 }

@@ -227,6 +227,10 @@ impl ResolveError {
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ResolveError::Malformed {
+                error: error @ ReferenceError::Scheme { .. },
+                ..
+            } => error.fmt(f),
             ResolveError::Malformed { text, error } => {
                 write!(f, "{:?} is no object reference: {error}", abridged(text))
             }

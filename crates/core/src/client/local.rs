@@ -1,7 +1,10 @@
 //! Calls to objects of this very process: the same message, no socket.
 
+use std::cell::RefCell;
+
 use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
 use oxorb_giop::{SystemException, Version};
+use oxorb_rt::BufferPool;
 
 use super::call::{Request, write_request};
 use super::{Args, Reply};
@@ -32,13 +35,40 @@ pub(crate) fn call<'a>(
         chars: CharSet::Utf8,
         wchars: WcharSet::Utf16,
     };
-    let mut e = Encoder::new(Vec::new(), orb.options().byte_order, dialect);
-    write_request(&mut e, 0, &request, None, args, &orb.options().limits)?;
-    let message = e.finish().to_vec();
-    let mut sink = Sink::to_memory();
-    server::dispatch_local(orb, &message, dialect, &mut sink);
-    match sink.into_memory() {
-        Some(reply) => Reply::from_memory(orb, reply, dialect).map(Some),
-        None => Ok(None),
+    let mut e = Encoder::new(take_buffer(), orb.options().byte_order, dialect);
+    let written = write_request(&mut e, 0, &request, None, args, &orb.options().limits);
+    let message = e.finish();
+    let mut sink = Sink::to_memory(take_buffer());
+    if written.is_ok() {
+        let octets = message.contiguous();
+        server::dispatch_local(orb, octets, dialect, &mut sink);
     }
+    put_buffer(message.into_buffer());
+    written?;
+    match sink.into_memory() {
+        Ok(reply) => Reply::from_memory(orb, reply, dialect).map(Some),
+        Err(unused) => {
+            put_buffer(unused);
+            Ok(None)
+        }
+    }
+}
+
+/// Buffers a thread keeps for local calls: for a few calls within calls.
+const BUFFERS: usize = 8;
+
+/// Longest buffer a thread keeps, in octets.
+const RETAIN: usize = 64 * 1024;
+
+thread_local! {
+    static POOL: RefCell<BufferPool> = RefCell::new(BufferPool::new(BUFFERS, RETAIN));
+}
+
+fn take_buffer() -> Vec<u8> {
+    POOL.with_borrow_mut(|pool| pool.take(0))
+}
+
+/// Takes back the buffer of a local call's request or reply.
+pub(crate) fn put_buffer(buffer: Vec<u8>) {
+    POOL.with_borrow_mut(|pool| pool.put(buffer));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
 use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, SystemException};
 
-use super::Peer;
+use super::{Peer, local};
 use super::link::ClientLink;
 use crate::op::UserException;
 use crate::{Orb, raise, reference};
@@ -132,10 +132,13 @@ impl Reply {
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        if let Source::Link(peer, link) = &mut self.source
-            && let Some(link) = link.take()
-        {
-            peer.give_back(link);
+        match &mut self.source {
+            Source::Link(peer, link) => {
+                if let Some(link) = link.take() {
+                    peer.give_back(link);
+                }
+            }
+            Source::Memory(message) => local::put_buffer(std::mem::take(message)),
         }
     }
 }

@@ -40,20 +40,20 @@ impl Sink {
         }
     }
 
-    pub(crate) fn to_memory() -> Sink {
+    pub(crate) fn to_memory(buffer: Vec<u8>) -> Sink {
         Sink {
             target: Target::Memory(None),
-            out: Vec::new(),
+            out: buffer,
             answered: false,
             broken: false,
         }
     }
 
-    /// The reply of a local call, if there was one.
-    pub(crate) fn into_memory(self) -> Option<Vec<u8>> {
+    /// The reply of a local call; the buffer alone if there was none.
+    pub(crate) fn into_memory(self) -> Result<Vec<u8>, Vec<u8>> {
         match self.target {
-            Target::Memory(reply) => reply,
-            Target::Link(_) => None,
+            Target::Memory(Some(reply)) => Ok(reply),
+            Target::Memory(None) | Target::Link(_) => Err(self.out),
         }
     }
 
@@ -94,7 +94,12 @@ impl Sink {
                 self.broken |= sent.is_err();
                 self.discard(reply);
             }
-            Target::Memory(kept) => *kept = Some(reply.to_vec()),
+            Target::Memory(kept) => {
+                let length = reply.len();
+                let mut message = reply.into_buffer();
+                message.truncate(length);
+                *kept = Some(message);
+            }
         }
     }
 

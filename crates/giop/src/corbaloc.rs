@@ -351,6 +351,9 @@ fn split_bracketed(text: &str) -> Result<(String, Option<&str>), &'static str> {
     if address.parse::<core::net::Ipv6Addr>().is_err() {
         return Err("there is no IPv6 address in the brackets");
     }
+    if zone.is_some_and(|zone| zone.contains('%')) {
+        return Err("the zone of its IPv6 address contains another %");
+    }
     let host = zone.map_or(address.to_owned(), |zone| format!("{address}%{zone}"));
     match rest.strip_prefix(':') {
         None if rest.is_empty() => Ok((host, None)),

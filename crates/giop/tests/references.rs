@@ -313,6 +313,7 @@ fn corbaloc_errors_say_what_is_wrong() {
         ("corbaloc::[::1", "not closed"),
         ("corbaloc::[host]", "no IPv6 address"),
         ("corbaloc::[::1]x", ":<port>"),
+        ("corbaloc::[fe80::1%25a%25b]", "another %"),
         ("corbaloc::a b", "no host name"),
     ] {
         let error = parse(text);

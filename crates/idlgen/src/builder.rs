@@ -228,9 +228,10 @@ impl Builder {
                 let def = compiled.model.def(unmapped.def);
                 let problem = NotMapped {
                     scoped_name: def.scoped_name.clone(),
-                    what: unmapped.what.0,
+                    what: unmapped.what.what,
                 };
-                report.diagnostics.push(def.span, problem);
+                let place = unmapped.what.at.unwrap_or(def.span);
+                report.diagnostics.push(place, problem);
                 return Err(Failed { report }.into());
             }
         }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use oxorb_idl::model::{Attribute, DefId, Direction, Export, Interface, Model, Operation, Type};
 
+use oxorb_idl::source::Span;
+
 use super::{NotYet, Plan};
 
 /// One call: an operation, or one half of an attribute.
@@ -78,7 +80,7 @@ pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<
 
 fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call<'m>, NotYet> {
     let returns = match &operation.returns {
-        Some(ty) => Some((ty, Plan::of(model, ty)?)),
+        Some(ty) => Some((ty, plan_at(model, ty, operation.span)?)),
         None => None,
     };
     let args = operation
@@ -89,7 +91,7 @@ fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call
                 name: &param.name,
                 direction: param.direction,
                 ty: &param.ty,
-                plan: Plan::of(model, &param.ty)?,
+                plan: plan_at(model, &param.ty, param.span)?,
             })
         })
         .collect::<Result<_, _>>()?;
@@ -113,7 +115,10 @@ fn getter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
         attribute: true,
         doc: &attribute.doc,
         oneway: false,
-        returns: Some((&attribute.ty, Plan::of(model, &attribute.ty)?)),
+        returns: Some((
+            &attribute.ty,
+            plan_at(model, &attribute.ty, attribute.span)?,
+        )),
         args: Vec::new(),
         raises: once(&attribute.get_raises),
         context: &[],
@@ -132,11 +137,16 @@ fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
             name: "value",
             direction: Direction::In,
             ty: &attribute.ty,
-            plan: Plan::of(model, &attribute.ty)?,
+            plan: plan_at(model, &attribute.ty, attribute.span)?,
         }],
         raises: once(&attribute.set_raises),
         context: &[],
     })
+}
+
+/// A plan, or where the type without one is used.
+fn plan_at(model: &Model, ty: &Type, place: Span) -> Result<Plan, NotYet> {
+    Plan::of(model, ty).map_err(|not_yet| not_yet.at(place))
 }
 
 /// The same ids without repetition (`raises(E, ::M::E)` is legal).

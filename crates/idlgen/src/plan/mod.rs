@@ -12,7 +12,8 @@ pub use call::{Arg, Call, calls};
 pub use size::{Size, size};
 pub use traits::Traits;
 
-use oxorb_idl::model::{Basic, DefId, DefKind, Model, Type};
+use oxorb_idl::model::{Basic, DefId, DefKind, InterfaceKind, Model, Type};
+use oxorb_idl::source::Span;
 
 /// How one value travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +64,30 @@ pub enum Target {
     Interface(DefId),
 }
 
-/// A construct the generator has no mapping for yet, named as in IDL.
+/// A construct the generator has no mapping for yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotYet(pub &'static str);
+pub struct NotYet {
+    /// The construct, named as in IDL.
+    pub what: &'static str,
+    /// Where it is used, if that is known more exactly than by the definition.
+    pub at: Option<Span>,
+}
+
+impl NotYet {
+    /// A construct, used somewhere in a definition.
+    pub const fn new(what: &'static str) -> NotYet {
+        NotYet { what, at: None }
+    }
+
+    /// The same, used at a place.
+    #[must_use]
+    pub const fn at(self, place: Span) -> NotYet {
+        NotYet {
+            what: self.what,
+            at: Some(place),
+        }
+    }
+}
 
 impl Plan {
     /// The plan for a type as it is used.
@@ -103,25 +125,23 @@ impl Plan {
             Type::Named(id) => match &model.def(*id).kind {
                 DefKind::Struct(_) | DefKind::Union(_) | DefKind::Enum(_) => Plan::Named(*id),
                 DefKind::Interface(interface) => match interface.kind {
-                    oxorb_idl::model::InterfaceKind::Unconstrained => {
-                        Plan::Reference(Target::Interface(*id))
+                    InterfaceKind::Unconstrained => Plan::Reference(Target::Interface(*id)),
+                    InterfaceKind::Local => {
+                        return Err(NotYet::new("a local interface as a type"));
                     }
-                    oxorb_idl::model::InterfaceKind::Local => {
-                        return Err(NotYet("a local interface as a type"));
-                    }
-                    oxorb_idl::model::InterfaceKind::Abstract => {
-                        return Err(NotYet("an abstract interface as a type"));
+                    InterfaceKind::Abstract => {
+                        return Err(NotYet::new("an abstract interface as a type"));
                     }
                 },
                 DefKind::ForwardInterface(_) => Plan::Reference(Target::Interface(*id)),
-                DefKind::Native => return Err(NotYet("a native type")),
-                _ => return Err(NotYet("this kind of definition as a type")),
+                DefKind::Native => return Err(NotYet::new("a native type")),
+                _ => return Err(NotYet::new("this kind of definition as a type")),
             },
             Type::Object => Plan::Reference(Target::Object),
-            Type::Fixed(..) => return Err(NotYet("`fixed`")),
-            Type::Any => return Err(NotYet("`any`")),
-            Type::TypeCode => return Err(NotYet("`CORBA::TypeCode`")),
-            Type::ValueBase => return Err(NotYet("`ValueBase`")),
+            Type::Fixed(..) => return Err(NotYet::new("`fixed`")),
+            Type::Any => return Err(NotYet::new("`any`")),
+            Type::TypeCode => return Err(NotYet::new("`CORBA::TypeCode`")),
+            Type::ValueBase => return Err(NotYet::new("`ValueBase`")),
         })
     }
 

@@ -58,7 +58,7 @@ impl Rust<'_> {
                 let variant = ident(&self.names.parts(*id)[*ordinal as usize]);
                 quote!(#ty::#variant)
             }
-            Value::Fixed(_) => return Err(NotYet("`fixed`")),
+            Value::Fixed(_) => return Err(NotYet::new("`fixed`")),
         })
     }
 

@@ -20,6 +20,11 @@ pub(super) fn or(doc: &str, otherwise: &str) -> TokenStream {
     lines(if own.is_empty() { otherwise } else { &own })
 }
 
+/// A first sentence, then the comment of the definition it is about.
+pub(super) fn after(first: &str, doc: &str) -> TokenStream {
+    lines(format!("{first}\n\n{}", comment(doc)).trim_end())
+}
+
 /// Each line a doc attribute of its own, so that it prints as `///`.
 pub(super) fn lines(text: &str) -> TokenStream {
     text.lines()

@@ -91,7 +91,7 @@ impl<'m> Rust<'m> {
         for def in self.children(None) {
             let items = self.def(&scope, def)?;
             match def.kind {
-                DefKind::Module(_) => modules.extend(quote!(#allow #(#items)*)),
+                DefKind::Module(_) => modules.extend(items),
                 _ => loose.extend(items),
             }
         }
@@ -140,9 +140,11 @@ impl<'m> Rust<'m> {
     fn module(&self, def: &'m Def) -> Printed {
         let name = types::ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "module", def);
+        let allow = def.parent.is_none().then(allow);
         let body = self.body(def, quote!())?;
         Ok(quote! {
             #docs
+            #allow
             pub mod #name { #body }
         })
     }

@@ -74,7 +74,7 @@ impl<'m> Rust<'m> {
             Ok(Field {
                 name: ident(name),
                 ty: &field.ty,
-                plan: Plan::of(self.model, &field.ty)?,
+                plan: Plan::of(self.model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?,
             })
         });
         fields.collect()

@@ -54,7 +54,11 @@ impl<'m> Rust<'m> {
                 name: ident(&self.names.parts(def.id)[index]),
                 label: carries.then(|| ident(&names.labels[index])),
                 constructor: ident(&names.constructors[index]),
-                value: Some((&case.field.ty, Plan::of(self.model, &case.field.ty)?)),
+                value: Some((
+                    &case.field.ty,
+                    Plan::of(self.model, &case.field.ty)
+                        .map_err(|not_yet| not_yet.at(case.field.span))?,
+                )),
                 labels: &case.labels,
                 takes_rest: case.is_default,
                 doc: self.case_doc(case),

@@ -190,12 +190,11 @@ impl<'m> Rust<'m> {
 
     fn method_docs(&self, method: &Method<'_, '_>) -> TokenStream {
         let call = method.call;
-        let otherwise = match (call.attribute, call.wire_name.strip_prefix("_set_")) {
-            (true, Some(name)) => format!("Sets the attribute `{name}`."),
-            (true, None) => format!("The attribute `{}`.", call.name),
-            (false, _) => format!("The operation `{}`.", call.name),
-        };
-        docs::or(call.doc, &otherwise)
+        match (call.attribute, call.wire_name.strip_prefix("_set_")) {
+            (true, Some(name)) => docs::after(&format!("Sets the attribute `{name}`."), call.doc),
+            (true, None) => docs::or(call.doc, &format!("The attribute `{}`.", call.name)),
+            (false, _) => docs::or(call.doc, &format!("The operation `{}`.", call.name)),
+        }
     }
 
     fn calls(&self, id: DefId, interface: &'m Interface) -> Result<Vec<Call<'m>>, Unmapped> {

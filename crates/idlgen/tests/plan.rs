@@ -1,0 +1,232 @@
+//! The marshal plan: how values travel, and how many octets they take.
+
+use oxorb_idl::model::{Basic, Def, DefKind, Model};
+use oxorb_idl::source::{Memory, SourceMap};
+use oxorb_idlgen::plan::{Plan, Size, Traits, calls, size};
+
+fn model(idl: &str) -> Model {
+    let files = Memory([("t.idl".into(), idl.as_bytes().to_vec())].into());
+    let compiled = oxorb_idl::compile_from(SourceMap::new(files), &["t.idl"], &Default::default());
+    compiled.expect("the IDL is right").model
+}
+
+fn def<'m>(model: &'m Model, name: &str) -> &'m Def {
+    let mut defs = model.defs();
+    defs.find(|def| def.scoped_name == name)
+        .expect("is defined")
+}
+
+fn alias(model: &Model, name: &str) -> Plan {
+    match &def(model, name).kind {
+        DefKind::Typedef(alias) => Plan::of(model, &alias.ty).expect("has a plan"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn sequences_of_numbers_are_blocks() {
+    let model = model(
+        "typedef sequence<octet> A; typedef sequence<A, 3> B; typedef sequence<char> C;
+         typedef long D[2][3]; typedef sequence<string<4> > E;",
+    );
+    let octets = Plan::Block {
+        element: Basic::Octet,
+        bound: None,
+    };
+    assert_eq!(alias(&model, "A"), octets);
+    assert_eq!(
+        alias(&model, "B"),
+        Plan::List {
+            element: Box::new(octets),
+            bound: Some(3)
+        }
+    );
+    let chars = Plan::List {
+        element: Box::new(Plan::Basic(Basic::Char)),
+        bound: None,
+    };
+    assert_eq!(alias(&model, "C"), chars);
+    let row = Plan::Array {
+        element: Box::new(Plan::Basic(Basic::Long)),
+        length: 3,
+    };
+    assert_eq!(
+        alias(&model, "D"),
+        Plan::Array {
+            element: Box::new(row),
+            length: 2
+        }
+    );
+    let text = Plan::Text {
+        wide: false,
+        bound: Some(4),
+    };
+    assert_eq!(
+        alias(&model, "E"),
+        Plan::List {
+            element: Box::new(text),
+            bound: None
+        }
+    );
+}
+
+#[test]
+fn sizes_bound_every_encoding() {
+    let model = model(
+        "struct Hop { octet kind; long distance; short lane; };
+         typedef Hop Hops[3];
+         typedef sequence<Hop, 10> Few;
+         typedef sequence<Hop> Many;
+         typedef string<5> Code;
+         union Choice switch (octet) { case 1: double d; case 2: Hop h; };
+         struct Tree { sequence<Tree> children; };
+         enum Colour { red, green };",
+    );
+    let of = |name: &str| match &def(&model, name).kind {
+        DefKind::Typedef(_) => size(&model, &alias(&model, name)),
+        _ => size(&model, &Plan::Named(def(&model, name).id)),
+    };
+    // Each member may need its alignment less one before it.
+    assert_eq!(
+        of("Hop"),
+        Size {
+            min: 7,
+            max: Some(1 + 7 + 3),
+            fixed: true
+        }
+    );
+    assert_eq!(
+        of("Hops"),
+        Size {
+            min: 21,
+            max: Some(33),
+            fixed: true
+        }
+    );
+    assert_eq!(
+        of("Colour"),
+        Size {
+            min: 4,
+            max: Some(7),
+            fixed: true
+        }
+    );
+    assert_eq!(
+        of("Few"),
+        Size {
+            min: 4,
+            max: Some(7 + 110),
+            fixed: false
+        }
+    );
+    assert_eq!(
+        of("Many"),
+        Size {
+            min: 4,
+            max: None,
+            fixed: false
+        }
+    );
+    assert_eq!(
+        of("Code"),
+        Size {
+            min: 4,
+            max: Some(7 + 24),
+            fixed: false
+        }
+    );
+    // The label alone, if it selects nothing; the largest case at most.
+    assert_eq!(
+        of("Choice"),
+        Size {
+            min: 1,
+            max: Some(1 + 15),
+            fixed: false
+        }
+    );
+    assert_eq!(
+        of("Tree"),
+        Size {
+            min: 4,
+            max: None,
+            fixed: false
+        }
+    );
+}
+
+#[test]
+fn traits_look_at_all_parts() {
+    let model = model(
+        "struct Flat { long a; }; struct Text { string s; }; struct Real { Flat a; double d; };
+         struct Big { long a[4]; }; interface I {}; struct Holds { I i; };
+         struct Tree { sequence<Tree> children; double weight; };",
+    );
+    let of = |name: &str| Traits::of(&model, def(&model, name).id);
+    assert_eq!(
+        of("Flat"),
+        Traits {
+            copy: true,
+            eq: true
+        }
+    );
+    assert_eq!(
+        of("Text"),
+        Traits {
+            copy: false,
+            eq: true
+        }
+    );
+    assert_eq!(
+        of("Real"),
+        Traits {
+            copy: true,
+            eq: false
+        }
+    );
+    assert_eq!(
+        of("Big"),
+        Traits {
+            copy: false,
+            eq: true
+        }
+    );
+    assert_eq!(
+        of("Holds"),
+        Traits {
+            copy: false,
+            eq: false
+        }
+    );
+    assert_eq!(
+        of("Tree"),
+        Traits {
+            copy: false,
+            eq: false
+        }
+    );
+}
+
+#[test]
+fn attributes_are_calls() {
+    let model = model(
+        "exception E {}; interface I { attribute long a; readonly attribute long b; void f() raises (E, ::E); };",
+    );
+    let DefKind::Interface(interface) = &def(&model, "I").kind else {
+        panic!()
+    };
+    let calls = calls(&model, interface).expect("all have plans");
+    let names: Vec<_> = calls
+        .iter()
+        .map(|call| (&*call.wire_name, &*call.name))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("_get_a", "a"),
+            ("_set_a", "set_a"),
+            ("_get_b", "b"),
+            ("f", "f")
+        ]
+    );
+    assert_eq!(calls[3].raises.len(), 1, "each exception once");
+}

@@ -1,0 +1,158 @@
+//! The command as people and programs use it.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+const ACCOUNT: &str = "corbaloc:iiop:1.2@127.0.0.1:1,iiop:1.2@[::1]:1/Account";
+
+fn oxorb(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts")
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
+}
+
+/// Good output, nothing on standard error.
+fn good(args: &[&str]) -> String {
+    let output = oxorb(args);
+    assert_eq!(text(&output.stderr), "", "{args:?}");
+    assert_eq!(output.status.code(), Some(0), "{args:?}");
+    text(&output.stdout)
+}
+
+/// The one message of a command that fails.
+fn bad(args: &[&str]) -> String {
+    let output = oxorb(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    text(&output.stderr)
+}
+
+fn json(args: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&good(args)).expect("one JSON document")
+}
+
+#[test]
+fn the_demo_serves_every_client_and_ends() {
+    let lines = good(&["demo", "--seconds", "1", "--clients", "3"]);
+    assert!(lines.contains("corbaloc::1.2@127.0.0.1:"), "{lines}");
+    assert!(lines.contains("IOR:0000"), "{lines}");
+    assert!(lines.contains("All 3 clients were served"), "{lines}");
+    assert!(
+        !lines.contains('\x1b'),
+        "colours only on a terminal: {lines}"
+    );
+}
+
+#[test]
+fn the_demo_speaks_json() {
+    let told = json(&[
+        "demo",
+        "--seconds",
+        "1",
+        "--clients",
+        "2",
+        "--format",
+        "json",
+    ]);
+    for client in told["clients"].as_array().expect("a list") {
+        assert_eq!(client["error"], serde_json::Value::Null);
+        assert!(client["latency"]["calls"].as_u64() > Some(0), "{client}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_one_clear_error() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("iiop://{}", taken.local_addr().unwrap());
+    let message = bad(&["demo", "--listen", &endpoint]);
+    assert!(
+        message.contains("another process listens there"),
+        "{message}"
+    );
+}
+
+#[test]
+fn ior_show_explains_a_reference() {
+    let shown = good(&["ior", "show", ACCOUNT]);
+    assert!(shown.contains("address    127.0.0.1:1"), "{shown}");
+    assert!(shown.contains("Account (7 octets)"), "{shown}");
+    let explained = json(&["ior", "show", ACCOUNT, "--format", "json"]);
+    assert_eq!(explained["profiles"][0]["key"]["text"], "Account");
+}
+
+#[test]
+fn ior_show_reads_standard_input() {
+    let ior = json(&["ior", "show", ACCOUNT, "--format", "json"])["ior"].clone();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .args(["ior", "show", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{}", ior.as_str().unwrap()).unwrap();
+    drop(stdin);
+    assert!(text(&child.wait_with_output().unwrap().stdout).contains("127.0.0.1:1"));
+}
+
+#[test]
+fn what_is_no_reference_is_said_once() {
+    let message = bad(&["ior", "show", "nonsense"]);
+    assert_eq!(message.matches("nonsense").count(), 1, "{message}");
+    assert!(message.contains("references start with IOR:"), "{message}");
+}
+
+#[test]
+fn ping_says_what_failed_at_each_endpoint() {
+    let output = oxorb(&["ping", ACCOUNT]);
+    assert_eq!(output.status.code(), Some(1));
+    let endpoints = text(&output.stdout);
+    assert!(endpoints.contains("127.0.0.1:1: "), "{endpoints}");
+    assert!(endpoints.contains("[::1]:1: "), "{endpoints}");
+    assert!(endpoints.contains("refused"), "{endpoints}");
+}
+
+#[test]
+fn idl_check_points_at_the_place() {
+    let folder = std::env::temp_dir().join(format!("oxorb-command-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("wrong.idl");
+    std::fs::write(&file, "interface Clock {\n  Tiem now();\n};\n").unwrap();
+    let file = file.to_str().unwrap();
+    let message = bad(&["idl", "check", file]);
+    assert!(message.contains("wrong.idl:2:3"), "{message}");
+
+    std::fs::write(file, "interface Clock {\n  long long now();\n};\n").unwrap();
+    good(&["idl", "check", file]);
+    let out = folder.to_str().unwrap();
+    good(&["idl", "gen", file, "--out", out]);
+    good(&["idl", "gen", file, "--out", out, "--check"]);
+    std::fs::write(file, "interface Clock {\n  long long today();\n};\n").unwrap();
+    let stale = bad(&["idl", "gen", file, "--out", out, "--check"]);
+    assert!(stale.contains("wrong.rs"), "{stale}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn explain_knows_the_minor_codes() {
+    let row = good(&["explain", "object_not_exist", "0x4f4d0002"]);
+    assert!(row.contains("What to do:"), "{row}");
+    let unknown = bad(&["explain", "NOT_AN_EXCEPTION"]);
+    assert!(unknown.contains("OBJECT_NOT_EXIST"), "{unknown}");
+}
+
+#[test]
+fn completions_are_printed() {
+    assert!(good(&["completions", "bash"]).contains("_oxorb"));
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    assert_eq!(oxorb(&["ping"]).status.code(), Some(2));
+    assert_eq!(oxorb(&["frobnicate"]).status.code(), Some(2));
+}

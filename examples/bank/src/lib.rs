@@ -1,0 +1,3 @@
+//! What `build.rs` made of `idl/bank.idl`, for client and server.
+
+oxorb::include_idl!("bank");

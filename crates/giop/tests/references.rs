@@ -384,7 +384,7 @@ fn sets(native: u32, conversion: &[u32]) -> CodeSetComponent {
 }
 
 #[test]
-fn code_sets_are_negotiated_as_the_specification_says() {
+fn code_sets_are_negotiated_so_that_most_characters_travel() {
     use code_sets::{ISO_8859_1, UCS_2, UTF_8, UTF_16, negotiate};
     let chosen = |chars, wchars| {
         let server = CodeSetComponentInfo {
@@ -394,18 +394,18 @@ fn code_sets_are_negotiated_as_the_specification_says() {
         negotiate(Some(&server)).map(|context| (context.char_data, context.wchar_data))
     };
     let none = || sets(0, &[]);
-    // Equal native sets; the server's native; ours; a common conversion set; the fallbacks.
+    // Our native set; the server's; a common conversion set; the fallbacks.
     assert_eq!(
         chosen(sets(UTF_8, &[]), sets(UTF_16, &[])),
         Ok((UTF_8, UTF_16))
     );
     assert_eq!(
-        chosen(sets(ISO_8859_1, &[UTF_8]), sets(UCS_2, &[])),
-        Ok((ISO_8859_1, UCS_2))
+        chosen(sets(ISO_8859_1, &[UTF_8]), sets(UCS_2, &[UTF_16])),
+        Ok((UTF_8, UTF_16))
     );
     assert_eq!(
-        chosen(sets(0x0001_0002, &[UTF_8]), sets(0x0001_0106, &[UTF_16])),
-        Ok((UTF_8, UTF_16))
+        chosen(sets(ISO_8859_1, &[]), sets(UCS_2, &[])),
+        Ok((ISO_8859_1, UCS_2))
     );
     assert_eq!(
         chosen(
@@ -585,4 +585,32 @@ fn a_reference_explains_itself() {
         reference.profiles[4].content,
         describe::Content::Malformed { .. }
     ));
+}
+
+/// Made by `genior IDL:X:1.0 localhost 1234 foo` of omniORB 4.2.5.
+const FROM_OMNIORB: &str = "IOR:010000000a00000049444c3a583a312e30000000010000000000000054000000\
+    010102000a0000006c6f63616c686f737400d20403000000666f6f000200000000000000080000000100000000545441\
+    010000001c00000001000000010001000100000001000105090101000100000009010100";
+
+#[test]
+fn a_reference_made_by_omniorb() {
+    let ior: Ior = FROM_OMNIORB.parse().unwrap();
+    assert_eq!(ior.type_id, "IDL:X:1.0");
+    let profile = ior.iiop_profiles().next().unwrap();
+    assert_eq!(profile.endpoints()[0].to_string(), "localhost:1234");
+    assert_eq!(profile.object_key, b"foo");
+    let orb = profile.component(tag::ORB_TYPE).unwrap().decode();
+    assert_eq!(orb, Ok(Component::OrbType(orb_type::OMNIORB)));
+    let Ok(Component::CodeSets(sets)) = profile.component(tag::CODE_SETS).unwrap().decode() else {
+        panic!("a code set component");
+    };
+    assert_eq!(
+        sets.for_char_data,
+        self::sets(code_sets::ISO_8859_1, &[code_sets::UTF_8])
+    );
+    let chosen = code_sets::negotiate(Some(&sets)).unwrap();
+    assert_eq!(
+        (chosen.char_data, chosen.wchar_data),
+        (code_sets::UTF_8, code_sets::UTF_16)
+    );
 }

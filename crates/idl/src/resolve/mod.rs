@@ -46,6 +46,7 @@ pub(crate) fn resolve(
         poisoned: BTreeMap::new(),
         needs: None,
         incomplete: BTreeMap::new(),
+        last_typedefs: BTreeMap::new(),
         locals: BTreeMap::new(),
         announced: BTreeMap::new(),
         ids: Ids::default(),
@@ -70,6 +71,8 @@ struct Resolver<'a> {
     needs: Option<Need>,
     /// Structs and unions whose members are not known, or not all of them.
     incomplete: BTreeMap<DefId, Completeness>,
+    /// Typedefs of typedefs, and the typedef each chain ends in.
+    last_typedefs: BTreeMap<DefId, DefId>,
     /// Types with a local interface in them, and that interface.
     locals: BTreeMap<DefId, DefId>,
     /// First forward declarations.
@@ -239,7 +242,7 @@ impl Resolver<'_> {
                 Some(ty) => {
                     let alias = DefKind::Typedef(Typedef { ty: ty.clone() });
                     if let Some(def) = self.define(doc, &declarator.name, alias) {
-                        self.made_of(def, [&ty].into_iter());
+                        self.new_typedef(def, &ty);
                     }
                 }
                 None => self.poison(&declarator.name),
@@ -280,9 +283,24 @@ impl Resolver<'_> {
         }
     }
 
-    /// Follows typedefs.
+    /// Follows typedefs; in one step, however long the chain.
     fn plain<'m>(&'m self, ty: &'m Type) -> &'m Type {
-        self.model.resolve(ty)
+        let Type::Named(def) = ty else { return ty };
+        let last = self.last_typedefs.get(def).unwrap_or(def);
+        match &self.model.def(*last).kind {
+            DefKind::Typedef(alias) => &alias.ty,
+            _ => ty,
+        }
+    }
+
+    fn new_typedef(&mut self, def: DefId, ty: &Type) {
+        self.made_of(def, [ty].into_iter());
+        if let Type::Named(next) = ty
+            && matches!(self.model.def(*next).kind, DefKind::Typedef(_))
+        {
+            let last = self.last_typedefs.get(next).copied().unwrap_or(*next);
+            self.last_typedefs.insert(def, last);
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
 
 use crate::{
-    CodeSetComponentInfo, IiopEndpoint, Violation, iiop_profile::PUBLISHED, ior::text,
-    target::write_octets,
+    CodeSetComponentInfo, IiopEndpoint, Violation, iiop_profile::PUBLISHED, ior::PLAUSIBLE_COUNT,
+    ior::text, target::write_octets,
 };
 
 /// A component: a tag and octets, usually an encapsulation. Unknown ones are kept as they came.
@@ -212,7 +212,7 @@ impl TaggedComponent {
 /// Reads a list of components.
 pub(crate) fn read(d: &mut Decoder<'_>) -> cdr::Result<Vec<TaggedComponent>> {
     let count = d.length(None, 8)?;
-    let mut components = Vec::with_capacity(count);
+    let mut components = Vec::with_capacity(count.min(PLAUSIBLE_COUNT));
     for _ in 0..count {
         let tag = d.ulong()?;
         let length = d.length(None, 1)?;

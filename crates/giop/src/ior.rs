@@ -75,7 +75,7 @@ impl<'de> Decode<'de> for Ior {
     fn decode(d: &mut Decoder<'de>) -> cdr::Result<Self> {
         let type_id = text(d)?;
         let count = d.length(None, 8)?;
-        let mut profiles = Vec::with_capacity(count);
+        let mut profiles = Vec::with_capacity(count.min(PLAUSIBLE_COUNT));
         for _ in 0..count {
             let tag = d.ulong()?;
             let length = d.length(None, 1)?;
@@ -214,6 +214,9 @@ impl fmt::Display for IorError {
         }
     }
 }
+
+/// Profiles or components to make room for at once: an announced count takes fewer octets on the wire than in memory.
+pub(crate) const PLAUSIBLE_COUNT: usize = 16;
 
 /// Reads a string that is an identifier or a host name: never converted, octets outside UTF-8 taken as ISO 8859-1.
 pub(crate) fn text(d: &mut Decoder<'_>) -> cdr::Result<String> {

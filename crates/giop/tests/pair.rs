@@ -309,3 +309,16 @@ fn a_call_allocates_nothing_once_warm() {
     });
     assert_eq!(made.count, 0);
 }
+
+#[test]
+fn a_reference_costs_no_more_memory_than_its_octets_justify() {
+    use oxorb_cdr::{Decode, Decoder};
+    // A count that could be true by its octets, but is not: the first profile is longer than everything.
+    let mut octets = common::octets("00000001 00000000 00010000 00000000 7fffffff");
+    octets.resize(1 << 20, 0);
+    let (ior, made) = allocations(|| {
+        oxorb_giop::Ior::decode(&mut Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)))
+    });
+    assert!(ior.is_err());
+    assert!(made.octets < 4096, "{made:?}");
+}

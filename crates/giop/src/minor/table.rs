@@ -15,7 +15,7 @@ minors! {
         OMG 5 INHERITED_NAME_CLASH: "a name clashes with an inherited one", "rename the definition";
         OMG 6 ABSTRACT_INTERFACE_TYPE: "the abstract interface has another type", "pass a value of the declared type";
         OMG 7 URL_SCHEME: "the scheme of the object URL is unknown", "use IOR:, corbaloc:, corbaname: or file:";
-        OMG 8 URL_ADDRESS: "the address in the object URL is malformed", "write corbaloc:iiop:[major.minor@]host[:port]/key, IPv6 addresses in brackets";
+        OMG 8 URL_ADDRESS: "the address in the object URL is malformed", "write corbaloc:iiop:1.2@host:port/key, an IPv6 address in brackets";
         OMG 9 URL_SCHEME_SPECIFIC: "the part of the object URL after the scheme is malformed", "check the key and its %HH escapes";
         OMG 10 URL_OTHER: "the object URL cannot be used", "check the URL and whether what it names exists";
         OMG 11 ABSTRACT_DERIVES: "an abstract interface derives from a non-abstract one", "make the base abstract";

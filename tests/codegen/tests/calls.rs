@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use oxorb::{Context, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::calls::desk::{
-    FailingOutError, QuotaError, MayFailError, SetQuotaError, Shut,
+    FailingOutError, MayFailError, QuotaError, SetQuotaError, Shut,
 };
 use oxorb_codegen_tests::calls::{
     Blob, Busy, Choice, Code, Desk, DeskRef, Left, LeftRef, Lefts, Level, Listener, ListenerRef,
@@ -113,7 +113,9 @@ impl Desk for Servant {
     fn set_quota(&self, value: i32) -> Result<(), SetQuotaError> {
         match value {
             0 => Err(SetQuotaError::Busy(other::Busy { seconds: 1 })),
-            _ => Err(Refused { why: value.to_string() })?,
+            _ => Err(Refused {
+                why: value.to_string(),
+            })?,
         }
     }
 

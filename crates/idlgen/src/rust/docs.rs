@@ -14,7 +14,7 @@ pub(super) fn item(doc: &str, kind: &str, def: &Def) -> TokenStream {
     lines(&format!("{own}\n\n{origin}"))
 }
 
-/// The comment of an operation, or `otherwise`.
+/// The comment of something that has no name to tell of, or `otherwise`.
 pub(super) fn or(doc: &str, otherwise: &str) -> TokenStream {
     let own = comment(doc);
     lines(if own.is_empty() { otherwise } else { &own })

@@ -12,6 +12,7 @@ use crate::plan::{NotYet, Plan, Size, Traits, size};
 
 /// One field, ready to print.
 struct Field<'m> {
+    doc: &'m str,
     name: Ident,
     ty: &'m Type,
     plan: Plan,
@@ -72,6 +73,7 @@ impl<'m> Rust<'m> {
         let names = self.names.parts(def.id).iter();
         let fields = body.fields.iter().zip(names).map(|(field, name)| {
             Ok(Field {
+                doc: &field.doc,
                 name: ident(name),
                 ty: &field.ty,
                 plan: Plan::of(self.model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?,
@@ -91,7 +93,8 @@ impl<'m> Rust<'m> {
         let derives = derives(Traits::of(self.model, def.id));
         let fields = fields.iter().map(|field| {
             let (name, ty) = (&field.name, self.ty(scope, field.ty));
-            quote!(pub #name: #ty)
+            let docs = docs::or(field.doc, "");
+            quote!(#docs pub #name: #ty)
         });
         quote! {
             #docs

@@ -26,7 +26,7 @@ struct Variant<'m> {
     value: Option<(&'m Type, Plan)>,
     labels: &'m [Value],
     takes_rest: bool,
-    doc: String,
+    docs: TokenStream,
 }
 
 impl<'m> Rust<'m> {
@@ -61,7 +61,7 @@ impl<'m> Rust<'m> {
                 )),
                 labels: &case.labels,
                 takes_rest: case.is_default,
-                doc: self.case_doc(case),
+                docs: docs::after(&self.case_text(case), &case.field.doc),
             });
         }
         if self.leaves_rest(body) {
@@ -73,13 +73,14 @@ impl<'m> Rust<'m> {
                 value: None,
                 labels: &[],
                 takes_rest: true,
-                doc: "Any value that no case names; nothing follows it.".to_owned(),
+                docs: docs::lines("Any value that no case names; nothing follows it."),
             });
         }
         Ok(variants)
     }
 
-    fn case_doc(&self, case: &Case) -> String {
+    /// What selects a case, and the name of its member.
+    fn case_text(&self, case: &Case) -> String {
         let labels = case
             .labels
             .iter()
@@ -142,7 +143,7 @@ impl<'m> Rust<'m> {
         let docs = docs::item(&def.doc, "union", def);
         let derives = derives(Traits::of(self.model, def.id));
         let variants = variants.iter().map(|variant| {
-            let (name, docs) = (&variant.name, docs::lines(&variant.doc));
+            let (name, docs) = (&variant.name, &variant.docs);
             let label = variant.label.iter().map(|label| quote!(#inner::#label));
             let value = variant.value.iter().map(|(ty, _)| self.ty(scope, ty));
             let carried = label.chain(value);

@@ -181,7 +181,7 @@ pub(crate) struct Operation {
     pub(crate) name: Ident,
     pub(crate) params: Vec<Param>,
     pub(crate) raises: Vec<ScopedName>,
-    pub(crate) context: Vec<(String, Span)>,
+    pub(crate) context: Vec<Box<str>>,
 }
 
 #[derive(Debug, Clone)]

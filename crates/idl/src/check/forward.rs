@@ -1,5 +1,6 @@
 //! Forward declarations and the definitions they announce.
 
+use super::pragma::prefix_here;
 use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;
 
@@ -69,7 +70,7 @@ impl Problem for Forward {
                 "references to it can be passed on, but not called".into()
             }
             Forward::Mismatch { now, .. } => format!("{now} here"),
-            Forward::Prefix { now, .. } => prefix(now),
+            Forward::Prefix { now, .. } => prefix_here(now),
         }
     }
 
@@ -78,7 +79,7 @@ impl Problem for Forward {
             Forward::Mismatch { announced, at, .. } => {
                 vec![(*at, format!("announced as {announced}"))]
             }
-            Forward::Prefix { before, at, .. } => vec![(*at, prefix(before))],
+            Forward::Prefix { before, at, .. } => vec![(*at, prefix_here(before))],
             _ => Vec::new(),
         }
     }
@@ -94,12 +95,5 @@ impl Problem for Forward {
             Forward::Prefix { .. } => Some("put the pragma before both".into()),
             Forward::Mismatch { .. } => None,
         }
-    }
-}
-
-fn prefix(text: &str) -> String {
-    match text {
-        "" => "no prefix here".into(),
-        text => format!("prefix \"{text}\" here"),
     }
 }

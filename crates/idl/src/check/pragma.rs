@@ -19,6 +19,13 @@ pub(crate) enum PragmaProblem {
         version: String,
         at: Span,
     },
+    /// A module opened again under another prefix; its own id is the first one.
+    ModulePrefix {
+        name: String,
+        before: String,
+        now: String,
+        at: Span,
+    },
     /// `IDL:`, `RMI:`, `DCE:` and `LOCAL:` are known.
     Format {
         id: String,
@@ -42,6 +49,7 @@ impl Problem for PragmaProblem {
             PragmaProblem::VersionAfterId { .. } => "E0703",
             PragmaProblem::SecondVersion { .. } => "E0704",
             PragmaProblem::Format { .. } => "W0705",
+            PragmaProblem::ModulePrefix { .. } => "W0708",
             PragmaProblem::NoId { .. } => "E0706",
             PragmaProblem::Start { .. } => "E0707",
         })
@@ -49,7 +57,7 @@ impl Problem for PragmaProblem {
 
     fn severity(&self) -> Severity {
         match self {
-            PragmaProblem::Format { .. } => Severity::Warning,
+            PragmaProblem::Format { .. } | PragmaProblem::ModulePrefix { .. } => Severity::Warning,
             _ => Severity::Error,
         }
     }
@@ -65,6 +73,9 @@ impl Problem for PragmaProblem {
             PragmaProblem::SecondVersion { name, version, .. } => {
                 format!("the version of `{name}` is set already, to {version}")
             }
+            PragmaProblem::ModulePrefix { name, .. } => {
+                format!("module `{name}` was opened before under another `#pragma prefix`")
+            }
             PragmaProblem::Format { id } => {
                 format!("`{id}` has none of the known formats of repository ids")
             }
@@ -77,8 +88,16 @@ impl Problem for PragmaProblem {
         }
     }
 
+    fn label(&self) -> String {
+        match self {
+            PragmaProblem::ModulePrefix { now, .. } => prefix_here(now),
+            _ => String::new(),
+        }
+    }
+
     fn related(&self) -> Vec<(Span, String)> {
         match self {
+            PragmaProblem::ModulePrefix { before, at, .. } => vec![(*at, prefix_here(before))],
             PragmaProblem::SecondId { at, .. }
             | PragmaProblem::VersionAfterId { at, .. }
             | PragmaProblem::SecondVersion { at, .. } => vec![(*at, "set here".into())],
@@ -89,11 +108,22 @@ impl Problem for PragmaProblem {
 
     fn help(&self) -> Option<String> {
         match self {
+            PragmaProblem::ModulePrefix { .. } => {
+                Some("other compilers may give what is declared here another repository id".into())
+            }
             PragmaProblem::Format { .. } => {
                 Some("they look like `IDL:omg.org/CORBA/Object:1.0`".into())
             }
             PragmaProblem::Start { .. } => Some("not with `-`, `_` or `.`".into()),
             _ => None,
         }
+    }
+}
+
+/// What prefix holds at a place, in a few words.
+pub(super) fn prefix_here(prefix: &str) -> String {
+    match prefix {
+        "" => "no prefix here".into(),
+        prefix => format!("prefix \"{prefix}\" here"),
     }
 }

@@ -115,7 +115,7 @@ impl Parser<'_, '_> {
         Ok(names)
     }
 
-    fn context(&mut self) -> Parse<Vec<(String, crate::source::Span)>> {
+    fn context(&mut self) -> Parse<Vec<Box<str>>> {
         let mut context = Vec::new();
         if !self.eat_keyword(Keyword::Context) {
             return Ok(context);
@@ -125,7 +125,8 @@ impl Parser<'_, '_> {
             let TokenKind::Str(text) = self.cursor.peek() else {
                 return Err(self.unexpected("a string"));
             };
-            context.push((text.to_string(), self.cursor.bump()));
+            context.push(text.clone());
+            self.cursor.bump();
             if !self.eat(Punct::Comma) {
                 break;
             }

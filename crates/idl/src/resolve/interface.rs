@@ -157,7 +157,7 @@ impl Resolver<'_> {
             context: operation
                 .context
                 .iter()
-                .map(|(text, _)| text.clone())
+                .map(|text| text.to_string())
                 .collect(),
         }));
     }

@@ -192,6 +192,9 @@ impl Resolver<'_> {
             Some(def) => Some(def),
             None => self.define(doc, name, DefKind::Module(Module::default())),
         };
+        if let Some(def) = def {
+            self.opens_module(def, name.span);
+        }
         // A module whose name is taken is looked at all the same.
         let scope = match def.and_then(|def| self.scopes.of_def(def)) {
             Some(scope) => scope,

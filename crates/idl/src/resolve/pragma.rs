@@ -17,6 +17,8 @@ pub(super) struct Ids {
     /// Ids that a pragma gave.
     given: BTreeMap<DefId, Span>,
     versions: BTreeMap<DefId, (String, Span)>,
+    /// Under which prefix a module was opened first.
+    modules: BTreeMap<DefId, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +77,27 @@ impl Ids {
 }
 
 impl Resolver<'_> {
+    /// A module has one repository id, whatever prefixes it is opened under
+    /// (CORBA 3.3 part 1, 14.7.7).
+    pub(super) fn opens_module(&mut self, def: DefId, span: Span) {
+        let now = self.ids.prefix().to_owned();
+        match self.ids.modules.get(&def) {
+            None => {
+                self.ids.modules.insert(def, now);
+            }
+            Some(before) if *before != now => {
+                let problem = PragmaProblem::ModulePrefix {
+                    name: self.model.def(def).name.clone(),
+                    before: before.clone(),
+                    now,
+                    at: self.model.def(def).span,
+                };
+                self.report(span, problem);
+            }
+            Some(_) => {}
+        }
+    }
+
     pub(super) fn pragma(&mut self, pragma: &Pragma, span: Span) {
         match pragma {
             Pragma::Prefix(prefix) => {

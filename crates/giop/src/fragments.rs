@@ -90,13 +90,13 @@ impl Fragments {
                 header,
                 bytes: start,
             };
-            let fields_end = match header.kind {
+            let header_end = match header.kind {
                 MessageType::REQUEST => Request::parse(&frame)?.body,
                 MessageType::REPLY => Reply::parse(&frame)?.body,
                 _ => total, // locate messages are all header
             };
             plan.id = frame.decoder(oxorb_cdr::Dialect::new(2)).ulong()?;
-            plan.first = fields_end.next_multiple_of(8).max(largest);
+            plan.first = header_end.max(largest); // a multiple of 8, or everything
         }
         Ok(plan)
     }

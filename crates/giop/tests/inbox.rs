@@ -445,3 +445,28 @@ fn the_first_fragment_holds_the_whole_header() {
     assert_eq!(pieces[0].len(), begun.body());
     assert!(pieces[1..].iter().all(|piece| piece.len() <= 64));
 }
+
+#[test]
+fn complete_and_cancelled_messages_no_longer_count() {
+    let message = request(Version::V1_2, ByteOrder::Big, 5, &[1; 300]);
+    let limits = Limits {
+        max_partial_messages: 1,
+        max_partial_octets: message.len() + 100,
+        ..Limits::default()
+    };
+    let pieces = split(&message, &[100, 200]);
+    let cancelled = [
+        pieces[0].clone(),
+        pieces[1].clone(),
+        cancel_request(Version::V1_2, ByteOrder::Big, 5).to_vec(),
+    ];
+    let mut inbox = Inbox::new(&limits);
+    for stream in [pieces.concat(), cancelled.concat()] {
+        for _ in 0..5 {
+            assert_eq!(
+                receive(&mut inbox, &stream, &[77]).map(|all| all.len()),
+                Ok(1)
+            );
+        }
+    }
+}

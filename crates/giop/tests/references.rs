@@ -132,6 +132,17 @@ fn stringified_references_are_read_in_either_case_and_order() {
 }
 
 #[test]
+fn an_empty_type_id_may_have_no_octets_at_all() {
+    let octets = octets("00000000 00000000");
+    let mut d = Decoder::new(&octets, ByteOrder::Big, Dialect::new(0));
+    assert_eq!(Ior::decode(&mut d), Ok(Ior::nil()));
+    let unterminated = common::octets("00000001 41000000 00000000");
+    let mut d = Decoder::new(&unterminated, ByteOrder::Big, Dialect::new(0));
+    let error = Ior::decode(&mut d).unwrap_err();
+    assert_eq!((error.kind, error.at), (ErrorKind::BadString, 4));
+}
+
+#[test]
 fn broken_stringified_references_say_where() {
     let parse = |text: &str| text.parse::<Ior>().unwrap_err();
     assert_eq!(parse(""), IorError::Prefix);

@@ -390,3 +390,20 @@ fn gathered_arguments_count_in_the_size() {
     let octets = message.to_vec();
     assert_eq!(Frame::parse(&octets).unwrap().header.total(), octets.len());
 }
+
+#[test]
+fn permanent_forwarding_exists_since_1_2() {
+    for version in VERSIONS {
+        let mut e = encoder(version, ByteOrder::Big);
+        let begun = begin_reply(&mut e, version, 7, ReplyStatus::LOCATION_FORWARD_PERM, &[]);
+        finish(&mut e, begun).unwrap();
+        let octets = e.finish().to_vec();
+        let expected = if version < Version::V1_2 {
+            ReplyStatus::LOCATION_FORWARD
+        } else {
+            ReplyStatus::LOCATION_FORWARD_PERM
+        };
+        let frame = Frame::parse(&octets).unwrap();
+        assert_eq!(Reply::parse(&frame).unwrap().status, expected);
+    }
+}

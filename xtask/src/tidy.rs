@@ -92,7 +92,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
         .no_deps()
         .exec()
         .map_err(|error| format!("cargo metadata: {error}"))?;
-    let mut findings = direction::check(&metadata.packages);
+    let mut findings = direction::check(workspace, &metadata.packages);
     findings.extend(manifest::check(workspace, &metadata.packages));
     findings.extend(safety::check_roots(workspace, &metadata.packages));
     for file in files(workspace)? {

@@ -7,6 +7,8 @@
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! ```
 
+use std::path::Path;
+
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
@@ -109,7 +111,7 @@ const LAYERS: [Layer; 17] = [
         why: "generated code names only oxorb::__gen",
     },
     Layer {
-        package: "oxorb-examples",
+        package: EXAMPLE,
         uses: &["oxorb"],
         why: "an example is an application",
     },
@@ -119,6 +121,9 @@ const LAYERS: [Layer; 17] = [
         why: "chores run when nothing else compiles",
     },
 ];
+
+/// Packages whose names begin so share a row.
+const EXAMPLE: &str = "oxorb-example-";
 
 /// Build scripts may compile IDL, and nothing else of ours.
 const BUILD: &[&str] = &["oxorb-idlgen"];
@@ -138,7 +143,7 @@ const EXECUTORS: &[&str] = &[
 ];
 
 /// Checks every edge between packages of the workspace.
-pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
+pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
     let ours: Vec<&str> = packages
         .iter()
         .map(|package| package.name.as_str())
@@ -150,9 +155,9 @@ pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
         });
         for edge in edges {
             if let Err(why) = allowed(&package.name, &edge.name, edge.kind) {
-                let manifest = package.manifest_path.as_str();
-                let manifest = manifest.rsplit('/').take(2).collect::<Vec<_>>();
-                let file = format!("{}/{}", manifest[1], manifest[0]);
+                let manifest = package.manifest_path.as_std_path();
+                let file = manifest.strip_prefix(workspace).unwrap_or(manifest);
+                let file = file.display().to_string();
                 let what = format!("{} must not depend on {}: {why}", package.name, edge.name);
                 findings.push(Finding::error(&file, None, what));
             }
@@ -163,7 +168,7 @@ pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
 
 /// Whether `user` may depend on `used`; if not, the rule that it breaks.
 fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static str> {
-    let Some(layer) = LAYERS.iter().find(|layer| layer.package == user) else {
+    let Some(layer) = layer(user) else {
         return Err("it has no row in xtask/src/tidy/direction.rs yet");
     };
     if EXECUTORS.contains(&used) {
@@ -187,15 +192,16 @@ fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static 
 }
 
 fn reaches(user: &str, used: &str) -> bool {
-    LAYERS
-        .iter()
-        .find(|layer| layer.package == user)
-        .is_some_and(|layer| {
-            layer
-                .uses
-                .iter()
-                .any(|&next| next == used || reaches(next, used))
-        })
+    layer(user).is_some_and(|layer| {
+        let mut uses = layer.uses.iter();
+        uses.any(|&next| next == used || reaches(next, used))
+    })
+}
+
+fn layer(package: &str) -> Option<&'static Layer> {
+    LAYERS.iter().find(|layer| {
+        layer.package == package || (layer.package == EXAMPLE && package.starts_with(EXAMPLE))
+    })
 }
 
 #[cfg(test)]
@@ -239,6 +245,13 @@ mod tests {
     fn a_new_package_needs_a_row() {
         let why = allowed("oxorb-new", "oxorb-cdr", DependencyKind::Normal).unwrap_err();
         assert!(why.contains("no row"));
+    }
+
+    #[test]
+    fn an_example_is_an_application() {
+        let normal = DependencyKind::Normal;
+        assert_eq!(allowed("oxorb-example-bank", "oxorb", normal), Ok(()));
+        assert!(allowed("oxorb-example-bank", "oxorb-core", normal).is_err());
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub fn compile_from<P: AsRef<Path>>(
     }
     let tokens = preprocess_all(&mut sources, &mains, options, &mut diagnostics);
     let model = analyse(&tokens, &sources, options, &mut diagnostics);
+    diagnostics.sort(&sources);
     let report = Report {
         sources: Box::new(sources),
         diagnostics,
@@ -86,7 +87,7 @@ pub struct Failed {
 pub struct Report {
     /// All files that were read.
     pub sources: Box<SourceMap>,
-    /// In order of discovery.
+    /// In reading order.
     pub diagnostics: Diagnostics,
 }
 

@@ -8,7 +8,7 @@ mod render;
 
 pub use render::{render_json, render_text};
 
-use crate::source::Span;
+use crate::source::{SourceMap, Span};
 use std::fmt;
 
 /// One kind of thing that can be wrong; implemented next to the check.
@@ -79,7 +79,8 @@ pub struct Diagnostic {
     pub problem: Box<dyn Problem>,
 }
 
-/// All that one run has to say, in order of discovery.
+/// All that one run has to say: in order of discovery while it lasts, in
+/// reading order when [`compile`](crate::compile) has returned.
 #[derive(Debug)]
 pub struct Diagnostics {
     all: Vec<Diagnostic>,
@@ -143,7 +144,14 @@ impl Diagnostics {
         self.suppressed
     }
 
-    /// Those that were kept, in order of discovery.
+    /// Puts them in the order in which a reader who follows every `#include`
+    /// meets their places.
+    pub(crate) fn sort(&mut self, map: &SourceMap) {
+        self.all
+            .sort_by_cached_key(|diagnostic| reading_order(diagnostic.span, map));
+    }
+
+    /// Those that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.all.iter()
     }
@@ -152,6 +160,18 @@ impl Diagnostics {
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
+}
+
+/// The outermost file, then the way from there: where each file is included,
+/// and the place itself.
+fn reading_order(span: Span, map: &SourceMap) -> Vec<u32> {
+    let includes = std::iter::successors(Some(span), |at| map.included_at(at.file));
+    let mut way: Vec<Span> = includes.collect();
+    way.reverse();
+    let outermost = way[0].file.0;
+    std::iter::once(outermost)
+        .chain(way.into_iter().map(|at| at.start))
+        .collect()
 }
 
 impl<'d> IntoIterator for &'d Diagnostics {

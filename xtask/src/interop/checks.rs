@@ -128,8 +128,14 @@ const RULES: &[Rule] = &[
         reason: "ISO 8859-1 is the code set of this column",
     },
     Rule {
+        checks: &["large_structs"],
+        when: |c| c.column == Column::Giop11 && c.has(Orb::OmniOrb) && c.has(Orb::OxOrb),
+        reason: "alignment starts anew in GIOP 1.1 fragments (omniORB sends them), which OxORB does not follow",
+    },
+    Rule {
         checks: &["char_latin1"],
-        when: |c| c.column == Column::Utf8,
+        // Between the two, UTF-8 is agreed on: OxORB's own code set, which omniORB can convert to.
+        when: |c| c.column != Column::Giop10 && (c.column == Column::Utf8 || (c.server == Orb::OxOrb && c.client != Orb::JacOrb)),
         reason: "such a character takes two octets in UTF-8, and a char is one",
     },
     Rule {

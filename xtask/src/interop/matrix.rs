@@ -12,10 +12,13 @@ pub(super) enum Column {
     Utf8,
     /// GIOP 1.2, OxORB sending big-endian.
     BigEndian,
+    /// GIOP 1.2, OxORB splitting what it sends into small fragments.
+    Fragments,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 5] = [Self::Giop10, Self::Giop11, Self::Giop12, Self::Utf8, Self::BigEndian];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Giop10, Self::Giop11, Self::Giop12, Self::Utf8, Self::BigEndian, Self::Fragments];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -24,6 +27,7 @@ impl Column {
             Self::Giop12 => "1.2",
             Self::Utf8 => "utf-8",
             Self::BigEndian => "big-endian",
+            Self::Fragments => "fragments",
         }
     }
 
@@ -31,7 +35,7 @@ impl Column {
         match self {
             Self::Giop10 => 0,
             Self::Giop11 => 1,
-            Self::Giop12 | Self::Utf8 | Self::BigEndian => 2,
+            Self::Giop12 | Self::Utf8 | Self::BigEndian | Self::Fragments => 2,
         }
     }
 }
@@ -62,8 +66,8 @@ pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
         for &server in orbs {
             for column in Column::ALL {
                 let cell = Cell { client, server, column };
-                // Only OxORB can be told its byte order.
-                if column == Column::BigEndian && !cell.has(Orb::OxOrb) {
+                // Only OxORB can be told its byte order and the size of fragments.
+                if matches!(column, Column::BigEndian | Column::Fragments) && !cell.has(Orb::OxOrb) {
                     continue;
                 }
                 if only.is_none_or(|name| name == column.name()) {

@@ -44,9 +44,12 @@ impl Orb {
         let utf8 = cell.column == Column::Utf8;
         match self {
             Self::OxOrb => {
-                let mut args = strings([format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"), format!("--giop 1.{minor}")]);
+                let mut args = strings([format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"), format!("-ORBMaxGIOPVersion 1.{minor}")]);
                 if cell.column == Column::BigEndian {
-                    args.extend(strings(["--byte-order big".to_owned()]));
+                    args.extend(strings(["-ORBByteOrder big".to_owned()]));
+                }
+                if cell.column == Column::Fragments {
+                    args.extend(strings(["-ORBFragmentSize 512".to_owned()]));
                 }
                 (program(&programs.oxorb, side), args)
             }

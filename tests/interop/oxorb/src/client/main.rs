@@ -1,0 +1,39 @@
+//! The OxORB client of the interoperability test: every check by name, one
+//! line each, against any server.
+#![forbid(unsafe_code)]
+
+mod check;
+mod data;
+mod large;
+mod objects;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use check::Checks;
+use oxorb_interop::Args;
+use oxorb_interop::interop::SuiteRef;
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let (args, orb) = Args::start()?;
+    let suite: SuiteRef = orb.resolve(&args.ior)?;
+    let mut checks = Checks::new(&args);
+    let groups: [fn(&mut Checks, &SuiteRef) -> check::Result; 7] = [
+        data::numbers,
+        data::texts,
+        data::wide_texts,
+        data::aggregates,
+        data::choices,
+        data::sequences,
+        large::messages,
+    ];
+    for group in groups {
+        checks.group(|checks| group(checks, &suite));
+    }
+    checks.group(|checks| objects::all(checks, &suite, &orb, &args.corbaloc));
+    if args.shutdown {
+        suite.shutdown()?;
+    }
+    orb.shutdown(true)?;
+    Ok(if checks.failures() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,105 @@
+//! What the client and the server of the interoperability test share: the
+//! generated code, the command line and the callback object.
+#![forbid(unsafe_code)]
+
+use std::sync::Mutex;
+
+use oxorb::{Orb, SetupError, SystemException};
+
+pub use idl::{interop, interop_jacorb, interop_omniorb};
+use interop::{CallbackRef, Colour, Detailed, Point, Record};
+
+mod idl {
+    oxorb::include_idl!("interop");
+    oxorb::include_idl!("interop_jacorb");
+    oxorb::include_idl!("interop_omniorb");
+}
+
+/// The arguments that are the test's own; the ORB takes those that begin with `-ORB`.
+#[derive(Debug, Default)]
+pub struct Args {
+    /// Server: the file to write. Client: the reference to call.
+    pub ior: String,
+    /// Client: the same object as corbaloc.
+    pub corbaloc: String,
+    /// Client: checks not to run.
+    pub skip: Vec<String>,
+    /// Client: end the server after the checks.
+    pub shutdown: bool,
+}
+
+impl Args {
+    /// Reads the command line of this process and makes the ORB it asks for.
+    pub fn start() -> Result<(Self, Orb), SetupError> {
+        let orb = Orb::builder().args(std::env::args().skip(1)).build()?;
+        let mut args = Self::default();
+        let mut own = orb.args().iter().cloned();
+        while let Some(name) = own.next() {
+            let mut value = || own.next().unwrap_or_default();
+            match name.as_str() {
+                "--ior" | "--ior-file" => args.ior = value(),
+                "--corbaloc" => args.corbaloc = value(),
+                "--skip" => args.skip = value().split(',').map(str::to_owned).collect(),
+                "--shutdown" => args.shutdown = true,
+                other => panic!("unknown argument {other}"),
+            }
+        }
+        Ok((args, orb))
+    }
+}
+
+/// The Callback servant: clients and servers both have one.
+pub struct Callback {
+    me: Mutex<Option<CallbackRef>>,
+    heard: Mutex<String>,
+}
+
+impl Callback {
+    /// Activates a new one.
+    pub fn activate(orb: &Orb) -> Result<(std::sync::Arc<Self>, CallbackRef), SystemException> {
+        let servant = std::sync::Arc::new(Self { me: Mutex::default(), heard: Mutex::default() });
+        let reference: CallbackRef = orb.root_poa().activate(std::sync::Arc::clone(&servant)).map_err(|_| internal())?;
+        *servant.me.lock().expect("not poisoned") = Some(reference.clone());
+        Ok((servant, reference))
+    }
+
+    /// What it was told last.
+    pub fn heard(&self) -> String {
+        self.heard.lock().expect("not poisoned").clone()
+    }
+}
+
+impl interop::Callback for Callback {
+    fn answer(&self, question: i32) -> Result<i32, SystemException> {
+        Ok(question * 2)
+    }
+
+    fn fail(&self, code: i32) -> Result<(), interop::callback::FailError> {
+        let record = Record {
+            name: "callback".to_owned(),
+            position: Point { tag: 1, x: 2.0, y: 3, height: 4, visible: true },
+            paint: Colour::Blue,
+            numbers: Vec::new(),
+            checksum: [0, 1, 2, 3, 4],
+            notes: Vec::new(),
+        };
+        Err(Detailed { reason: "asked to".to_owned(), code, context_record: record }.into())
+    }
+
+    fn down(&self, other: Option<&CallbackRef>, depth: i32) -> Result<i32, SystemException> {
+        if depth == 0 {
+            return Ok(0);
+        }
+        let me = self.me.lock().expect("not poisoned").clone();
+        Ok(1 + other.ok_or(internal())?.down(me.as_ref(), depth - 1)?)
+    }
+
+    fn tell(&self, news: &str) {
+        *self.heard.lock().expect("not poisoned") = news.to_owned();
+    }
+}
+
+/// What a servant answers when the test itself is wrong.
+pub fn internal() -> SystemException {
+    SystemException::internal(0, oxorb::CompletionStatus::Maybe)
+}

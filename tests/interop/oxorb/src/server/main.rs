@@ -1,0 +1,116 @@
+//! The OxORB server of the interoperability test.
+#![forbid(unsafe_code)]
+
+mod data;
+mod objects;
+
+use std::error::Error;
+
+use oxorb::{Interface, ObjectRef, Orb, SystemException};
+use oxorb_interop::Args;
+use oxorb_interop::interop::{self, SuiteRef};
+use oxorb_interop::{interop_jacorb, interop_omniorb};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (args, orb) = Args::start()?;
+    let suite: SuiteRef = orb.root_poa().activate(Suite::new(&orb)?)?;
+    let unfinished = format!("{}.new", args.ior);
+    std::fs::write(&unfinished, suite.to_ior())?;
+    std::fs::rename(&unfinished, &args.ior)?;
+    orb.run();
+    Ok(())
+}
+
+/// The way in: the object that leads to all others.
+struct Suite {
+    orb: Orb,
+    numbers: interop::NumbersRef,
+    texts: interop::TextsRef,
+    wide: interop::WideTextsRef,
+    aggregates: interop::AggregatesRef,
+    choices: interop::ChoicesRef,
+    sequences: interop::SequencesRef,
+    properties: interop::PropertiesRef,
+    bottom: interop::BottomRef,
+    faults: interop::FaultsRef,
+    references: interop::ReferencesRef,
+    omniorb: interop_omniorb::ExtrasRef,
+    jacorb: interop_jacorb::ExtrasRef,
+}
+
+impl Suite {
+    fn new(orb: &Orb) -> Result<Self, oxorb::PoaError> {
+        let poa = orb.root_poa();
+        Ok(Self {
+            orb: orb.clone(),
+            numbers: poa.activate(data::Numbers)?,
+            texts: poa.activate(data::Texts)?,
+            wide: poa.activate(data::WideTexts)?,
+            aggregates: poa.activate(data::Aggregates)?,
+            choices: poa.activate(data::Choices)?,
+            sequences: poa.activate(data::Sequences)?,
+            properties: poa.activate(objects::Properties::default())?,
+            bottom: poa.activate(objects::Bottom::default())?,
+            faults: poa.activate(objects::Faults)?,
+            references: poa.activate(objects::References::new(orb))?,
+            omniorb: poa.activate(data::OmniorbExtras)?,
+            jacorb: poa.activate(objects::JacorbExtras::default())?,
+        })
+    }
+}
+
+impl interop::Suite for Suite {
+    fn number_tests(&self) -> Result<Option<interop::NumbersRef>, SystemException> {
+        Ok(Some(self.numbers.clone()))
+    }
+
+    fn text_tests(&self) -> Result<Option<interop::TextsRef>, SystemException> {
+        Ok(Some(self.texts.clone()))
+    }
+
+    fn wide_tests(&self) -> Result<Option<interop::WideTextsRef>, SystemException> {
+        Ok(Some(self.wide.clone()))
+    }
+
+    fn aggregate_tests(&self) -> Result<Option<interop::AggregatesRef>, SystemException> {
+        Ok(Some(self.aggregates.clone()))
+    }
+
+    fn choice_tests(&self) -> Result<Option<interop::ChoicesRef>, SystemException> {
+        Ok(Some(self.choices.clone()))
+    }
+
+    fn sequence_tests(&self) -> Result<Option<interop::SequencesRef>, SystemException> {
+        Ok(Some(self.sequences.clone()))
+    }
+
+    fn property_tests(&self) -> Result<Option<interop::PropertiesRef>, SystemException> {
+        Ok(Some(self.properties.clone()))
+    }
+
+    fn inheritance_tests(&self) -> Result<Option<interop::BottomRef>, SystemException> {
+        Ok(Some(self.bottom.clone()))
+    }
+
+    fn fault_tests(&self) -> Result<Option<interop::FaultsRef>, SystemException> {
+        Ok(Some(self.faults.clone()))
+    }
+
+    fn reference_tests(&self) -> Result<Option<interop::ReferencesRef>, SystemException> {
+        Ok(Some(self.references.clone()))
+    }
+
+    fn extras(&self, name: &str) -> Result<Option<ObjectRef>, SystemException> {
+        Ok(match name {
+            "omniorb" => Some(self.omniorb.unchecked_narrow()),
+            "jacorb" => Some(self.jacorb.unchecked_narrow()),
+            _ => None,
+        })
+    }
+
+    fn shutdown(&self) {
+        // Not from this very request, which shutdown would wait for.
+        let orb = self.orb.clone();
+        std::thread::spawn(move || orb.shutdown(true));
+    }
+}

@@ -71,6 +71,8 @@ pub enum ErrorKind {
     TrailingOctets(usize),
     /// A value that CDR could carry but its type does not allow, such as a number out of a narrowed range.
     BadValue,
+    /// An object reference, read by a decoder that belongs to no ORB: nothing to bind it to.
+    NoScope,
 }
 
 impl ErrorKind {
@@ -127,6 +129,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "{octets} octets follow the end of the value")
             }
             Self::BadValue => f.write_str("the value is not one that its type allows"),
+            Self::NoScope => {
+                f.write_str("an object reference can only be read from a message of an ORB")
+            }
         }
     }
 }

@@ -15,6 +15,10 @@ pub trait Adapter: Send + Sync + 'static {
     /// Says where the object of a key is, without calling it.
     fn locate(&self, key: &[u8]) -> Located;
 
+    /// The ORB is about to end: let go of requests that are held back, which
+    /// would have to be waited for.
+    fn closing(&self) {}
+
     /// No new request comes after this; those running go on (shutdown).
     fn close(&self);
 }

@@ -19,6 +19,8 @@ mod context;
 mod failure;
 mod initial;
 mod interface;
+#[doc(hidden)]
+pub mod lock;
 mod naming;
 mod op;
 mod options;

@@ -27,6 +27,11 @@ pub enum Concurrency {
     ThreadPerConnection,
     /// A fixed number of workers; each takes the next connection with
     /// something to read and stays with it while it is busy (A5.4).
+    ///
+    /// While all of them run servants nothing else is served: new connections
+    /// are accepted up to the limit, and their requests wait in the system's
+    /// socket buffers, in bounded memory, until a worker is free or their
+    /// callers' time limits end. Each worker then takes connections in turn.
     LeaderFollowers {
         /// How many workers; at least 1. Calls that call back into this
         /// server while they run need one more for each level.
@@ -55,6 +60,15 @@ pub struct Options {
     pub client_connections: ClientConnections,
     /// Which threads serve requests.
     pub concurrency: Concurrency,
+    /// How long a leader/followers worker stays with a connection that fell
+    /// silent, while another worker watches the others. Longer saves system
+    /// calls for clients that pause between calls; should all others become
+    /// busy meanwhile, further connections wait this much longer.
+    pub worker_stay: Duration,
+    /// How long a client connection may be idle before it is checked (one
+    /// system call) ahead of its next use, so that a restarted server costs no
+    /// failed call.
+    pub trust_idle: Duration,
     /// Most connections a server accepts; further ones are closed in order.
     /// Each costs a descriptor, about 10 KiB, and a thread if it has its own.
     pub max_connections: usize,
@@ -85,6 +99,8 @@ impl Default for Options {
             stall_timeout: Duration::from_secs(30),
             client_connections: ClientConnections::Cached,
             concurrency: Concurrency::ThreadPerConnection,
+            worker_stay: Duration::from_millis(1),
+            trust_idle: Duration::from_millis(5),
             max_connections: 1000,
             max_idle_connections: 16,
             max_giop: Version::V1_2,
@@ -156,7 +172,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "MS",
         help: "How long connecting to one server may take, in milliseconds. Default 5000.",
         apply: |options, text| {
-            options.connect_timeout = milliseconds(text)?;
+            options.connect_timeout = some_milliseconds(text)?;
             Ok(())
         },
     },
@@ -165,7 +181,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "MS",
         help: "How long a client may stall in mid-message, in milliseconds. Default 30000.",
         apply: |options, text| {
-            options.stall_timeout = milliseconds(text)?;
+            options.stall_timeout = some_milliseconds(text)?;
             Ok(())
         },
     },
@@ -196,6 +212,24 @@ pub static SETTINGS: &[Setting] = &[
                     return Err("expected thread-per-connection or leader-followers:N".to_owned());
                 }
             };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "WorkerStay",
+        value: "MS",
+        help: "How long a leader/followers worker stays with a silent connection. Default 1.",
+        apply: |options, text| {
+            options.worker_stay = milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "TrustIdle",
+        value: "MS",
+        help: "How long a client connection may idle before it is checked. Default 5.",
+        apply: |options, text| {
+            options.trust_idle = milliseconds(text)?;
             Ok(())
         },
     },
@@ -326,6 +360,16 @@ impl Options {
 }
 
 impl Options {
+    /// A buffer for the next message, out of that of the last one: a large
+    /// message must not cost its memory for as long as the connection lives.
+    #[inline]
+    pub(crate) fn keep(&self, buffer: Vec<u8>) -> Vec<u8> {
+        if buffer.capacity() > self.limits.kept_capacity {
+            return Vec::new();
+        }
+        buffer
+    }
+
     /// A writer for one message, into a buffer that is used again.
     pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
         Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
@@ -403,6 +447,11 @@ fn positive(text: &str) -> Result<usize, String> {
         0 => Err("expected a number of at least 1".to_owned()),
         n => Ok(n),
     }
+}
+
+/// A time of which zero would mean that nothing ever works.
+fn some_milliseconds(text: &str) -> Result<Duration, String> {
+    positive(text).map(|n| Duration::from_millis(n as u64))
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {

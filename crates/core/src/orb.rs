@@ -4,19 +4,23 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Condvar, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_giop::{SystemException, Version};
 use oxorb_transport::{Endpoint, ListenError};
 
 use crate::client::Peer;
+use crate::lock::Mutex;
 use crate::options::Options;
 use crate::server::{Listeners, OpenError, Registry};
 use crate::{Adapter, Ref, SettingError, raise};
 
 /// How long an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// From so many server addresses on, those that no reference leads to are forgotten.
+const MANY_PEERS: usize = 64;
 
 /// An ORB: there may be several in a process, each with its own addresses,
 /// connections, threads and settings. Cheap to clone.
@@ -136,6 +140,9 @@ impl Orb {
         self.inner.closing.store(true, Ordering::SeqCst);
         self.inner.listeners.close();
         self.inner.registry.close();
+        if let Some(adapter) = self.adapter() {
+            adapter.closing();
+        }
         *self.inner.ended.lock().expect(UNPOISONED) = true;
         self.inner.end.notify_all();
         if wait_for_completion {
@@ -177,6 +184,10 @@ impl Orb {
     /// The one `Peer` of an address.
     pub(crate) fn peer(&self, host: &str, port: u16) -> Arc<Peer> {
         let mut peers = self.inner.peers.lock().expect(UNPOISONED);
+        // A server that calls back ever new clients must not remember them all.
+        if peers.len() >= MANY_PEERS && peers.len().is_power_of_two() {
+            peers.retain(|_, peer| Arc::strong_count(peer) > 1);
+        }
         let peer = peers
             .entry((host.to_owned(), port))
             .or_insert_with(|| Arc::new(Peer::new(host, port, Arc::clone(&self.inner.options))));

@@ -22,6 +22,15 @@ pub(crate) const TOO_MANY_OUTSTANDING: SystemException =
 pub(crate) const FORWARDED: SystemException =
     SystemException::transient(minor::transient::FORWARDED, CompletionStatus::No);
 
+/// The time limit of a call has passed.
+pub(crate) const fn timeout(completed: CompletionStatus) -> SystemException {
+    let minor = match completed {
+        CompletionStatus::No => minor::timeout::BEFORE_SENDING,
+        _ => minor::timeout::AWAITING_REPLY,
+    };
+    SystemException::timeout(minor, completed)
+}
+
 /// Forwards lead in a circle.
 pub(crate) const FORWARD_LOOP: SystemException =
     SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use oxorb_cdr::{Decode, Decoder, Encoder, OctetSeq, Result as CdrResult};
+use oxorb_cdr::{Decode, Decoder, Encoder, ErrorKind, OctetSeq, Result as CdrResult};
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
 use crate::client::{self, AsyncReply};
@@ -253,9 +253,11 @@ pub(crate) fn decode_nilable(d: &mut Decoder<'_>) -> CdrResult<Option<Ref>> {
     if ior.is_nil() {
         return Ok(None);
     }
-    let orb = d
-        .scope::<Orb>()
-        .expect("every decoder that core hands out carries its ORB");
+    // Every decoder that the ORB hands out carries the ORB. One that was made
+    // elsewhere, over octets from a file say, has nothing to bind a reference to.
+    let Some(orb) = d.scope::<Orb>() else {
+        return Err(ErrorKind::NoScope.at(d.position()));
+    };
     Ok(Some(Ref::new(orb, ior)))
 }
 

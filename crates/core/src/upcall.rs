@@ -149,7 +149,7 @@ impl<'r> Upcall<'r> {
             Ok(()) => self.sink.send(self.orb.options(), version, e.finish()),
             Err(exception) => {
                 // The results cannot be sent: the caller must know that it ran.
-                self.sink.discard(e.finish());
+                self.sink.discard(self.orb.options(), e.finish());
                 self.sink
                     .send_exception(self.orb.options(), version, id, self.dialect, exception);
             }

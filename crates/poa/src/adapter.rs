@@ -1,10 +1,11 @@
 //! All POAs of an ORB, as the core sees them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 use oxorb_cdr::Encode as _;
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Adapter, Located, Orb, Outcome, Ref, Upcall, WeakOrb};
 use oxorb_giop::{CompletionStatus, SystemException, minor};
 
@@ -21,10 +22,10 @@ pub struct RootAdapter {
     /// By the number in the key; a POA's number is never given to another.
     poas: ArcSwap<Vec<Option<Arc<PoaInner>>>>,
     /// By the path in the key, for persistent objects.
-    by_path: RwLock<HashMap<Box<[u8]>, Arc<PoaInner>>>,
+    by_path: ArcSwap<HashMap<Box<[u8]>, Arc<PoaInner>>>,
     /// Plain names for use in `corbaloc:` URLs, and the keys they stand for.
-    names: RwLock<HashMap<Box<[u8]>, Box<[u8]>>>,
-    /// One change of the tree at a time.
+    names: ArcSwap<HashMap<Box<[u8]>, Box<[u8]>>>,
+    /// One change of the tables above at a time; readers take no lock.
     pub(crate) tree: Mutex<()>,
 }
 
@@ -35,12 +36,13 @@ impl RootAdapter {
             orb: orb.downgrade(),
             incarnation: incarnation(),
             poas: ArcSwap::default(),
-            by_path: RwLock::default(),
-            names: RwLock::default(),
+            by_path: ArcSwap::default(),
+            names: ArcSwap::default(),
             tree: Mutex::default(),
         });
         let root = Poa::new(
             &adapter,
+            Weak::new(),
             "RootPOA",
             Box::default(),
             Policies::ROOT,
@@ -53,10 +55,10 @@ impl RootAdapter {
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
     pub fn bind_name(&self, name: &str, object: &Ref) {
         if let Some(key) = own_key(object) {
-            self.names
-                .write()
-                .expect(UNPOISONED)
-                .insert(name.as_bytes().into(), key.into());
+            let _tree = self.tree.lock().expect(UNPOISONED);
+            let mut names = HashMap::clone(&self.names.load());
+            names.insert(name.as_bytes().into(), key.into());
+            self.names.store(Arc::new(names));
         }
     }
 
@@ -73,10 +75,9 @@ impl RootAdapter {
         let mut poas = Vec::clone(&self.poas.load());
         let poa = make(poas.len() as u32);
         poas.push(Some(Arc::clone(&poa)));
-        self.by_path
-            .write()
-            .expect(UNPOISONED)
-            .insert(poa.path.clone(), Arc::clone(&poa));
+        let mut by_path = HashMap::clone(&self.by_path.load());
+        by_path.insert(poa.path.clone(), Arc::clone(&poa));
+        self.by_path.store(Arc::new(by_path));
         self.poas.store(Arc::new(poas));
         poa
     }
@@ -85,7 +86,9 @@ impl RootAdapter {
     pub(crate) fn delist(&self, poa: &PoaInner) {
         let mut poas = Vec::clone(&self.poas.load());
         poas[poa.number as usize] = None;
-        self.by_path.write().expect(UNPOISONED).remove(&poa.path);
+        let mut by_path = HashMap::clone(&self.by_path.load());
+        by_path.remove(&poa.path);
+        self.by_path.store(Arc::new(by_path));
         self.poas.store(Arc::new(poas));
     }
 
@@ -124,11 +127,8 @@ impl RootAdapter {
                 }
             }
             Some(Key::Persistent { path, id }) => {
-                let poa = self.by_path.read().expect(UNPOISONED).get(path).cloned();
-                match poa.ok_or(NO_ADAPTER).and_then(|poa| {
-                    poa.manager.admit()?;
-                    Ok(poa)
-                }) {
+                let by_path = self.by_path.load();
+                match admitted(by_path.get(path).map(|poa| &**poa)) {
                     Ok(poa) => poa
                         .objects
                         .with_id(id, |object| serve(object.ok_or(NO_OBJECT))),
@@ -138,9 +138,9 @@ impl RootAdapter {
             // A key of an earlier run of this server.
             Some(_) => serve(Err(NO_ADAPTER)),
             None => {
-                let named = self.names.read().expect(UNPOISONED).get(key).cloned();
-                match named {
-                    Some(key) => self.with(&key, serve),
+                let names = self.names.load();
+                match names.get(key) {
+                    Some(key) => self.with(key, serve),
                     None => serve(Err(NO_ADAPTER)),
                 }
             }
@@ -149,10 +149,12 @@ impl RootAdapter {
 }
 
 fn numbered(poas: &[Option<Arc<PoaInner>>], number: u32) -> Result<&PoaInner, SystemException> {
-    let poa = poas
-        .get(number as usize)
-        .and_then(|poa| poa.as_deref())
-        .ok_or(NO_ADAPTER)?;
+    admitted(poas.get(number as usize).and_then(|poa| poa.as_deref()))
+}
+
+/// A POA that exists and lets requests pass.
+fn admitted(poa: Option<&PoaInner>) -> Result<&PoaInner, SystemException> {
+    let poa = poa.ok_or(NO_ADAPTER)?;
     poa.manager.admit()?;
     Ok(poa)
 }
@@ -171,6 +173,12 @@ impl Adapter for RootAdapter {
             Ok(_) => Located::Here,
             Err(_) => Located::Unknown,
         })
+    }
+
+    fn closing(&self) {
+        for poa in self.poas.load().iter().flatten() {
+            poa.manager.release();
+        }
     }
 
     fn close(&self) {

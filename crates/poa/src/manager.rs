@@ -1,9 +1,10 @@
 //! Whether requests pass to a group of POAs.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar};
 use std::time::{Duration, Instant};
 
+use oxorb_core::lock::Mutex;
 use oxorb_giop::{CompletionStatus, SystemException, minor};
 
 /// Most requests that wait at one holding manager; one more is TRANSIENT.
@@ -79,6 +80,14 @@ impl PoaManager {
         self.change(ManagerState::Inactive);
     }
 
+    /// Sends requests that are held back to try again elsewhere, or later.
+    pub(crate) fn release(&self) {
+        let _held = self.0.held.lock().expect(UNPOISONED);
+        if self.state() == ManagerState::Holding {
+            self.set(ManagerState::Discarding);
+        }
+    }
+
     /// Whether a request may pass; waits while the manager holds.
     /// One atomic load while it is active.
     #[inline]
@@ -118,9 +127,14 @@ impl PoaManager {
         if self.state() == ManagerState::Inactive {
             return false;
         }
+        self.set(to);
+        true
+    }
+
+    /// For the holder of `held`: who waits must not miss it.
+    fn set(&self, to: ManagerState) {
         self.0.state.store(to as u8, Ordering::Release);
         self.0.changed.notify_all();
-        true
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, MutexGuard};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use oxorb_core::Servant;
+use oxorb_core::lock::{Mutex, RwLock};
 
 use crate::PoaError;
 

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Weak};
 
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, Ref, Servant, ServedBy};
 
 use crate::adapter::{RootAdapter, own_key};
@@ -31,6 +32,8 @@ pub(crate) struct PoaInner {
     policies: Policies,
     pub(crate) manager: PoaManager,
     pub(crate) objects: ObjectMap,
+    /// Who lists this one among its children; nobody for the root.
+    parent: Weak<PoaInner>,
     children: Mutex<HashMap<String, Poa>>,
     destroyed: AtomicBool,
     next_id: AtomicU64,
@@ -43,6 +46,7 @@ pub struct ObjectId(Vec<u8>);
 impl Poa {
     pub(crate) fn new(
         adapter: &Arc<RootAdapter>,
+        parent: Weak<PoaInner>,
         name: &str,
         path: Box<[u8]>,
         policies: Policies,
@@ -56,6 +60,7 @@ impl Poa {
                 policies,
                 manager,
                 objects: ObjectMap::new(),
+                parent,
                 children: Mutex::default(),
                 destroyed: AtomicBool::new(false),
                 next_id: AtomicU64::new(0),
@@ -105,7 +110,8 @@ impl Poa {
         if children.contains_key(name) {
             return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
         }
-        let child = Poa::new(&self.adapter, name, path, policies, manager);
+        let parent = Arc::downgrade(&self.inner);
+        let child = Poa::new(&self.adapter, parent, name, path, policies, manager);
         children.insert(name.to_owned(), child.clone());
         Ok(child)
     }
@@ -121,19 +127,25 @@ impl Poa {
     }
 
     /// Ends this POA and all below it. Requests that run end as if nothing
-    /// had happened; later ones get OBJECT_NOT_EXIST.
+    /// had happened; later ones get OBJECT_NOT_EXIST. Its name is free again.
     pub fn destroy(&self) {
         let children: Vec<Poa> = {
+            // With the tree locked no child can be born while its parent dies.
+            let _tree = self.adapter.tree.lock().expect(UNPOISONED);
+            if self.inner.destroyed.swap(true, Ordering::AcqRel) {
+                return;
+            }
+            self.adapter.delist(&self.inner);
+            self.inner.objects.clear();
+            if let Some(parent) = self.inner.parent.upgrade() {
+                let mut siblings = parent.children.lock().expect(UNPOISONED);
+                siblings.remove(&self.inner.name);
+            }
             let mut children = self.inner.children.lock().expect(UNPOISONED);
             children.drain().map(|(_, child)| child).collect()
         };
         for child in children {
             child.destroy();
-        }
-        let _tree = self.adapter.tree.lock().expect(UNPOISONED);
-        if !self.inner.destroyed.swap(true, Ordering::AcqRel) {
-            self.adapter.delist(&self.inner);
-            self.inner.objects.clear();
         }
     }
 
@@ -210,9 +222,13 @@ impl Poa {
         }
     }
 
-    /// Ends the object with an id of the application.
+    /// Ends the object with this id, the application's or the system's.
     pub fn deactivate_id(&self, id: impl Into<ObjectId>) -> Result<(), PoaError> {
-        self.inner.objects.remove_id(&id.into().0)
+        let id = id.into().0;
+        match (self.inner.objects.remove_id(&id), self.system_place(&id)) {
+            (Err(PoaError::ObjectNotActive), Some(place)) => self.inner.objects.remove(place),
+            (result, _) => result,
+        }
     }
 
     /// A reference to an object that need not be active yet
@@ -231,11 +247,7 @@ impl Poa {
         Ok(match self.own(&key)? {
             Key::Active {
                 slot, generation, ..
-            } => {
-                let mut id = slot.to_le_bytes().to_vec();
-                id.extend_from_slice(&generation.to_le_bytes());
-                ObjectId(id)
-            }
+            } => system_id(Place { slot, generation }),
             Key::Transient { id, .. } | Key::Persistent { id, .. } => ObjectId(id.to_vec()),
         })
     }
@@ -274,11 +286,21 @@ impl Poa {
     }
 
     fn key_of_id(&self, id: &[u8]) -> Vec<u8> {
+        let incarnation = self.adapter.incarnation();
+        let poa = self.inner.number;
         match self.inner.policies.lifespan {
-            Lifespan::Transient => Key::Transient {
-                incarnation: self.adapter.incarnation(),
-                poa: self.inner.number,
-                id,
+            Lifespan::Transient => match self.system_place(id) {
+                Some(Place { slot, generation }) => Key::Active {
+                    incarnation,
+                    poa,
+                    slot,
+                    generation,
+                },
+                None => Key::Transient {
+                    incarnation,
+                    poa,
+                    id,
+                },
             },
             Lifespan::Persistent => Key::Persistent {
                 path: &self.inner.path,
@@ -286,6 +308,22 @@ impl Poa {
             },
         }
         .to_octets()
+    }
+
+    /// The place that an id of the system's making names.
+    fn system_place(&self, id: &[u8]) -> Option<Place> {
+        let policies = self.inner.policies;
+        if (policies.id_assignment, policies.lifespan)
+            != (IdAssignment::System, Lifespan::Transient)
+            || self.inner.objects.with_id(id, |object| object.is_some())
+        {
+            return None;
+        }
+        let (slot, generation) = id.split_first_chunk()?;
+        Some(Place {
+            slot: u32::from_le_bytes(*slot),
+            generation: u32::from_le_bytes(generation.try_into().ok()?),
+        })
     }
 
     /// Takes a key apart if it is one of this POA.
@@ -326,6 +364,13 @@ impl Poa {
     pub fn bind_name(&self, name: &str, object: &impl Interface) {
         self.adapter.bind_name(name, Interface::as_ref(object));
     }
+}
+
+/// The id of a transient object that the POA named: where it is.
+fn system_id(place: Place) -> ObjectId {
+    let mut id = place.slot.to_le_bytes().to_vec();
+    id.extend_from_slice(&place.generation.to_le_bytes());
+    ObjectId(id)
 }
 
 impl fmt::Debug for Poa {

@@ -82,13 +82,30 @@ pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
 /// Runs `work`; if under [`traced`], its system calls are counted as section `name`.
 pub fn section<R>(name: &str, work: impl FnOnce() -> R) -> R {
     // Both names are made beforehand: between the marks nothing but `work` shall allocate.
-    let [begin, end] = ["begin", "end"].map(|edge| PathBuf::from(format!("{MARK}{edge}/{name}")));
-    let mark =
-        |path: &PathBuf| assert!(fs::symlink_metadata(path).is_err(), "nobody has this file");
+    let [begin, end] = ["begin", "end"].map(|edge| path(edge, name));
     mark(&begin);
     let result = work();
     mark(&end);
     result
+}
+
+/// Begins section `name` on this thread: for code that is called back, as a servant is, and sees
+/// only its own moments of what is to be counted.
+pub fn begin(name: &str) {
+    mark(&path("begin", name));
+}
+
+/// Ends section `name`, which this thread [began](begin).
+pub fn end(name: &str) {
+    mark(&path("end", name));
+}
+
+fn path(edge: &str, name: &str) -> PathBuf {
+    PathBuf::from(format!("{MARK}{edge}/{name}"))
+}
+
+fn mark(path: &PathBuf) {
+    assert!(fs::symlink_metadata(path).is_err(), "nobody has this file");
 }
 
 /// What was counted.

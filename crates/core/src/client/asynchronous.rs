@@ -61,23 +61,35 @@ fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, Syst
         return Ok(State::Settled(reply.map(Ok)));
     }
     let mut attempts = Vec::new();
+    let mut unreachable = raise::CONNECT_FAILED;
     for profile in &route.profiles {
         let peer = profile
             .peer
             .as_ref()
             .expect("local profiles are served locally");
-        let Ok(shared) = Multiplexed::of(peer, timing, &mut attempts) else {
-            continue;
-        };
         let request = Request {
             op,
             target: route.target(profile),
             version: profile.version,
             code_sets: profile.code_sets?,
         };
-        return shared.send(peer, &request, args, timing).map(State::Sent);
+        // Twice: the shared connection may have ended since its last use.
+        for _ in 0..2 {
+            let sent = Multiplexed::of(peer, timing, &mut attempts)
+                .and_then(|shared| shared.send(peer, &request, args, timing));
+            match sent {
+                Ok(slot) => return Ok(State::Sent(slot)),
+                Err(exception) if exception == raise::CONNECT_FAILED => break,
+                Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
+                Err(exception) => return Err(exception),
+            }
+        }
     }
-    Err(failure::record(raise::CONNECT_FAILED, attempts))
+    if reference.forget_forward() {
+        // Nobody answers where it was forwarded to: the original may know better.
+        return start(reference, op, args);
+    }
+    Err(failure::record(unreachable, attempts))
 }
 
 impl<R, E: UserException> AsyncReply<R, E> {

@@ -3,11 +3,12 @@
 use std::io;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxorb_cdr::{Encoded, Encoder};
 use oxorb_giop::{
     CodeSetContext, CompletionStatus, Limits, MessageType, RequestHeader, ServiceContext,
-    SystemException, SystemExceptionKind, TargetAddress, Version,
+    SystemException, SystemExceptionKind, TargetAddress, Version, minor,
 };
 
 use super::link::ClientLink;
@@ -15,6 +16,12 @@ use super::{Args, Peer, Reply, Timing};
 use crate::op::Op;
 use crate::server::write_message;
 use crate::{Orb, raise};
+
+/// A longer message may wait for the server to read, so time has passed.
+const SENT_AT_ONCE: usize = 64 << 10;
+
+/// How long a CancelRequest may wait to be sent.
+const CANCEL_LIMIT: Duration = Duration::from_millis(1);
 
 /// Everything about one request but its arguments.
 pub(crate) struct Request<'r> {
@@ -40,6 +47,8 @@ pub(crate) struct Pending<'c> {
     link: Box<ClientLink>,
     id: u32,
     version: Version,
+    /// Connecting or sending may have used up some of the time.
+    waited: bool,
 }
 
 /// A call that failed after it was begun; its connection is closed.
@@ -69,7 +78,7 @@ impl<'c, 'a> Call<'c, 'a> {
         let written = write_request(&mut e, id, request, tell, args, &peer.options().limits);
         let encoded = e.finish();
         if let Err(exception) = written {
-            link.out = encoded.into_buffer();
+            link.out = peer.options().keep(encoded.into_buffer());
             if tell.is_some() {
                 link.code_sets = None;
             }
@@ -94,15 +103,17 @@ impl<'c, 'a> Call<'c, 'a> {
             version,
             encoded,
         } = self;
+        let waited = !link.reused || encoded.len() > SENT_AT_ONCE;
         let _ = link.link.set_write_timeout(timing.limit);
         let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
-        link.out = encoded.into_buffer();
+        link.out = peer.options().keep(encoded.into_buffer());
         match sent {
             Ok(()) => Ok(Pending {
                 peer,
                 link,
                 id,
                 version,
+                waited,
             }),
             Err(failed) => {
                 let completed = if failed.written == 0 {
@@ -113,7 +124,7 @@ impl<'c, 'a> Call<'c, 'a> {
                 Err(lose(
                     peer,
                     &link,
-                    exception_of(&failed.error, completed),
+                    exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
                     format!("sending the request failed: {}", failed.error),
                 ))
             }
@@ -124,7 +135,9 @@ impl<'c, 'a> Call<'c, 'a> {
 impl<'c> Pending<'c> {
     /// Reads until the reply is there: one read in the usual case.
     pub(crate) fn wait(mut self, orb: &Orb, timing: Timing) -> Result<Reply, Lost> {
-        if let Err(error) = self.link.link.set_read_timeout(timing.limit) {
+        if self.waited {
+            self.shorten_timeout(timing)?;
+        } else if let Err(error) = self.link.link.set_read_timeout(timing.limit) {
             return Err(self.lost_by(&error));
         }
         let mut reads = 0;
@@ -210,12 +223,19 @@ impl<'c> Pending<'c> {
                 .link
                 .set_read_timeout(left)
                 .map_err(|error| self.lost_by(&error)),
-            Err(timeout) => Err(self.lost(timeout, "no complete reply in time".to_owned())),
+            Err(timeout) => {
+                let _ = self.cancel();
+                Err(self.lost(timeout, "no complete reply in time".to_owned()))
+            }
         }
     }
 
     fn lost_by(&self, error: &io::Error) -> Lost {
-        let exception = exception_of(error, CompletionStatus::Maybe);
+        let exception = exception_of(
+            error,
+            minor::comm_failure::CONNECTION_LOST,
+            CompletionStatus::Maybe,
+        );
         let cause = if exception.kind == SystemExceptionKind::Timeout {
             // The server may still be at it: tell it that nobody waits.
             let _ = self.cancel();
@@ -226,7 +246,9 @@ impl<'c> Pending<'c> {
         self.lost(exception, cause)
     }
 
+    /// Tells the server that nobody waits any more, if it takes that at once.
     fn cancel(&self) -> io::Result<()> {
+        self.link.link.set_write_timeout(Some(CANCEL_LIMIT))?;
         let order = self.peer.options().byte_order;
         let message = oxorb_giop::cancel_request(self.version, order, self.id);
         self.link
@@ -250,12 +272,16 @@ fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: Strin
     }
 }
 
-pub(crate) fn exception_of(error: &io::Error, completed: CompletionStatus) -> SystemException {
-    let kind = match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => SystemExceptionKind::Timeout,
-        _ => SystemExceptionKind::CommFailure,
-    };
-    SystemException::new(kind, 0, completed)
+/// A time-out, or a failure of communication with the given minor code.
+pub(crate) fn exception_of(
+    error: &io::Error,
+    minor: u32,
+    completed: CompletionStatus,
+) -> SystemException {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => raise::timeout(completed),
+        _ => SystemException::comm_failure(minor, completed),
+    }
 }
 
 /// Header, then arguments; the size is patched at the end.

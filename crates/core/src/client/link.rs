@@ -1,15 +1,19 @@
 //! A connection to a server that carries one request at a time.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use oxorb_cdr::Dialect;
 use oxorb_giop::{CodeSetContext, Inbox, Limits};
 use oxorb_transport::Link;
 
+use super::Peer;
+
 /// A connection and everything that belongs to it alone. Whoever holds the box
 /// has the connection to himself, so nothing in here needs a lock.
 pub(crate) struct ClientLink {
+    /// Whose connection it is; gone when nobody can use it any more.
+    pub(crate) owner: Weak<Peer>,
     pub(crate) link: Arc<dyn Link>,
     pub(crate) inbox: Inbox,
     /// The request is written here; kept for its capacity.
@@ -26,12 +30,14 @@ pub(crate) struct ClientLink {
 
 impl ClientLink {
     pub(crate) fn new(
+        owner: &Arc<Peer>,
         link: Arc<dyn Link>,
         limits: &Limits,
         losses_seen: u32,
         now: Instant,
     ) -> Self {
         ClientLink {
+            owner: Arc::downgrade(owner),
             link,
             inbox: Inbox::new(limits),
             out: Vec::with_capacity(512),

@@ -25,7 +25,7 @@ pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;
 pub(crate) use reply::Reply;
 
-use call::{Call, Request};
+use call::{Call, Lost, Request};
 
 use std::time::{Duration, Instant};
 
@@ -107,6 +107,11 @@ impl Timing {
         }
     }
 
+    /// When the time is over; `None`: never, or not while this machine runs.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.start.checked_add(self.limit?)
+    }
+
     /// What is left, never zero; `Err` when nothing is.
     pub(crate) fn left(
         &self,
@@ -117,11 +122,7 @@ impl Timing {
         };
         match limit.checked_sub(self.start.elapsed()) {
             Some(left) if !left.is_zero() => Ok(Some(left)),
-            _ => Err(SystemException::new(
-                SystemExceptionKind::Timeout,
-                0,
-                completed,
-            )),
+            _ => Err(raise::timeout(completed)),
         }
     }
 }
@@ -131,7 +132,7 @@ enum Step {
     Done(Option<Reply>),
     /// Once more, with the route as it is now.
     Again,
-    /// This profile cannot be reached; nothing was sent.
+    /// This profile cannot be reached, and the request certainly did not run.
     NextProfile(SystemException),
 }
 
@@ -143,7 +144,11 @@ fn exchange<'a>(
     args: Args<'_, 'a>,
 ) -> Result<Option<Reply>, SystemException> {
     let timing = Timing::start(reference);
+    if timing.limit.is_some_and(|limit| limit.is_zero()) {
+        return Err(raise::timeout(CompletionStatus::No));
+    }
     let mut forwards = 0;
+    let mut fell_back = false;
     let mut attempts = Vec::new();
     loop {
         let route = reference.route()?;
@@ -172,8 +177,14 @@ fn exchange<'a>(
                 Step::NextProfile(exception) => unreachable = exception,
             }
         }
-        if again || reference.forget_forward() {
+        if again {
             forwards = one_more(forwards)?;
+            continue;
+        }
+        // Where it was forwarded to nobody answers: the original may know better,
+        // but if it forwards to the same place again, that is the end.
+        if reference.forget_forward() && !fell_back {
+            fell_back = true;
             continue;
         }
         return Err(failure::record(unreachable, attempts));
@@ -217,16 +228,8 @@ fn attempt<'a>(
             Ok(pending) => pending,
             // A connection that the server closed while it was idle: none of
             // this request was read, so a new connection may carry it.
-            Err(unsent) if unsent.reused && unsent.exception.completed == CompletionStatus::No => {
-                continue;
-            }
-            Err(unsent) => {
-                attempts.push(Attempt {
-                    endpoint: peer.to_string(),
-                    what: unsent.cause,
-                });
-                return Err(failure::record(unsent.exception, std::mem::take(attempts)));
-            }
+            Err(unsent) if unsent.reused && unsent.did_not_run() => continue,
+            Err(unsent) => return unsent.end(peer, attempts),
         };
         if op.response == oxorb_giop::Response::None {
             pending.abandon();
@@ -235,17 +238,34 @@ fn attempt<'a>(
         match pending.wait(reference.orb(), timing) {
             Ok(reply) => return settle(reference, profile, Some(reply)),
             // CloseConnection: the server promises that it did not run the request.
-            Err(lost) if lost.reused && lost.exception.completed == CompletionStatus::No => {
+            Err(lost) if lost.reused && lost.did_not_run() => {
                 timing.left(CompletionStatus::No)?;
             }
-            Err(lost) => {
-                attempts.push(Attempt {
-                    endpoint: peer.to_string(),
-                    what: lost.cause,
-                });
-                return Err(failure::record(lost.exception, std::mem::take(attempts)));
-            }
+            Err(lost) => return lost.end(peer, attempts),
         }
+    }
+}
+
+impl Lost {
+    /// Whether the request may be sent again without any risk of it running
+    /// twice. Time that is over stays over.
+    fn did_not_run(&self) -> bool {
+        self.exception.completed == CompletionStatus::No
+            && self.exception.kind != SystemExceptionKind::Timeout
+    }
+
+    /// What a failed attempt means for the call: another profile may serve a
+    /// request that did not run; otherwise the call has failed.
+    fn end(self, peer: &Peer, attempts: &mut Vec<Attempt>) -> Result<Step, SystemException> {
+        let elsewhere = self.did_not_run();
+        attempts.push(Attempt {
+            endpoint: peer.to_string(),
+            what: self.cause,
+        });
+        if elsewhere {
+            return Ok(Step::NextProfile(self.exception));
+        }
+        Err(failure::record(self.exception, std::mem::take(attempts)))
     }
 }
 

@@ -3,20 +3,22 @@
 use std::collections::HashMap;
 use std::io;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
 use oxorb_giop::{
     CodeSetContext, CompletionStatus, Inbox, MessageType, SystemException, SystemExceptionKind,
+    minor,
 };
-use oxorb_transport::Link;
+use oxorb_transport::{Link, WriteError};
 
 use super::call::{Request, exception_of, write_request};
 use super::link::dialect;
 use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
+use crate::lock::Mutex;
 use crate::raise;
 use crate::server::write_message;
 
@@ -30,6 +32,9 @@ const IDLE_TICKS: u32 = 200;
 const MAX_OUTSTANDING: usize = 1024;
 
 /// A connection shared by asynchronous calls.
+///
+/// The reader thread never waits for the writer: a server that reads nothing
+/// before its replies are taken would otherwise stop both for good.
 pub(crate) struct Multiplexed {
     link: Arc<dyn Link>,
     writer: Mutex<Writer>,
@@ -46,6 +51,8 @@ struct Writer {
 /// One asynchronous call that was sent.
 pub(crate) struct Slot {
     deadline: Option<Instant>,
+    /// What both sides had agreed on when it was sent.
+    code_sets: Option<CodeSetContext>,
     state: Mutex<State>,
 }
 
@@ -68,13 +75,20 @@ impl Multiplexed {
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let mut current = peer.multiplexed.lock().expect(UNPOISONED);
-        if let Some(open) = current.as_ref()
-            && open.waiting().is_some()
-        {
-            return Ok(Arc::clone(open));
+        let usable = |current: &Option<Arc<Multiplexed>>| {
+            let open = current.as_ref()?;
+            open.waiting().is_some().then(|| Arc::clone(open))
+        };
+        if let Some(open) = usable(&peer.multiplexed.lock().expect(UNPOISONED)) {
+            return Ok(open);
         }
+        // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
+        let mut current = peer.multiplexed.lock().expect(UNPOISONED);
+        if let Some(open) = usable(&current) {
+            link.close();
+            return Ok(open);
+        }
         let opened = Arc::new(Multiplexed {
             link,
             writer: Mutex::new(Writer {
@@ -102,10 +116,6 @@ impl Multiplexed {
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Arc<Slot>, SystemException> {
-        let slot = Arc::new(Slot {
-            deadline: timing.limit.map(|limit| timing.start + limit),
-            state: Mutex::new(State::Waiting(None)),
-        });
         let mut writer = self.writer.lock().expect(UNPOISONED);
         let tell = request.code_sets.filter(|_| writer.code_sets.is_none());
         let code_sets = writer.code_sets.or(tell);
@@ -115,6 +125,11 @@ impl Multiplexed {
         let mut e = options.encoder(mem::take(&mut writer.out), dialect);
         let written = write_request(&mut e, id, request, tell, args, &options.limits);
         let encoded = e.finish();
+        let slot = Arc::new(Slot {
+            deadline: timing.deadline(),
+            code_sets,
+            state: Mutex::new(State::Waiting(None)),
+        });
         let sent = written.and_then(|()| {
             self.register(id, &slot)?;
             let _ = self.link.set_write_timeout(timing.limit);
@@ -124,17 +139,9 @@ impl Multiplexed {
                 request.version,
                 options.fragment_size,
             )
-            .map_err(|failed| {
-                self.fail_all(CompletionStatus::Maybe);
-                let completed = if failed.written == 0 {
-                    CompletionStatus::No
-                } else {
-                    CompletionStatus::Maybe
-                };
-                exception_of(&failed.error, completed)
-            })
+            .map_err(|failed| self.not_sent(id, &failed))
         });
-        writer.out = encoded.into_buffer();
+        writer.out = options.keep(encoded.into_buffer());
         sent?;
         writer.code_sets = code_sets;
         writer.next_id = id.wrapping_add(2);
@@ -144,61 +151,99 @@ impl Multiplexed {
     fn register(&self, id: u32, slot: &Arc<Slot>) -> Result<(), SystemException> {
         match &mut *self.waiting() {
             None => Err(raise::CONNECTION_CLOSED),
-            Some(waiting) if waiting.len() >= MAX_OUTSTANDING => Err(raise::TOO_MANY_OUTSTANDING),
             Some(waiting) => {
-                // Slots nobody awaits any more make room for new ones.
-                waiting.retain(|_, slot| Arc::strong_count(slot) > 1);
+                if waiting.len() >= MAX_OUTSTANDING {
+                    // Slots nobody awaits any more make room for new ones.
+                    waiting.retain(|_, slot| Arc::strong_count(slot) > 1);
+                }
+                if waiting.len() >= MAX_OUTSTANDING {
+                    return Err(raise::TOO_MANY_OUTSTANDING);
+                }
                 waiting.insert(id, Arc::clone(slot));
                 Ok(())
             }
         }
     }
 
+    /// A request that did not go out, or not whole. A stream that was cut in
+    /// the middle of a message is of no use to the other calls either.
+    fn not_sent(&self, id: u32, failed: &WriteError) -> SystemException {
+        if let Some(waiting) = self.waiting().as_mut() {
+            waiting.remove(&id);
+        }
+        let completed = if failed.written == 0 {
+            CompletionStatus::No
+        } else {
+            CompletionStatus::Maybe
+        };
+        let exception = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
+        if failed.written != 0 || exception.kind != SystemExceptionKind::Timeout {
+            self.fail_all(raise::CONNECTION_LOST);
+            self.link.close();
+        }
+        exception
+    }
+
     /// The reader thread: completes slots until the connection ends.
-    fn read(self: Arc<Self>, mut inbox: Inbox) {
+    fn read(self: Arc<Self>, inbox: Inbox) {
+        let end = self.receive(inbox);
+        self.fail_all(end);
+        self.link.close();
+    }
+
+    /// Receives until the connection ends, and says what that means for the
+    /// calls that are still outstanding.
+    fn receive(&self, mut inbox: Inbox) -> SystemException {
+        // Without it deadlines would go unnoticed.
+        if self.link.set_read_timeout(Some(TICK)).is_err() {
+            return raise::CONNECTION_LOST;
+        }
         let mut idle_ticks = 0;
-        let completed = loop {
+        let mut last_look = Instant::now();
+        loop {
             match inbox.poll() {
                 Ok(Some(header)) => match header.kind {
-                    MessageType::REPLY => {
-                        self.complete(&mut inbox);
-                        continue;
-                    }
-                    MessageType::CLOSE_CONNECTION => break CompletionStatus::No,
-                    _ => break CompletionStatus::Maybe,
+                    MessageType::REPLY if self.complete(&mut inbox) => continue,
+                    MessageType::REPLY => return raise::BAD_REPLY,
+                    MessageType::CLOSE_CONNECTION => return raise::CONNECTION_CLOSED,
+                    MessageType::MESSAGE_ERROR => return raise::MESSAGE_ERROR,
+                    _ => return raise::CONNECTION_LOST,
                 },
                 Ok(None) => {}
-                Err(_) => break CompletionStatus::Maybe,
+                Err(_) => return raise::BAD_REPLY,
             }
-            let _ = self.link.set_read_timeout(Some(TICK));
+            // On a busy connection, too, time passes.
+            let now = Instant::now();
+            if now.saturating_duration_since(last_look) >= TICK {
+                last_look = now;
+                self.expire(now);
+            }
             let (buffer, room) = inbox.room();
             match self.link.read(buffer, room) {
-                Ok(0) => break CompletionStatus::Maybe,
+                Ok(0) => return raise::CONNECTION_LOST,
                 Ok(_) => idle_ticks = 0,
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                         idle_ticks += 1;
-                        if self.expire() {
-                            idle_ticks = 0;
-                        } else if idle_ticks >= IDLE_TICKS {
-                            break CompletionStatus::No;
+                        if idle_ticks >= IDLE_TICKS && self.retire() {
+                            return raise::CONNECTION_CLOSED;
                         }
                     }
-                    _ => break CompletionStatus::Maybe,
+                    _ => return raise::CONNECTION_LOST,
                 },
             }
-        };
-        self.fail_all(completed);
-        self.link.close();
+        }
     }
 
-    fn complete(&self, inbox: &mut Inbox) {
+    /// Gives the reply just received to its call, if that is still known;
+    /// false when it is not readable as a reply.
+    fn complete(&self, inbox: &mut Inbox) -> bool {
         let (id, minor) = {
             let frame = inbox.frame();
             match oxorb_giop::Reply::parse(&frame) {
                 Ok(reply) => (reply.id, frame.header.version.minor),
-                Err(_) => return,
+                Err(_) => return false,
             }
         };
         let slot = self
@@ -206,23 +251,28 @@ impl Multiplexed {
             .as_mut()
             .and_then(|waiting| waiting.remove(&id));
         if let Some(slot) = slot {
-            let code_sets = self.writer.lock().expect(UNPOISONED).code_sets;
             slot.finish(Ok(Answer {
                 message: inbox.take(),
-                dialect: dialect(code_sets, minor),
+                dialect: dialect(slot.code_sets, minor),
             }));
         }
+        true
     }
 
-    /// Fails the calls whose time is over; whether any call is left.
-    fn expire(&self) -> bool {
-        let now = Instant::now();
+    /// Takes no more calls if none is outstanding.
+    fn retire(&self) -> bool {
+        let mut waiting = self.waiting();
+        let idle = waiting.as_ref().is_none_or(HashMap::is_empty);
+        if idle {
+            *waiting = None;
+        }
+        idle
+    }
+
+    /// Fails the calls whose time is over.
+    fn expire(&self, now: Instant) {
         let mut expired = Vec::new();
-        let left = {
-            let mut waiting = self.waiting();
-            let Some(waiting) = waiting.as_mut() else {
-                return false;
-            };
+        if let Some(waiting) = self.waiting().as_mut() {
             waiting.retain(|_, slot| {
                 let late = slot.deadline.is_some_and(|deadline| deadline <= now);
                 if late {
@@ -230,26 +280,17 @@ impl Multiplexed {
                 }
                 !late
             });
-            !waiting.is_empty()
-        };
-        for slot in &expired {
-            slot.finish(Err(SystemException::new(
-                SystemExceptionKind::Timeout,
-                0,
-                CompletionStatus::Maybe,
-            )));
         }
-        left || !expired.is_empty()
+        for slot in expired {
+            slot.finish(Err(raise::timeout(CompletionStatus::Maybe)));
+        }
     }
 
-    fn fail_all(&self, completed: CompletionStatus) {
+    /// Takes no more calls; those outstanding end with `exception`.
+    fn fail_all(&self, exception: SystemException) {
         let slots = self.waiting().take();
         for slot in slots.into_iter().flatten().map(|(_, slot)| slot) {
-            slot.finish(Err(SystemException::new(
-                SystemExceptionKind::CommFailure,
-                0,
-                completed,
-            )));
+            slot.finish(Err(exception));
         }
     }
 

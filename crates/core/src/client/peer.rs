@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
 
 use oxorb_giop::{CompletionStatus, SystemException};
 use oxorb_transport::Link;
@@ -12,12 +12,9 @@ use oxorb_transport::Link;
 use super::link::ClientLink;
 use super::{Multiplexed, Timing};
 use crate::failure::Attempt;
+use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
 use crate::raise;
-
-/// A connection idle for longer than this is checked before it carries a
-/// request (one system call), so that a restarted server costs no failed call.
-const TRUST_IDLE: Duration = Duration::from_millis(5);
 
 /// One server address. Interned by the ORB: one `Peer` per address.
 pub(crate) struct Peer {
@@ -38,7 +35,9 @@ pub(crate) struct Peer {
 }
 
 thread_local! {
-    /// This thread's own connections, by peer.
+    /// This thread's own connections, by peer. Those of peers that are gone or
+    /// were shut down (closed then, but for the descriptor) are dropped when
+    /// the thread opens its next connection, and at its end.
     static PRIVATE: RefCell<Vec<(u64, Box<ClientLink>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -67,7 +66,7 @@ impl Peer {
     /// With private connections this takes no lock and, once the thread has
     /// one, makes no system call unless the connection was idle for long.
     pub(crate) fn checkout(
-        &self,
+        self: &Arc<Self>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Box<ClientLink>, SystemException> {
@@ -78,7 +77,11 @@ impl Peer {
         }
         let losses_seen = self.losses.load(Ordering::Relaxed);
         let link = self.connect(timing, attempts)?;
+        if self.options.client_connections == ClientConnections::Private {
+            drop_orphans();
+        }
         Ok(Box::new(ClientLink::new(
+            self,
             link,
             &self.options.limits,
             losses_seen,
@@ -95,7 +98,8 @@ impl Peer {
         match self.options.client_connections {
             // At the end of a thread its connections close with the thread-local.
             ClientConnections::Private => {
-                PRIVATE.with_borrow_mut(|links| links.push((self.id, link)));
+                // A thread at its very end keeps none: dropping it closes it.
+                let _ = PRIVATE.try_with(|links| links.borrow_mut().push((self.id, link)));
             }
             ClientConnections::Cached => {
                 let mut idle = self.idle.lock().expect("no panic while the lock is held");
@@ -130,6 +134,12 @@ impl Peer {
                 let mut open = self.open.lock().expect("no panic while the lock is held");
                 open.retain(|link| link.strong_count() > 0);
                 open.push(Arc::downgrade(&link));
+                drop(open);
+                // `close` may have run meanwhile and not have seen it.
+                if self.closed.get().is_some() {
+                    link.close();
+                    return Err(raise::ORB_SHUT_DOWN);
+                }
                 Ok(link)
             }
             Err(error) => {
@@ -166,10 +176,13 @@ impl Peer {
 
     fn take_idle(&self) -> Option<Box<ClientLink>> {
         match self.options.client_connections {
-            ClientConnections::Private => PRIVATE.with_borrow_mut(|links| {
-                let at = links.iter().rposition(|(peer, _)| *peer == self.id)?;
-                Some(links.swap_remove(at).1)
-            }),
+            ClientConnections::Private => PRIVATE
+                .try_with(|links| {
+                    let mut links = links.borrow_mut();
+                    let at = links.iter().rposition(|(peer, _)| *peer == self.id)?;
+                    Some(links.swap_remove(at).1)
+                })
+                .ok()?,
             ClientConnections::Cached => self
                 .idle
                 .lock()
@@ -181,11 +194,22 @@ impl Peer {
     fn still_good(&self, link: &mut ClientLink, now: Instant) -> bool {
         let losses = self.losses.load(Ordering::Relaxed);
         let doubtful = losses != link.losses_seen
-            || now.saturating_duration_since(link.last_used) > TRUST_IDLE;
+            || now.saturating_duration_since(link.last_used) > self.options.trust_idle;
         link.losses_seen = losses;
         link.last_used = now;
         !(doubtful && link.link.is_dead())
     }
+}
+
+/// Drops this thread's connections that nobody can use any more.
+fn drop_orphans() {
+    let _ = PRIVATE.try_with(|links| {
+        links.borrow_mut().retain(|(_, link)| {
+            link.owner
+                .upgrade()
+                .is_some_and(|peer| peer.closed.get().is_none())
+        });
+    });
 }
 
 impl fmt::Display for Peer {

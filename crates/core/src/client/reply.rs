@@ -5,8 +5,8 @@ use std::sync::Arc;
 use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
 use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, SystemException};
 
-use super::{Peer, local};
 use super::link::ClientLink;
+use super::{Peer, local};
 use crate::op::UserException;
 use crate::{Orb, raise, reference};
 

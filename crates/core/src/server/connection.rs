@@ -20,9 +20,24 @@ pub(crate) struct Connection {
     session: Session,
     /// Of the last message; what the client certainly understands.
     version: Version,
-    /// When the message that is still incomplete began to stall.
-    stalled_since: Option<Instant>,
+    /// The time the client has for its next octets of a message in pieces.
+    pace: Option<Pace>,
 }
+
+/// How a message that arrives in pieces gets on.
+struct Pace {
+    since: Instant,
+    /// Octets since then.
+    octets: usize,
+}
+
+/// So many octets of a message are due in each `stall_timeout`: one that comes
+/// octet by octet stalls, too.
+const PACE: usize = 1024;
+
+/// So many reads from one connection, then it is the others' turn, if there
+/// are any and no other worker looks after them.
+const TURN: usize = 32;
 
 /// Why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +55,15 @@ impl Connection {
             sink: Sink::to_link(Arc::clone(&link)),
             session: Session::default(),
             version: Version::V1_0,
-            stalled_since: None,
+            pace: None,
             link,
         }
     }
 
-    /// Serves requests until none comes within the link's read timeout, or at
-    /// once none is there while `may_wait` says no.
+    /// Serves requests until none comes within the link's read timeout. While
+    /// `may_wait` says no, until none is there or it had its turn.
     pub(crate) fn serve(&mut self, orb: &Orb, may_wait: impl Fn() -> bool) -> Served {
+        let mut reads = 0;
         loop {
             loop {
                 match self.inbox.poll() {
@@ -72,7 +88,10 @@ impl Connection {
                 self.part();
                 return Served::Ended;
             }
-            if !may_wait() && !self.link.has_input().unwrap_or(true) {
+            if self.stalled(orb.options().stall_timeout) {
+                return Served::Ended;
+            }
+            if !may_wait() && (reads >= TURN || !self.link.has_input().unwrap_or(true)) {
                 return Served::Idle;
             }
             let (buffer, room) = self.inbox.room();
@@ -83,7 +102,12 @@ impl Connection {
                     }
                     return Served::Ended;
                 }
-                Ok(_) => self.stalled_since = None,
+                Ok(octets) => {
+                    reads += 1;
+                    if let Some(pace) = &mut self.pace {
+                        pace.octets += octets;
+                    }
+                }
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => return Served::Idle,
@@ -93,17 +117,23 @@ impl Connection {
         }
     }
 
-    /// Whether a half message has waited for its rest longer than `limit`.
-    /// To be asked each time [`serve`](Self::serve) found nothing to read.
+    /// Whether a message in pieces has not got on for `limit`. To be asked also
+    /// while the connection waits. Costs nothing while messages come whole.
     pub(crate) fn stalled(&mut self, limit: Duration) -> bool {
         if !self.inbox.mid_message() {
-            self.stalled_since = None;
+            self.pace = None;
             return false;
         }
-        self.stalled_since
-            .get_or_insert_with(Instant::now)
-            .elapsed()
-            >= limit
+        match &mut self.pace {
+            Some(pace) if pace.octets < PACE => pace.since.elapsed() >= limit,
+            pace => {
+                *pace = Some(Pace {
+                    since: Instant::now(),
+                    octets: 0,
+                });
+                false
+            }
+        }
     }
 
     /// Tells the client that nothing it sent from now on was run.

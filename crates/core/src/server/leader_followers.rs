@@ -9,18 +9,17 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
 
 use oxorb_sys::poll::{Poller, Token};
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
 use crate::Orb;
-
-/// How long a worker stays with a connection that fell silent.
-const STAY: Duration = Duration::from_millis(1);
+use crate::lock::Mutex;
 
 /// How often workers look for connections that stall in mid-message.
 const TICK: Duration = Duration::from_millis(500);
@@ -32,6 +31,8 @@ pub(crate) struct Workers {
     parked: Mutex<HashMap<u64, Connection>>,
     /// Workers that wait at the poller, too: while there is one, others may stay.
     waiting: AtomicUsize,
+    /// When stalled connections were last looked for.
+    last_look: Mutex<Instant>,
 }
 
 impl Workers {
@@ -41,6 +42,7 @@ impl Workers {
             poller: Poller::new()?,
             parked: Mutex::default(),
             waiting: AtomicUsize::new(0),
+            last_look: Mutex::new(Instant::now()),
         });
         for _ in 0..threads.max(1) {
             let (orb, workers) = (orb.clone(), Arc::clone(&workers));
@@ -53,7 +55,7 @@ impl Workers {
 
     /// Takes a new connection.
     pub(crate) fn adopt(&self, orb: &Orb, id: u64, link: Arc<dyn Link>) -> io::Result<()> {
-        link.set_read_timeout(Some(STAY))?;
+        link.set_read_timeout(Some(orb.options().worker_stay))?;
         link.set_write_timeout(Some(orb.options().stall_timeout))?;
         let connection = Connection::new(orb, Arc::clone(&link));
         self.parked().insert(id, connection);
@@ -66,16 +68,23 @@ impl Workers {
 
     fn work(&self, orb: &Orb) {
         crate::orb::mark_server_thread();
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         while !(orb.is_closing() && orb.registry().is_empty()) {
-            self.waiting.fetch_add(1, Ordering::Relaxed);
-            let ready = self.poller.wait_one(Some(TICK));
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            match ready {
-                Ok(Some(Token(id))) => self.serve(orb, id),
-                Ok(None) => self.end_stalled(orb),
+            match self.poller.wait_one(Some(TICK)) {
+                Ok(Some(Token(id))) => {
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
+                    self.serve(orb, id);
+                    self.waiting.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(None) => {}
                 Err(_) => std::thread::sleep(TICK),
             }
+            // A poller that always has something must not keep stalled ones alive.
+            if self.is_time_to_look() {
+                self.end_stalled(orb);
+            }
         }
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn serve(&self, orb: &Orb, id: u64) {
@@ -86,7 +95,10 @@ impl Workers {
         // Staying is for quiet times: with nobody left to lead, other
         // connections must not wait for this one's next request.
         let may_stay = || self.waiting.load(Ordering::Relaxed) > 0;
-        if connection.serve(orb, may_stay) == Served::Ended {
+        // A panic outside a servant is a fault of ours; it costs the one
+        // connection, not the worker.
+        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, may_stay)));
+        if !matches!(served, Ok(Served::Idle)) {
             return self.end(orb, id, &link);
         }
         self.parked().insert(id, connection);
@@ -95,6 +107,16 @@ impl Workers {
         {
             self.end(orb, id, &link);
         }
+    }
+
+    /// For one worker in each tick.
+    fn is_time_to_look(&self) -> bool {
+        let mut last_look = self.last_look.lock().expect(UNPOISONED);
+        let due = last_look.elapsed() >= TICK;
+        if due {
+            *last_look = Instant::now();
+        }
+        due
     }
 
     fn end_stalled(&self, orb: &Orb) {
@@ -119,9 +141,11 @@ impl Workers {
     }
 
     fn parked(&self) -> MutexGuard<'_, HashMap<u64, Connection>> {
-        self.parked.lock().expect("no panic while the lock is held")
+        self.parked.lock().expect(UNPOISONED)
     }
 }
+
+const UNPOISONED: &str = "no panic while the lock is held";
 
 /// Does something at the poller with the descriptor of a link that has one.
 fn watched(

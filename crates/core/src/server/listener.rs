@@ -1,7 +1,7 @@
 //! Listening endpoints and the threads that accept on them.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 use super::leader_followers::Workers;
 use super::per_connection;
 use crate::Orb;
+use crate::lock::Mutex;
 use crate::options::Concurrency;
 
 /// How long to wait after accept failed for want of descriptors or memory.

@@ -1,10 +1,12 @@
 //! Which connections are open, so that shutdown can end them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, MutexGuard};
 use std::time::Instant;
 
 use oxorb_transport::Link;
+
+use crate::lock::Mutex;
 
 /// The open server connections of one ORB. Touched when a connection begins
 /// and ends, never per request.

@@ -92,7 +92,7 @@ impl Sink {
             Target::Link(link) => {
                 let sent = write_message(&**link, &reply, version, options.fragment_size);
                 self.broken |= sent.is_err();
-                self.discard(reply);
+                self.discard(options, reply);
             }
             Target::Memory(kept) => {
                 let length = reply.len();
@@ -104,8 +104,8 @@ impl Sink {
     }
 
     /// Takes the buffer of a reply that is not sent.
-    pub(crate) fn discard(&mut self, reply: Encoded<'_>) {
-        self.out = reply.into_buffer();
+    pub(crate) fn discard(&mut self, options: &Options, reply: Encoded<'_>) {
+        self.out = options.keep(reply.into_buffer());
     }
 
     pub(crate) fn send_exception(

@@ -1,0 +1,74 @@
+//! The locks of this crate and of the object adapter: those of `std`, counted in debug builds.
+//!
+//! "A request on the steady path takes no lock" is a promise, and an
+//! uncontended lock leaves no trace outside the process: no system call, no
+//! allocation. So every lock is taken through these types, which count per
+//! thread, and a test looks at [`taken`] around a request. In release builds
+//! they are exactly `std::sync::Mutex` and `RwLock`.
+
+use std::fmt;
+use std::sync::{LockResult, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+/// `std::sync::Mutex`, counted.
+#[derive(Default)]
+pub struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// As `std::sync::Mutex::new`.
+    pub const fn new(value: T) -> Self {
+        Mutex(std::sync::Mutex::new(value))
+    }
+
+    /// As `std::sync::Mutex::lock`.
+    #[inline]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        count();
+        self.0.lock()
+    }
+}
+
+/// `std::sync::RwLock`, counted.
+#[derive(Default)]
+pub struct RwLock<T>(std::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    /// As `std::sync::RwLock::read`.
+    #[inline]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        count();
+        self.0.read()
+    }
+
+    /// As `std::sync::RwLock::write`.
+    #[inline]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        count();
+        self.0.write()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How many locks this thread has taken so far; `None` in release builds,
+/// which do not count.
+pub fn taken() -> Option<u64> {
+    #[cfg(debug_assertions)]
+    return Some(TAKEN.get());
+    #[cfg(not(debug_assertions))]
+    None
+}
+
+#[cfg(debug_assertions)]
+thread_local! {
+    static TAKEN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+#[inline]
+fn count() {
+    #[cfg(debug_assertions)]
+    TAKEN.set(TAKEN.get() + 1);
+}

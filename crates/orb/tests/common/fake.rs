@@ -1,0 +1,141 @@
+//! A server of which a test writes every answer.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+use oxorb::{ObjectRef, Orb};
+use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
+use oxorb_giop::{Frame, Inbox, Limits, Message, ReplyStatus, TargetAddress, Version};
+
+use super::LONG;
+
+/// A listening socket.
+pub struct FakeServer(TcpListener);
+
+/// One connection of a client to it.
+pub struct FakeConnection {
+    stream: TcpStream,
+    inbox: Inbox,
+}
+
+/// A message of the client, as a test looks at it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Request id, operation, and how the target was named: 0 key, 1 profile, 2 reference.
+    Request(u32, String, u16),
+    /// Id of the request that nobody waits for any more.
+    Cancel(u32),
+    /// The client closed the connection.
+    End,
+    Other(String),
+}
+
+impl FakeServer {
+    pub fn start() -> FakeServer {
+        FakeServer(TcpListener::bind("127.0.0.1:0").unwrap())
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.0.local_addr().unwrap()
+    }
+
+    /// A reference to an object here, as `client` resolves it.
+    pub fn object(&self, client: &Orb) -> ObjectRef {
+        let url = format!("corbaloc:iiop:1.2@{}/fake", self.address());
+        client.string_to_object(&url).unwrap()
+    }
+
+    pub fn accept(&self) -> FakeConnection {
+        let (stream, _) = self.0.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        FakeConnection {
+            stream,
+            inbox: Inbox::new(&Limits::default()),
+        }
+    }
+}
+
+impl FakeConnection {
+    /// The client's next message; waits for it.
+    pub fn receive(&mut self) -> Received {
+        loop {
+            if self.inbox.poll().unwrap().is_some() {
+                return look(&self.inbox.frame());
+            }
+            let (buffer, room) = self.inbox.room();
+            let mut octets = vec![0; room];
+            match self.stream.read(&mut octets) {
+                Ok(0) => return Received::End,
+                Ok(count) => buffer.extend(&octets[..count]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Received::End,
+                Err(error) => panic!("no message from the client: {error}"),
+            }
+        }
+    }
+
+    /// The id of the client's next request, which must be one.
+    pub fn request(&mut self) -> u32 {
+        match self.receive() {
+            Received::Request(id, ..) => id,
+            other => panic!("a request was expected, not {other:?}"),
+        }
+    }
+
+    pub fn send(&mut self, octets: &[u8]) {
+        self.stream.write_all(octets).unwrap();
+    }
+
+    /// Answers request `id`.
+    pub fn reply(
+        &mut self,
+        id: u32,
+        status: ReplyStatus,
+        body: impl FnOnce(&mut Encoder<'_>) -> CdrResult<()>,
+    ) {
+        self.send(&reply(id, status, body));
+    }
+
+    /// Answers a `ping` with a number.
+    pub fn answer(&mut self, id: u32, number: i64) {
+        self.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
+            e.longlong(number);
+            Ok(())
+        });
+    }
+
+    pub fn close_connection(&mut self) {
+        self.send(&oxorb_giop::close_connection(
+            Version::V1_2,
+            ByteOrder::NATIVE,
+        ));
+    }
+}
+
+/// A whole reply message.
+pub fn reply(
+    id: u32,
+    status: ReplyStatus,
+    body: impl FnOnce(&mut Encoder<'_>) -> CdrResult<()>,
+) -> Vec<u8> {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    let begun = oxorb_giop::begin_reply(&mut e, Version::V1_2, id, status, &[]);
+    body(&mut e).unwrap();
+    oxorb_giop::finish(&mut e, begun).unwrap();
+    e.finish().to_vec()
+}
+
+fn look(frame: &Frame<'_>) -> Received {
+    match frame.message().unwrap() {
+        Message::Request(request) => {
+            let addressing = match request.target {
+                oxorb_giop::Target::Key(_) => 0,
+                oxorb_giop::Target::Profile { .. } => 1,
+                _ => 2,
+            };
+            Received::Request(request.id, request.operation.to_owned(), addressing)
+        }
+        Message::CancelRequest(cancel) => Received::Cancel(cancel.id),
+        other => Received::Other(format!("{other:?}")),
+    }
+}

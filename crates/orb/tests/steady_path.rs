@@ -1,0 +1,247 @@
+//! What a request costs once everything is warm: no allocation, no lock, and
+//! one write and one read on each side.
+//!
+//! The servant looks at the counters of the thread that serves it; between two
+//! looks lies a whole turn of the server: reply, write, read, dispatch.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::*;
+use oxorb::__gen::Op;
+use oxorb::{ClientConnections, Concurrency, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb_core::lock;
+use oxorb_testkit::alloc::{self, CountingAllocator, allocations};
+use oxorb_testkit::{syscalls, watchdog};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+static BEGIN: Op = Op::twoway("begin");
+static END: Op = Op::twoway("end");
+
+const WARM_UP: i64 = 200;
+const PINGS: usize = 200;
+
+/// Each makes a promise that holds for all of them.
+const COMBINATIONS: [(Concurrency, ClientConnections); 4] = [
+    (Concurrency::ThreadPerConnection, ClientConnections::Private),
+    (Concurrency::ThreadPerConnection, ClientConnections::Cached),
+    (
+        Concurrency::LeaderFollowers { threads: 3 },
+        ClientConnections::Private,
+    ),
+    (
+        Concurrency::LeaderFollowers { threads: 3 },
+        ClientConnections::Cached,
+    ),
+];
+
+/// What the serving thread had used when it came by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Used {
+    allocations: u64,
+    locks: u64,
+}
+
+/// A [`Pinger`] that notes what its thread has used.
+struct Probe {
+    inner: Pinger,
+    seen: Mutex<Vec<Used>>,
+}
+
+impl Servant for Probe {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match upcall.operation() {
+            "begin" => {
+                syscalls::begin("server");
+                upcall.done()
+            }
+            "end" => {
+                syscalls::end("server");
+                upcall.done()
+            }
+            _ => {
+                let mut seen = self.seen.lock().unwrap();
+                assert!(seen.len() < seen.capacity(), "looking must not allocate");
+                seen.push(Used {
+                    allocations: alloc::local().count,
+                    locks: lock::taken().expect("tests are debug builds"),
+                });
+                drop(seen);
+                self.inner.dispatch(upcall)
+            }
+        }
+    }
+}
+
+/// A server, a client, and an object between them that is warm.
+struct Bench {
+    server: Orb,
+    client: Orb,
+    probe: Arc<Probe>,
+    object: ObjectRef,
+}
+
+impl Bench {
+    fn warm((concurrency, connections): (Concurrency, ClientConnections)) -> Bench {
+        // However loaded the machine: the connection counts as busy.
+        let patient = Duration::from_secs(20);
+        let server = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .concurrency(concurrency)
+            .configure(|options| options.worker_stay = patient)
+            .build()
+            .unwrap();
+        let client = Orb::builder()
+            .client_connections(connections)
+            .configure(|options| options.trust_idle = patient)
+            .build()
+            .unwrap();
+        let probe = Arc::new(Probe {
+            inner: Pinger::default(),
+            seen: Mutex::new(Vec::with_capacity(WARM_UP as usize + 10 * PINGS)),
+        });
+        let local = server.root_poa().activate_servant(probe.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        for n in 0..WARM_UP {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        probe.seen.lock().unwrap().clear();
+        Bench {
+            server,
+            client,
+            probe,
+            object,
+        }
+    }
+
+    fn pings(&self) {
+        for n in 0..PINGS as i64 {
+            assert_eq!(ping(&self.object, n), Ok(n + 1));
+        }
+    }
+
+    /// What the serving thread used from the first ping seen to the last.
+    fn server_used(&self) -> Used {
+        let seen = self.probe.seen.lock().unwrap();
+        let (first, last) = (seen[0], seen[seen.len() - 1]);
+        assert_eq!(seen.len(), PINGS);
+        Used {
+            allocations: last.allocations - first.allocations,
+            locks: last.locks - first.locks,
+        }
+    }
+
+    fn end(self) {
+        self.client.shutdown(true).unwrap();
+        self.server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_ping_allocates_nothing_on_either_side() {
+    let _guard = watchdog(LONG);
+    for combination in COMBINATIONS {
+        let bench = Bench::warm(combination);
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client, {combination:?}");
+        assert_eq!(
+            bench.server_used().allocations,
+            0,
+            "server, {combination:?}"
+        );
+        bench.end();
+    }
+}
+
+/// Every lock of core and POA is counted per thread (`oxorb_core::lock`); the
+/// crates below have none on this path.
+#[test]
+fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
+    let _guard = watchdog(LONG);
+    for combination in COMBINATIONS {
+        let bench = Bench::warm(combination);
+        let before = lock::taken().expect("tests are debug builds");
+        bench.pings();
+        let client = (lock::taken().unwrap() - before) as usize;
+        let allowed = match combination.1 {
+            ClientConnections::Private => 0,
+            // Take an idle connection, put it back.
+            ClientConnections::Cached => 2 * PINGS,
+        };
+        assert_eq!(client, allowed, "client, {combination:?}");
+        assert_eq!(bench.server_used().locks, 0, "server, {combination:?}");
+        bench.end();
+    }
+}
+
+#[test]
+fn the_lock_count_sees_a_lock() {
+    let before = lock::taken().unwrap();
+    drop(lock::Mutex::new(7).lock());
+    assert_eq!(lock::taken().unwrap(), before + 1);
+}
+
+/// Counts the system calls of `combination` in a process of its own, in which
+/// only the named test runs.
+fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
+    let trace = syscalls::traced(test, || {
+        let _guard = watchdog(LONG);
+        let bench = Bench::warm(combination);
+        call(&bench.object, &BEGIN).unwrap();
+        syscalls::section("client", || bench.pings());
+        call(&bench.object, &END).unwrap();
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    assert_eq!(
+        trace.section("client").own,
+        [("recvfrom", PINGS), ("sendto", PINGS)],
+        "client, {combination:?}"
+    );
+    // The reply to `begin` and the request of `end` are counted, too.
+    assert_eq!(
+        trace.section("server").own,
+        [("recvfrom", PINGS + 1), ("sendto", PINGS + 1)],
+        "server, {combination:?}"
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_private_thread_per_connection() {
+    two_calls_each(
+        "two_system_calls_a_ping_private_thread_per_connection",
+        COMBINATIONS[0],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_cached_thread_per_connection() {
+    two_calls_each(
+        "two_system_calls_a_ping_cached_thread_per_connection",
+        COMBINATIONS[1],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_private_leader_followers() {
+    two_calls_each(
+        "two_system_calls_a_ping_private_leader_followers",
+        COMBINATIONS[2],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_cached_leader_followers() {
+    two_calls_each(
+        "two_system_calls_a_ping_cached_leader_followers",
+        COMBINATIONS[3],
+    );
+}

@@ -158,7 +158,7 @@ fn sizes_bound_every_encoding() {
 fn traits_look_at_all_parts() {
     let model = model(
         "struct Flat { long a; }; struct Text { string s; }; struct Real { Flat a; double d; };
-         struct Big { long a[4]; }; interface I {}; struct Holds { I i; };
+         struct Big { long a[4]; }; interface I {}; struct Holds { I held; };
          struct Tree { sequence<Tree> children; double weight; };",
     );
     let of = |name: &str| Traits::of(&model, def(&model, name).id);

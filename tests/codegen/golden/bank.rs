@@ -7,6 +7,7 @@
     unreachable_pub,
     unused_imports,
     unused_mut,
+    unused_qualifications,
     unused_variables,
     clippy::all,
     clippy::pedantic
@@ -15,7 +16,7 @@
 pub mod bank {
     use ::std::sync::Arc;
     use ::oxorb::__gen;
-    use __gen::{Fixed as _, SystemException};
+    use __gen::SystemException;
 
     /// Not enough money is left.
     ///
@@ -318,7 +319,7 @@ pub mod bank {
         /// One descriptor for each operation.
         #[doc(hidden)]
         pub mod op {
-            use super::__gen::Op;
+            use ::oxorb::__gen::Op;
             pub static GET_BALANCE: Op = Op::twoway("_get_balance");
             pub static GET_OWNER: Op = Op::twoway("_get_owner");
             pub static SET_OWNER: Op = Op::twoway("_set_owner");
@@ -619,7 +620,7 @@ pub mod bank {
         /// One descriptor for each operation.
         #[doc(hidden)]
         pub mod op {
-            use super::__gen::Op;
+            use ::oxorb::__gen::Op;
             pub static ACCRUE: Op = Op::oneway("accrue");
         }
 

@@ -7,6 +7,7 @@
     unreachable_pub,
     unused_imports,
     unused_mut,
+    unused_qualifications,
     unused_variables,
     clippy::all,
     clippy::pedantic
@@ -15,7 +16,7 @@
 pub mod included {
     use ::std::sync::Arc;
     use ::oxorb::__gen;
-    use __gen::{Decode as _, Fixed as _, SystemException};
+    use __gen::{Decode as _, SystemException};
 
     /// IDL: `struct included::Needed`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,7 +95,7 @@ pub mod included {
         /// One descriptor for each operation.
         #[doc(hidden)]
         pub mod op {
-            use super::__gen::Op;
+            use ::oxorb::__gen::Op;
             pub static NEED: Op = Op::twoway("need");
         }
 
@@ -152,6 +153,7 @@ pub mod included {
     unreachable_pub,
     unused_imports,
     unused_mut,
+    unused_qualifications,
     unused_variables,
     clippy::all,
     clippy::pedantic
@@ -160,7 +162,7 @@ pub mod included {
 mod global_idl {
     use ::std::sync::Arc;
     use ::oxorb::__gen;
-    use __gen::{Decode as _, Encode as _, Fixed as _, SystemException};
+    use __gen::{Decode as _, Encode as _, SystemException};
 
     /// IDL: `enum Mood`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -438,7 +440,7 @@ mod global_idl {
         /// One descriptor for each operation.
         #[doc(hidden)]
         pub mod op {
-            use super::__gen::Op;
+            use ::oxorb::__gen::Op;
             pub static BACK: Op = Op::twoway("back");
         }
 
@@ -664,7 +666,7 @@ mod global_idl {
         /// One descriptor for each operation.
         #[doc(hidden)]
         pub mod op {
-            use super::__gen::Op;
+            use ::oxorb::__gen::Op;
             pub static GREET: Op = Op::twoway("greet");
         }
 

@@ -5,6 +5,7 @@ mod codec;
 mod consts;
 mod docs;
 mod enums;
+mod imports;
 mod interfaces;
 mod layout;
 mod names;
@@ -13,7 +14,7 @@ mod structs;
 mod types;
 mod unions;
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use oxorb_idl::model::{Def, DefId, DefKind, Interface, InterfaceKind, Model};
 use proc_macro2::TokenStream;
@@ -31,6 +32,7 @@ const ALLOWED: &[&str] = &[
     "unreachable_pub",
     "unused_imports",
     "unused_mut",
+    "unused_qualifications",
     "unused_variables",
     "clippy::all",
     "clippy::pedantic",
@@ -57,12 +59,15 @@ pub fn generate(
 ) -> Result<String, Unmapped> {
     let reach = reachable(model);
     let names = Names::new(model, &reach, name).map_err(|(def, what)| Unmapped { def, what })?;
-    let runtime = syn::parse_str(runtime).expect("the builder checked the path");
+    let mut children: HashMap<_, Vec<_>> = HashMap::new();
+    for id in reach {
+        children.entry(model.def(id).parent).or_default().push(id);
+    }
     let rust = Rust {
         model,
         names,
-        reach,
-        runtime,
+        children,
+        runtime: syn::parse_str(runtime).expect("the builder checked the path"),
     };
     let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
     Ok(format!(
@@ -75,7 +80,8 @@ pub fn generate(
 struct Rust<'m> {
     model: &'m Model,
     names: Names,
-    reach: BTreeSet<DefId>,
+    /// What is generated, by the scope it stands in.
+    children: HashMap<Option<DefId>, Vec<DefId>>,
     runtime: syn::Path,
 }
 
@@ -179,46 +185,10 @@ impl<'m> Rust<'m> {
         Ok(quote!(#imports #items))
     }
 
-    /// What `items` need from the runtime.
-    fn imports(&self, items: &TokenStream) -> TokenStream {
-        let used = Used::by(items);
-        let runtime = &self.runtime;
-        let module = match runtime.segments.last() {
-            Some(last) if last.ident == "__gen" => quote!(use #runtime;),
-            _ => quote!(use #runtime as __gen;),
-        };
-        let short = used.system_exception && !self.names.shadows("SystemException");
-        let names = [
-            used.decode.then(|| quote!(Decode as _)),
-            used.encode.then(|| quote!(Encode as _)),
-            used.fixed.then(|| quote!(Fixed as _)),
-            short.then(|| quote!(SystemException)),
-        ];
-        let names: Vec<_> = names.into_iter().flatten().collect();
-        let names = match names.as_slice() {
-            [] => None,
-            [one] => Some(quote!(use __gen::#one;)),
-            _ => Some(quote!(use __gen::{#(#names),*};)),
-        };
-        let module = (used.runtime || names.is_some()).then_some(module);
-        let arc = (used.arc && !self.names.shadows("Arc")).then(|| {
-            quote!(
-                use ::std::sync::Arc;
-            )
-        });
-        let cow = (used.cow && !self.names.shadows("Cow")).then(|| {
-            quote!(
-                use ::std::borrow::Cow;
-            )
-        });
-        quote!(#cow #arc #module #names)
-    }
-
+    /// What stands directly in a scope, in the order of the IDL.
     fn children(&self, parent: Option<DefId>) -> impl Iterator<Item = &'m Def> {
-        self.reach
-            .iter()
-            .map(|id| self.model.def(*id))
-            .filter(move |def| def.parent == parent)
+        let ids = self.children.get(&parent).into_iter().flatten();
+        ids.map(|id| self.model.def(*id))
     }
 }
 
@@ -229,47 +199,6 @@ fn allow() -> TokenStream {
         .iter()
         .map(|lint| -> syn::Path { syn::parse_str(lint).expect("lint names are paths") });
     quote!(#[allow(#(#lints),*)] #[rustfmt::skip])
-}
-
-/// Which names a module's own items use, modules inside it apart.
-#[derive(Default)]
-struct Used {
-    runtime: bool,
-    decode: bool,
-    encode: bool,
-    fixed: bool,
-    system_exception: bool,
-    arc: bool,
-    cow: bool,
-}
-
-impl Used {
-    fn by(items: &TokenStream) -> Used {
-        let mut used = Used::default();
-        let file: syn::File = syn::parse2(items.clone()).expect("the generator prints Rust");
-        for item in file.items {
-            match item {
-                // Of these, only `use super::__gen` looks out.
-                syn::Item::Mod(_) => used.runtime |= mentions(&quote!(#item), "super :: __gen"),
-                _ => used.note(&quote!(#item)),
-            }
-        }
-        used
-    }
-
-    fn note(&mut self, item: &TokenStream) {
-        self.runtime |= mentions(item, "__gen");
-        self.decode |= mentions(item, ":: decode (");
-        self.encode |= mentions(item, ". encode (");
-        self.fixed |= mentions(item, ". put (") || mentions(item, ":: take (");
-        self.system_exception |= mentions(item, "SystemException");
-        self.arc |= mentions(item, "Arc ");
-        self.cow |= mentions(item, "Cow <");
-    }
-}
-
-fn mentions(tokens: &TokenStream, text: &str) -> bool {
-    tokens.to_string().contains(text)
 }
 
 /// Whether an interface has stubs and skeletons.

@@ -22,6 +22,8 @@ pub(super) struct Names {
     inherent: HashMap<DefId, Vec<Inherent>>,
     labels: HashMap<DefId, UnionNames>,
     taken: HashMap<Option<DefId>, HashSet<String>>,
+    /// All names in all scopes.
+    everywhere: HashSet<String>,
     file_scope: String,
 }
 
@@ -123,7 +125,7 @@ impl Names {
 
     /// Whether some scope of this file gives `name` another meaning.
     pub(super) fn shadows(&self, name: &str) -> bool {
-        self.taken.values().any(|scope| scope.contains(name))
+        self.everywhere.contains(name)
     }
 
     /// The module for definitions outside of any IDL module.
@@ -150,7 +152,9 @@ impl Names {
     }
 
     fn claim(&mut self, scope: Option<DefId>, wish: String) -> String {
-        claim(self.taken.entry(scope).or_default(), wish)
+        let name = claim(self.taken.entry(scope).or_default(), wish);
+        self.everywhere.insert(name.clone());
+        name
     }
 
     fn primary(&mut self, model: &Model, id: DefId) {

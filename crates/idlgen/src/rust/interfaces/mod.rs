@@ -166,7 +166,7 @@ impl<'m> Rust<'m> {
     /// What stub, skeleton and trace share about each call.
     fn descriptors(&self, def: &Def, methods: &[Method<'_, '_>]) -> TokenStream {
         let item = self.names.item(def.id);
-        let module = ident(&item.op);
+        let (module, runtime) = (ident(&item.op), &self.runtime);
         let descriptors = methods.iter().map(|method| {
             let (name, wire) = (ident(method.descriptor), &*method.call.wire_name);
             let kind = match method.call.oneway {
@@ -182,7 +182,7 @@ impl<'m> Rust<'m> {
             /// One descriptor for each operation.
             #[doc(hidden)]
             pub mod #module {
-                use super::__gen::Op;
+                use #runtime::Op;
                 #(#descriptors)*
             }
         }

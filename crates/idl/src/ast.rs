@@ -128,6 +128,22 @@ pub(crate) enum Constructed {
 pub(crate) struct Struct {
     pub(crate) name: Ident,
     pub(crate) members: Vec<Member>,
+    pub(crate) asides: Asides,
+}
+
+/// Pragmas and file borders among members: each with the number of members
+/// before it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asides(pub(crate) Vec<(usize, Item)>);
+
+impl Asides {
+    /// Those that stand right behind so many members.
+    pub(crate) fn behind(&self, members: usize) -> impl Iterator<Item = &Item> {
+        let first = self.0.partition_point(|(at, _)| *at < members);
+        let rest = self.0[first..].iter();
+        rest.take_while(move |(at, _)| *at == members)
+            .map(|(_, item)| item)
+    }
 }
 
 /// `long a, b[3];`
@@ -150,6 +166,7 @@ pub(crate) struct Union {
     pub(crate) name: Ident,
     pub(crate) discriminator: TypeSpec,
     pub(crate) cases: Vec<Case>,
+    pub(crate) asides: Asides,
 }
 
 /// The labels of one union member and the member.

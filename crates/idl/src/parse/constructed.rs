@@ -2,8 +2,8 @@
 
 use super::{Parse, Parser};
 use crate::ast::{
-    Case, Constructed, Declarator, DefinitionKind, Enum, Ident, Label, Member, Struct, TypeKind,
-    Union,
+    Asides, Case, Constructed, Declarator, DefinitionKind, Enum, Ident, Label, Member, Struct,
+    TypeKind, Union,
 };
 use crate::check::syntax::Syntax;
 use crate::check::union::EmptyUnion;
@@ -60,14 +60,28 @@ impl Parser<'_, '_> {
         }
         self.expect(Punct::BraceOpen)?;
         let mut members = Vec::new();
-        while !self.at(Punct::BraceClose) && !self.cursor.at_end() {
+        let mut asides = Asides::default();
+        loop {
+            self.asides(members.len(), &mut asides);
+            if self.at(Punct::BraceClose) || self.cursor.at_end() {
+                break;
+            }
             match self.member() {
                 Ok(member) => members.push(member),
                 Err(_) => self.skip_declaration(),
             }
         }
         self.close(&name);
-        Ok(Struct { name, members })
+        Ok(Struct {
+            name,
+            members,
+            asides,
+        })
+    }
+
+    fn asides(&mut self, members: usize, asides: &mut Asides) {
+        let pending = self.cursor.take_pending().into_iter();
+        asides.0.extend(pending.map(|item| (members, item)));
     }
 
     fn member(&mut self) -> Parse<Member> {
@@ -111,7 +125,12 @@ impl Parser<'_, '_> {
             self.report(name.span, empty);
         }
         let mut cases = Vec::new();
-        while !self.at(Punct::BraceClose) && !self.cursor.at_end() {
+        let mut asides = Asides::default();
+        loop {
+            self.asides(cases.len(), &mut asides);
+            if self.at(Punct::BraceClose) || self.cursor.at_end() {
+                break;
+            }
             match self.case() {
                 Ok(case) => cases.push(case),
                 Err(_) => self.skip_declaration(),
@@ -122,6 +141,7 @@ impl Parser<'_, '_> {
             name,
             discriminator,
             cases,
+            asides,
         })
     }
 

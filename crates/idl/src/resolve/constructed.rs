@@ -23,22 +23,24 @@ impl Resolver<'_> {
     pub(super) fn struct_type(&mut self, doc: &Doc, body: &ast::Struct) -> Option<DefId> {
         let kind = DefKind::Struct(Struct::default());
         let def = self.begin(doc, &body.name, "a struct", kind);
-        self.members_of(def, &body.members);
+        self.members_of(def, body);
         def
     }
 
     pub(super) fn exception(&mut self, doc: &Doc, body: &ast::Struct) {
         let def = self.define(doc, &body.name, DefKind::Exception(Struct::default()));
-        self.members_of(def, &body.members);
+        self.members_of(def, body);
     }
 
-    fn members_of(&mut self, def: Option<DefId>, members: &[Member]) {
+    fn members_of(&mut self, def: Option<DefId>, body: &ast::Struct) {
         let scope = self.open(def);
         let fields = self.inside(scope, |r| {
             let mut fields = Vec::new();
-            for member in members {
+            for (at, member) in body.members.iter().enumerate() {
+                r.items(body.asides.behind(at));
                 r.fields(member, &mut fields);
             }
+            r.items(body.asides.behind(body.members.len()));
             fields
         });
         let Some(def) = def else { return };
@@ -129,7 +131,8 @@ impl Resolver<'_> {
         let mut seen: BTreeMap<i128, Span> = BTreeMap::new();
         let mut default: Option<Span> = None;
         let mut cases = Vec::new();
-        for case in &body.cases {
+        for (at, case) in body.cases.iter().enumerate() {
+            self.items(body.asides.behind(at));
             let mut labels = Vec::new();
             let mut is_default = false;
             for label in &case.labels {
@@ -165,6 +168,7 @@ impl Resolver<'_> {
                 field,
             });
         }
+        self.items(body.asides.behind(body.cases.len()));
         if let (Some(span), Some(ty)) = (default, discriminator)
             && self.cardinality(ty) == Some(seen.len())
         {

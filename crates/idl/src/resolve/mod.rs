@@ -127,7 +127,7 @@ impl Wanted {
 }
 
 impl Resolver<'_> {
-    fn items(&mut self, items: &[Item]) {
+    fn items<'t>(&mut self, items: impl IntoIterator<Item = &'t Item>) {
         for item in items {
             match item {
                 Item::Definition(definition) => self.definition(definition),

@@ -126,9 +126,9 @@ impl CodeSetComponentInfo {
 
 /// Chooses the transmission code sets for a server that published `server` (`None`: no component in its reference).
 ///
-/// Our native set if the server knows it, then the server's native set if we convert, then the first of its conversion
-/// sets that we know, then the fallbacks UTF-8 and UTF-16 that every ORB must know. So all of Unicode travels wherever
-/// the server can take it (`docs/design/code-sets.md` compares this with the specification's order).
+/// In the specification's order (13.10.2.6): equal native sets, then the server's native set if we convert, then ours if
+/// the server converts, then the first of the server's conversion sets that we know, then the fallbacks UTF-8 and UTF-16
+/// that every ORB must know. `docs/design/code-sets.md` says why not UTF-8 whenever possible.
 ///
 /// # Errors
 /// CODESET_INCOMPATIBLE when the server's native `char` set is unknown, so nobody can tell whether it shares characters
@@ -242,11 +242,11 @@ fn choose(client: &CodeSetComponent, server: &CodeSetComponent, fallback: u32) -
     if server.native == 0 && server.conversion.is_empty() {
         return Choice::None;
     }
-    if server.knows(client.native) {
-        return Choice::Set(client.native);
-    }
     if client.knows(server.native) {
         return Choice::Set(server.native);
+    }
+    if server.conversion.contains(&client.native) {
+        return Choice::Set(client.native);
     }
     if let Some(&common) = server.conversion.iter().find(|&&set| client.knows(set)) {
         return Choice::Set(common);

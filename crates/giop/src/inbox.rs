@@ -84,7 +84,9 @@ impl Inbox {
         let offer = if self.awaited > READ_AHEAD.max(have) {
             // As much again as has arrived, or 1 MiB: what is only announced must not cost memory.
             let offer = (self.awaited - have).min(STEP.max(have));
-            self.buffer.reserve_exact(offer + SLACK);
+            if self.buffer.capacity() - self.buffer.len() < offer {
+                self.buffer.reserve_exact(offer + SLACK);
+            }
             offer
         } else {
             let capacity = self

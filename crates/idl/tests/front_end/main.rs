@@ -7,4 +7,5 @@ mod driver;
 mod dump;
 mod golden;
 mod robust;
+mod shapes;
 mod tokens;

@@ -146,9 +146,9 @@ fn take_turns(
         for (contender, record) in contenders.iter().zip(&mut records) {
             let mut pair = contender.start(experiment, placement)?;
             // Warm-up: caches, connection, buffers and the kernel's socket buffers grow to their size.
-            call(&mut pair, experiment, calls / 2 + 1)?;
+            pair.call(experiment, calls / 2 + 1)?;
             let before = [pair.client.cpu_time(), pair.server.cpu_time()];
-            call(&mut pair, experiment, calls)?;
+            pair.call(experiment, calls)?;
             let after = [pair.client.cpu_time(), pair.server.cpu_time()];
             let samples = samples(&mut pair, calls)?;
             pair.finish()?;
@@ -225,16 +225,6 @@ impl Record {
                 .map(|(sum, (before, after))| sum + after.saturating_sub(before));
         }
     }
-}
-
-/// Lets the client make `calls` calls.
-fn call(pair: &mut Pair, experiment: &Experiment, calls: u32) -> Result {
-    let Experiment {
-        operation, size, ..
-    } = experiment;
-    let command = format!("run {operation} {size} {calls}");
-    pair.client.tell(&command)?;
-    pair.client.expect("done")
 }
 
 /// Nanoseconds of each of the calls just made.

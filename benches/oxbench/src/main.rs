@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod counts;
 mod experiment;
 mod latency;
 mod machine;
@@ -20,6 +21,11 @@ mod wire;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use oxorb_testkit::alloc::CountingAllocator;
+
+/// Counts for `oxbench counts`; a call that allocates nothing pays nothing for it.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 /// What can go wrong here goes to the person at the terminal, as a sentence.
 type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
@@ -35,6 +41,8 @@ struct Arguments {
 enum Command {
     /// Time two-way calls: p50, p99, p99.9, max and CPU time, beside raw TCP and omniORB
     Latency(latency::Options),
+    /// Count what a ping costs in allocations, system calls and instructions; fails above the bounds
+    Counts(counts::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -43,6 +51,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Latency(options) => latency::run(&options),
+        Command::Counts(options) => counts::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

@@ -81,6 +81,16 @@ pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
 impl Contender {
     /// Starts both processes for one experiment.
     pub(crate) fn start(&self, experiment: &Experiment, placement: Placement) -> Result<Pair> {
+        self.start_under(experiment, placement, |_, command| command)
+    }
+
+    /// The same, with each command wrapped into another first.
+    pub(crate) fn start_under(
+        &self,
+        experiment: &Experiment,
+        placement: Placement,
+        wrap: impl Fn(Role, Command) -> Command,
+    ) -> Result<Pair> {
         let mut command = match &self.omniorb {
             Some(programs) => programs.server(),
             None => own_side(&format!("{}-server", self.peer))?,
@@ -90,11 +100,12 @@ impl Contender {
             let lengths = wire::lengths(experiment.operation, experiment.size);
             command.args([lengths.request, lengths.reply].map(|length| length.to_string()));
         }
+        let mut command = wrap(Role::Server, command);
         let name = format!("the {} server", self.peer);
         let mut server = Process::start(name, placement, Role::Server, &mut command)?;
         let address = server.hear()?;
 
-        let mut command = match &self.omniorb {
+        let command = match &self.omniorb {
             Some(programs) => programs.client(&address),
             None => {
                 let mut command = own_side(&format!("{}-client", self.peer))?;
@@ -102,6 +113,7 @@ impl Contender {
                 command
             }
         };
+        let mut command = wrap(Role::Client, command);
         let name = format!("the {} client", self.peer);
         let mut client = Process::start(name, placement, Role::Client, &mut command)?;
         client.expect("ready")?;
@@ -120,6 +132,16 @@ pub(crate) fn play(side: &Side) -> Result {
 }
 
 impl Pair {
+    /// Lets the client make `calls` calls.
+    pub(crate) fn call(&mut self, experiment: &Experiment, calls: u32) -> Result {
+        let Experiment {
+            operation, size, ..
+        } = experiment;
+        let command = format!("run {operation} {size} {calls}");
+        self.client.tell(&command)?;
+        self.client.expect("done")
+    }
+
     /// Ends both processes, the client first.
     pub(crate) fn finish(self) -> Result {
         self.client.finish()?;

@@ -7,14 +7,19 @@
 //! > samples
 //! < 25412 25390 ...            nanoseconds, one for each call of the last run
 //! > allocations
-//! < 1234                       heap allocations since the process started; Rust peers only
+//! < 1234                       heap allocations since the process started
 //! ```
+//!
+//! Servers print where they can be reached and understand `allocations` only; omniORB's programs
+//! understand all but that.
 //!
 //! The samples travel after `done`, so that CPU time read in between is that of the calls alone.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Write};
 use std::time::Instant;
+
+use oxorb_testkit::alloc;
 
 use crate::Result;
 use crate::experiment::Operation;
@@ -79,6 +84,7 @@ pub(crate) fn serve(caller: &mut dyn Caller) -> Result {
                     write!(answer, "{sample} ")?;
                 }
             }
+            ["allocations"] => write!(answer, "{}", alloc::global().count)?,
             _ => return Err(format!("no command is called {line:?}").into()),
         }
     }
@@ -90,7 +96,11 @@ pub(crate) fn announce(address: &str) -> Result {
     writeln!(output, "{address}")?;
     output.flush()?;
     for line in std::io::stdin().lock().lines() {
-        line?;
+        match line?.as_str() {
+            "allocations" => writeln!(output, "{}", alloc::global().count)?,
+            line => return Err(format!("no command is called {line:?}").into()),
+        }
+        output.flush()?;
     }
     Ok(())
 }

@@ -1,0 +1,310 @@
+//! `oxbench counts`: what one ping costs, in units that are the same on every machine. These are gates:
+//! above a bound, the command fails.
+//!
+//! Every count is a difference: the same processes, or the same start, with few and with many calls. What
+//! starting, warming up and the commands between the processes cost falls out.
+
+mod callgrind;
+mod strace;
+
+use std::fmt;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::Result;
+use crate::experiment::{EXPERIMENTS, Experiment};
+use crate::peers::{self, Contender, Pair, Peer};
+use crate::placement::{Placement, Role};
+use callgrind::Log;
+use strace::{Calls, Strace};
+
+/// Options of `oxbench counts`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Whom to count; bounds are for OxORB alone
+    #[arg(long, value_delimiter = ',', default_value = "oxorb")]
+    peers: Vec<Peer>,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For reading
+    Table,
+    /// For programs
+    Json,
+}
+
+/// What OxORB may cost per ping after warm-up, on each side of a private connection.
+const BOUNDS: Bounds = Bounds {
+    allocations: 0.0,
+    system_calls: 2.0,
+    futexes: 0.0,
+    client_instructions: 1500.0,
+    server_instructions: 1500.0,
+};
+
+struct Bounds {
+    allocations: f64,
+    system_calls: f64,
+    futexes: f64,
+    client_instructions: f64,
+    server_instructions: f64,
+}
+
+/// A timer somewhere may fire while we count: five in a thousand calls is still none per call.
+const SLACK: f64 = 0.005;
+
+/// Calls before anything is counted, and the two numbers whose difference is.
+const WARM_UP: u32 = 1_000;
+const FEW: u32 = 1_000;
+const MANY: u32 = 5_000;
+
+/// Counts, prints, and fails if OxORB is above a bound.
+pub(crate) fn run(options: &Options) -> Result {
+    let mut broken = Vec::new();
+    let mut all = Vec::new();
+    for &peer in &options.peers {
+        let counts = count(&peers::prepare(peer)?)?;
+        if peer == Peer::OxOrb {
+            broken = counts.above(&BOUNDS);
+        }
+        all.push(counts);
+    }
+    match options.format {
+        Format::Table => all.iter().for_each(|counts| print!("{counts}")),
+        Format::Json => println!("{}", serde_json::to_string_pretty(&all)?),
+    }
+    match broken.is_empty() {
+        true => Ok(()),
+        false => Err(format!("too much for one ping: {}", broken.join("; ")).into()),
+    }
+}
+
+/// Counts per ping of one peer. `None` where the tool or the peer cannot tell.
+#[derive(Debug, Serialize)]
+struct Counts {
+    peer: Peer,
+    client: Side,
+    server: Side,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Side {
+    allocations: Option<f64>,
+    system_calls: Option<Vec<(String, f64)>>,
+    instructions: Option<f64>,
+}
+
+fn count(contender: &Contender) -> Result<Counts> {
+    let ping = &EXPERIMENTS[0];
+    let mut counts = Counts {
+        peer: contender.peer,
+        client: Side::default(),
+        server: Side::default(),
+    };
+    let mut pair = contender.start(ping, Placement::Free)?;
+    pair.call(ping, WARM_UP)?;
+    if contender.peer == Peer::OxOrb {
+        let [client, server] = allocations(&mut pair, ping)?;
+        counts.client.allocations = Some(client);
+        counts.server.allocations = Some(server);
+    }
+    if Strace::is_available() {
+        let [client, server] = system_calls(&mut pair, ping)?;
+        counts.client.system_calls = Some(client);
+        counts.server.system_calls = Some(server);
+    }
+    pair.finish()?;
+    if callgrind::is_available() {
+        let few = instructions(contender, ping, FEW)?;
+        let many = instructions(contender, ping, MANY)?;
+        let [client, server] = [0, 1].map(|side| per_call(few[side], many[side]));
+        counts.client.instructions = Some(client);
+        counts.server.instructions = Some(server);
+    }
+    Ok(counts)
+}
+
+fn per_call(few: u64, many: u64) -> f64 {
+    let difference = (many as f64 - few as f64) / f64::from(MANY - FEW);
+    difference.max(0.0)
+}
+
+/// By the counting allocator, of all threads of the client and of the server.
+fn allocations(pair: &mut Pair, ping: &Experiment) -> Result<[f64; 2]> {
+    let ask = |pair: &mut Pair| -> Result<[u64; 2]> {
+        pair.client.tell("allocations")?;
+        pair.server.tell("allocations")?;
+        Ok([pair.client.hear()?.parse()?, pair.server.hear()?.parse()?])
+    };
+    let mut during = |calls| -> Result<[u64; 2]> {
+        let before = ask(pair)?;
+        pair.call(ping, calls)?;
+        let after = ask(pair)?;
+        Ok([after[0] - before[0], after[1] - before[1]])
+    };
+    let (few, many) = (during(FEW)?, during(MANY)?);
+    Ok([0, 1].map(|side| per_call(few[side], many[side])))
+}
+
+/// By strace, of all threads of the client and of the server.
+fn system_calls(pair: &mut Pair, ping: &Experiment) -> Result<[Vec<(String, f64)>; 2]> {
+    let mut during = |calls| -> Result<[Calls; 2]> {
+        let traces = [
+            Strace::attach(pair.client.id())?,
+            Strace::attach(pair.server.id())?,
+        ];
+        pair.call(ping, calls)?;
+        let [client, server] = traces;
+        Ok([client.detach()?, server.detach()?])
+    };
+    let (few, many) = (during(FEW)?, during(MANY)?);
+    Ok([0, 1].map(|side| {
+        let rows = many[side].iter().map(|(name, &many)| {
+            let few = few[side].get(name).copied().unwrap_or_default();
+            (name.clone(), per_call(few, many))
+        });
+        rows.filter(|(_, count)| *count > SLACK).collect()
+    }))
+}
+
+/// By callgrind, of a client and a server that end after so many calls.
+fn instructions(contender: &Contender, ping: &Experiment, calls: u32) -> Result<[u64; 2]> {
+    let logs = [Log::new("client"), Log::new("server")];
+    let mut pair = contender.start_under(ping, Placement::Free, |role, command| match role {
+        Role::Client => logs[0].wrap(&command),
+        Role::Server => logs[1].wrap(&command),
+    })?;
+    pair.call(ping, calls)?;
+    pair.finish()?;
+    let [client, server] = logs;
+    Ok([client.instructions()?, server.instructions()?])
+}
+
+impl Counts {
+    /// A sentence for each bound that is broken.
+    fn above(&self, bounds: &Bounds) -> Vec<String> {
+        let client = self
+            .client
+            .above("client", bounds, bounds.client_instructions);
+        let server = self
+            .server
+            .above("server", bounds, bounds.server_instructions);
+        client.into_iter().chain(server).collect()
+    }
+}
+
+impl Side {
+    fn system_calls_in_all(&self) -> Option<f64> {
+        let calls = self.system_calls.as_ref()?;
+        Some(calls.iter().map(|(_, count)| count).sum())
+    }
+
+    fn futexes(&self) -> Option<f64> {
+        let mut calls = self.system_calls.as_ref()?.iter();
+        Some(
+            calls
+                .find(|(name, _)| name == "futex")
+                .map_or(0.0, |(_, count)| *count),
+        )
+    }
+
+    fn above(&self, side: &str, bounds: &Bounds, instructions: f64) -> Vec<String> {
+        let checks = [
+            ("allocations", self.allocations, bounds.allocations),
+            (
+                "system calls",
+                self.system_calls_in_all(),
+                bounds.system_calls,
+            ),
+            ("waits for a lock", self.futexes(), bounds.futexes),
+            ("instructions", self.instructions, instructions),
+        ];
+        let broken = checks.iter().filter_map(|&(what, count, bound)| {
+            let count = count?;
+            let sentence = format!("{count:.3} {what} on the {side}, {bound} allowed");
+            (count > bound + SLACK).then_some(sentence)
+        });
+        broken.collect()
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}, per ping:", self.peer)?;
+        for (name, side) in [("client", &self.client), ("server", &self.server)] {
+            let number = |count: Option<f64>, digits| match count {
+                Some(count) => format!("{count:.digits$}"),
+                None => "unknown".into(),
+            };
+            let calls = side.system_calls.iter().flatten();
+            let calls: Vec<String> = calls
+                .map(|(name, count)| format!("{name} {count:.3}"))
+                .collect();
+            writeln!(
+                f,
+                "  {name}: {} allocations, {} system calls ({}), {} waits for a lock, {} instructions",
+                number(side.allocations, 3),
+                number(side.system_calls_in_all(), 3),
+                calls.join(", "),
+                number(side.futexes(), 3),
+                number(side.instructions, 0),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(allocations: f64, system_calls: &[(&str, f64)], instructions: f64) -> Side {
+        Side {
+            allocations: Some(allocations),
+            system_calls: Some(
+                system_calls
+                    .iter()
+                    .map(|&(name, count)| (name.into(), count))
+                    .collect(),
+            ),
+            instructions: Some(instructions),
+        }
+    }
+
+    #[test]
+    fn a_side_within_its_bounds_passes() {
+        let good = side(0.0, &[("sendto", 1.0), ("recvfrom", 1.0)], 1000.0);
+        assert_eq!(good.above("client", &BOUNDS, 1000.0), [""; 0]);
+        assert_eq!(Side::default().above("client", &BOUNDS, 1000.0), [""; 0]);
+    }
+
+    #[test]
+    fn each_bound_can_be_broken() {
+        let calls = [("sendto", 1.0), ("recvfrom", 1.0)];
+        assert_eq!(
+            side(1.0, &calls, 0.0).above("client", &BOUNDS, 1.0).len(),
+            1
+        );
+        assert_eq!(
+            side(0.0, &calls, 2.0).above("client", &BOUNDS, 1.0).len(),
+            1
+        );
+        let polls = [("poll", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
+        assert_eq!(
+            side(0.0, &polls, 0.0).above("server", &BOUNDS, 1.0).len(),
+            1
+        );
+        // A futex is a lock that was waited for, and a system call too many as well.
+        let locks = [("futex", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
+        assert_eq!(
+            side(0.0, &locks, 0.0).above("server", &BOUNDS, 1.0).len(),
+            2
+        );
+    }
+}

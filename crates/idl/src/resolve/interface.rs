@@ -36,7 +36,9 @@ impl Resolver<'_> {
             .iter()
             .filter_map(|base| self.scopes.of_def(*base))
             .collect();
-        self.scopes.scope_mut(scope).bases = base_scopes;
+        let inner = self.scopes.scope_mut(scope);
+        inner.open_ended = base_scopes.len() < interface.bases.len();
+        inner.bases = base_scopes;
         self.check_bases(scope, interface.name.span);
         self.inside(scope, |r| r.items(&interface.body));
         if let Some(def) = def {
@@ -88,7 +90,9 @@ impl Resolver<'_> {
         if all.len() > MAX_BASES {
             self.report(span, Bases::TooMany { limit: MAX_BASES });
             // What inherits from it is spared the same.
-            self.scopes.scope_mut(scope).bases.clear();
+            let inner = self.scopes.scope_mut(scope);
+            inner.bases.clear();
+            inner.open_ended = true;
         }
         if bases.len() < 2 {
             return;

@@ -116,7 +116,7 @@ impl Resolver<'_> {
     /// scope that knows it decides.
     fn innermost(&mut self, ident: &Ident) -> Option<(ScopeId, Entry)> {
         let outwards: Vec<ScopeId> = self.scopes.outwards(self.here).collect();
-        for scope in outwards {
+        for scope in outwards.iter().copied() {
             if let Some(entry) = self.scopes.scope(scope).own(&ident.name).cloned() {
                 return Some((scope, self.spelled_right(scope, ident, entry)?));
             }
@@ -128,6 +128,10 @@ impl Resolver<'_> {
             if self.scopes.scope(scope).has_refused(&ident.name) {
                 return None;
             }
+        }
+        let mut outwards = outwards.into_iter();
+        if outwards.any(|scope| self.scopes.is_open_ended(scope)) {
+            return None;
         }
         let meant = self.closest_name(&ident.name, self.scopes.outwards(self.here));
         let problem = Undeclared {
@@ -152,7 +156,8 @@ impl Resolver<'_> {
             let (base, entry) = self.unambiguous(ident, &own(inherited))?;
             return self.spelled_right(base, ident, entry);
         }
-        if self.scopes.scope(scope).has_refused(&ident.name) {
+        let unsure = self.scopes.is_open_ended(scope);
+        if unsure || self.scopes.scope(scope).has_refused(&ident.name) {
             return None;
         }
         let meant = self.closest_name(&ident.name, std::iter::once(scope));

@@ -19,6 +19,7 @@ use crate::ast::{
     Constructed, Declarator, Definition, DefinitionKind, Doc, Ident, Item, Tree, TypeSpec,
 };
 use crate::check::forward::Forward;
+use crate::check::not_yet::NotYet;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
 use crate::model::{Const, DefId, DefKind, Model, Module, Type, Typedef};
 use crate::source::{SourceMap, Span};
@@ -179,9 +180,12 @@ impl Resolver<'_> {
                 span,
                 name,
             } => {
-                self.needs_not_yet(*span, construct);
                 if let Some(name) = name {
+                    self.needs_not_yet(*span, construct);
                     self.poison(name);
+                } else {
+                    // What it changes cannot be told apart from what it does not.
+                    self.report(*span, NotYet::new(construct));
                 }
             }
         }

@@ -30,6 +30,8 @@ pub(super) struct Scope {
     refused: BTreeSet<Box<str>>,
     /// Scopes of base interfaces.
     pub(super) bases: Vec<ScopeId>,
+    /// Some base is not known, so that any name may be inherited from it.
+    pub(super) open_ended: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +139,12 @@ impl Scopes {
         all
     }
 
+    /// Whether a name that is not found may be inherited from an unknown base.
+    pub(super) fn is_open_ended(&self, id: ScopeId) -> bool {
+        let all = self.with_bases(id);
+        all.iter().any(|scope| self.scope(*scope).open_ended)
+    }
+
     /// Notes that `name`, declared in `found`, was used in `here`. The meaning
     /// then holds for `here` and for what is around it up to the module.
     pub(super) fn introduce(&mut self, here: ScopeId, found: ScopeId, name: &str, span: Span) {
@@ -176,6 +184,7 @@ impl Scope {
             uses: BTreeMap::new(),
             refused: BTreeSet::new(),
             bases: Vec::new(),
+            open_ended: false,
         }
     }
 

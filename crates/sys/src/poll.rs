@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
 /// The token of the wake-up itself; not to be used for a descriptor.
@@ -118,6 +118,26 @@ impl Poller {
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
+}
+
+/// Waits until one of two descriptors can be read, or its peer is gone, and
+/// says which; at most `limit` (`None`: for ever). One system call.
+pub fn first_readable(
+    first: impl AsFd,
+    second: impl AsFd,
+    limit: Option<Duration>,
+) -> io::Result<(bool, bool)> {
+    let mut both = [
+        PollFd::new(&first, PollFlags::IN),
+        PollFd::new(&second, PollFlags::IN),
+    ];
+    let limit = limit.and_then(|time| Timespec::try_from(time).ok());
+    match rustix::event::poll(&mut both, limit.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let [first, second] = both.map(|each| !each.revents().is_empty());
+    Ok((first, second))
 }
 
 const ARMED: EventFlags = EventFlags::IN

@@ -95,6 +95,7 @@ fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, Syst
 impl<R, E: UserException> AsyncReply<R, E> {
     /// Blocks until the answer is there.
     pub fn wait(mut self) -> Result<R, E> {
+        crate::server::step_aside();
         let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
         let mut context = Context::from_waker(&waker);
         loop {

@@ -14,7 +14,7 @@ use oxorb_giop::{
 use super::link::ClientLink;
 use super::{Args, Peer, Reply, Timing};
 use crate::op::Op;
-use crate::server::write_message;
+use crate::server::{wait_beside, write_message};
 use crate::{Orb, raise};
 
 /// A longer message may wait for the server to read, so time has passed.
@@ -156,6 +156,10 @@ impl<'c> Pending<'c> {
                 && let Err(timeout) = self.shorten_timeout(timing)
             {
                 return Err(timeout);
+            }
+            // Inside an upcall: the client may first have to be served.
+            if wait_beside(&*self.link.link, timing.limit) {
+                self.shorten_timeout(timing)?;
             }
             let (buffer, room) = self.link.inbox.room();
             match self.link.link.read(buffer, room) {

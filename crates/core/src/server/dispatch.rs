@@ -1,5 +1,6 @@
 //! One whole message of a client, answered.
 
+use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
 use oxorb_cdr::{Dialect, Encode as _};
@@ -12,7 +13,7 @@ use super::Sink;
 use crate::{Located, Orb, Outcome, Upcall, raise};
 
 /// What a connection knows about its client.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Session {
     /// What the client said about code sets, once.
     code_sets: Option<CodeSetContext>,
@@ -29,7 +30,7 @@ pub(crate) enum Next {
 pub(crate) fn dispatch(
     orb: &Orb,
     frame: Frame<'_>,
-    session: &mut Session,
+    session: &Cell<Session>,
     sink: &mut Sink,
 ) -> Next {
     let served = match frame.message() {
@@ -85,7 +86,7 @@ fn serve(
     orb: &Orb,
     frame: Frame<'_>,
     request: Request<'_>,
-    session: &mut Session,
+    session: &Cell<Session>,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
     sink.begin();
@@ -93,7 +94,7 @@ fn serve(
     let id = request.id;
     let expects_reply = request.response != Response::None;
     let key = request.target.object_key()?;
-    let dialect = match session.dialect(&request, version.minor) {
+    let dialect = match Session::dialect(session, &request, version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => {
             if expects_reply {
@@ -175,19 +176,21 @@ impl Session {
     /// How text in this request is encoded: as the client said in this or an
     /// earlier request of the connection.
     fn dialect(
-        &mut self,
+        session: &Cell<Session>,
         request: &Request<'_>,
         giop_minor: u8,
     ) -> Result<Dialect, SystemException> {
         if let Some(context) = request.contexts.find(oxorb_giop::context_id::CODE_SETS) {
             let said = CodeSetContext::parse(context.data)
                 .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-            match self.code_sets {
+            match session.get().code_sets {
                 Some(before) if before != said => return Err(raise::CODE_SETS_CHANGED),
-                _ => self.code_sets = Some(said),
+                _ => session.set(Session {
+                    code_sets: Some(said),
+                }),
             }
         }
-        match self.code_sets {
+        match session.get().code_sets {
             Some(context) => context.dialect(giop_minor),
             None => Ok(Dialect::new(giop_minor)),
         }

@@ -18,6 +18,8 @@ use oxorb_sys::poll::{Poller, Token};
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
+use super::per_connection::leave;
+use super::stand_in::Home;
 use crate::Orb;
 use crate::lock::Mutex;
 
@@ -57,7 +59,7 @@ impl Workers {
     pub(crate) fn adopt(&self, orb: &Orb, id: u64, link: Arc<dyn Link>) -> io::Result<()> {
         link.set_read_timeout(Some(orb.options().worker_stay))?;
         link.set_write_timeout(Some(orb.options().stall_timeout))?;
-        let connection = Connection::new(orb, Arc::clone(&link));
+        let connection = Connection::new(orb, id, Arc::clone(&link));
         self.parked().insert(id, connection);
         let added = watched(&link, |fd| self.poller.add(fd, Token(id)));
         if added.is_err() {
@@ -66,14 +68,15 @@ impl Workers {
         added
     }
 
-    fn work(&self, orb: &Orb) {
+    fn work(self: &Arc<Self>, orb: &Orb) {
         crate::orb::mark_server_thread();
+        let home = Home::Workers(Arc::clone(self));
         self.waiting.fetch_add(1, Ordering::Relaxed);
         while !(orb.is_closing() && orb.registry().is_empty()) {
             match self.poller.wait_one(Some(TICK)) {
                 Ok(Some(Token(id))) => {
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
-                    self.serve(orb, id);
+                    self.serve(orb, &home, id);
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(None) => {}
@@ -87,25 +90,32 @@ impl Workers {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn serve(&self, orb: &Orb, id: u64) {
+    fn serve(&self, orb: &Orb, home: &Home, id: u64) {
         let Some(mut connection) = self.parked().remove(&id) else {
             return;
         };
-        let link = Arc::clone(&connection.link);
         // Staying is for quiet times: with nobody left to lead, other
         // connections must not wait for this one's next request.
         let may_stay = || self.waiting.load(Ordering::Relaxed) > 0;
         // A panic outside a servant is a fault of ours; it costs the one
         // connection, not the worker.
-        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, may_stay)));
-        if !matches!(served, Ok(Served::Idle)) {
-            return self.end(orb, id, &link);
+        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
+        match served {
+            Ok(Served::Idle) => self.park(orb, connection),
+            Ok(Served::HandedOver) => leave(orb, connection),
+            Ok(Served::Ended) | Err(_) => self.end(orb, connection),
         }
+    }
+
+    /// Lets a connection wait for its next request and a worker.
+    pub(super) fn park(&self, orb: &Orb, connection: Connection) {
+        let id = connection.id;
+        let link = Arc::clone(&connection.link);
         self.parked().insert(id, connection);
         if watched(&link, |fd| self.poller.rearm(fd, Token(id))).is_err()
-            && self.parked().remove(&id).is_some()
+            && let Some(connection) = self.parked().remove(&id)
         {
-            self.end(orb, id, &link);
+            self.end(orb, connection);
         }
     }
 
@@ -121,23 +131,19 @@ impl Workers {
 
     fn end_stalled(&self, orb: &Orb) {
         let limit = orb.options().stall_timeout;
-        let mut ended = Vec::new();
-        self.parked().retain(|id, connection| {
-            let stalled = connection.stalled(limit);
-            if stalled {
-                ended.push((*id, Arc::clone(&connection.link)));
-            }
-            !stalled
-        });
-        for (id, link) in ended {
-            self.end(orb, id, &link);
+        let ended: Vec<Connection> = self
+            .parked()
+            .extract_if(|_, connection| connection.stalled(limit))
+            .map(|(_, connection)| connection)
+            .collect();
+        for connection in ended {
+            self.end(orb, connection);
         }
     }
 
-    fn end(&self, orb: &Orb, id: u64, link: &Arc<dyn Link>) {
-        let _ = watched(link, |fd| self.poller.remove(fd));
-        link.close();
-        orb.registry().remove(id);
+    fn end(&self, orb: &Orb, connection: Connection) {
+        let _ = watched(&connection.link, |fd| self.poller.remove(fd));
+        leave(orb, connection);
     }
 
     fn parked(&self) -> MutexGuard<'_, HashMap<u64, Connection>> {

@@ -9,6 +9,9 @@
 //!                  -> Sink          (sink.rs)       reply octets, one write, same thread
 //! ```
 //!
+//! A thread that waits for a reply inside an upcall lets a stand-in (stand_in.rs)
+//! read its connection if something comes there.
+//!
 //! While a connection is busy a request costs one read and one write, no queue,
 //! no hand-over between threads, no lock.
 
@@ -19,9 +22,11 @@ mod listener;
 mod per_connection;
 mod registry;
 mod sink;
+mod stand_in;
 
 pub(crate) use dispatch::dispatch_local;
 pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use registry::Registry;
 pub use sink::Sink;
 pub(crate) use sink::write_message;
+pub(crate) use stand_in::{step_aside, wait_beside};

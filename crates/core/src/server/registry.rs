@@ -19,14 +19,14 @@ pub(crate) struct Registry {
 #[derive(Default)]
 struct State {
     next_id: u64,
-    links: HashMap<u64, Arc<dyn Link>>,
+    links: HashMap<u64, Entry>,
     closing: bool,
 }
 
-/// Takes its connection out of the registry when dropped.
-pub(crate) struct Guard<'r> {
-    registry: &'r Registry,
-    id: u64,
+struct Entry {
+    link: Arc<dyn Link>,
+    /// Threads that serve it: one, and more while callbacks nest.
+    servers: usize,
 }
 
 impl Registry {
@@ -39,12 +39,31 @@ impl Registry {
         }
         let id = state.next_id;
         state.next_id += 1;
-        state.links.insert(id, Arc::clone(link));
+        let entry = Entry {
+            link: Arc::clone(link),
+            servers: 1,
+        };
+        state.links.insert(id, entry);
         Some(id)
     }
 
-    pub(crate) fn guard(&self, id: u64) -> Guard<'_> {
-        Guard { registry: self, id }
+    /// One more thread serves a connection.
+    pub(crate) fn share(&self, id: u64) {
+        if let Some(entry) = self.lock().links.get_mut(&id) {
+            entry.servers += 1;
+        }
+    }
+
+    /// A thread is done with a connection; whether it was the last one, which
+    /// closes it and then [removes](Self::remove) it.
+    pub(crate) fn leave(&self, id: u64) -> bool {
+        match self.lock().links.get_mut(&id) {
+            Some(entry) => {
+                entry.servers -= 1;
+                entry.servers == 0
+            }
+            None => true,
+        }
     }
 
     pub(crate) fn remove(&self, id: u64) {
@@ -62,8 +81,8 @@ impl Registry {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closing = true;
-        for link in state.links.values() {
-            link.close_read();
+        for entry in state.links.values() {
+            entry.link.close_read();
         }
     }
 
@@ -86,8 +105,8 @@ impl Registry {
 
     /// Cuts every connection that is still open.
     pub(crate) fn cut(&self) {
-        for link in self.lock().links.values() {
-            link.close();
+        for entry in self.lock().links.values() {
+            entry.link.close();
         }
     }
 
@@ -97,9 +116,3 @@ impl Registry {
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        self.registry.remove(self.id);
-    }
-}

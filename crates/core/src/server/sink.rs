@@ -9,6 +9,7 @@ use oxorb_cdr::{Dialect, Encoded, Encoder};
 use oxorb_giop::{Fragments, SystemException, Version};
 use oxorb_transport::{Link, WriteError};
 
+use super::stand_in;
 use crate::options::Options;
 
 /// Takes the replies of one connection, or of one local call.
@@ -73,6 +74,8 @@ impl Sink {
     /// Writes octets that are a whole message already.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
         if let Target::Link(link) = &self.target {
+            let turn = stand_in::turn();
+            let _ours = turn.as_ref().map(|turn| turn.lock());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
         }
     }
@@ -90,6 +93,8 @@ impl Sink {
         self.answered = true;
         match &mut self.target {
             Target::Link(link) => {
+                let turn = stand_in::turn();
+                let _ours = turn.as_ref().map(|turn| turn.lock());
                 let sent = write_message(&**link, &reply, version, options.fragment_size);
                 self.broken |= sent.is_err();
                 self.discard(options, reply);

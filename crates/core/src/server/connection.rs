@@ -101,7 +101,8 @@ impl Connection {
         let mut reads = 0;
         loop {
             loop {
-                match desk.inbox().poll() {
+                let polled = desk.inbox().poll();
+                match polled {
                     Ok(None) => break,
                     Ok(Some(header)) => {
                         self.version = header.version;

@@ -10,17 +10,17 @@ use oxorb_giop::{Frame, Inbox, Limits, Message, ReplyStatus, TargetAddress, Vers
 use super::LONG;
 
 /// A listening socket.
-pub struct FakeServer(TcpListener);
+pub(crate) struct FakeServer(TcpListener);
 
 /// One connection of a client to it.
-pub struct FakeConnection {
+pub(crate) struct FakeConnection {
     stream: TcpStream,
     inbox: Inbox,
 }
 
 /// A message of the client, as a test looks at it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Received {
+pub(crate) enum Received {
     /// Request id, operation, and how the target was named: 0 key, 1 profile, 2 reference.
     Request(u32, String, u16),
     /// Id of the request that nobody waits for any more.
@@ -31,21 +31,21 @@ pub enum Received {
 }
 
 impl FakeServer {
-    pub fn start() -> FakeServer {
+    pub(crate) fn start() -> FakeServer {
         FakeServer(TcpListener::bind("127.0.0.1:0").unwrap())
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.0.local_addr().unwrap()
     }
 
     /// A reference to an object here, as `client` resolves it.
-    pub fn object(&self, client: &Orb) -> ObjectRef {
+    pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
         let url = format!("corbaloc:iiop:1.2@{}/fake", self.address());
         client.string_to_object(&url).unwrap()
     }
 
-    pub fn accept(&self) -> FakeConnection {
+    pub(crate) fn accept(&self) -> FakeConnection {
         let (stream, _) = self.0.accept().unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -58,7 +58,7 @@ impl FakeServer {
 
 impl FakeConnection {
     /// The client's next message; waits for it.
-    pub fn receive(&mut self) -> Received {
+    pub(crate) fn receive(&mut self) -> Received {
         loop {
             if self.inbox.poll().unwrap().is_some() {
                 return look(&self.inbox.frame());
@@ -75,19 +75,24 @@ impl FakeConnection {
     }
 
     /// The id of the client's next request, which must be one.
-    pub fn request(&mut self) -> u32 {
+    pub(crate) fn request(&mut self) -> u32 {
         match self.receive() {
             Received::Request(id, ..) => id,
             other => panic!("a request was expected, not {other:?}"),
         }
     }
 
-    pub fn send(&mut self, octets: &[u8]) {
-        self.stream.write_all(octets).unwrap();
+    pub(crate) fn send(&mut self, octets: &[u8]) {
+        self.try_send(octets).unwrap();
+    }
+
+    /// Fails when the client has left.
+    pub(crate) fn try_send(&mut self, octets: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(octets)
     }
 
     /// Answers request `id`.
-    pub fn reply(
+    pub(crate) fn reply(
         &mut self,
         id: u32,
         status: ReplyStatus,
@@ -97,14 +102,14 @@ impl FakeConnection {
     }
 
     /// Answers a `ping` with a number.
-    pub fn answer(&mut self, id: u32, number: i64) {
+    pub(crate) fn answer(&mut self, id: u32, number: i64) {
         self.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
             e.longlong(number);
             Ok(())
         });
     }
 
-    pub fn close_connection(&mut self) {
+    pub(crate) fn close_connection(&mut self) {
         self.send(&oxorb_giop::close_connection(
             Version::V1_2,
             ByteOrder::NATIVE,
@@ -113,7 +118,7 @@ impl FakeConnection {
 }
 
 /// A whole reply message.
-pub fn reply(
+pub(crate) fn reply(
     id: u32,
     status: ReplyStatus,
     body: impl FnOnce(&mut Encoder<'_>) -> CdrResult<()>,
@@ -130,7 +135,7 @@ fn look(frame: &Frame<'_>) -> Received {
         Message::Request(request) => {
             let addressing = match request.target {
                 oxorb_giop::Target::Key(_) => 0,
-                oxorb_giop::Target::Profile { .. } => 1,
+                oxorb_giop::Target::Profile(_) => 1,
                 _ => 2,
             };
             Received::Request(request.id, request.operation.to_owned(), addressing)

@@ -1,34 +1,48 @@
 //! What the tests of the whole ORB share: a servant written by hand, and calls to it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub mod fake;
+pub(crate) mod child;
+pub(crate) mod fake;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::__gen::{Op, Ref};
 use oxorb::{
     ClientConnections, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
-    Upcall,
+    Upcall, Version,
 };
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, OctetSeq, Result as CdrResult};
+use oxorb_giop::{RequestHeader, TargetAddress};
 
-pub static PING: Op = Op::twoway("ping");
-pub static NOTE: Op = Op::oneway("note");
-pub static SLEEP: Op = Op::twoway("sleep");
-pub static STOP: Op = Op::twoway("stop");
+pub(crate) static PING: Op = Op::twoway("ping");
+pub(crate) static NOTE: Op = Op::oneway("note");
+pub(crate) static SLEEP: Op = Op::twoway("sleep");
+pub(crate) static STOP: Op = Op::twoway("stop");
+pub(crate) static BIG: Op = Op::twoway("big");
+pub(crate) static DEEP: Op = Op::twoway("deep");
+pub(crate) static ALLOCATED: Op = Op::twoway("allocated");
+pub(crate) static WAIT: Op = Op::twoway("wait");
 
 /// For what must happen: no machine, however loaded, takes that long.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-pub const PINGER: &str = "IDL:test/Pinger:1.0";
+pub(crate) const PINGER: &str = "IDL:test/Pinger:1.0";
 
 /// Answers `ping` with the next number.
 #[derive(Default)]
-pub struct Pinger {
-    pub notes: AtomicU32,
+pub(crate) struct Pinger {
+    pub(crate) notes: AtomicU32,
+    /// Closed, while somebody holds it, to `wait`.
+    pub(crate) gate: Mutex<()>,
+    /// Calls that have come to the gate.
+    pub(crate) at_gate: AtomicU32,
 }
+
+/// Octets in the answer to `big`: more than any socket buffer holds.
+pub(crate) const BIG_ANSWER: usize = 32 << 20;
 
 impl Servant for Pinger {
     fn repository_id(&self) -> &str {
@@ -52,6 +66,24 @@ impl Servant for Pinger {
                 std::thread::sleep(Duration::from_millis(300));
                 upcall.done()
             }
+            "wait" => {
+                self.at_gate.fetch_add(1, Ordering::SeqCst);
+                drop(self.gate.lock());
+                upcall.done()
+            }
+            "big" => upcall.reply(|e| {
+                e.length(BIG_ANSWER, None)?;
+                e.copy_octets(&vec![7; BIG_ANSWER]);
+                Ok(())
+            }),
+            "deep" => match upcall.args(nested) {
+                Ok(()) => upcall.done(),
+                Err(rejected) => upcall.reject(rejected),
+            },
+            "allocated" => upcall.reply(|e| {
+                e.ulonglong(oxorb_testkit::alloc::global().octets);
+                Ok(())
+            }),
             "stop" => match upcall.orb().shutdown(true) {
                 Ok(()) => upcall.done(),
                 Err(exception) => upcall.fail(exception),
@@ -65,15 +97,25 @@ impl Servant for Pinger {
     }
 }
 
-pub const EVERY_CONCURRENCY: [Concurrency; 2] = [
+/// A sequence of such sequences, as recursive IDL types are read.
+fn nested(d: &mut Decoder<'_>) -> CdrResult<()> {
+    d.nested(|d| {
+        for _ in 0..d.length(None, 4)? {
+            nested(d)?;
+        }
+        Ok(())
+    })
+}
+
+pub(crate) const EVERY_CONCURRENCY: [Concurrency; 2] = [
     Concurrency::ThreadPerConnection,
     Concurrency::LeaderFollowers { threads: 3 },
 ];
 
-pub const EVERY_SHARING: [ClientConnections; 2] =
+pub(crate) const EVERY_SHARING: [ClientConnections; 2] =
     [ClientConnections::Private, ClientConnections::Cached];
 
-pub fn server(concurrency: Concurrency) -> Orb {
+pub(crate) fn server(concurrency: Concurrency) -> Orb {
     Orb::builder()
         .listen("iiop://127.0.0.1:0")
         .concurrency(concurrency)
@@ -81,7 +123,7 @@ pub fn server(concurrency: Concurrency) -> Orb {
         .unwrap()
 }
 
-pub fn client(connections: ClientConnections) -> Orb {
+pub(crate) fn client(connections: ClientConnections) -> Orb {
     Orb::builder()
         .client_connections(connections)
         .build()
@@ -89,7 +131,7 @@ pub fn client(connections: ClientConnections) -> Orb {
 }
 
 /// A new [`Pinger`] of `server`, as another process would have its reference.
-pub fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
+pub(crate) fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
     let local = server
         .root_poa()
         .activate_servant(Arc::new(Pinger::default()))
@@ -98,12 +140,12 @@ pub fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
 }
 
 /// The reference as another process would have it.
-pub fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
+pub(crate) fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
     orb.string_to_object(&reference.to_string()).unwrap()
 }
 
 /// Where the object listens.
-pub fn address(object: &ObjectRef) -> SocketAddr {
+pub(crate) fn address(object: &ObjectRef) -> SocketAddr {
     let profile = Interface::as_ref(object)
         .ior()
         .iiop_profiles()
@@ -112,7 +154,7 @@ pub fn address(object: &ObjectRef) -> SocketAddr {
     SocketAddr::new(profile.host.parse().unwrap(), profile.port)
 }
 
-pub fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
+pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     Interface::as_ref(object).invoke(
         &PING,
         |e| {
@@ -124,7 +166,7 @@ pub fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
 }
 
 /// The same without waiting for the answer.
-pub fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, SystemException> {
+pub(crate) fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, SystemException> {
     Interface::as_ref(object).invoke_async(
         &PING,
         |e| {
@@ -135,6 +177,32 @@ pub fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, SystemEx
     )
 }
 
-pub fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
+pub(crate) fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
     Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
+}
+
+/// A request message as a client would send it to `object`.
+pub(crate) fn request(
+    object: &ObjectRef,
+    op: &Op,
+    id: u32,
+    args: impl FnOnce(&mut Encoder<'_>),
+) -> Vec<u8> {
+    let profile = Interface::as_ref(object)
+        .ior()
+        .iiop_profiles()
+        .next()
+        .unwrap();
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    let header = RequestHeader {
+        id,
+        response: op.response,
+        key: TargetAddress::Key(&profile.object_key),
+        operation: op.name,
+        contexts: &[],
+    };
+    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    args(&mut e);
+    oxorb_giop::finish(&mut e, begun).unwrap();
+    e.finish().to_vec()
 }

@@ -1,0 +1,77 @@
+//! Servers in processes of their own, which can be killed.
+
+use std::env;
+use std::process::Command;
+use std::sync::Arc;
+
+use oxorb::{Concurrency, IdAssignment, Lifespan, ObjectRef, Orb, Policies};
+use oxorb_testkit::process::{Process, rerun};
+
+use super::{LONG, Pinger};
+
+/// Set in the process that [`serve`]s.
+const SERVING: &str = "OXORB_TEST_SERVING";
+
+/// A server process with one persistent [`Pinger`]. Killed when dropped.
+pub(crate) struct Child {
+    pub(crate) process: Process,
+    ior: String,
+}
+
+impl Child {
+    /// Starts one, by way of a test of this file called `serve` that calls [`serve`].
+    pub(crate) fn start(port: u16, concurrency: Concurrency) -> Child {
+        Child::run(rerun("serve"), port, concurrency)
+    }
+
+    /// The same with at most so many descriptors.
+    pub(crate) fn start_with_descriptors(most: u32, port: u16, concurrency: Concurrency) -> Child {
+        let test = rerun("serve");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
+            .arg(test.get_program())
+            .args(test.get_args());
+        Child::run(shell, port, concurrency)
+    }
+
+    fn run(mut command: Command, port: u16, concurrency: Concurrency) -> Child {
+        let concurrency = match concurrency {
+            Concurrency::ThreadPerConnection => "thread-per-connection".to_owned(),
+            Concurrency::LeaderFollowers { threads } => format!("leader-followers:{threads}"),
+        };
+        command
+            .env(SERVING, "yes")
+            .env("OXORB_CONCURRENCY", concurrency)
+            .env("OXORB_LISTENENDPOINTS", format!("iiop://127.0.0.1:{port}"));
+        let mut process = Process::spawn(command);
+        let line = process.wait_for_line("IOR:", LONG);
+        let ior = line[line.find("IOR:").unwrap()..].trim().to_owned();
+        Child { process, ior }
+    }
+
+    /// Its object, as `client` resolves it.
+    pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
+        client.string_to_object(&self.ior).unwrap()
+    }
+}
+
+/// What the process does; nothing in any other.
+pub(crate) fn serve() {
+    if env::var_os(SERVING).is_none() {
+        return;
+    }
+    let orb = Orb::builder().build().unwrap();
+    let policies = Policies {
+        lifespan: Lifespan::Persistent,
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    let poa = orb.root_poa().create_poa("children", policies).unwrap();
+    let id = oxorb::ObjectId::from("pinger");
+    let object = poa
+        .activate_servant_with_id(&id, Arc::new(Pinger::default()))
+        .unwrap();
+    println!("\n{object}");
+    orb.run();
+}

@@ -1,0 +1,882 @@
+//! What a caller sees when servers die, close, hang or misbehave: the right
+//! exception, the right completion status, and a next call that works.
+
+mod common;
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
+use std::thread;
+use std::time::Duration;
+
+use common::child::Child;
+use common::fake::{FakeServer, Received, reply};
+use common::*;
+use oxorb::__gen::Op;
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
+    SystemExceptionKind, minor,
+};
+use oxorb_cdr::Encode as _;
+use oxorb_giop::{IiopProfile, Ior, ReplyStatus, Version};
+use oxorb_testkit::net::free_port;
+use oxorb_testkit::watchdog;
+
+const SHORT: Duration = Duration::from_millis(100);
+
+#[test]
+#[ignore = "a server for other tests"]
+fn serve() {
+    common::child::serve();
+}
+
+fn assert_raised(exception: SystemException, kind: SystemExceptionKind, status: CompletionStatus) {
+    assert_eq!(
+        (exception.kind, exception.completed),
+        (kind, status),
+        "{exception}"
+    );
+}
+
+/// Waits until the server process works on a `sleep`.
+fn until_asleep() {
+    thread::sleep(Duration::from_millis(100));
+}
+
+#[test]
+fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_its_successor() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        for sharing in EVERY_SHARING {
+            let port = free_port();
+            let mut first = Child::start(port, concurrency);
+            let client = client(sharing);
+            let object = first.object(&client);
+            assert_eq!(ping(&object, 1), Ok(2));
+            thread::scope(|scope| {
+                let running = scope.spawn(|| call(&object, &SLEEP));
+                until_asleep();
+                first.process.kill();
+                assert_raised(
+                    running.join().unwrap().unwrap_err(),
+                    SystemExceptionKind::CommFailure,
+                    CompletionStatus::Maybe,
+                );
+            });
+            assert_raised(
+                ping(&object, 1).unwrap_err(),
+                SystemExceptionKind::Transient,
+                CompletionStatus::No,
+            );
+            let _second = Child::start(port, concurrency);
+            assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");
+            client.shutdown(true).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_asynchronous_call_to_a_killed_server_fails_and_the_next_one_works() {
+    let _guard = watchdog(2 * LONG);
+    let port = free_port();
+    let mut first = Child::start(port, Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = first.object(&client);
+    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+    let running = sleep_async(&object);
+    until_asleep();
+    first.process.kill();
+    assert_raised(
+        running.wait().unwrap_err(),
+        SystemExceptionKind::CommFailure,
+        CompletionStatus::Maybe,
+    );
+    assert_raised(
+        ping_async(&object, 1).wait().unwrap_err(),
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    let _second = Child::start(port, Concurrency::ThreadPerConnection);
+    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+    client.shutdown(true).unwrap();
+}
+
+/// Many threads with connections of their own: each notices for itself.
+#[test]
+fn a_restart_between_calls_costs_no_exception() {
+    let _guard = watchdog(2 * LONG);
+    for sharing in EVERY_SHARING {
+        let port = free_port();
+        let mut server = Child::start(port, Concurrency::ThreadPerConnection);
+        let client = client(sharing);
+        let object = server.object(&client);
+        for _ in 0..3 {
+            assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");
+            assert_eq!(ping_async(&object, 1).wait(), Ok(2), "{sharing:?}");
+            server.process.kill();
+            server = Child::start(port, Concurrency::ThreadPerConnection);
+        }
+        assert_eq!(ping(&object, 1), Ok(2));
+        client.shutdown(true).unwrap();
+    }
+}
+
+fn sleep_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
+    Interface::as_ref(object).invoke_async(&SLEEP, |_| Ok(()), |_| Ok(()))
+}
+
+/// Runs `caller` against a server that `script` plays.
+fn played<R: Send>(
+    script: impl FnOnce(&FakeServer) + Send,
+    caller: impl FnOnce(&FakeServer) -> R,
+) -> R {
+    let server = FakeServer::start();
+    thread::scope(|scope| {
+        let playing = scope.spawn(|| script(&server));
+        let result = caller(&server);
+        playing.join().unwrap();
+        result
+    })
+}
+
+#[test]
+fn a_connection_closed_while_idle_costs_no_exception() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        for in_order in [true, false] {
+            let client = client(sharing);
+            let answers = played(
+                |server| {
+                    let mut idle = server.accept();
+                    let id = idle.request();
+                    idle.answer(id, 1);
+                    if in_order {
+                        idle.close_connection();
+                    }
+                    drop(idle);
+                    let mut fresh = server.accept();
+                    let id = fresh.request();
+                    fresh.answer(id, 2);
+                },
+                |server| {
+                    let object = server.object(&client);
+                    let first = ping(&object, 0);
+                    // So that the end of the connection has come.
+                    thread::sleep(Duration::from_millis(50));
+                    (first, ping(&object, 0))
+                },
+            );
+            assert_eq!(answers, (Ok(1), Ok(2)), "{sharing:?}, in order: {in_order}");
+            client.shutdown(true).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_request_the_server_promises_not_to_have_run_is_sent_again() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        let answers = played(
+            |server| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                connection.answer(id, 1);
+                connection.request();
+                connection.close_connection();
+                drop(connection);
+                let mut fresh = server.accept();
+                let id = fresh.request();
+                fresh.answer(id, 2);
+            },
+            |server| {
+                let object = server.object(&client);
+                (ping(&object, 0), ping(&object, 0))
+            },
+        );
+        assert_eq!(answers, (Ok(1), Ok(2)), "{sharing:?}");
+        client.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_request_that_may_have_run_is_not_sent_again() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        let lost = played(
+            |server| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                connection.answer(id, 1);
+                // Taken, and then the connection just ends.
+                connection.request();
+            },
+            |server| {
+                let object = server.object(&client);
+                assert_eq!(ping(&object, 0), Ok(1));
+                ping(&object, 0).unwrap_err()
+            },
+        );
+        assert_raised(
+            lost,
+            SystemExceptionKind::CommFailure,
+            CompletionStatus::Maybe,
+        );
+        client.shutdown(true).unwrap();
+    }
+}
+
+/// A server that turns every newcomer away must not be asked for ever.
+#[test]
+fn a_new_connection_that_is_closed_in_order_is_transient() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let refused = played(
+        |server| {
+            let mut connection = server.accept();
+            connection.request();
+            connection.close_connection();
+        },
+        |server| ping(&server.object(&client), 0).unwrap_err(),
+    );
+    assert_raised(
+        refused,
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    assert_eq!(refused.minor, minor::transient::CONNECTION_CLOSED);
+}
+
+#[test]
+fn an_asynchronous_call_closed_in_order_is_transient_and_may_be_repeated() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let answers = played(
+        |server| {
+            let mut connection = server.accept();
+            connection.request();
+            connection.close_connection();
+            drop(connection);
+            let mut fresh = server.accept();
+            let id = fresh.request();
+            fresh.answer(id, 2);
+        },
+        |server| {
+            let object = server.object(&client);
+            let first = ping_async(&object, 0).wait();
+            (first, ping_async(&object, 0).wait())
+        },
+    );
+    assert_raised(
+        answers.0.unwrap_err(),
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    assert_eq!(answers.1, Ok(2));
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_server_that_never_answers_is_timeout_maybe_and_is_told() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        let late = played(
+            |server| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                assert_eq!(connection.receive(), Received::Cancel(id));
+                assert_eq!(connection.receive(), Received::End);
+            },
+            |server| ping(&server.object(&client).with_timeout(SHORT), 0).unwrap_err(),
+        );
+        assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+        assert_eq!(late.minor, minor::timeout::AWAITING_REPLY);
+        client.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn an_answer_that_trickles_in_does_not_stretch_the_time() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let late = played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            let octets = reply(id, ReplyStatus::NO_EXCEPTION, |e| {
+                e.copy_octets(&[0; 4000]);
+                Ok(())
+            });
+            for octet in octets {
+                if connection.try_send(&[octet]).is_err() {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+            panic!("the client waited for all of it");
+        },
+        |server| ping(&server.object(&client).with_timeout(SHORT), 0).unwrap_err(),
+    );
+    assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+}
+
+#[test]
+fn a_time_limit_of_nothing_is_over_before_the_call() {
+    let client = client(ClientConnections::Private);
+    let server = FakeServer::start();
+    let late = ping(&server.object(&client).with_timeout(Duration::ZERO), 0).unwrap_err();
+    assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::No);
+}
+
+#[test]
+fn a_time_limit_beyond_all_clocks_is_none() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client).with_timeout(Duration::MAX);
+    assert_eq!(ping(&object, 1), Ok(2));
+    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let unanswered = connection.request();
+            // Answers to nobody, without a pause, until the client leaves.
+            let noise = reply(unanswered + 1, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
+            while connection.try_send(&noise).is_ok() {}
+        },
+        |server| {
+            let object = server.object(&client).with_timeout(SHORT);
+            let late = ping_async(&object, 0).wait().unwrap_err();
+            assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+            client.shutdown(true).unwrap();
+        },
+    );
+}
+
+/// A server that takes no request before its answers are taken must not stop
+/// a client that sends many.
+#[test]
+fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
+    const CALLS: usize = 64;
+    static ECHO: Op = Op::twoway("echo");
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let octets = vec![7u8; 1 << 20];
+    played(
+        |server| {
+            let mut connection = server.accept();
+            for _ in 0..CALLS {
+                let id = connection.request();
+                connection.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
+                    e.copy_octets(&vec![7; 1 << 20]);
+                    Ok(())
+                });
+            }
+        },
+        |server| {
+            let object = server.object(&client);
+            let pending: Vec<oxorb::AsyncReply<(), SystemException>> = (0..CALLS)
+                .map(|_| {
+                    Interface::as_ref(&object).invoke_async(
+                        &ECHO,
+                        |e| {
+                            e.copy_octets(&octets);
+                            Ok(())
+                        },
+                        |_| Ok(()),
+                    )
+                })
+                .collect();
+            for reply in pending {
+                assert_eq!(reply.wait(), Ok(()));
+            }
+            client.shutdown(true).unwrap();
+        },
+    );
+}
+
+#[test]
+fn answers_nobody_waits_for_are_forgotten_and_make_room() {
+    let _guard = watchdog(2 * LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            while connection.receive() != Received::End {}
+        },
+        |server| {
+            let object = server.object(&client);
+            // More than a connection holds, were they not forgotten.
+            for n in 0..3000 {
+                drop(ping_async(&object, n));
+            }
+            let kept: Vec<_> = (0..1024).map(|n| ping_async(&object, n)).collect();
+            let refused = ping_async(&object, 0).wait().unwrap_err();
+            assert_eq!(refused.minor, minor::transient::TOO_MANY_OUTSTANDING);
+            assert_eq!(refused.completed, CompletionStatus::No);
+            drop(kept);
+            client.shutdown(true).unwrap();
+        },
+    );
+}
+
+#[test]
+fn an_async_reply_is_a_future_that_wakes() {
+    struct Flag(thread::Thread);
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    let mut future = pin!(ping_async(&object, 1));
+    let waker = Arc::new(Flag(thread::current())).into();
+    let answer = loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(answer) => break answer,
+            Poll::Pending => thread::park(),
+        }
+    };
+    assert_eq!(answer, Ok(2));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
+    let client = client(ClientConnections::Cached);
+    let (one, two) = (free_port(), free_port());
+    let url = format!("corbaloc::127.0.0.1:{one},:127.0.0.1:{two}/nobody");
+    let object = client.string_to_object(&url).unwrap();
+    for raised in [
+        ping(&object, 1).unwrap_err(),
+        ping_async(&object, 1).wait().unwrap_err(),
+        Interface::as_ref(&object)
+            .send(&NOTE, |_| Ok(()))
+            .unwrap_err(),
+    ] {
+        assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
+        let failure = oxorb::last_failure().unwrap();
+        let tried: Vec<_> = failure
+            .attempts
+            .iter()
+            .map(|attempt| attempt.endpoint.clone())
+            .collect();
+        assert_eq!(
+            tried,
+            [format!("127.0.0.1:{one}"), format!("127.0.0.1:{two}")]
+        );
+        assert!(failure.to_string().contains("refused"), "{failure}");
+    }
+}
+
+#[test]
+fn a_oneway_to_a_server_that_died_is_no_surprise() {
+    let _guard = watchdog(LONG);
+    let mut server = Child::start(0, Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = server.object(&client);
+    assert_eq!(ping(&object, 1), Ok(2));
+    server.process.kill();
+    // The connection is known to be dead by then.
+    thread::sleep(Duration::from_millis(50));
+    let raised = Interface::as_ref(&object)
+        .send(&NOTE, |_| Ok(()))
+        .unwrap_err();
+    assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
+}
+
+#[test]
+fn a_late_answer_to_another_call_is_passed_over() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        let play = |server: &FakeServer| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.answer(id + 100, 1);
+            connection.answer(id, 2);
+        };
+        let answer = played(play, |server| ping(&server.object(&client), 0));
+        assert_eq!(answer, Ok(2), "{sharing:?}");
+        let answer = played(play, |server| ping_async(&server.object(&client), 0).wait());
+        assert_eq!(answer, Ok(2));
+        client.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_reply_that_is_none_is_a_clear_exception() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let answered = |octets: fn(u32) -> Vec<u8>| {
+        let play = move |server: &FakeServer| {
+            for _ in 0..2 {
+                let mut connection = server.accept();
+                let id = connection.request();
+                connection.send(&octets(id));
+                assert_eq!(connection.receive(), Received::End);
+            }
+        };
+        played(play, |server| {
+            let object = server.object(&client);
+            let asynchronous = ping_async(&object, 0).wait().unwrap_err();
+            let synchronous = ping(&object, 0).unwrap_err();
+            assert_eq!(synchronous, asynchronous);
+            synchronous
+        })
+    };
+    let broken = SystemExceptionKind::CommFailure;
+    for octets in [
+        (|_| b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()) as fn(u32) -> Vec<u8>,
+        |_| b"GIOP\x01\x02\x01\x01\x02\x00\x00\x00ab".to_vec(),
+        |_| b"GIOP\x09\x00\x01\x01\x00\x00\x00\x00".to_vec(),
+        |_| b"GIOP\x01\x02\x01\x01\xff\xff\xff\xff".to_vec(),
+    ] {
+        let raised = answered(octets);
+        assert_raised(raised, broken, CompletionStatus::Maybe);
+        assert_eq!(raised.minor, minor::comm_failure::PROTOCOL_VIOLATION);
+    }
+    let raised = answered(|_| b"GIOP\x01\x02\x01\x06\x00\x00\x00\x00".to_vec());
+    assert_raised(raised, broken, CompletionStatus::Maybe);
+    assert_eq!(raised.minor, minor::comm_failure::MESSAGE_ERROR);
+}
+
+/// The message is sound, so the connection is; the result is not.
+#[test]
+fn a_result_that_cannot_be_decoded_is_marshal_yes_and_the_connection_lives_on() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            for _ in 0..2 {
+                let id = connection.request();
+                connection.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
+                    e.short(1);
+                    Ok(())
+                });
+            }
+            let id = connection.request();
+            connection.answer(id, 1);
+        },
+        |server| {
+            let object = server.object(&client);
+            for _ in 0..2 {
+                let raised = ping(&object, 0).unwrap_err();
+                assert_raised(raised, SystemExceptionKind::Marshal, CompletionStatus::Yes);
+            }
+            assert_eq!(ping(&object, 0), Ok(1));
+        },
+    );
+    client.shutdown(true).unwrap();
+}
+
+/// An IOR of an object at `address`.
+fn ior_at(address: SocketAddr) -> Ior {
+    let profile = IiopProfile::new(
+        Version::V1_2,
+        &address.ip().to_string(),
+        address.port(),
+        b"fake",
+    );
+    Ior {
+        type_id: PINGER.to_owned(),
+        profiles: vec![profile.to_profile()],
+    }
+}
+
+#[test]
+fn a_forward_in_a_circle_ends() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let raised = played(
+        |server| {
+            let itself = ior_at(server.address());
+            let mut connection = server.accept();
+            while let Received::Request(id, ..) = connection.receive() {
+                connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| itself.encode(e));
+            }
+        },
+        |server| {
+            let raised = ping(&server.object(&client), 0).unwrap_err();
+            client.shutdown(true).unwrap();
+            raised
+        },
+    );
+    assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
+    assert_eq!(raised.minor, minor::transient::FORWARD_LOOP);
+}
+
+#[test]
+fn a_forward_to_where_nobody_is_falls_back_to_the_original() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        let nowhere = ior_at(SocketAddr::from(([127, 0, 0, 1], free_port())));
+        played(
+            |server| {
+                let mut connection = server.accept();
+                // Forwarded to nobody; back again, and answered.
+                let id = connection.request();
+                connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
+                let id = connection.request();
+                connection.answer(id, 1);
+                // Forwarded to nobody twice: that is the end, and not a storm.
+                for _ in 0..2 {
+                    let id = connection.request();
+                    connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
+                }
+                // The next call begins at the original again.
+                let id = connection.request();
+                connection.answer(id, 2);
+            },
+            |server| {
+                let object = server.object(&client);
+                assert_eq!(ping(&object, 0), Ok(1));
+                let raised = ping(&object, 0).unwrap_err();
+                assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
+                assert_eq!(raised.minor, minor::transient::CONNECT_FAILED);
+                assert_eq!(ping(&object, 0), Ok(2));
+            },
+        );
+        client.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_forward_target_that_dies_falls_back_to_the_original() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let target = FakeServer::start();
+    let there = ior_at(target.address());
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| there.encode(e));
+            let mut forwarded = target.accept();
+            let id = forwarded.request();
+            forwarded.answer(id, 1);
+            drop((forwarded, target));
+            let id = connection.request();
+            connection.answer(id, 2);
+        },
+        |server| {
+            let object = server.object(&client);
+            assert_eq!(ping(&object, 0), Ok(1));
+            // So that the end of the connection has come.
+            thread::sleep(Duration::from_millis(50));
+            assert_eq!(ping(&object, 0), Ok(2));
+        },
+    );
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn the_addressing_a_server_asks_for_is_used_from_then_on() {
+    let _guard = watchdog(LONG);
+    for mode in [1, 2] {
+        let client = client(ClientConnections::Private);
+        played(
+            |server| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                connection.reply(id, ReplyStatus::NEEDS_ADDRESSING_MODE, |e| {
+                    e.short(mode);
+                    Ok(())
+                });
+                for answer in [1, 2] {
+                    let Received::Request(id, operation, addressing) = connection.receive() else {
+                        panic!("no request");
+                    };
+                    assert_eq!((operation.as_str(), addressing), ("ping", mode as u16));
+                    connection.answer(id, answer);
+                }
+                // Asking for what it gets would never end.
+                let id = connection.request();
+                connection.reply(id, ReplyStatus::NEEDS_ADDRESSING_MODE, |e| {
+                    e.short(mode);
+                    Ok(())
+                });
+            },
+            |server| {
+                let object = server.object(&client);
+                assert_eq!(ping(&object, 0), Ok(1));
+                assert_eq!(ping(&object, 0), Ok(2));
+                assert_eq!(
+                    ping(&object, 0).unwrap_err().kind,
+                    SystemExceptionKind::Transient
+                );
+            },
+        );
+        client.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn two_orbs_in_one_process_have_nothing_in_common() {
+    let _guard = watchdog(LONG);
+    let (one, two) = (
+        server(Concurrency::ThreadPerConnection),
+        server(Concurrency::LeaderFollowers { threads: 2 }),
+    );
+    let (at_one, at_two) = (pinger(&one, &two), pinger(&two, &one));
+    assert_ne!(address(&at_one), address(&at_two));
+    assert_eq!(ping(&at_one, 1), Ok(2));
+    assert_eq!(ping(&at_two, 1), Ok(2));
+    one.shutdown(true).unwrap();
+    assert_raised(
+        ping(&at_one, 1).unwrap_err(),
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    // A client of an ORB that has ended can call nobody; another one can.
+    assert_raised(
+        ping(&at_two, 1).unwrap_err(),
+        SystemExceptionKind::BadInvOrder,
+        CompletionStatus::No,
+    );
+    let third = client(ClientConnections::Private);
+    let object = third
+        .string_to_object(&Interface::as_ref(&at_two).to_string())
+        .unwrap();
+    assert_eq!(ping(&object, 1), Ok(2));
+    two.shutdown(true).unwrap();
+}
+
+#[test]
+fn waiting_for_the_end_from_within_a_request_is_refused() {
+    let _guard = watchdog(LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = server(concurrency);
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        let raised = call(&object, &STOP).unwrap_err();
+        assert_raised(
+            raised,
+            SystemExceptionKind::BadInvOrder,
+            CompletionStatus::No,
+        );
+        assert_eq!(raised.minor, minor::bad_inv_order::WOULD_DEADLOCK);
+        assert_eq!(ping(&object, 1), Ok(2), "nothing was shut down");
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn the_end_of_an_orb_ends_the_calls_that_wait() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        played(
+            |server| {
+                let mut synchronous = server.accept();
+                synchronous.request();
+                let mut asynchronous = server.accept();
+                asynchronous.request();
+                client.shutdown(true).unwrap();
+                assert_eq!(synchronous.receive(), Received::End);
+                assert_eq!(asynchronous.receive(), Received::End);
+            },
+            |server| {
+                let object = server.object(&client);
+                thread::scope(|scope| {
+                    let waiting = scope.spawn(|| ping(&object, 0));
+                    // The fake server accepts in this order.
+                    thread::sleep(SHORT);
+                    let raised = ping_async(&object, 0).wait().unwrap_err();
+                    assert_eq!(raised.kind, SystemExceptionKind::CommFailure);
+                    let raised = waiting.join().unwrap().unwrap_err();
+                    assert_raised(
+                        raised,
+                        SystemExceptionKind::CommFailure,
+                        CompletionStatus::Maybe,
+                    );
+                });
+            },
+        );
+    }
+}
+
+/// A thread's own connections to ORBs that are gone are dropped with the next
+/// connection it opens.
+#[test]
+fn private_connections_of_orbs_that_ended_do_not_pile_up() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let sockets = |server: SocketAddr| {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let own: Vec<String> = std::fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+            .map(|link| link.to_string_lossy().into_owned())
+            .collect();
+        let remote = format!("0100007F:{:04X}", server.port());
+        table
+            .lines()
+            .filter_map(|line| {
+                let fields: Vec<_> = line.split_whitespace().collect();
+                (fields.get(2)? == &remote)
+                    .then(|| format!("socket:[{}]", fields[9]))
+            })
+            .filter(|socket| own.contains(socket))
+            .count()
+    };
+    let mut at = None;
+    for _ in 0..20 {
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        assert_eq!(ping(&object, 1), Ok(2));
+        at = Some(address(&object));
+        client.shutdown(true).unwrap();
+    }
+    let left = sockets(at.unwrap());
+    assert!(left <= 2, "{left} descriptors are left");
+    server.shutdown(true).unwrap();
+}
+
+/// References reach code outside of any call: a decoder without ORB.
+#[test]
+fn a_reference_without_an_orb_is_an_error_and_no_panic() {
+    use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, ErrorKind};
+    let ior = ior_at(SocketAddr::from(([127, 0, 0, 1], 1)));
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    ior.encode(&mut e).unwrap();
+    let octets = e.finish().to_vec();
+    let mut d = Decoder::new(&octets, ByteOrder::NATIVE, Dialect::new(2));
+    let error = oxorb::__gen::decode_ref::<ObjectRef>(&mut d).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NoScope);
+}
+
+#[test]
+fn an_orb_is_dropped_without_leaving_a_waiting_call() {
+    let _guard = watchdog(LONG);
+    let pending = played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.answer(id, 1);
+        },
+        |server| {
+            let client: Orb = client(ClientConnections::Private);
+            ping_async(&server.object(&client), 0)
+        },
+    );
+    assert_eq!(pending.wait(), Ok(1));
+}

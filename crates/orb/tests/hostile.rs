@@ -1,0 +1,434 @@
+//! A server among peers that send what no client should: it answers each as
+//! GIOP says, keeps its memory, and serves the good ones meanwhile.
+
+mod common;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::child::Child;
+use common::*;
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
+    SystemExceptionKind, Version,
+};
+use oxorb_cdr::ByteOrder;
+use oxorb_testkit::alloc::CountingAllocator;
+use oxorb_testkit::hostile::{Attack, Attacker, Reaction};
+use oxorb_testkit::watchdog;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// Long enough for a test to go on meanwhile, short enough to wait for.
+const STALL: Duration = Duration::from_millis(400);
+
+fn guarded_server(concurrency: Concurrency) -> Orb {
+    Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(concurrency)
+        .configure(|options| options.stall_timeout = STALL)
+        .build()
+        .unwrap()
+}
+
+/// The last message of a server that does not understand.
+fn is_message_error(octets: &[u8]) -> bool {
+    octets.len() == 12 && octets.starts_with(b"GIOP") && octets[7] == 6
+}
+
+fn is_close_connection(octets: &[u8]) -> bool {
+    octets.len() == 12 && octets.starts_with(b"GIOP") && octets[7] == 5
+}
+
+fn raw(server: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(server).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream
+}
+
+/// All that the server sends until it closes.
+fn until_closed(stream: &mut TcpStream) -> Vec<u8> {
+    let mut octets = Vec::new();
+    match stream.read_to_end(&mut octets) {
+        Ok(_) => octets,
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => octets,
+        Err(error) => panic!("the server does not close: {error}"),
+    }
+}
+
+#[test]
+fn each_attack_gets_its_answer_and_the_good_are_served() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = guarded_server(concurrency);
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+        for attack in Attack::ALL {
+            assert_eq!(ping(&object, 1), Ok(2), "before {attack:?}");
+            let mut attacker = Attacker::start(address(&object), attack);
+            assert_eq!(ping(&object, 1), Ok(2), "during {attack:?}");
+            if attack == Attack::Silence {
+                let open = attacker.reaction(2 * STALL);
+                assert_eq!(open, Reaction::Open(Vec::new()), "silence is no fault");
+                continue;
+            }
+            let Reaction::Closed(octets) = attacker.reaction(LONG) else {
+                panic!("{attack:?} is let be, {concurrency:?}");
+            };
+            match attack {
+                // Not GIOP at all, or not whole: nothing to answer.
+                Attack::Garbage | Attack::HalfHeader | Attack::HalfMessage | Attack::Drip => {
+                    assert_eq!(octets, [], "{attack:?}, {concurrency:?}");
+                }
+                _ => assert!(
+                    is_message_error(&octets),
+                    "{attack:?}, {concurrency:?}: {octets:?}"
+                ),
+            }
+            assert_eq!(ping(&object, 1), Ok(2), "after {attack:?}");
+        }
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn all_attacks_at_once_leave_the_good_alone() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = guarded_server(concurrency);
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        let attackers: Vec<_> = (0..4)
+            .flat_map(|_| Attack::ALL)
+            .map(|attack| Attacker::start(address(&object), attack))
+            .collect();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for n in 0..100 {
+                        assert_eq!(ping(&object, n), Ok(n + 1));
+                    }
+                });
+            }
+        });
+        drop(attackers);
+        assert_eq!(ping(&object, 1), Ok(2));
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn http_is_closed_without_a_word() {
+    let _guard = watchdog(LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = guarded_server(concurrency);
+        let object = pinger(&server, &client(ClientConnections::Cached));
+        let mut stream = raw(address(&object));
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            .unwrap();
+        assert_eq!(until_closed(&mut stream), []);
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn nesting_has_an_end_and_the_connection_lives_on() {
+    let _guard = watchdog(LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = guarded_server(concurrency);
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        let deep = |levels: u32| -> Result<(), SystemException> {
+            Interface::as_ref(&object).invoke(
+                &DEEP,
+                |e| {
+                    (0..levels).for_each(|_| e.ulong(1));
+                    e.ulong(0);
+                    Ok(())
+                },
+                |_| Ok(()),
+            )
+        };
+        assert_eq!(deep(10), Ok(()));
+        let refused = deep(100_000).unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::Marshal);
+        assert_eq!(refused.completed, CompletionStatus::No);
+        assert_eq!(ping(&object, 1), Ok(2));
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+/// A fragment of a GIOP 1.2 request, the first or a later one, with more to come.
+fn fragment(first: bool, id: u32, octets: &[u8]) -> Vec<u8> {
+    let mut message = b"GIOP\x01\x02".to_vec();
+    let little = ByteOrder::NATIVE == ByteOrder::Little;
+    message.push(2 | u8::from(little));
+    message.push(if first { 0 } else { 7 });
+    message.extend((octets.len() as u32 + 4).to_ne_bytes());
+    message.extend(id.to_ne_bytes());
+    message.extend(octets);
+    message
+}
+
+#[test]
+fn fragments_without_end_have_one() {
+    let _guard = watchdog(LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .concurrency(concurrency)
+            .setting("MaxMessage", "100000")
+            .build()
+            .unwrap();
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+
+        let mut long = raw(address(&object));
+        long.write_all(&fragment(true, 1, &[0; 1000])).unwrap();
+        for _ in 0..120 {
+            // Fails when the server has had enough.
+            if long.write_all(&fragment(false, 1, &[0; 1000])).is_err() {
+                break;
+            }
+        }
+        assert!(is_message_error(&until_closed(&mut long)));
+
+        let mut many = raw(address(&object));
+        for id in 0..17 {
+            let _ = many.write_all(&fragment(true, id, &[0; 32]));
+        }
+        assert!(is_message_error(&until_closed(&mut many)));
+
+        assert_eq!(ping(&object, 1), Ok(2));
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
+    let _guard = watchdog(LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .concurrency(concurrency)
+            .setting("MaxConnections", "2")
+            .build()
+            .unwrap();
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        assert_eq!(ping(&object, 1), Ok(2));
+        let second = raw(address(&object));
+        // Accepted in order, so the third finds two before it.
+        assert!(is_close_connection(&until_closed(&mut raw(address(
+            &object
+        )))));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let refused = ping(&object, 1).unwrap_err();
+                assert_eq!(refused.kind, SystemExceptionKind::Transient);
+                assert_eq!(refused.completed, CompletionStatus::No);
+            });
+        });
+        assert_eq!(ping(&object, 1), Ok(2), "who has a place keeps it");
+        drop(second);
+        // The server notices in its own time.
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while ping(&object, 1) != Ok(2) {
+                    thread::sleep(Duration::from_millis(5));
+                }
+            });
+        });
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_client_that_never_takes_its_answer_loses_its_connection() {
+    let _guard = watchdog(LONG);
+    for concurrency in [
+        Concurrency::ThreadPerConnection,
+        Concurrency::LeaderFollowers { threads: 1 },
+    ] {
+        let server = guarded_server(concurrency);
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+        let mut rude = raw(address(&object));
+        rude.write_all(&request(&object, &BIG, 0, |_| {})).unwrap();
+        // With one worker this waits until the rude one is given up.
+        assert_eq!(ping(&object, 1), Ok(2));
+        // Whatever was under way comes, and then the end.
+        assert!(until_closed(&mut rude).len() < BIG_ANSWER);
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
+    let _guard = watchdog(LONG);
+    let server = guarded_server(Concurrency::LeaderFollowers { threads: 1 });
+    let client = client(ClientConnections::Cached);
+    let object = pinger(&server, &client);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let mut flood = raw(address(&object));
+        let stop = &stop;
+        let notes: Vec<u8> = (0..200)
+            .flat_map(|_| request(&object, &NOTE, 0, |_| {}))
+            .collect();
+        scope.spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                flood.write_all(&notes).unwrap();
+            }
+        });
+        for n in 0..20 {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn while_all_workers_are_busy_callers_wait_no_longer_than_they_want() {
+    let _guard = watchdog(LONG);
+    let server = guarded_server(Concurrency::LeaderFollowers { threads: 2 });
+    let client = client(ClientConnections::Private);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = elsewhere(&client, &local);
+    thread::scope(|scope| {
+        let closed = servant.gate.lock().unwrap();
+        let running: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| call(&object, &WAIT)))
+            .collect();
+        while servant.at_gate.load(Ordering::SeqCst) < 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let late = ping(&object.with_timeout(Duration::from_millis(50)), 1).unwrap_err();
+        assert_eq!(late.kind, SystemExceptionKind::Timeout);
+        assert_eq!(late.completed, CompletionStatus::Maybe);
+        drop(closed);
+        for call in running {
+            assert_eq!(call.join().unwrap(), Ok(()));
+        }
+    });
+    assert_eq!(ping(&object, 1), Ok(2));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// The server of the tests below, in a process of its own.
+#[test]
+#[ignore = "a server for other tests"]
+fn serve() {
+    common::child::serve();
+}
+
+/// Octets of memory that process `id` occupies.
+fn resident(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    kib << 10
+}
+
+fn allocated(object: &ObjectRef) -> u64 {
+    Interface::as_ref(object)
+        .invoke::<u64, SystemException>(&ALLOCATED, |_| Ok(()), |d| d.ulonglong())
+        .unwrap()
+}
+
+#[test]
+fn what_is_only_announced_costs_no_memory() {
+    const PEERS: u64 = 64;
+    let _guard = watchdog(LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = Child::start(0, concurrency);
+        let client = client(ClientConnections::Private);
+        let object = server.object(&client);
+        assert_eq!(ping(&object, 1), Ok(2));
+        let (allocated_before, resident_before) =
+            (allocated(&object), resident(server.process.id()));
+        // A message of 60 MiB is announced, which is within the limit; 5,000 octets of it come.
+        let mut half = b"GIOP\x01\x02\x01\x00".to_vec();
+        half.extend((60u32 << 20).to_le_bytes());
+        half.resize(5000, 0);
+        let peers: Vec<_> = (0..PEERS)
+            .map(|_| {
+                let mut stream = raw(address(&object));
+                stream.write_all(&half).unwrap();
+                stream
+            })
+            .collect();
+        // Served after them: they have been read, unless their threads were slow to start.
+        for n in 0..200 {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        let each = (allocated(&object) - allocated_before) / PEERS;
+        assert!(each < 1_200_000, "{each} octets allocated for each peer");
+        let each = resident(server.process.id()).saturating_sub(resident_before) / PEERS;
+        assert!(each < 200_000, "{each} octets of memory for each peer");
+        drop(peers);
+    }
+}
+
+#[test]
+fn without_descriptors_it_serves_those_it_has_and_recovers() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = Child::start_with_descriptors(40, 0, concurrency);
+        let client = client(ClientConnections::Private);
+        let object = server.object(&client);
+        assert_eq!(ping(&object, 1), Ok(2));
+        let crowd: Vec<_> = (0..60).map(|_| raw(address(&object))).collect();
+        let entries = || {
+            std::fs::read_dir(format!("/proc/{}/fd", server.process.id()))
+                .unwrap()
+                .count()
+        };
+        while entries() < 40 {
+            assert_eq!(ping(&object, 1), Ok(2));
+        }
+        for n in 0..100 {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        drop(crowd);
+        // A newcomer is accepted once the crowd is gone.
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(ping(&object, 1), Ok(2)));
+        });
+    }
+}
+
+#[test]
+fn a_message_error_speaks_the_version_of_the_peer_or_less() {
+    let _guard = watchdog(LONG);
+    let server = guarded_server(Concurrency::ThreadPerConnection);
+    let object = pinger(&server, &client(ClientConnections::Cached));
+    let mut stream = raw(address(&object));
+    stream
+        .write_all(b"GIOP\x01\x00\x01\x09\x00\x00\x00\x00")
+        .unwrap();
+    let answer = until_closed(&mut stream);
+    assert!(is_message_error(&answer), "{answer:?}");
+    assert_eq!((answer[4], answer[5]), (1, Version::V1_0.minor));
+    server.shutdown(true).unwrap();
+}

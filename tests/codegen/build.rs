@@ -4,6 +4,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::compile([
         "idl/calls.idl",
         "idl/consts.idl",
+        "idl/edges.idl",
         "idl/global.idl",
         "idl/mapping.idl",
         "idl/names.idl",

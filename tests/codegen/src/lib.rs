@@ -23,3 +23,8 @@ oxorb::include_idl!("mapping");
 oxorb::include_idl!("names");
 oxorb::include_idl!("types");
 oxorb::include_idl!("unions");
+
+/// Its modules would hide the crates `std` and `oxorb` from the rest of this file.
+pub mod corners {
+    ::oxorb::include_idl!("edges");
+}

@@ -832,8 +832,7 @@ fn private_connections_of_orbs_that_ended_do_not_pile_up() {
             .lines()
             .filter_map(|line| {
                 let fields: Vec<_> = line.split_whitespace().collect();
-                (fields.get(2)? == &remote)
-                    .then(|| format!("socket:[{}]", fields[9]))
+                (fields.get(2)? == &remote).then(|| format!("socket:[{}]", fields[9]))
             })
             .filter(|socket| own.contains(socket))
             .count()

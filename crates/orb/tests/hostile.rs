@@ -269,8 +269,10 @@ fn a_client_that_never_takes_its_answer_loses_its_connection() {
         rude.write_all(&request(&object, &BIG, 0, |_| {})).unwrap();
         // With one worker this waits until the rude one is given up.
         assert_eq!(ping(&object, 1), Ok(2));
-        // Whatever was under way comes, and then the end.
-        assert!(until_closed(&mut rude).len() < BIG_ANSWER);
+        // Reading would be polite; writing shows just as well that the server is gone.
+        while rude.write_all(&[0]).is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
     }

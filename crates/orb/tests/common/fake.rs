@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, Inbox, Limits, Message, ReplyStatus, TargetAddress, Version};
+use oxorb_giop::{Frame, Inbox, Limits, Message, ReplyStatus, Version};
 
 use super::LONG;
 
@@ -92,11 +92,11 @@ impl FakeConnection {
     }
 
     /// Answers request `id`.
-    pub(crate) fn reply(
+    pub(crate) fn reply<'a>(
         &mut self,
         id: u32,
         status: ReplyStatus,
-        body: impl FnOnce(&mut Encoder<'_>) -> CdrResult<()>,
+        body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
     ) {
         self.send(&reply(id, status, body));
     }
@@ -118,10 +118,10 @@ impl FakeConnection {
 }
 
 /// A whole reply message.
-pub(crate) fn reply(
+pub(crate) fn reply<'a>(
     id: u32,
     status: ReplyStatus,
-    body: impl FnOnce(&mut Encoder<'_>) -> CdrResult<()>,
+    body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
 ) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
     let begun = oxorb_giop::begin_reply(&mut e, Version::V1_2, id, status, &[]);

@@ -14,7 +14,7 @@ use oxorb::{
     ClientConnections, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
     Upcall, Version,
 };
-use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, OctetSeq, Result as CdrResult};
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
 
 pub(crate) static PING: Op = Op::twoway("ping");

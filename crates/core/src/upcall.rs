@@ -94,7 +94,7 @@ impl<'r> Upcall<'r> {
     }
 
     /// Answers with an exception of the servant.
-    pub fn raise<'a, X: Raise>(self, exception: &'a X) -> Outcome {
+    pub fn raise<X: Raise>(self, exception: &X) -> Outcome {
         match exception.system() {
             Some(system) => self.fail(system),
             None => self.answer(ReplyStatus::USER_EXCEPTION, |e| exception.raise(e)),

@@ -14,6 +14,9 @@ use crate::object_map::{ActiveObject, Place};
 use crate::poa::{Poa, PoaInner};
 use crate::{ManagerState, PoaManager, Policies};
 
+/// Plain names, and the keys they stand for.
+type Names = HashMap<Box<[u8]>, Box<[u8]>>;
+
 /// The root of the POA tree and the table by which keys find their POA.
 pub struct RootAdapter {
     orb: WeakOrb,
@@ -24,7 +27,7 @@ pub struct RootAdapter {
     /// By the path in the key, for persistent objects.
     by_path: ArcSwap<HashMap<Box<[u8]>, Arc<PoaInner>>>,
     /// Plain names for use in `corbaloc:` URLs, and the keys they stand for.
-    names: ArcSwap<HashMap<Box<[u8]>, Box<[u8]>>>,
+    names: ArcSwap<Names>,
     /// One change of the tables above at a time; readers take no lock.
     pub(crate) tree: Mutex<()>,
 }

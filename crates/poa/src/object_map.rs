@@ -208,7 +208,7 @@ impl ObjectMap {
     fn grow(&self, edit: &mut Edit) -> u32 {
         let slot = edit.used;
         edit.used += 1;
-        if slot as usize % CHUNK == 0 {
+        if (slot as usize).is_multiple_of(CHUNK) {
             let mut chunks = Vec::clone(&self.chunks.load());
             chunks.push(Arc::new(std::array::from_fn(|_| Slot {
                 generation: AtomicU32::new(0),

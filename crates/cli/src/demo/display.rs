@@ -65,7 +65,7 @@ impl<'s> Display<'s> {
         match self.how {
             How::Silent => Ok(()),
             How::Table => self.redraw(clients),
-            How::Lines if self.updates % LINES_EVERY == 0 => {
+            How::Lines if self.updates.is_multiple_of(LINES_EVERY) => {
                 let mut text = String::new();
                 for (number, told) in clients.iter().enumerate() {
                     let _ = writeln!(text, "{}", line(number, told));

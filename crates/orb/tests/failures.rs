@@ -109,7 +109,12 @@ fn a_restart_between_calls_costs_no_exception() {
     for sharing in EVERY_SHARING {
         let port = free_port();
         let mut server = Child::start(port, Concurrency::ThreadPerConnection);
-        let client = client(sharing);
+        // However quick the restart: a connection is looked at before each use.
+        let client = Orb::builder()
+            .client_connections(sharing)
+            .setting("TrustIdle", "0")
+            .build()
+            .unwrap();
         let object = server.object(&client);
         for _ in 0..3 {
             assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::mem;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ const MAX_OUTSTANDING: usize = 1024;
 /// The reader thread never waits for the writer: a server that reads nothing
 /// before its replies are taken would otherwise stop both for good.
 pub(crate) struct Multiplexed {
+    /// Told when the connection breaks: its other ones may have, too.
+    peer: Weak<Peer>,
     link: Arc<dyn Link>,
     writer: Mutex<Writer>,
     /// `None` when the connection has ended and takes no more calls.
@@ -90,6 +92,7 @@ impl Multiplexed {
             return Ok(open);
         }
         let opened = Arc::new(Multiplexed {
+            peer: Arc::downgrade(peer),
             link,
             writer: Mutex::new(Writer {
                 out: Vec::with_capacity(512),
@@ -187,6 +190,9 @@ impl Multiplexed {
     /// The reader thread: completes slots until the connection ends.
     fn read(self: Arc<Self>, inbox: Inbox) {
         let end = self.receive(inbox);
+        if let Some(peer) = self.peer.upgrade() {
+            peer.lost();
+        }
         self.fail_all(end);
         self.link.close();
     }

@@ -12,10 +12,12 @@ use super::{LONG, Pinger};
 /// Set in the process that [`serve`]s.
 const SERVING: &str = "OXORB_TEST_SERVING";
 
-/// A server process with one persistent [`Pinger`]. Killed when dropped.
+/// A server process with a persistent [`Pinger`], and a transient one. Killed when dropped.
 pub(crate) struct Child {
     pub(crate) process: Process,
     ior: String,
+    /// The reference of a transient object there.
+    pub(crate) transient: String,
 }
 
 impl Child {
@@ -45,9 +47,13 @@ impl Child {
             .env("OXORB_CONCURRENCY", concurrency)
             .env("OXORB_LISTENENDPOINTS", format!("iiop://127.0.0.1:{port}"));
         let mut process = Process::spawn(command);
-        let line = process.wait_for_line("IOR:", LONG);
-        let ior = line[line.find("IOR:").unwrap()..].trim().to_owned();
-        Child { process, ior }
+        let mut printed = || process.wait_for_line("IOR:", LONG).trim().to_owned();
+        let (ior, transient) = (printed(), printed());
+        Child {
+            process,
+            ior,
+            transient,
+        }
     }
 
     /// Its object, as `client` resolves it.
@@ -72,6 +78,10 @@ pub(crate) fn serve() {
     let object = poa
         .activate_servant_with_id(&id, Arc::new(Pinger::default()))
         .unwrap();
-    println!("\n{object}");
+    let transient = orb
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()))
+        .unwrap();
+    println!("\n{object}\n{transient}");
     orb.run();
 }

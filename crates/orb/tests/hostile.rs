@@ -5,8 +5,8 @@ mod common;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -16,9 +16,10 @@ use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
     SystemExceptionKind, Version,
 };
-use oxorb_cdr::ByteOrder;
+use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_testkit::alloc::CountingAllocator;
 use oxorb_testkit::hostile::{Attack, Attacker, Reaction};
+use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
 
 #[global_allocator]
@@ -389,6 +390,61 @@ fn what_is_only_announced_costs_no_memory() {
         let each = resident(server.process.id()).saturating_sub(resident_before) / PEERS;
         assert!(each < 200_000, "{each} octets of memory for each peer");
         drop(peers);
+    }
+}
+
+/// Both sides write the large messages into their own buffers here, instead of
+/// sending them from where they lie, and keep the connections.
+#[test]
+fn a_large_message_does_not_cost_its_memory_for_ever() {
+    const NAME: &str = "a_large_message_does_not_cost_its_memory_for_ever";
+    const ALONE: &str = "OXORB_TEST_ALONE";
+    const CONNECTIONS: usize = 4;
+    let _guard = watchdog(LONG);
+    if std::env::var_os(ALONE).is_none() {
+        // In a process in which nothing else uses memory.
+        let mut alone = rerun(NAME);
+        alone.env(ALONE, "yes");
+        Process::spawn(alone).wait_success(LONG);
+        return;
+    }
+    let octets = vec![7; BIG_ANSWER];
+    for concurrency in EVERY_CONCURRENCY {
+        let server = server(concurrency);
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        assert_eq!(ping(&object, 1), Ok(2));
+        assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+        let before = resident(std::process::id());
+        let send = |e: &mut Encoder<'_>| {
+            e.copy_octets(&octets);
+            Ok(())
+        };
+        let turn = Barrier::new(CONNECTIONS);
+        thread::scope(|scope| {
+            for _ in 0..CONNECTIONS {
+                scope.spawn(|| {
+                    let reference = Interface::as_ref(&object);
+                    let got: Result<usize, SystemException> =
+                        reference.invoke(&BIG, send, |d| d.length(None, 1));
+                    assert_eq!(got, Ok(BIG_ANSWER));
+                    assert_eq!(ping(&object, 1), Ok(2));
+                    // All connections are open, and have carried it.
+                    turn.wait();
+                    let grown = resident(std::process::id()).saturating_sub(before);
+                    assert!(grown < BIG_ANSWER as u64, "{grown} octets are kept");
+                    turn.wait();
+                });
+            }
+        });
+        let later: oxorb::AsyncReply<usize, SystemException> =
+            Interface::as_ref(&object).invoke_async(&BIG, send, |d| d.length(None, 1));
+        assert_eq!(later.wait(), Ok(BIG_ANSWER));
+        assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+        let grown = resident(std::process::id()).saturating_sub(before);
+        assert!(grown < BIG_ANSWER as u64, "{grown} octets are kept");
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
     }
 }
 

@@ -407,6 +407,17 @@ impl<'de> Decoder<'de> {
         kind.at(self.position() - octets)
     }
 
+    /// Octets from the alignment origin.
+    #[inline]
+    pub(crate) fn phase(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Where in the message an item of this alignment will start.
     #[inline]
     pub(crate) fn start(&self, align: usize) -> usize {

@@ -411,7 +411,7 @@ impl<'a> Encoder<'a> {
 
     /// Distance from the alignment origin; only its low three bits mean anything.
     #[inline(always)]
-    fn phase(&self) -> usize {
+    pub(crate) fn phase(&self) -> usize {
         self.used.wrapping_add(self.bias)
     }
 

@@ -73,6 +73,18 @@ pub enum ErrorKind {
     BadValue,
     /// An object reference, read by a decoder that belongs to no ORB: nothing to bind it to.
     NoScope,
+    /// A type code that is not one: an open or endless type, a discriminant that cannot be one, a modifier unheard of.
+    BadTypeCode,
+    /// The number of a kind of type that there is not.
+    BadTypeKind(u32),
+    /// A reference to something earlier that is not the start of such a thing.
+    BadIndirection(i32),
+    /// A `fixed` with something that is no digit, without a sign, or with more digits than its type has.
+    BadFixed,
+    /// A valuetype other than null, where only a type code says what it is made of.
+    ValueUnsupported,
+    /// A value of a type that stays within a process: a native or a local interface.
+    NotMarshallable,
 }
 
 impl ErrorKind {
@@ -127,6 +139,23 @@ impl fmt::Display for ErrorKind {
             Self::TooDeep { limit } => write!(f, "values are nested more than {limit} deep"),
             Self::TrailingOctets(octets) => {
                 write!(f, "{octets} octets follow the end of the value")
+            }
+            Self::BadTypeCode => f.write_str("the type code does not describe a type of values"),
+            Self::BadTypeKind(number) => write!(f, "there is no kind of type number {number}"),
+            Self::BadIndirection(offset) => {
+                write!(
+                    f,
+                    "nothing that could be meant starts {offset} octets from here"
+                )
+            }
+            Self::BadFixed => f.write_str(
+                "the fixed-point number has a wrong digit, no sign, or more digits than its type",
+            ),
+            Self::ValueUnsupported => f.write_str(
+                "the state of a valuetype cannot be read or written by its type code alone",
+            ),
+            Self::NotMarshallable => {
+                f.write_str("values of native types and local interfaces cannot be sent")
             }
             Self::BadValue => f.write_str("the value is not one that its type allows"),
             Self::NoScope => {

@@ -21,10 +21,13 @@
 //! for owned strings and sequences. There are no locks and no system calls.
 #![forbid(unsafe_code)]
 
+mod any;
 mod array;
 mod byte_order;
+mod decimal;
 mod decoder;
 mod dialect;
+mod dynamic;
 mod encoder;
 mod error;
 mod fixed;
@@ -35,13 +38,17 @@ mod octet_seq;
 mod primitive;
 mod text;
 mod traits;
+mod typecode;
 
 #[doc(hidden)]
 pub mod fuzz;
 
+pub use any::Any;
 pub use byte_order::ByteOrder;
+pub use decimal::{Decimal, DecimalError, FixedPoint};
 pub use decoder::Decoder;
 pub use dialect::{CharSet, Dialect, WcharSet};
+pub use dynamic::{Dynamic, DynamicError, Field, RawProfile, RawReference, Reason, Selected, skip};
 pub use encoder::Encoder;
 pub use error::{Error, ErrorKind, Result};
 pub use fixed::{Fixed, FixedReader, FixedWriter, Layout};
@@ -50,3 +57,7 @@ pub use limits::Limits;
 pub use long_double::LongDouble;
 pub use octet_seq::OctetSeq;
 pub use traits::{Decode, Encode};
+pub use typecode::{
+    Label, MemberRef, Shape, TcKind, TypeCode, TypeRef, Typed, ValueModifier, Visibility, Wchar,
+    Wstring,
+};

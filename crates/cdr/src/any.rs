@@ -1,0 +1,367 @@
+use core::any::Any as StdAny;
+use core::fmt;
+use std::sync::Arc;
+
+use crate::{
+    ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
+    ErrorKind, Limits, Result, TcKind, TypeCode, Typed, WcharSet, skip,
+};
+
+/// An IDL `any`: a value of any type, and the type.
+///
+/// A value put in is encoded only when it is sent, and one received is decoded only when somebody asks for it: an `any`
+/// that is only passed on is not decoded at all, as long as it is passed on in the byte order and code sets it came in.
+/// Cloning costs two atomic increments at most.
+///
+/// Two are `==` when their types are equal and their values are the same octets when encoded; so a NaN is equal to
+/// itself.
+///
+/// ```
+/// use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect, Encode, Encoder};
+///
+/// let any = Any::new(vec![1i32, 2]);
+/// let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+/// any.encode(&mut encoder)?;
+///
+/// let message = encoder.finish().to_vec();
+/// let received = Any::decode(&mut Decoder::new(&message, ByteOrder::Big, Dialect::GIOP_1_2))?;
+/// assert_eq!(received.type_code().to_string(), "sequence<long>");
+/// assert_eq!(received.get::<Vec<i32>>()?, Some(vec![1, 2]));
+/// assert_eq!(received.get::<String>()?, None);
+/// assert_eq!(received, any);
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Any {
+    ty: TypeCode,
+    content: Content,
+}
+
+#[derive(Clone, Default)]
+enum Content {
+    /// The only value of `null` and `void`.
+    #[default]
+    Nothing,
+    Typed(Arc<dyn Held>),
+    Dynamic(Arc<Dynamic>),
+    Received(Arc<Received>),
+}
+
+/// A value that can be sent, and found again as what it is.
+trait Held: Send + Sync {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
+    fn as_std_any(&self) -> &dyn StdAny;
+}
+
+impl<T: Encode + Send + Sync + 'static> Held for T {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        Encode::encode(self, e)
+    }
+
+    fn as_std_any(&self) -> &dyn StdAny {
+        self
+    }
+}
+
+/// Octets of a value, and all that is needed to read them.
+struct Received {
+    /// As many octets that mean nothing as there were between the alignment origin and the value, modulo eight; and then
+    /// the value.
+    octets: Box<[u8]>,
+    phase: usize,
+    order: ByteOrder,
+    dialect: Dialect,
+    limits: Limits,
+}
+
+impl Any {
+    /// Holds a value. Encodes nothing yet; allocates once.
+    pub fn new<T: Typed + Encode + Send + Sync + 'static>(value: T) -> Self {
+        Self {
+            ty: T::type_code(),
+            content: Content::Typed(Arc::new(value)),
+        }
+    }
+
+    /// Holds a value of a type that Rust does not tell from others: an alias, or a struct with aliases instead.
+    /// `None` when the type is not [equivalent](TypeCode::equivalent) to what the value is.
+    ///
+    /// ```
+    /// use oxorb_cdr::{Any, TypeCode};
+    ///
+    /// let name = TypeCode::alias("IDL:Name:1.0", "Name", TypeCode::STRING);
+    /// let any = Any::new_as(name, String::from("x")).unwrap();
+    /// assert_eq!(any.type_code().id(), Some("IDL:Name:1.0"));
+    /// assert!(Any::new_as(TypeCode::LONG, String::from("x")).is_none());
+    /// ```
+    pub fn new_as<T: Typed + Encode + Send + Sync + 'static>(
+        ty: TypeCode,
+        value: T,
+    ) -> Option<Self> {
+        ty.equivalent(&T::type_code()).then(|| Self {
+            ty,
+            ..Self::new(value)
+        })
+    }
+
+    /// Holds a value that is known only at run time, if it is one of the type. Checking costs as much as encoding.
+    pub fn with_type(ty: TypeCode, value: Dynamic) -> Result<Self, DynamicError> {
+        value.check(&ty)?;
+        Ok(Self {
+            ty,
+            content: Content::Dynamic(Arc::new(value)),
+        })
+    }
+
+    /// The type of the value; [`TypeCode::NULL`] when there is none.
+    #[inline]
+    pub fn type_code(&self) -> &TypeCode {
+        &self.ty
+    }
+
+    /// The value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent) to that of `T`.
+    ///
+    /// Clones a `T` that was put in, decodes one that was received. Fails when octets received are wrong after all.
+    pub fn get<T>(&self) -> Result<Option<T>>
+    where
+        T: Typed + Clone + for<'de> Decode<'de> + 'static,
+    {
+        self.extract(None)
+    }
+
+    /// As [`get`](Self::get), for types with object references in them: what
+    /// [`Decoder::with_scope`] needs to make them usable.
+    pub fn get_in<T>(&self, scope: &(dyn StdAny + Send + Sync)) -> Result<Option<T>>
+    where
+        T: Typed + Clone + for<'de> Decode<'de> + 'static,
+    {
+        self.extract(Some(scope))
+    }
+
+    /// The `T` that was put in, if that is what was put in. Costs nothing.
+    pub fn downcast_ref<T: 'static>(&self) -> Option<&T> {
+        match &self.content {
+            Content::Typed(value) => value.as_std_any().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// The value as a tree.
+    pub fn dynamic(&self) -> Result<Dynamic, DynamicError> {
+        match &self.content {
+            Content::Nothing => Ok(Dynamic::Null),
+            Content::Dynamic(value) => Ok((**value).clone()),
+            Content::Received(received) => Dynamic::decode(&self.ty, &mut received.decoder()),
+            Content::Typed(_) => Dynamic::decode(&self.ty, &mut self.received()?.decoder()),
+        }
+    }
+
+    /// Writes the type and the value; copies everything, unlike [`Encode::encode`].
+    pub(crate) fn write(&self, e: &mut Encoder<'_>) -> Result<()> {
+        self.ty.as_ref().encode(e)?;
+        match &self.content {
+            Content::Nothing => Ok(()),
+            Content::Dynamic(value) => self.write_dynamic(value, e),
+            Content::Received(received) => self.write_received(received, e, Encoder::copy_octets),
+            Content::Typed(_) => {
+                let scratch = self.encoded(e.order(), e.dialect(), e.phase() & 7)?;
+                e.copy_octets(scratch.value());
+                Ok(())
+            }
+        }
+    }
+
+    fn extract<T>(&self, scope: Option<&(dyn StdAny + Send + Sync)>) -> Result<Option<T>>
+    where
+        T: Typed + Clone + for<'de> Decode<'de> + 'static,
+    {
+        if let Some(value) = self.downcast_ref::<T>() {
+            return Ok(Some(value.clone()));
+        }
+        if !self.ty.equivalent(&T::type_code()) {
+            return Ok(None);
+        }
+        let read = |received: &Received| {
+            let mut decoder = received.decoder();
+            if let Some(scope) = scope {
+                decoder = decoder.with_scope(scope);
+            }
+            if self.is_exception() {
+                let length = decoder.length(None, 1)?;
+                decoder.octets(length)?; // repository id
+            }
+            let value = T::decode(&mut decoder)?;
+            decoder.finish()?;
+            Ok(Some(value))
+        };
+        match &self.content {
+            Content::Received(received) => read(received),
+            _ => read(&self.received()?),
+        }
+    }
+
+    /// The value as if it had been received.
+    fn received(&self) -> Result<Received> {
+        let dialect = |chars| Dialect {
+            giop_minor: 2,
+            chars,
+            wchars: WcharSet::Utf16,
+        };
+        match self.encoded(ByteOrder::NATIVE, dialect(CharSet::Utf8), 0) {
+            // Some characters are octets in one code set but not in the other.
+            Err(error) if error.kind == ErrorKind::NotInCodeSet => {
+                self.encoded(ByteOrder::NATIVE, dialect(CharSet::Iso8859_1), 0)
+            }
+            result => result,
+        }
+    }
+
+    fn encoded(&self, order: ByteOrder, dialect: Dialect, phase: usize) -> Result<Received> {
+        let mut encoder = Encoder::new(Vec::new(), order, dialect);
+        encoder.copy_octets(&[0; 8][..phase]);
+        self.encode_value(&mut encoder)?;
+        Ok(Received {
+            octets: encoder.finish().to_vec().into(),
+            phase,
+            order,
+            dialect,
+            limits: Limits::default(),
+        })
+    }
+
+    fn encode_value<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        match &self.content {
+            Content::Nothing => Ok(()),
+            Content::Dynamic(value) => self.write_dynamic(value, e),
+            Content::Received(received) => self.write_received(received, e, Encoder::octets),
+            Content::Typed(value) => {
+                if self.is_exception() {
+                    // What an exception is within an any, but not what its type encodes: that is its members alone.
+                    let id = self.ty.id().unwrap_or_default();
+                    e.ulong(id.len() as u32 + 1);
+                    e.copy_octets(id.as_bytes());
+                    e.octet(0);
+                }
+                value.encode(e)
+            }
+        }
+    }
+
+    fn write_dynamic(&self, value: &Dynamic, e: &mut Encoder<'_>) -> Result<()> {
+        let at = e.position();
+        value.encode(&self.ty, e).map_err(|error| error.to_cdr(at))
+    }
+
+    /// Writes octets as they came if they mean the same here, else reads them and writes them anew.
+    fn write_received<'r, 'a>(
+        &self,
+        received: &'r Received,
+        e: &mut Encoder<'a>,
+        copy: impl FnOnce(&mut Encoder<'a>, &'r [u8]),
+    ) -> Result<()> {
+        let same_text = received.dialect == e.dialect() || !self.ty.as_ref().holds_text();
+        if same_text && received.order == e.order() && received.phase == e.phase() & 7 {
+            copy(e, received.value());
+            return Ok(());
+        }
+        let at = e.position();
+        let value = Dynamic::decode(&self.ty, &mut received.decoder());
+        value
+            .and_then(|value| value.encode(&self.ty, e))
+            .map_err(|error| error.to_cdr(at))
+    }
+
+    fn is_exception(&self) -> bool {
+        self.ty.as_ref().resolved().kind() == TcKind::Except
+    }
+}
+
+impl Received {
+    fn value(&self) -> &[u8] {
+        &self.octets[self.phase..]
+    }
+
+    fn decoder(&self) -> Decoder<'_> {
+        Decoder::new(&self.octets, self.order, self.dialect)
+            .at(self.phase)
+            .with_limits(self.limits)
+    }
+}
+
+impl Encode for Any {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        self.ty.as_ref().encode(e)?;
+        self.encode_value(e)
+    }
+}
+
+impl<'de> Decode<'de> for Any {
+    const MIN_SIZE: usize = 4;
+
+    /// Finds where the value ends, and copies its octets. Anys within anys may nest as deeply as `max_depth`.
+    fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        let ty = TypeCode::decode(d)?;
+        let mut start = d.clone();
+        d.nested(|d| skip(&ty, d))?;
+        let value = start.octets(d.position() - start.position())?;
+        let content = if value.is_empty() && matches!(ty.kind(), TcKind::Null | TcKind::Void) {
+            Content::Nothing
+        } else {
+            let phase = d.phase().wrapping_sub(value.len()) & 7;
+            Content::Received(Arc::new(Received {
+                octets: [&[0; 8][..phase], value].concat().into(),
+                phase,
+                order: d.order(),
+                dialect: d.dialect(),
+                limits: d.limits(),
+            }))
+        };
+        Ok(Self { ty, content })
+    }
+}
+
+impl PartialEq for Any {
+    fn eq(&self, other: &Self) -> bool {
+        let octets = |any: &Self| any.encoded(ByteOrder::NATIVE, Dialect::GIOP_1_2, 0);
+        let utf_8 = Dialect {
+            chars: CharSet::Utf8,
+            ..Dialect::GIOP_1_2
+        };
+        let octets_of_any_text = |any: &Self| any.encoded(ByteOrder::NATIVE, utf_8, 0);
+        self.ty == other.ty
+            && match (octets(self), octets(other)) {
+                (Ok(left), Ok(right)) => left.value() == right.value(),
+                (Err(_), Err(_)) => match (octets_of_any_text(self), octets_of_any_text(other)) {
+                    (Ok(left), Ok(right)) => left.value() == right.value(),
+                    _ => self.is_same_as(other),
+                },
+                _ => false,
+            }
+    }
+}
+
+impl Any {
+    /// Whether both are clones of one.
+    fn is_same_as(&self, other: &Self) -> bool {
+        match (&self.content, &other.content) {
+            (Content::Nothing, Content::Nothing) => true,
+            (Content::Typed(left), Content::Typed(right)) => Arc::ptr_eq(left, right),
+            (Content::Dynamic(left), Content::Dynamic(right)) => Arc::ptr_eq(left, right),
+            (Content::Received(left), Content::Received(right)) => Arc::ptr_eq(left, right),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Any {}
+
+impl fmt::Debug for Any {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Any<{}>(", self.ty.as_ref().mention())?;
+        match self.dynamic() {
+            Ok(value) => value.fmt(f)?,
+            Err(error) => write!(f, "{error}")?,
+        }
+        f.write_str(")")
+    }
+}

@@ -1,0 +1,51 @@
+use super::{Dynamic, DynamicError, RawReference, Reason};
+use crate::{Any, Decimal, LongDouble, TypeCode};
+
+macro_rules! convert {
+    ($($type:ty: $variant:ident, $name:literal;)*) => {$(
+        impl From<$type> for Dynamic {
+            fn from(value: $type) -> Self {
+                Self::$variant(value)
+            }
+        }
+
+        impl TryFrom<&Dynamic> for $type {
+            type Error = DynamicError;
+
+            /// The value, if it is one of exactly this type.
+            fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
+                match value {
+                    Dynamic::$variant(value) => Ok(value.clone()),
+                    other => Err(Reason::Expected { expected: $name.to_owned(), found: other.what() }.into()),
+                }
+            }
+        }
+    )*};
+}
+
+convert! {
+    i16: Short, "short";
+    i32: Long, "long";
+    u16: Ushort, "unsigned short";
+    u32: Ulong, "unsigned long";
+    f32: Float, "float";
+    f64: Double, "double";
+    bool: Boolean, "boolean";
+    char: Char, "char";
+    u8: Octet, "octet";
+    Any: Any, "any";
+    TypeCode: TypeCode, "TypeCode";
+    RawReference: Reference, "object reference";
+    String: String, "string";
+    Vec<u8>: Octets, "octets";
+    i64: Longlong, "long long";
+    u64: Ulonglong, "unsigned long long";
+    LongDouble: Longdouble, "long double";
+    Decimal: Fixed, "fixed";
+}
+
+impl From<&str> for Dynamic {
+    fn from(value: &str) -> Self {
+        Self::String(value.to_owned())
+    }
+}

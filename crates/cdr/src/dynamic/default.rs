@@ -1,0 +1,144 @@
+use super::read::{discriminant, enumerator};
+use super::{Dynamic, DynamicError, Field, RawReference, Reason, Selected};
+use crate::{
+    Any, Decimal, Error, ErrorKind, Label, LongDouble, Result, Shape, TcKind, TypeCode, TypeRef,
+};
+
+impl Dynamic {
+    /// The value that a `DynAny` of a type starts with: zeros, empty strings and sequences, nil and null, the first
+    /// enumerator, the first member of a union.
+    ///
+    /// Fails for types without values, and for arrays and structs of more than a million parts.
+    pub fn default_for(ty: &TypeCode) -> Result<Self, DynamicError> {
+        if !ty.is_complete() {
+            return Err(NOT_A_TYPE.into());
+        }
+        Defaults {
+            left: 1 << 20,
+            levels: 250,
+        }
+        .of(ty.as_ref())
+    }
+}
+
+const NOT_A_TYPE: Error = ErrorKind::BadTypeCode.at(0);
+
+struct Defaults {
+    /// How many more parts there may be.
+    left: usize,
+    levels: u16,
+}
+
+impl Defaults {
+    fn of(&mut self, ty: TypeRef<'_>) -> Result<Dynamic, DynamicError> {
+        let (Some(left), Some(levels)) = (self.left.checked_sub(1), self.levels.checked_sub(1))
+        else {
+            return Err(Reason::TooLarge.into());
+        };
+        (self.left, self.levels) = (left, levels);
+        let value = match ty.shape() {
+            Shape::Simple(kind) => of_kind(kind),
+            Shape::String { .. } => Dynamic::String(String::new()),
+            Shape::Wstring { .. } => Dynamic::Wstring(String::new()),
+            Shape::Fixed { scale, .. } => {
+                let zero = u8::try_from(scale)
+                    .ok()
+                    .and_then(|scale| Decimal::new(0, scale));
+                Dynamic::Fixed(zero.ok_or(NOT_A_TYPE)?)
+            }
+            Shape::Sequence { element, .. } => match element.resolved().kind() {
+                TcKind::Octet => Dynamic::Octets(Vec::new()),
+                _ => Dynamic::Sequence(Vec::new()),
+            },
+            Shape::Array { element, length } => {
+                let length = length as usize;
+                if length > self.left {
+                    return Err(Reason::TooLarge.into());
+                }
+                if element.resolved().kind() == TcKind::Octet {
+                    self.left -= length;
+                    Dynamic::Octets(vec![0; length])
+                } else {
+                    let elements = (0..length).map(|_| self.of(element));
+                    Dynamic::Array(elements.collect::<Result<_, _>>()?)
+                }
+            }
+            Shape::Alias(content) => self.of(content)?,
+            Shape::Struct | Shape::Except => {
+                let fields = ty.members().map(|member| {
+                    Ok(Field {
+                        name: member.name.clone(),
+                        value: self
+                            .of(member.ty)
+                            .map_err(|error: DynamicError| error.in_member(member.name))?,
+                    })
+                });
+                Dynamic::Struct(fields.collect::<Result<_, DynamicError>>()?)
+            }
+            Shape::Union { discriminator, .. } => {
+                let discriminator = discriminator.resolved();
+                let label = first_label(ty).ok_or(NOT_A_TYPE)?;
+                let member = match ty.select(label) {
+                    None => None,
+                    Some(member) => Some(Field {
+                        name: member.name.clone(),
+                        value: self
+                            .of(member.ty)
+                            .map_err(|error| error.in_member(member.name))?,
+                    }),
+                };
+                Dynamic::Union(Box::new(Selected {
+                    discriminator: discriminant(discriminator, label).ok_or(NOT_A_TYPE)?,
+                    member,
+                }))
+            }
+            Shape::Enum => enumerator(ty, 0).ok_or(NOT_A_TYPE)?,
+            Shape::Named(TcKind::Native | TcKind::LocalInterface) => {
+                return Err(ErrorKind::NotMarshallable.at(0).into());
+            }
+            Shape::Named(_) => Dynamic::Reference(RawReference::default()),
+            Shape::ValueBox(_) | Shape::Value { .. } => Dynamic::Null,
+            Shape::Open => return Err(NOT_A_TYPE.into()),
+        };
+        self.levels += 1;
+        Ok(value)
+    }
+}
+
+/// The first label of a union, or a discriminant for the default if that comes first.
+fn first_label(ty: TypeRef<'_>) -> Option<i128> {
+    match ty.member(0)?.label? {
+        Label::Value(label) => Some(label),
+        Label::Default => unused_label(ty),
+    }
+}
+
+/// The smallest discriminant, from zero up, that is no label of a union.
+pub(super) fn unused_label(ty: TypeRef<'_>) -> Option<i128> {
+    let labels = &ty.union()?.by_label;
+    let natural = labels.iter().map(|&(label, _)| label).filter(|&l| l >= 0);
+    let taken = natural.zip(0..).take_while(|&(label, at)| label == at);
+    Some(taken.count() as i128)
+}
+
+fn of_kind(kind: TcKind) -> Dynamic {
+    match kind {
+        TcKind::Short => Dynamic::Short(0),
+        TcKind::Long => Dynamic::Long(0),
+        TcKind::Ushort => Dynamic::Ushort(0),
+        TcKind::Ulong => Dynamic::Ulong(0),
+        TcKind::Float => Dynamic::Float(0.0),
+        TcKind::Double => Dynamic::Double(0.0),
+        TcKind::Boolean => Dynamic::Boolean(false),
+        TcKind::Char => Dynamic::Char('\0'),
+        TcKind::Octet => Dynamic::Octet(0),
+        TcKind::Any => Dynamic::Any(Any::default()),
+        TcKind::TypeCode => Dynamic::TypeCode(TypeCode::NULL),
+        TcKind::Principal => Dynamic::Principal(Vec::new()),
+        TcKind::Longlong => Dynamic::Longlong(0),
+        TcKind::Ulonglong => Dynamic::Ulonglong(0),
+        TcKind::Longdouble => Dynamic::Longdouble(LongDouble::default()),
+        TcKind::Wchar => Dynamic::Wchar('\0'),
+        _ => Dynamic::Null,
+    }
+}

@@ -1,0 +1,141 @@
+use core::fmt;
+
+use crate::{Error, ErrorKind, TypeRef};
+
+/// Why a value could not be read or written as a type, and which part of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DynamicError {
+    /// The way to the part, as in `points[3].x`; empty for the whole value.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// What is wrong with a part of a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It cannot become octets, or octets cannot become it.
+    Cdr(Error),
+    /// It is not of its type.
+    Expected {
+        /// The type, as in IDL.
+        expected: String,
+        /// What is there.
+        found: &'static str,
+    },
+    /// A struct lacks this member.
+    MissingMember(String),
+    /// A type has no member or enumerator of this name.
+    UnknownMember(String),
+    /// An array has not as many elements as its type.
+    WrongLength {
+        /// Elements there are.
+        length: usize,
+        /// Elements there should be.
+        expected: usize,
+    },
+    /// A union holds another member than its discriminant selects.
+    WrongMember {
+        /// The member selected, if any is.
+        expected: Option<String>,
+        /// The member there is, if any is.
+        found: Option<String>,
+    },
+    /// It would become larger than anybody could want.
+    TooLarge,
+}
+
+impl DynamicError {
+    pub(crate) fn expected(expected: TypeRef<'_>, found: &'static str) -> Self {
+        Reason::Expected {
+            expected: expected.mention().to_string(),
+            found,
+        }
+        .into()
+    }
+
+    /// The same error, seen from what the part is a member of.
+    #[cold]
+    pub(crate) fn in_member(mut self, name: &str) -> Self {
+        let dot = if self.path.is_empty() || self.path.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        self.path = format!("{name}{dot}{}", self.path);
+        self
+    }
+
+    /// The same error, seen from what the part is an element of.
+    #[cold]
+    pub(crate) fn in_element(mut self, at: usize) -> Self {
+        let dot = if self.path.is_empty() || self.path.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        self.path = format!("[{at}]{dot}{}", self.path);
+        self
+    }
+
+    /// As an error of the codec, which knows no paths.
+    pub fn to_cdr(&self, at: usize) -> Error {
+        match self.reason {
+            Reason::Cdr(error) => error,
+            _ => ErrorKind::BadValue.at(at),
+        }
+    }
+}
+
+impl From<Reason> for DynamicError {
+    fn from(reason: Reason) -> Self {
+        Self {
+            path: String::new(),
+            reason,
+        }
+    }
+}
+
+impl From<Error> for DynamicError {
+    #[cold]
+    fn from(error: Error) -> Self {
+        Reason::Cdr(error).into()
+    }
+}
+
+impl fmt::Display for DynamicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        self.reason.fmt(f)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let member = |member: &Option<String>| match member {
+            Some(name) => format!("member {name}"),
+            None => "no member".to_owned(),
+        };
+        match self {
+            Self::Cdr(error) => error.fmt(f),
+            Self::Expected { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::MissingMember(name) => write!(f, "member {name} is missing"),
+            Self::UnknownMember(name) => write!(f, "there is no {name} in its type"),
+            Self::WrongLength { length, expected } => {
+                write!(f, "there are {length} elements, not {expected}")
+            }
+            Self::WrongMember { expected, found } => write!(
+                f,
+                "the discriminant selects {}, but there is {}",
+                member(expected),
+                member(found)
+            ),
+            Self::TooLarge => f.write_str("the value would be too large"),
+        }
+    }
+}
+
+impl core::error::Error for DynamicError {}

@@ -1,0 +1,222 @@
+use core::mem;
+
+use super::default::unused_label;
+use super::read::discriminant;
+use super::{Dynamic, DynamicError, Field, Reason, Selected};
+use crate::{Label, MemberRef, Shape, TypeCode, TypeRef};
+
+/// Moving through a value and changing it. Nothing here allocates but errors and what is put in.
+impl Dynamic {
+    /// The part at the end of a path of member names and indices, such as `lines[2].end.x`; the whole for an empty one.
+    ///
+    /// The selected member of a union is found by its name. Octets in an [`Octets`](Self::Octets) are not parts.
+    pub fn at(&self, path: &str) -> Option<&Self> {
+        steps(path).try_fold(self, |at, step| match step? {
+            Step::Member(name) => at.member(name),
+            Step::Element(index) => at.element(index),
+        })
+    }
+
+    /// As [`at`](Self::at), to change it.
+    pub fn at_mut(&mut self, path: &str) -> Option<&mut Self> {
+        steps(path).try_fold(self, |at, step| match step? {
+            Step::Member(name) => at.member_mut(name),
+            Step::Element(index) => at.element_mut(index),
+        })
+    }
+
+    /// A member of a struct or exception, or the selected one of a union, by its name.
+    pub fn member(&self, name: &str) -> Option<&Self> {
+        let mut fields = self.fields().iter();
+        Some(&fields.find(|field| *field.name == *name)?.value)
+    }
+
+    /// As [`member`](Self::member), to change it.
+    pub fn member_mut(&mut self, name: &str) -> Option<&mut Self> {
+        let mut fields = self.fields_mut().iter_mut();
+        Some(&mut fields.find(|field| *field.name == *name)?.value)
+    }
+
+    /// An element of a sequence or array, or a member of a struct or exception, by its number. The discriminant of a
+    /// union is its element 0, and the selected member its element 1.
+    pub fn element(&self, index: usize) -> Option<&Self> {
+        match self {
+            Self::Sequence(elements) | Self::Array(elements) => elements.get(index),
+            Self::Struct(fields) => fields.get(index).map(|field| &field.value),
+            Self::Union(selected) => match index {
+                0 => Some(&selected.discriminator),
+                1 => selected.member.as_ref().map(|field| &field.value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// As [`element`](Self::element), to change it. A discriminant is better changed by [`select`](Self::select).
+    pub fn element_mut(&mut self, index: usize) -> Option<&mut Self> {
+        match self {
+            Self::Sequence(elements) | Self::Array(elements) => elements.get_mut(index),
+            Self::Struct(fields) => fields.get_mut(index).map(|field| &mut field.value),
+            Self::Union(selected) => match index {
+                0 => Some(&mut selected.discriminator),
+                1 => selected.member.as_mut().map(|field| &mut field.value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// How many elements [`element`](Self::element) can give: the `component_count` of a `DynAny`, but for octets.
+    pub fn component_count(&self) -> usize {
+        match self {
+            Self::Sequence(elements) | Self::Array(elements) => elements.len(),
+            Self::Struct(fields) => fields.len(),
+            Self::Union(selected) => 1 + usize::from(selected.member.is_some()),
+            _ => 0,
+        }
+    }
+
+    /// The members of a struct or exception, or the selected one of a union.
+    pub fn fields(&self) -> &[Field] {
+        match self {
+            Self::Struct(fields) => fields,
+            Self::Union(selected) => selected.member.as_slice(),
+            _ => &[],
+        }
+    }
+
+    /// As [`fields`](Self::fields), to change them.
+    pub fn fields_mut(&mut self) -> &mut [Field] {
+        match self {
+            Self::Struct(fields) => fields,
+            Self::Union(selected) => selected.member.as_mut_slice(),
+            _ => &mut [],
+        }
+    }
+
+    /// Puts a value in the place of a part, if it is one of that part's type; gives back what was there.
+    ///
+    /// `ty` is the type of `self`, not of the part.
+    ///
+    /// ```
+    /// use oxorb_cdr::{Dynamic, TypeCode};
+    ///
+    /// let ty = TypeCode::structure("IDL:P:1.0", "P", [("x", TypeCode::LONG)]);
+    /// let mut value = Dynamic::default_for(&ty)?;
+    /// assert_eq!(value.insert(&ty, "x", Dynamic::Long(5))?, Dynamic::Long(0));
+    /// assert!(value.insert(&ty, "x", Dynamic::Short(5)).is_err());
+    /// assert!(value.insert(&ty, "y", Dynamic::Long(5)).is_err());
+    /// assert_eq!(value.at("x").and_then(|x| i32::try_from(x).ok()), Some(5));
+    /// # Ok::<(), oxorb_cdr::DynamicError>(())
+    /// ```
+    pub fn insert(&mut self, ty: &TypeCode, path: &str, value: Self) -> Result<Self, DynamicError> {
+        let unknown = || DynamicError {
+            path: path.to_owned(),
+            reason: Reason::UnknownMember(path.to_owned()),
+        };
+        let part = ty.as_ref().at(path).ok_or_else(unknown)?;
+        let place = self.at_mut(path).ok_or_else(unknown)?;
+        value.check(&part.to_type_code()).map_err(|mut error| {
+            error.path = match error.path.as_str() {
+                "" => path.to_owned(),
+                inner => format!("{path}.{inner}"),
+            };
+            error
+        })?;
+        Ok(mem::replace(place, value))
+    }
+
+    /// Sets the discriminant of a union. When that selects another member, it gets its default value.
+    pub fn select(&mut self, ty: &TypeCode, label: i128) -> Result<(), DynamicError> {
+        let ty = ty.as_ref().resolved();
+        let not_of_type = |what| DynamicError::expected(ty, what);
+        let Self::Union(selected) = self else {
+            return Err(not_of_type(self.what()));
+        };
+        let discriminator = match ty.shape() {
+            Shape::Union { discriminator, .. } => discriminator.resolved(),
+            _ => return Err(not_of_type("union")),
+        };
+        let chosen = discriminant(discriminator, label)
+            .ok_or_else(|| DynamicError::expected(discriminator, "another number"))?;
+        let before = selected
+            .discriminator
+            .label()
+            .and_then(|label| ty.select(label));
+        let member = ty.select(label);
+        let same = match (&before, &member) {
+            (Some(before), Some(member)) => {
+                before.name == member.name && before.ty == member.ty && selected.member.is_some()
+            }
+            _ => false,
+        };
+        let kept = selected.member.take().filter(|_| same);
+        let member = match (kept, member) {
+            (Some(kept), _) => Some(kept),
+            (None, Some(member)) => Some(default_field(member)?),
+            (None, None) => None,
+        };
+        **selected = Selected {
+            discriminator: chosen,
+            member,
+        };
+        Ok(())
+    }
+
+    /// Selects a member of a union by its name: by its first label, or for the default the smallest number that is no
+    /// label.
+    pub fn select_member(&mut self, ty: &TypeCode, name: &str) -> Result<(), DynamicError> {
+        let union = ty.as_ref().resolved();
+        let member = union.members().find(|member| **member.name == *name);
+        let label = match member.and_then(|member| member.label) {
+            Some(Label::Value(label)) => Some(label),
+            Some(Label::Default) => unused_label(union),
+            None => None,
+        };
+        let label = label.ok_or_else(|| Reason::UnknownMember(name.to_owned()))?;
+        self.select(ty, label)
+    }
+}
+
+impl<'a> TypeRef<'a> {
+    /// The type of the part at the end of a path, as in [`Dynamic::at`].
+    pub fn at(self, path: &str) -> Option<Self> {
+        steps(path).try_fold(self.resolved(), |at, step| {
+            let part = match step? {
+                Step::Member(name) => {
+                    let mut members = at.members();
+                    members.find(|member| **member.name == *name)?.ty
+                }
+                Step::Element(index) => match at.content() {
+                    Some(element) => element,
+                    None => at.member(index)?.ty,
+                },
+            };
+            Some(part.resolved())
+        })
+    }
+}
+
+enum Step<'p> {
+    Member(&'p str),
+    Element(usize),
+}
+
+/// The steps of a path; `None` for one that is not a step.
+fn steps(path: &str) -> impl Iterator<Item = Option<Step<'_>>> {
+    let pieces = path.split(['.', '[']);
+    pieces
+        .filter(|piece| !piece.is_empty())
+        .map(|piece| match piece.strip_suffix(']') {
+            Some(index) => index.parse().ok().map(Step::Element),
+            None => Some(Step::Member(piece)),
+        })
+}
+
+fn default_field(member: MemberRef<'_>) -> Result<Field, DynamicError> {
+    let value = Dynamic::default_for(&member.ty.to_type_code());
+    Ok(Field {
+        value: value.map_err(|error| error.in_member(member.name))?,
+        name: member.name.clone(),
+    })
+}

@@ -1,0 +1,198 @@
+use super::skip::{Walk, read_label};
+use super::{Dynamic, DynamicError, Field, RawReference, Selected, value};
+use crate::{Any, Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef};
+
+/// Elements for which room is made before they are there.
+const RESERVED_AT_ONCE: usize = 1024;
+
+impl Dynamic {
+    /// Reads a value of a type.
+    ///
+    /// Time and memory are in proportion to the octets: a struct of one boolean takes about a hundred times its octet.
+    pub fn decode(ty: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, DynamicError> {
+        Self::decode_as(ty.as_ref(), d)
+    }
+
+    /// As [`decode`](Self::decode), of a part of a type.
+    pub fn decode_as(ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Self, DynamicError> {
+        Walk::new(ty, d)?.read(ty, d)
+    }
+}
+
+impl Walk {
+    fn read(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Dynamic, DynamicError> {
+        if ty.min_size() == 0 {
+            self.empty(d)?;
+        }
+        self.enter(d)?;
+        let value = match ty.shape() {
+            Shape::Simple(kind) => read_simple(kind, d)?,
+            Shape::String { bound: None } => Dynamic::String(d.string()?.into_owned()),
+            Shape::String { bound: Some(bound) } => {
+                Dynamic::String(d.bounded_string(bound)?.into_owned())
+            }
+            Shape::Wstring { bound: None } => Dynamic::Wstring(d.wstring()?),
+            Shape::Wstring { bound: Some(bound) } => Dynamic::Wstring(d.bounded_wstring(bound)?),
+            Shape::Fixed { digits, scale } => {
+                let scale = u8::try_from(scale).unwrap_or(u8::MAX); // refused below
+                Dynamic::Fixed(d.decimal(digits, scale)?)
+            }
+            Shape::Sequence { element, bound } => {
+                let n = d.length(bound, element.min_size())?;
+                if element.resolved().kind() == TcKind::Octet {
+                    Dynamic::Octets(d.octets(n)?.to_vec())
+                } else {
+                    d.nested(|d| Ok(self.read_elements(element, n, d)))?
+                        .map(Dynamic::Sequence)?
+                }
+            }
+            Shape::Array { element, length } => {
+                let n = length as usize;
+                let needed = n.saturating_mul(element.min_size());
+                if needed > d.remaining() {
+                    let left = d.remaining();
+                    return Err(d.error(ErrorKind::Truncated { needed, left }).into());
+                }
+                if element.resolved().kind() == TcKind::Octet {
+                    Dynamic::Octets(d.octets(n)?.to_vec())
+                } else {
+                    self.read_elements(element, n, d).map(Dynamic::Array)?
+                }
+            }
+            Shape::Alias(content) => self.read(content, d)?,
+            Shape::Except => {
+                let length = d.length(None, 1)?;
+                d.octets(length)?; // repository id, which the type has too
+                self.read_members(ty, d)?
+            }
+            Shape::Struct => self.read_members(ty, d)?,
+            Shape::Union { discriminator, .. } => self.read_union(ty, discriminator, d)?,
+            Shape::Enum => {
+                let label = read_label(ty, d)?;
+                enumerator(ty, label as u32).expect("checked when it was read")
+            }
+            Shape::Named(kind) => match kind {
+                TcKind::AbstractInterface => {
+                    if d.boolean()? {
+                        Dynamic::Reference(RawReference::decode(d)?)
+                    } else {
+                        value::read(ty, d)?
+                    }
+                }
+                TcKind::Native | TcKind::LocalInterface => {
+                    return Err(d.error(ErrorKind::NotMarshallable).into());
+                }
+                _ => Dynamic::Reference(RawReference::decode(d)?),
+            },
+            Shape::ValueBox(_) | Shape::Value { .. } => value::read(ty, d)?,
+            Shape::Open => return Err(d.error(ErrorKind::BadTypeCode).into()),
+        };
+        self.leave();
+        Ok(value)
+    }
+
+    fn read_elements(
+        &mut self,
+        element: TypeRef<'_>,
+        n: usize,
+        d: &mut Decoder<'_>,
+    ) -> Result<Vec<Dynamic>, DynamicError> {
+        let mut elements = Vec::with_capacity(n.min(RESERVED_AT_ONCE));
+        for at in 0..n {
+            let value = self.read(element, d);
+            elements.push(value.map_err(|error| error.in_element(at))?);
+        }
+        Ok(elements)
+    }
+
+    fn read_members(
+        &mut self,
+        ty: TypeRef<'_>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
+        let mut fields = Vec::with_capacity(ty.members().len());
+        for member in ty.members() {
+            let value = self.read(member.ty, d);
+            fields.push(Field {
+                value: value.map_err(|error| error.in_member(member.name))?,
+                name: member.name.clone(),
+            });
+        }
+        Ok(Dynamic::Struct(fields))
+    }
+
+    fn read_union(
+        &mut self,
+        ty: TypeRef<'_>,
+        discriminator: TypeRef<'_>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
+        let discriminator = discriminator.resolved();
+        let label = read_label(discriminator, d)?;
+        let member = match ty.select(label) {
+            None => None,
+            Some(member) => Some(Field {
+                value: self
+                    .read(member.ty, d)
+                    .map_err(|error| error.in_member(member.name))?,
+                name: member.name.clone(),
+            }),
+        };
+        Ok(Dynamic::Union(Box::new(Selected {
+            discriminator: discriminant(discriminator, label).expect("just read"),
+            member,
+        })))
+    }
+}
+
+fn read_simple(kind: TcKind, d: &mut Decoder<'_>) -> Result<Dynamic> {
+    Ok(match kind {
+        TcKind::Null | TcKind::Void => Dynamic::Null,
+        TcKind::Short => Dynamic::Short(d.short()?),
+        TcKind::Long => Dynamic::Long(d.long()?),
+        TcKind::Ushort => Dynamic::Ushort(d.ushort()?),
+        TcKind::Ulong => Dynamic::Ulong(d.ulong()?),
+        TcKind::Float => Dynamic::Float(d.float()?),
+        TcKind::Double => Dynamic::Double(d.double()?),
+        TcKind::Boolean => Dynamic::Boolean(d.boolean()?),
+        TcKind::Char => Dynamic::Char(d.char()?),
+        TcKind::Octet => Dynamic::Octet(d.octet()?),
+        TcKind::Any => Dynamic::Any(Any::decode(d)?),
+        TcKind::TypeCode => Dynamic::TypeCode(TypeCode::decode(d)?),
+        TcKind::Principal => Dynamic::Principal(d.sequence(None)?),
+        TcKind::Longlong => Dynamic::Longlong(d.longlong()?),
+        TcKind::Ulonglong => Dynamic::Ulonglong(d.ulonglong()?),
+        TcKind::Longdouble => Dynamic::Longdouble(d.long_double()?),
+        TcKind::Wchar => Dynamic::Wchar(d.wchar()?),
+        _ => return Err(d.error(ErrorKind::BadTypeCode)),
+    })
+}
+
+/// The enumerator with this number.
+pub(super) fn enumerator(ty: TypeRef<'_>, ordinal: u32) -> Option<Dynamic> {
+    let name = ty.enumerators().get(ordinal as usize)?.clone();
+    Some(Dynamic::Enum { name, ordinal })
+}
+
+/// A discriminant of this type, which is no alias, if it has this value.
+pub(super) fn discriminant(ty: TypeRef<'_>, label: i128) -> Option<Dynamic> {
+    let character = || u32::try_from(label).ok().and_then(char::from_u32);
+    Some(match ty.kind() {
+        TcKind::Short => Dynamic::Short(label.try_into().ok()?),
+        TcKind::Long => Dynamic::Long(label.try_into().ok()?),
+        TcKind::Ushort => Dynamic::Ushort(label.try_into().ok()?),
+        TcKind::Ulong => Dynamic::Ulong(label.try_into().ok()?),
+        TcKind::Longlong => Dynamic::Longlong(label.try_into().ok()?),
+        TcKind::Ulonglong => Dynamic::Ulonglong(label.try_into().ok()?),
+        TcKind::Boolean => Dynamic::Boolean(match label {
+            0 => false,
+            1 => true,
+            _ => return None,
+        }),
+        TcKind::Octet => Dynamic::Octet(label.try_into().ok()?),
+        TcKind::Char => Dynamic::Char(character()?),
+        TcKind::Wchar => Dynamic::Wchar(character()?),
+        TcKind::Enum => enumerator(ty, label.try_into().ok()?)?,
+        _ => return None,
+    })
+}

@@ -1,0 +1,190 @@
+use super::{RawReference, value};
+use crate::{Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef};
+
+/// Goes past a value of a type without building it: past octets, numbers, and structs and arrays and sequences of them
+/// in one step.
+///
+/// What is read is checked only as far as needed to find the end; so a boolean may turn out to be wrong later. Time is in
+/// proportion to the octets there are. Allocates only for the types within an `any`.
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Decoder, Dialect, TypeCode, skip};
+///
+/// let octets = [0, 0, 0, 2, 8, 9, 1];
+/// let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
+/// skip(&TypeCode::sequence(TypeCode::OCTET), &mut decoder)?;
+/// assert_eq!(decoder.octet()?, 1);
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+pub fn skip(ty: &TypeCode, d: &mut Decoder<'_>) -> Result<()> {
+    let ty = ty.as_ref();
+    Walk::new(ty, d)?.skip(ty, d)
+}
+
+/// What bounds a walk through a value besides its octets.
+pub(super) struct Walk {
+    /// How many more values may take no octets at all.
+    empty: u32,
+    /// How many more levels there may be.
+    levels: u16,
+}
+
+impl Walk {
+    /// Levels of structs, unions, arrays and so on. Sequences and anys are also counted against `max_depth`.
+    const LEVELS: u16 = 250;
+
+    pub(super) fn new(ty: TypeRef<'_>, d: &Decoder<'_>) -> Result<Self> {
+        if !ty.is_complete() {
+            return Err(d.error(ErrorKind::BadTypeCode));
+        }
+        Ok(Self {
+            empty: d.limits().max_empty_elements,
+            levels: Self::LEVELS,
+        })
+    }
+
+    /// One level deeper; [`leave`](Self::leave) must follow unless there was an error.
+    pub(super) fn enter(&mut self, d: &Decoder<'_>) -> Result<()> {
+        match self.levels.checked_sub(1) {
+            Some(levels) => {
+                self.levels = levels;
+                Ok(())
+            }
+            None => Err(d.error(ErrorKind::TooDeep {
+                limit: Self::LEVELS,
+            })),
+        }
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.levels += 1;
+    }
+
+    /// Counts a value of no octets.
+    pub(super) fn empty(&mut self, d: &Decoder<'_>) -> Result<()> {
+        match self.empty.checked_sub(1) {
+            Some(empty) => {
+                self.empty = empty;
+                Ok(())
+            }
+            None => Err(d.error(ErrorKind::LengthImplausible {
+                length: d.limits().max_empty_elements as usize,
+                left: d.remaining(),
+            })),
+        }
+    }
+
+    fn skip(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<()> {
+        let facts = ty.facts();
+        if facts.is_empty() {
+            return self.empty(d);
+        }
+        if let Some(sizes) = facts.layout {
+            return d.octets(sizes[d.phase() & 7] as usize).map(drop);
+        }
+        self.enter(d)?;
+        match ty.shape() {
+            Shape::Simple(kind) => match kind {
+                TcKind::Any => d.nested(|d| {
+                    let ty = TypeCode::decode(d)?;
+                    self.skip(ty.as_ref(), d)
+                })?,
+                TcKind::TypeCode => TypeCode::decode(d).map(drop)?,
+                TcKind::Wchar => d.wchar().map(drop)?,
+                TcKind::Principal => skip_octets(d)?,
+                _ => return Err(d.error(ErrorKind::BadTypeCode)),
+            },
+            Shape::String { .. } => skip_octets(d)?,
+            Shape::Wstring { .. } => d.wstring().map(drop)?,
+            Shape::Fixed { digits, scale } => {
+                let scale = u8::try_from(scale).unwrap_or(u8::MAX); // refused below
+                d.decimal(digits, scale).map(drop)?;
+            }
+            Shape::Sequence { element, bound } => {
+                let n = d.length(bound, element.min_size())?;
+                d.nested(|d| self.skip_elements(element, n, d))?;
+            }
+            Shape::Array { element, length } => self.skip_elements(element, length as usize, d)?,
+            Shape::Alias(content) => self.skip(content, d)?,
+            Shape::Except => {
+                skip_octets(d)?; // repository id
+                self.skip_members(ty, d)?;
+            }
+            Shape::Struct => self.skip_members(ty, d)?,
+            Shape::Union { discriminator, .. } => {
+                let label = read_label(discriminator.resolved(), d)?;
+                if let Some(member) = ty.select(label) {
+                    self.skip(member.ty, d)?;
+                }
+            }
+            Shape::Enum => d.ulong().map(drop)?,
+            Shape::Named(kind) => match kind {
+                TcKind::AbstractInterface => {
+                    if d.boolean()? {
+                        RawReference::skip(d)?;
+                    } else {
+                        value::skip(ty, d)?;
+                    }
+                }
+                TcKind::Native | TcKind::LocalInterface => {
+                    return Err(d.error(ErrorKind::NotMarshallable));
+                }
+                _ => RawReference::skip(d)?,
+            },
+            Shape::ValueBox(_) | Shape::Value { .. } => value::skip(ty, d)?,
+            Shape::Open => return Err(d.error(ErrorKind::BadTypeCode)),
+        }
+        self.leave();
+        Ok(())
+    }
+
+    fn skip_members(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<()> {
+        ty.members().try_for_each(|member| self.skip(member.ty, d))
+    }
+
+    fn skip_elements(&mut self, element: TypeRef<'_>, n: usize, d: &mut Decoder<'_>) -> Result<()> {
+        let facts = element.facts();
+        let Some(rest) = n.checked_sub(1) else {
+            return Ok(());
+        };
+        if facts.is_empty() {
+            return Ok(()); // however many: there is nothing to go past
+        }
+        match facts.stride() {
+            Some(stride) => {
+                self.skip(element, d)?;
+                d.octets(rest.saturating_mul(stride as usize)).map(drop)
+            }
+            None => (0..n).try_for_each(|_| self.skip(element, d)),
+        }
+    }
+}
+
+fn skip_octets(d: &mut Decoder<'_>) -> Result<()> {
+    let length = d.length(None, 1)?;
+    d.octets(length).map(drop)
+}
+
+/// Reads a discriminant of this type, which is no alias.
+pub(super) fn read_label(ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<i128> {
+    Ok(match ty.kind() {
+        TcKind::Short => d.short()?.into(),
+        TcKind::Long => d.long()?.into(),
+        TcKind::Ushort => d.ushort()?.into(),
+        TcKind::Ulong => d.ulong()?.into(),
+        TcKind::Longlong => d.longlong()?.into(),
+        TcKind::Ulonglong => d.ulonglong()?.into(),
+        TcKind::Boolean => d.boolean()?.into(),
+        TcKind::Octet => d.octet()?.into(),
+        TcKind::Char => u32::from(d.char()?).into(),
+        TcKind::Wchar => u32::from(d.wchar()?).into(),
+        TcKind::Enum => {
+            let ordinal = d.ulong()?;
+            if ordinal as usize >= ty.enumerators().len() {
+                return Err(d.error_back(4, ErrorKind::BadEnumerator(ordinal)));
+            }
+            ordinal.into()
+        }
+        _ => return Err(d.error(ErrorKind::BadTypeCode)),
+    })
+}

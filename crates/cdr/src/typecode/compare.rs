@@ -1,0 +1,205 @@
+use core::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::graph::{Node, Slot};
+use super::{TypeCode, TypeRef};
+
+impl TypeCode {
+    /// Whether the two are the same in everything, names and aliases included.
+    ///
+    /// Ends for all types, recursive ones included, after time in proportion to their sizes. Allocates when both are
+    /// made of other types.
+    pub fn equal(&self, other: &Self) -> bool {
+        Comparison::of(self.as_ref(), other.as_ref(), Rules::Equal)
+    }
+
+    /// Whether values of the one type are values of the other: aliases and names do not count.
+    ///
+    /// As the specification has it, types with repository ids are equivalent when their ids are equal, whatever they are
+    /// made of. Otherwise as [`equal`](Self::equal).
+    ///
+    /// ```
+    /// use oxorb_cdr::TypeCode;
+    ///
+    /// let name = TypeCode::alias("IDL:Name:1.0", "Name", TypeCode::STRING);
+    /// assert!(name.equivalent(&TypeCode::STRING) && !name.equal(&TypeCode::STRING));
+    /// ```
+    pub fn equivalent(&self, other: &Self) -> bool {
+        Comparison::of(self.as_ref(), other.as_ref(), Rules::Equivalent)
+    }
+}
+
+impl PartialEq for TypeCode {
+    fn eq(&self, other: &Self) -> bool {
+        self.equal(other)
+    }
+}
+
+impl Eq for TypeCode {}
+
+impl Hash for TypeCode {
+    /// By kind, id and name, which is enough to tell most types apart.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.kind(), self.id(), self.name()).hash(state);
+    }
+}
+
+impl PartialEq for TypeRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        Comparison::of(*self, *other, Rules::Equal)
+    }
+}
+
+impl Eq for TypeRef<'_> {}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Rules {
+    Equal,
+    Equivalent,
+}
+
+/// Assumes that two types are the same until something about them differs. What was assumed is remembered as classes of
+/// types, of which there are at most as many as nodes: so it ends, and soon.
+struct Comparison<'a> {
+    rules: Rules,
+    /// For each node of the left graph, and then of the right one, another of its class, or itself.
+    classes: Vec<u32>,
+    left_nodes: usize,
+    pending: Vec<(TypeRef<'a>, TypeRef<'a>)>,
+}
+
+impl<'a> Comparison<'a> {
+    fn of(left: TypeRef<'a>, right: TypeRef<'a>, rules: Rules) -> bool {
+        let mut comparison = Self {
+            rules,
+            classes: Vec::new(),
+            left_nodes: left.graph.map_or(0, |graph| graph.nodes().len()),
+            pending: vec![(left, right)],
+        };
+        while let Some((left, right)) = comparison.pending.pop() {
+            if !comparison.agree(left, right) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the two look the same; what they are made of is compared later.
+    fn agree(&mut self, mut left: TypeRef<'a>, mut right: TypeRef<'a>) -> bool {
+        if self.rules == Rules::Equivalent {
+            (left, right) = (left.resolved(), right.resolved());
+        }
+        let same_graph = match (left.graph, right.graph) {
+            (Some(left), Some(right)) => Arc::ptr_eq(left, right),
+            _ => false,
+        };
+        if left.slot == right.slot && (same_graph || left.slot.node().is_none()) {
+            return true;
+        }
+        if left.kind() != right.kind() {
+            return false;
+        }
+        let ids = (left.id(), right.id());
+        if self.rules == Rules::Equivalent
+            && let (Some(left), Some(right)) = ids
+            && !left.is_empty()
+            && !right.is_empty()
+        {
+            return left == right;
+        }
+        if self.rules == Rules::Equal && (ids.0 != ids.1 || left.name() != right.name()) {
+            return false;
+        }
+        let (Some(left_node), Some(right_node)) = (left.node(), right.node()) else {
+            // A type without a node has nothing but its kind, id and name; and a bounded string is not an unbounded one.
+            return left.id().is_some() && left.members().len() == right.members().len();
+        };
+        if left_node.children().next().is_some() && !self.assume(left.slot, right.slot) {
+            return true;
+        }
+        let parts = |ty: TypeRef<'a>, node: &'a Node| {
+            node.children()
+                .map(move |slot| ty.part(slot))
+                .collect::<Vec<_>>()
+        };
+        let (left_parts, right_parts) = (parts(left, left_node), parts(right, right_node));
+        self.pending
+            .extend(left_parts.iter().copied().zip(right_parts.iter().copied()));
+        left_parts.len() == right_parts.len() && self.details_agree(left_node, right_node)
+    }
+
+    /// Compares what is not a type.
+    fn details_agree(&self, left: &Node, right: &Node) -> bool {
+        let named = self.rules == Rules::Equal;
+        match (left, right) {
+            (Node::Open(left), Node::Open(right)) => left == right,
+            (Node::Text { bound: left, .. }, Node::Text { bound: right, .. })
+            | (Node::Sequence { bound: left, .. }, Node::Sequence { bound: right, .. })
+            | (Node::Array { length: left, .. }, Node::Array { length: right, .. }) => {
+                left == right
+            }
+            (Node::Fixed { .. }, Node::Fixed { .. }) => left == right,
+            (Node::Wrapper { .. }, Node::Wrapper { .. })
+            | (Node::Named { .. }, Node::Named { .. }) => true,
+            (Node::Struct { members: left, .. }, Node::Struct { members: right, .. }) => {
+                let mut pairs = left.iter().zip(right);
+                !named || pairs.all(|(left, right)| left.name == right.name)
+            }
+            (Node::Union(left), Node::Union(right)) => {
+                let mut pairs = (0u32..).zip(left.cases.iter().zip(&right.cases));
+                left.default == right.default
+                    && pairs.all(|(at, (a, b))| {
+                        (a.label == b.label || left.default == Some(at))
+                            && (!named || a.name == b.name)
+                    })
+            }
+            (Node::Enum { members: left, .. }, Node::Enum { members: right, .. }) => {
+                left.len() == right.len() && (!named || left == right)
+            }
+            (
+                Node::Value {
+                    modifier: left_modifier,
+                    members: left,
+                    ..
+                },
+                Node::Value {
+                    modifier: right_modifier,
+                    members: right,
+                    ..
+                },
+            ) => {
+                left_modifier == right_modifier
+                    && left.iter().zip(right).all(|(left, right)| {
+                        left.visibility == right.visibility && (!named || left.name == right.name)
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// Puts two nodes into one class; `false` if they were in one already.
+    fn assume(&mut self, left: Slot, right: Slot) -> bool {
+        let (Some(left), Some(right)) = (left.node(), right.node()) else {
+            return true;
+        };
+        let left = self.class(left);
+        let right = self.class(self.left_nodes + right);
+        if left == right {
+            return false;
+        }
+        self.classes[left] = right as u32;
+        true
+    }
+
+    fn class(&mut self, mut at: usize) -> usize {
+        while self.classes.len() <= at {
+            self.classes.push(self.classes.len() as u32);
+        }
+        while self.classes[at] as usize != at {
+            let next = self.classes[at] as usize;
+            self.classes[at] = self.classes[next]; // halves the way for the next time
+            at = next;
+        }
+        at
+    }
+}

@@ -1,0 +1,517 @@
+//! Types as data (CORBA 3.3 part 1, 8.11; part 2, 9.3.5.1).
+
+mod build;
+mod compare;
+mod graph;
+mod kind;
+mod read;
+mod show;
+mod typed;
+mod write;
+
+use std::sync::Arc;
+
+pub use build::Label;
+pub(crate) use graph::{Facts, UnionNode};
+use graph::{Graph, Node, Slot, kind_holds_text};
+pub use kind::TcKind;
+pub use typed::{Typed, Wchar, Wstring};
+
+/// A type as data: what an `any` says of its value.
+///
+/// Immutable; cloning costs one atomic increment, or nothing for the kinds without parameters, which are constants. All
+/// types that one is made of are kept together with it, so a recursive type needs no care: it is freed like any other,
+/// and [`content`](TypeRef::content) or [`member`](TypeRef::member) of it always work.
+///
+/// Two type codes are `==` when [`equal`](Self::equal) says so.
+///
+/// ```
+/// use oxorb_cdr::{TcKind, TypeCode};
+///
+/// let point = TypeCode::structure(
+///     "IDL:Point:1.0",
+///     "Point",
+///     [("x", TypeCode::LONG), ("y", TypeCode::LONG)],
+/// );
+/// assert_eq!(point.to_string(), "struct Point { long x; long y; }");
+/// assert_eq!(point.as_ref().members().count(), 2);
+///
+/// let tree = TypeCode::structure(
+///     "IDL:Tree:1.0",
+///     "Tree",
+///     [("branches", TypeCode::sequence(TypeCode::recursive("IDL:Tree:1.0")))],
+/// );
+/// let branches = tree.as_ref().member(0).unwrap().ty;
+/// assert_eq!(branches.content().unwrap().to_type_code(), tree);
+/// ```
+#[derive(Clone)]
+pub struct TypeCode {
+    /// Where the slot's node is, if it has one.
+    graph: Option<Arc<Graph>>,
+    slot: Slot,
+}
+
+/// A borrowed [`TypeCode`], or a part of one: for walking types without counting references. Costs nothing to copy.
+#[derive(Clone, Copy)]
+pub struct TypeRef<'a> {
+    graph: Option<&'a Arc<Graph>>,
+    slot: Slot,
+}
+
+/// What a type is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape<'a> {
+    /// A type that its kind says all about.
+    Simple(TcKind),
+    /// `string`
+    String {
+        /// Characters at most, if bounded.
+        bound: Option<u32>,
+    },
+    /// `wstring`
+    Wstring {
+        /// Characters at most, if bounded.
+        bound: Option<u32>,
+    },
+    /// `fixed<digits, scale>`
+    Fixed {
+        /// Decimal digits in all.
+        digits: u16,
+        /// How many of them are after the decimal point.
+        scale: i16,
+    },
+    /// `sequence<element>`
+    Sequence {
+        /// Type of the elements.
+        element: TypeRef<'a>,
+        /// Elements at most, if bounded.
+        bound: Option<u32>,
+    },
+    /// One dimension of an array.
+    Array {
+        /// Type of the elements; an array too if there are more dimensions.
+        element: TypeRef<'a>,
+        /// Elements, exactly.
+        length: u32,
+    },
+    /// `typedef`
+    Alias(TypeRef<'a>),
+    /// A boxed value.
+    ValueBox(TypeRef<'a>),
+    /// `struct`; see [`TypeRef::members`].
+    Struct,
+    /// `exception`; see [`TypeRef::members`].
+    Except,
+    /// `union`; see [`TypeRef::members`].
+    Union {
+        /// Type of the discriminant, with aliases.
+        discriminator: TypeRef<'a>,
+        /// The member that other discriminants select.
+        default: Option<u32>,
+    },
+    /// `enum`; see [`TypeRef::enumerators`].
+    Enum,
+    /// A valuetype or event type; see [`TypeRef::members`].
+    Value {
+        /// How it is marked.
+        modifier: ValueModifier,
+        /// The concrete valuetype it inherits from.
+        base: Option<TypeRef<'a>>,
+    },
+    /// A type of which a type code only knows the name: the interfaces, native, component and home.
+    Named(TcKind),
+    /// Not a type yet: see [`TypeCode::recursive`].
+    Open,
+}
+
+/// A member of a struct, exception, union or valuetype.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberRef<'a> {
+    /// Empty in a [compact](TypeCode::compact) type code.
+    pub name: &'a Arc<str>,
+    /// Its type.
+    pub ty: TypeRef<'a>,
+    /// What selects the member of a union.
+    pub label: Option<Label>,
+    /// Who sees the member of a valuetype.
+    pub visibility: Visibility,
+}
+
+/// How a valuetype is marked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(i16)]
+pub enum ValueModifier {
+    /// Not at all: `VM_NONE`.
+    #[default]
+    None = 0,
+    /// `custom`: it marshals itself.
+    Custom = 1,
+    /// `abstract`: it has no state.
+    Abstract = 2,
+    /// `truncatable`: a receiver may take it for its base.
+    Truncatable = 3,
+}
+
+/// Who sees a member of a valuetype.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(i16)]
+pub enum Visibility {
+    /// Only its implementation.
+    Private = 0,
+    /// Everybody.
+    #[default]
+    Public = 1,
+}
+
+/// Repository ids and names of the types that are [`Slot`]s although they have names.
+const WELL_KNOWN: [(TcKind, &str, &str); 3] = [
+    (TcKind::Objref, "IDL:omg.org/CORBA/Object:1.0", "Object"),
+    (
+        TcKind::Value,
+        "IDL:omg.org/CORBA/ValueBase:1.0",
+        "ValueBase",
+    ),
+    (
+        TcKind::AbstractInterface,
+        "IDL:omg.org/CORBA/AbstractBase:1.0",
+        "AbstractBase",
+    ),
+];
+
+macro_rules! constants {
+    ($($name:ident $kind:ident $text:literal)*) => {
+        impl TypeCode {
+            $(#[doc = concat!("`", $text, "`")] pub const $name: Self = Self::of_kind(TcKind::$kind);)*
+        }
+    };
+}
+
+constants! {
+    NULL Null "null"
+    VOID Void "void"
+    SHORT Short "short"
+    LONG Long "long"
+    USHORT Ushort "unsigned short"
+    ULONG Ulong "unsigned long"
+    FLOAT Float "float"
+    DOUBLE Double "double"
+    BOOLEAN Boolean "boolean"
+    CHAR Char "char"
+    OCTET Octet "octet"
+    ANY Any "any"
+    TYPE_CODE TypeCode "CORBA::TypeCode"
+    PRINCIPAL Principal "CORBA::Principal"
+    OBJECT Objref "Object"
+    STRING String "string"
+    LONGLONG Longlong "long long"
+    ULONGLONG Ulonglong "unsigned long long"
+    LONGDOUBLE Longdouble "long double"
+    WCHAR Wchar "wchar"
+    WSTRING Wstring "wstring"
+    VALUE_BASE Value "ValueBase"
+    ABSTRACT_BASE AbstractInterface "AbstractBase"
+}
+
+impl TypeCode {
+    const fn of_kind(kind: TcKind) -> Self {
+        Self {
+            graph: None,
+            slot: Slot::of_kind(kind),
+        }
+    }
+
+    /// The type code of a kind that has no parameters; `None` for the others.
+    pub const fn simple(kind: TcKind) -> Option<Self> {
+        if kind.is_simple() {
+            Some(Self::of_kind(kind))
+        } else {
+            None
+        }
+    }
+
+    /// For walking it.
+    #[inline]
+    pub fn as_ref(&self) -> TypeRef<'_> {
+        TypeRef {
+            graph: self.graph.as_ref(),
+            slot: self.slot,
+        }
+    }
+
+    /// Its kind.
+    #[inline]
+    pub fn kind(&self) -> TcKind {
+        self.as_ref().kind()
+    }
+
+    /// Its repository id, of the kinds that have one; may be empty.
+    pub fn id(&self) -> Option<&str> {
+        self.as_ref().id()
+    }
+
+    /// Its simple name, of the kinds that have one; may be empty.
+    pub fn name(&self) -> Option<&str> {
+        self.as_ref().name()
+    }
+
+    /// What it is made of.
+    #[inline]
+    pub fn shape(&self) -> Shape<'_> {
+        self.as_ref().shape()
+    }
+
+    /// The type itself behind any typedefs.
+    #[must_use]
+    pub fn resolved(&self) -> Self {
+        self.as_ref().resolved().to_type_code()
+    }
+
+    /// The type with this repository id among those that this one is made of, itself included: the other types of a
+    /// group of types that contain each other.
+    pub fn find(&self, id: &str) -> Option<Self> {
+        let graph = self.graph.as_ref()?;
+        let has_id = |node: &Node| node.names().is_some_and(|(own, _)| **own == *id);
+        let at = graph.nodes().iter().position(has_id)?;
+        Some(Self {
+            graph: Some(graph.clone()),
+            slot: Slot::of_node(at),
+        })
+    }
+
+    /// Whether it is a whole type: nothing [left open](Self::recursive), and no type that contains itself other than
+    /// through a sequence or a valuetype. Values can be written and read only of such types.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.graph.as_ref().is_none_or(|graph| graph.is_sound())
+    }
+}
+
+impl<'a> TypeRef<'a> {
+    /// As a type code of its own.
+    pub fn to_type_code(self) -> TypeCode {
+        TypeCode {
+            graph: self.graph.filter(|_| self.slot.node().is_some()).cloned(),
+            slot: self.slot,
+        }
+    }
+
+    /// Its kind; `tk_null` for one [left open](TypeCode::recursive).
+    #[inline]
+    pub fn kind(self) -> TcKind {
+        match self.node() {
+            Some(node) => node.kind(),
+            None => self.slot_kind(),
+        }
+    }
+
+    /// Its repository id, of the kinds that have one; may be empty.
+    pub fn id(self) -> Option<&'a str> {
+        self.names().map(|(id, _)| id)
+    }
+
+    /// Its simple name, of the kinds that have one; may be empty.
+    pub fn name(self) -> Option<&'a str> {
+        self.names().map(|(_, name)| name)
+    }
+
+    /// What it is made of.
+    #[inline]
+    pub fn shape(self) -> Shape<'a> {
+        let Some(node) = self.node() else {
+            return match self.slot_kind() {
+                TcKind::String => Shape::String { bound: None },
+                TcKind::Wstring => Shape::Wstring { bound: None },
+                TcKind::Value => Shape::Value {
+                    modifier: ValueModifier::None,
+                    base: None,
+                },
+                kind if kind.is_simple() => Shape::Simple(kind),
+                kind => Shape::Named(kind),
+            };
+        };
+        match node {
+            Node::Open(_) => Shape::Open,
+            Node::Text { wide, bound } => {
+                let bound = Some(*bound).filter(|&bound| bound > 0);
+                if *wide {
+                    Shape::Wstring { bound }
+                } else {
+                    Shape::String { bound }
+                }
+            }
+            Node::Fixed { digits, scale } => Shape::Fixed {
+                digits: *digits,
+                scale: *scale,
+            },
+            Node::Sequence { element, bound } => Shape::Sequence {
+                element: self.part(*element),
+                bound: Some(*bound).filter(|&bound| bound > 0),
+            },
+            Node::Array { element, length } => Shape::Array {
+                element: self.part(*element),
+                length: *length,
+            },
+            Node::Wrapper { kind, content, .. } => match kind {
+                TcKind::Alias => Shape::Alias(self.part(*content)),
+                _ => Shape::ValueBox(self.part(*content)),
+            },
+            Node::Struct { kind, .. } => match kind {
+                TcKind::Except => Shape::Except,
+                _ => Shape::Struct,
+            },
+            Node::Union(union) => Shape::Union {
+                discriminator: self.part(union.discriminator),
+                default: union.default,
+            },
+            Node::Enum { .. } => Shape::Enum,
+            Node::Named { kind, .. } => Shape::Named(*kind),
+            Node::Value { modifier, base, .. } => Shape::Value {
+                modifier: *modifier,
+                base: Some(self.part(*base)).filter(|base| base.kind() != TcKind::Null),
+            },
+        }
+    }
+
+    /// Type of the elements of a sequence or array, or what an alias or box stands for.
+    pub fn content(self) -> Option<Self> {
+        match self.shape() {
+            Shape::Sequence { element, .. } | Shape::Array { element, .. } => Some(element),
+            Shape::Alias(content) | Shape::ValueBox(content) => Some(content),
+            _ => None,
+        }
+    }
+
+    /// The members of a struct, exception, union or valuetype, in order; those of its bases are not among them.
+    ///
+    /// A union member with several labels is there once for each.
+    pub fn members(self) -> impl ExactSizeIterator<Item = MemberRef<'a>> + Clone {
+        let count = match self.node() {
+            Some(Node::Struct { members, .. } | Node::Value { members, .. }) => members.len(),
+            Some(Node::Union(union)) => union.cases.len(),
+            _ => 0,
+        };
+        (0..count).map(move |at| self.member(at).expect("counted"))
+    }
+
+    /// A member of a struct, exception, union or valuetype, by its number.
+    pub fn member(self, at: usize) -> Option<MemberRef<'a>> {
+        match self.node()? {
+            Node::Struct { members, .. } | Node::Value { members, .. } => {
+                members.get(at).map(|member| MemberRef {
+                    name: &member.name,
+                    ty: self.part(member.slot),
+                    label: None,
+                    visibility: member.visibility,
+                })
+            }
+            Node::Union(union) => union.cases.get(at).map(|case| MemberRef {
+                name: &case.name,
+                ty: self.part(case.slot),
+                label: Some(if union.default == Some(at as u32) {
+                    Label::Default
+                } else {
+                    Label::Value(case.label)
+                }),
+                visibility: Visibility::Public,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The member of a union that a discriminant selects, or `None` when that is no member.
+    ///
+    /// As a number, a boolean is 0 or 1, a character its code point, and an enumerator its ordinal.
+    pub fn select(self, label: i128) -> Option<MemberRef<'a>> {
+        let at = self.union()?.select(label)?;
+        self.member(at as usize)
+    }
+
+    /// The names in an enumeration, in order; empty for other kinds.
+    pub fn enumerators(self) -> &'a [Arc<str>] {
+        match self.node() {
+            Some(Node::Enum { members, .. }) => members,
+            _ => &[],
+        }
+    }
+
+    /// The type itself behind any typedefs.
+    #[inline]
+    #[must_use]
+    pub fn resolved(self) -> Self {
+        let mut at = self;
+        let mut steps = self.graph.map_or(0, |graph| graph.nodes().len());
+        while let Shape::Alias(content) = at.shape()
+            && steps > 0
+        {
+            at = content;
+            steps -= 1; // an alias of itself is not a type, but must not hang us
+        }
+        at
+    }
+
+    /// Whether values of it can be written and read; see [`TypeCode::is_complete`].
+    #[inline]
+    pub fn is_complete(self) -> bool {
+        self.slot.node().is_none() || self.graph.is_none_or(|graph| graph.is_sound())
+    }
+
+    /// The fewest octets that a value takes; 0 only when every value takes none.
+    #[inline]
+    pub fn min_size(self) -> usize {
+        self.facts().min as usize
+    }
+
+    pub(crate) fn facts(self) -> Facts {
+        match (self.graph, self.slot.node()) {
+            (Some(graph), Some(node)) => *graph.facts(node),
+            _ => Facts::of_kind(self.slot_kind()),
+        }
+    }
+
+    /// Whether values may hold characters, which mean something else in another dialect.
+    pub(crate) fn holds_text(self) -> bool {
+        match (self.graph, self.slot.node()) {
+            (Some(graph), Some(_)) => graph.holds_text(),
+            _ => kind_holds_text(self.slot_kind()),
+        }
+    }
+
+    pub(crate) fn union(self) -> Option<&'a UnionNode> {
+        match self.node()? {
+            Node::Union(union) => Some(union),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn node(self) -> Option<&'a Node> {
+        Some(self.graph?.node(self.slot.node()?))
+    }
+
+    #[inline]
+    fn slot_kind(self) -> TcKind {
+        self.slot.kind().expect("a slot is a kind or a node")
+    }
+
+    #[inline]
+    fn part(self, slot: Slot) -> Self {
+        Self { slot, ..self }
+    }
+
+    fn names(self) -> Option<(&'a str, &'a str)> {
+        match self.node() {
+            Some(node) => node.names().map(|(id, name)| (&**id, &**name)),
+            None => WELL_KNOWN
+                .iter()
+                .find(|known| known.0 == self.slot_kind())
+                .map(|&(_, id, name)| (id, name)),
+        }
+    }
+}
+
+impl Default for TypeCode {
+    /// [`NULL`](Self::NULL)
+    fn default() -> Self {
+        Self::NULL
+    }
+}

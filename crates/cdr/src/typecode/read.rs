@@ -1,0 +1,279 @@
+use std::sync::Arc;
+
+use super::build::without_node;
+use super::graph::{Case, Graph, Member, Name, Node, Slot, UnionNode};
+use super::{TypeCode, ValueModifier, Visibility};
+use crate::{Decode, Decoder, Dialect, ErrorKind, Result, TcKind, WcharSet};
+
+/// In place of a kind: the type is one that was there before.
+pub(super) const INDIRECTION: u32 = u32::MAX;
+
+impl<'de> Decode<'de> for TypeCode {
+    const MIN_SIZE: usize = 4;
+
+    /// Memory and time are in proportion to the octets. Types nested more deeply than the limit `max_depth` are refused,
+    /// and so are references to what is not the start of a type, and types that contain themselves.
+    fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        let start = d.position();
+        let mut reader = Reader::default();
+        let slot = reader.read(d)?;
+        let graph = slot.node().map(|_| Arc::new(Graph::new(reader.nodes)));
+        let ty = Self { graph, slot };
+        if ty.is_complete() {
+            Ok(ty)
+        } else {
+            Err(ErrorKind::BadTypeCode.at(start))
+        }
+    }
+}
+
+/// The rules for wide characters in a type code: UTF-16 where none were agreed, as in any encapsulation.
+pub(super) fn character_dialect(dialect: Dialect) -> Dialect {
+    match dialect.wchars {
+        WcharSet::None => Dialect::GIOP_1_2,
+        _ if dialect.giop_minor == 0 => Dialect::GIOP_1_2,
+        _ => dialect,
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    nodes: Vec<Node>,
+    /// Where types started, in ascending order.
+    seen: Vec<(usize, Slot)>,
+}
+
+impl Reader {
+    fn read(&mut self, d: &mut Decoder<'_>) -> Result<Slot> {
+        let start = d.start(4);
+        let number = d.ulong()?;
+        if number == INDIRECTION {
+            return self.read_indirection(d);
+        }
+        let kind = TcKind::from_number(number);
+        let kind = kind.ok_or_else(|| d.error_back(4, ErrorKind::BadTypeKind(number)))?;
+        if kind.is_simple() {
+            self.seen.push((start, Slot::of_kind(kind)));
+            return Ok(Slot::of_kind(kind));
+        }
+        // The place is taken now, because parameters may refer to it.
+        let slot = Slot::of_node(self.nodes.len());
+        let seen = self.seen.len();
+        self.seen.push((start, slot));
+        self.nodes.push(Node::Open(Name::default()));
+        let node = match kind {
+            TcKind::String | TcKind::Wstring => Node::Text {
+                wide: kind == TcKind::Wstring,
+                bound: d.ulong()?,
+            },
+            TcKind::Fixed => Node::Fixed {
+                digits: d.ushort()?,
+                scale: d.short()?,
+            },
+            _ => self.read_parameters(kind, &mut d.encapsulation()?)?,
+        };
+        let last = slot.node() == Some(self.nodes.len() - 1);
+        if last && let Some(simple) = without_node(&node) {
+            self.nodes.pop();
+            self.seen[seen].1 = simple;
+            return Ok(simple);
+        }
+        if let Some(at) = slot.node() {
+            self.nodes[at] = node;
+        }
+        Ok(slot)
+    }
+
+    fn read_indirection(&mut self, d: &mut Decoder<'_>) -> Result<Slot> {
+        let offset = d.long()?;
+        let here = d.position() - 4;
+        let there = isize::try_from(offset)
+            .ok()
+            .and_then(|offset| here.checked_add_signed(offset));
+        let found = there.and_then(|there| {
+            let at = self.seen.binary_search_by_key(&there, |&(start, _)| start);
+            Some(self.seen[at.ok()?].1)
+        });
+        found.ok_or_else(|| d.error_back(4, ErrorKind::BadIndirection(offset)))
+    }
+
+    /// Reads the parameters of a type from its encapsulation. Octets after them are left alone.
+    fn read_parameters(&mut self, kind: TcKind, d: &mut Decoder<'_>) -> Result<Node> {
+        Ok(match kind {
+            TcKind::Sequence => Node::Sequence {
+                element: self.read(d)?,
+                bound: d.ulong()?,
+            },
+            TcKind::Array => Node::Array {
+                element: self.read(d)?,
+                length: d.ulong()?,
+            },
+            _ => {
+                let (id, name) = (read_name(d)?, read_name(d)?);
+                self.read_definition(kind, id, name, d)?
+            }
+        })
+    }
+
+    fn read_definition(
+        &mut self,
+        kind: TcKind,
+        id: Name,
+        name: Name,
+        d: &mut Decoder<'_>,
+    ) -> Result<Node> {
+        Ok(match kind {
+            TcKind::Struct | TcKind::Except => {
+                let count = d.length(None, 8)?;
+                let mut members = Vec::with_capacity(count);
+                for _ in 0..count {
+                    members.push(Member {
+                        name: read_name(d)?,
+                        slot: self.read(d)?,
+                        visibility: Visibility::Public,
+                    });
+                }
+                Node::Struct {
+                    kind,
+                    id,
+                    name,
+                    members: members.into(),
+                }
+            }
+            TcKind::Union => Node::Union(Box::new(self.read_union(id, name, d)?)),
+            TcKind::Enum => {
+                let count = d.length(None, 4)?;
+                let mut members = Vec::with_capacity(count);
+                for _ in 0..count {
+                    members.push(read_name(d)?);
+                }
+                Node::Enum {
+                    id,
+                    name,
+                    members: members.into(),
+                }
+            }
+            TcKind::Alias | TcKind::ValueBox => Node::Wrapper {
+                kind,
+                id,
+                name,
+                content: self.read(d)?,
+            },
+            TcKind::Value | TcKind::Event => {
+                let modifier = match d.short()? {
+                    0 => ValueModifier::None,
+                    1 => ValueModifier::Custom,
+                    2 => ValueModifier::Abstract,
+                    3 => ValueModifier::Truncatable,
+                    _ => return Err(d.error_back(2, ErrorKind::BadTypeCode)),
+                };
+                let base = self.read(d)?;
+                let count = d.length(None, 10)?;
+                let mut members = Vec::with_capacity(count);
+                for _ in 0..count {
+                    members.push(Member {
+                        name: read_name(d)?,
+                        slot: self.read(d)?,
+                        visibility: match d.short()? {
+                            0 => Visibility::Private,
+                            1 => Visibility::Public,
+                            _ => return Err(d.error_back(2, ErrorKind::BadTypeCode)),
+                        },
+                    });
+                }
+                Node::Value {
+                    kind,
+                    id,
+                    name,
+                    modifier,
+                    base,
+                    members: members.into(),
+                }
+            }
+            _ => Node::Named { kind, id, name },
+        })
+    }
+
+    fn read_union(&mut self, id: Name, name: Name, d: &mut Decoder<'_>) -> Result<UnionNode> {
+        let discriminator = self.read(d)?;
+        let kind = self.resolved_kind(discriminator);
+        let default = d.long()?;
+        let default_at = d.position() - 4;
+        let count = d.length(None, 9)?;
+        let mut cases = Vec::with_capacity(count);
+        for _ in 0..count {
+            cases.push(Case {
+                label: read_label(kind, d)?,
+                name: read_name(d)?,
+                slot: self.read(d)?,
+            });
+        }
+        let default = match u32::try_from(default) {
+            Err(_) => None,
+            Ok(at) if (at as usize) < count => Some(at),
+            Ok(_) => return Err(ErrorKind::BadTypeCode.at(default_at)),
+        };
+        if let Some(default) = default {
+            cases[default as usize].label = 0;
+        }
+        Ok(UnionNode::new(id, name, discriminator, default, cases))
+    }
+
+    /// The kind behind typedefs, as far as it is known already: the null kind if it is not.
+    fn resolved_kind(&self, mut slot: Slot) -> TcKind {
+        for _ in 0..=self.nodes.len() {
+            let Some(at) = slot.node() else {
+                return slot.kind().unwrap_or(TcKind::Null);
+            };
+            match &self.nodes[at] {
+                Node::Wrapper {
+                    kind: TcKind::Alias,
+                    content,
+                    ..
+                } => slot = *content,
+                node => return node.kind(),
+            }
+        }
+        TcKind::Null
+    }
+}
+
+/// Names come in whatever code set the peer has, but identifiers are ASCII; what is not is taken as UTF-8, or else as
+/// ISO 8859-1. A length of zero, which should not be, is an empty name.
+fn read_name(d: &mut Decoder<'_>) -> Result<Name> {
+    let length = d.length(None, 1)?;
+    let Some((&end, text)) = d.octets(length)?.split_last() else {
+        return Ok(Name::default());
+    };
+    if end != 0 || text.contains(&0) {
+        return Err(d.error_back(length, ErrorKind::BadString));
+    }
+    Ok(match core::str::from_utf8(text) {
+        Ok(text) => text.into(),
+        Err(_) => text
+            .iter()
+            .map(|&octet| char::from(octet))
+            .collect::<String>()
+            .into(),
+    })
+}
+
+fn read_label(discriminator: TcKind, d: &mut Decoder<'_>) -> Result<i128> {
+    Ok(match discriminator {
+        TcKind::Boolean | TcKind::Octet | TcKind::Char => d.octet()?.into(),
+        TcKind::Short => d.short()?.into(),
+        TcKind::Ushort => d.ushort()?.into(),
+        TcKind::Long => d.long()?.into(),
+        TcKind::Ulong | TcKind::Enum => d.ulong()?.into(),
+        TcKind::Longlong => d.longlong()?.into(),
+        TcKind::Ulonglong => d.ulonglong()?.into(),
+        TcKind::Wchar => {
+            let dialect = d.dialect();
+            d.set_dialect(character_dialect(dialect));
+            let character = d.wchar();
+            d.set_dialect(dialect);
+            u32::from(character?).into()
+        }
+        _ => return Err(d.error(ErrorKind::BadTypeCode)),
+    })
+}

@@ -44,12 +44,16 @@ impl Orb {
         let utf8 = cell.column == Column::Utf8;
         match self {
             Self::OxOrb => {
-                let mut args = strings([format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"), format!("-ORBMaxGIOPVersion 1.{minor}")]);
+                let mut args = strings([
+                    format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"),
+                    format!("-ORBMaxGIOPVersion 1.{minor}"),
+                    "-ORBRoundTripTimeout 10000".to_owned(),
+                ]);
                 if cell.column == Column::BigEndian {
                     args.extend(strings(["-ORBByteOrder big".to_owned()]));
                 }
                 if cell.column == Column::Fragments {
-                    args.extend(strings(["-ORBFragmentSize 512".to_owned()]));
+                    args.extend(strings(["-ORBFragmentSize 1024".to_owned()]));
                 }
                 (program(&programs.oxorb, side), args)
             }

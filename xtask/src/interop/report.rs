@@ -67,7 +67,7 @@ server. A check that cannot apply is listed with its reason, and one that a clie
 Columns: the GIOP version that both sides are told to use at most; *utf-8* is GIOP 1.2 with UTF-8 instead of
 ISO 8859-1 as the peers' native code set; *big-endian* is GIOP 1.2 with OxORB sending big-endian (it sends
 little-endian otherwise, as does omniORB; JacORB always sends big-endian); *fragments* is GIOP 1.2 with OxORB splitting
-every message above 512 octets (omniORB splits at 8 KiB in every column but 1.0; JacORB never does).
+every message above 1 KiB (omniORB splits at 8 KiB in every column but 1.0; JacORB never does).
 
 ## Every pair
 

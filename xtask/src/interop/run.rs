@@ -17,8 +17,11 @@ use super::reference::corbaloc;
 use super::{CellResult, Places, checks};
 
 const START: Duration = Duration::from_secs(30);
-const CHECKS: Duration = Duration::from_secs(120);
+const CHECKS: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(10);
+
+/// Why a check failed of which the client said nothing.
+const UNREPORTED: &str = "not reported by the client";
 
 /// How one check went.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,10 +82,16 @@ fn progress(result: &CellResult, time: Duration) -> String {
         failed,
         time.as_secs_f64(),
     );
+    let mut unreported = 0;
     for (name, verdict) in &result.outcome {
-        if let Verdict::Fail(why) = verdict {
-            line += &format!("\n       {name}: {why}");
+        match verdict {
+            Verdict::Fail(why) if why == UNREPORTED => unreported += 1,
+            Verdict::Fail(why) => line += &format!("\n       {name}: {why}"),
+            _ => {}
         }
+    }
+    if unreported > 0 {
+        line += &format!("\n       {unreported} more: {UNREPORTED}");
     }
     line
 }
@@ -172,7 +181,7 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
                 Some(reason) => Verdict::NotApplicable(reason),
                 None => said.remove(name).unwrap_or_else(|| {
                     let why = std::mem::take(&mut beside);
-                    Verdict::Fail(if why.is_empty() { "not reported by the client".to_owned() } else { why })
+                    Verdict::Fail(if why.is_empty() { UNREPORTED.to_owned() } else { why })
                 }),
             };
             (name, verdict)
@@ -196,7 +205,7 @@ mod tests {
         assert_eq!(outcome["long"], Verdict::Pass);
         assert_eq!(outcome["short"], Verdict::Fail("expected 1, got 2".to_owned()));
         assert_eq!(outcome["boolean"], Verdict::Fail("shutdown: the server is still running".to_owned()));
-        assert_eq!(outcome["octet"], Verdict::Fail("not reported by the client".to_owned()));
+        assert_eq!(outcome["octet"], Verdict::Fail(UNREPORTED.to_owned()));
         assert!(matches!(outcome["wchar"], Verdict::NotApplicable(_)));
     }
 

@@ -284,10 +284,16 @@ fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
 fn omniorb_extras(checks: &mut Checks, suite: &SuiteRef) {
     let find = || -> Result<interop_omniorb::ExtrasRef> { some(some(suite.extras("omniorb")?)?.narrow()?) };
     checks.check("long_double", || {
-        // What omniORB takes for a long double on x86: the 80-bit number as it lies in memory.
+        // What omniORB takes for a long double on x86: the 80-bit number as it lies in memory, six octets unused.
         let x87 = |value: f64| LongDouble::from_bits(LongDouble::from(value).to_x87());
+        let shown = |value: LongDouble| LongDouble::from_x87(value.to_bits()).to_f64();
         let o = find()?;
-        rotate(&[x87(0.0), x87(1.5), x87(-1e300), x87(core::f64::consts::PI)], |a, b| o.rotate_longdouble(*a, b))
+        for (x, y) in [(0.0, 1.5), (-1e300, core::f64::consts::PI)] {
+            let mut b = x87(y);
+            let (result, c) = o.rotate_longdouble(x87(x), &mut b)?;
+            same("result, inout, out", &(y, x, y), &(shown(result), shown(b), shown(c)))?;
+        }
+        Ok(())
     });
     checks.check("union_far_labels", || {
         use interop_omniorb::{FarLabels, TopLabels};

@@ -49,15 +49,35 @@ struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut options =
-            Self { orbs: Orb::ALL.to_vec(), column: None, jobs: 2, write: false, check: false, capture: true, json: false };
+        let mut options = Self {
+            orbs: Orb::ALL.to_vec(),
+            column: None,
+            jobs: 2,
+            write: false,
+            check: false,
+            capture: true,
+            json: false,
+        };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            let mut value = || args.next().cloned().ok_or(format!("{arg} needs a value\n\n{USAGE}"));
+            let mut value = || {
+                args.next()
+                    .cloned()
+                    .ok_or(format!("{arg} needs a value\n\n{USAGE}"))
+            };
             match arg.as_str() {
-                "--orbs" => options.orbs = value()?.split(',').map(Orb::named).collect::<Result<_, _>>()?,
+                "--orbs" => {
+                    options.orbs = value()?
+                        .split(',')
+                        .map(Orb::named)
+                        .collect::<Result<_, _>>()?
+                }
                 "--column" => options.column = Some(value()?),
-                "--jobs" => options.jobs = value()?.parse().map_err(|_| "--jobs needs a number".to_owned())?,
+                "--jobs" => {
+                    options.jobs = value()?
+                        .parse()
+                        .map_err(|_| "--jobs needs a number".to_owned())?
+                }
                 "--format" if value()? == "json" => options.json = true,
                 "--write" => options.write = true,
                 "--check" => options.check = true,
@@ -90,13 +110,18 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     }
     let markdown = report::markdown(&results);
     if options.write {
-        std::fs::write(&places.markdown, &markdown).map_err(|e| format!("{}: {e}", places.markdown.display()))?;
+        std::fs::write(&places.markdown, &markdown)
+            .map_err(|e| format!("{}: {e}", places.markdown.display()))?;
     }
     let mut complaints = report::complaints(&results);
     if options.check && std::fs::read_to_string(&places.markdown).unwrap_or_default() != markdown {
         complaints.push("INTEROP.md says something else: cargo xtask interop --write".to_owned());
     }
-    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n")) }
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(complaints.join("\n"))
+    }
 }
 
 /// The directories and files of the test.
@@ -109,9 +134,17 @@ struct Places {
 
 impl Places {
     fn find() -> Result<Self, String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent directory")?.to_owned();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .ok_or("xtask has no parent directory")?
+            .to_owned();
         let work = root.join("target/interop");
         std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
-        Ok(Self { sources: root.join("tests/interop"), markdown: root.join("INTEROP.md"), work, root })
+        Ok(Self {
+            sources: root.join("tests/interop"),
+            markdown: root.join("INTEROP.md"),
+            work,
+            root,
+        })
     }
 }

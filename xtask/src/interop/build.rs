@@ -18,13 +18,17 @@ pub(super) struct Programs {
 }
 
 pub(super) fn build(places: &Places, orbs: &[Orb]) -> Result<Programs, String> {
-    let mut programs = Programs { omniorb: PathBuf::new(), oxorb: PathBuf::new(), java_class_path: OsString::new() };
+    let mut programs = Programs {
+        omniorb: PathBuf::new(),
+        oxorb: PathBuf::new(),
+        java_class_path: OsString::new(),
+    };
     for orb in orbs {
         eprintln!("building the {} programs", orb.name());
         match orb {
-            Orb::OmniOrb => programs.omniorb = omniorb(places)?,
-            Orb::JacOrb => programs.java_class_path = jacorb(places)?,
-            Orb::OxOrb => programs.oxorb = oxorb(places)?,
+            Orb::Omni => programs.omniorb = omniorb(places)?,
+            Orb::Jac => programs.java_class_path = jacorb(places)?,
+            Orb::Ox => programs.oxorb = oxorb(places)?,
         }
     }
     Ok(programs)
@@ -32,7 +36,11 @@ pub(super) fn build(places: &Places, orbs: &[Orb]) -> Result<Programs, String> {
 
 fn oxorb(places: &Places) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    tool(&cargo, &args("build --quiet --package oxorb-interop"), &places.root)?;
+    tool(
+        &cargo,
+        &args("build --quiet --package oxorb-interop"),
+        &places.root,
+    )?;
     // Beside this very program: both are built in the same target directory.
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     Ok(own.parent().ok_or("xtask has no directory")?.to_owned())
@@ -41,7 +49,10 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
 fn omniorb(places: &Places) -> Result<PathBuf, String> {
     let out = places.work.join("cpp");
     let sources = places.sources.join("cpp");
-    let idl = [places.sources.join("interop.idl"), places.sources.join("interop_omniorb.idl")];
+    let idl = [
+        places.sources.join("interop.idl"),
+        places.sources.join("interop_omniorb.idl"),
+    ];
     create(&out)?;
     if !is_newer(&out.join("interop-client"), &[&places.sources, &sources])? {
         for file in &idl {
@@ -49,7 +60,11 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
             command.push(file.into());
             tool("omniidl", &command, &out)?;
         }
-        let flags = tool("pkg-config", &args("--cflags --libs omniORB4 omniDynamic4"), &out)?;
+        let flags = tool(
+            "pkg-config",
+            &args("--cflags --libs omniORB4 omniDynamic4"),
+            &out,
+        )?;
         let units = [
             (out.join("interopSK.cc"), "interopSK.o"),
             (out.join("interop_omniorbSK.cc"), "interop_omniorbSK.o"),
@@ -63,11 +78,21 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
             tool("g++", &command, &out)
         };
         std::thread::scope(|scope| {
-            let running: Vec<_> = units.iter().map(|(source, object)| scope.spawn(|| compile(source, object))).collect();
-            running.into_iter().try_for_each(|unit| unit.join().expect("compiling does not panic").map(drop))
+            let running: Vec<_> = units
+                .iter()
+                .map(|(source, object)| scope.spawn(|| compile(source, object)))
+                .collect();
+            running
+                .into_iter()
+                .try_for_each(|unit| unit.join().expect("compiling does not panic").map(drop))
         })?;
-        for (object, program) in [("server.o", "interop-server"), ("client.o", "interop-client")] {
-            let mut command = args(&format!("-pthread -o {program} {object} interopSK.o interop_omniorbSK.o"));
+        for (object, program) in [
+            ("server.o", "interop-server"),
+            ("client.o", "interop-client"),
+        ] {
+            let mut command = args(&format!(
+                "-pthread -o {program} {object} interopSK.o interop_omniorbSK.o"
+            ));
             command.extend(args(&flags));
             tool("g++", &command, &out)?;
         }
@@ -77,9 +102,12 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
 
 fn jacorb(places: &Places) -> Result<OsString, String> {
     let jars = places.work.join("jars");
-    let names = std::fs::read_dir(&jars).map_err(|_| "no JacORB: run tests/interop/install-peers.sh".to_owned())?;
-    let mut class_path: Vec<PathBuf> =
-        names.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "jar")).collect();
+    let names = std::fs::read_dir(&jars)
+        .map_err(|_| "no JacORB: run tests/interop/install-peers.sh".to_owned())?;
+    let mut class_path: Vec<PathBuf> = names
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "jar"))
+        .collect();
     class_path.sort();
     let (generated, classes) = (places.work.join("java"), places.work.join("classes"));
     let stamp = classes.join("stamp");
@@ -97,7 +125,13 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
             command.extend([generated.clone().into(), places.sources.join(idl).into()]);
             tool("java", &command, &places.root)?;
         }
-        let mut command: Vec<OsString> = vec!["-nowarn".into(), "-encoding".into(), "UTF-8".into(), "-cp".into(), class_path.clone()];
+        let mut command: Vec<OsString> = vec![
+            "-nowarn".into(),
+            "-encoding".into(),
+            "UTF-8".into(),
+            "-cp".into(),
+            class_path.clone(),
+        ];
         command.extend(["-d".into(), classes.clone().into()]);
         for directory in [&generated, &sources] {
             java_files(directory, &mut command)?;
@@ -110,7 +144,9 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
 
 /// Adds every Java source below a directory.
 fn java_files(directory: &Path, found: &mut Vec<OsString>) -> Result<(), String> {
-    for entry in std::fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))? {
+    for entry in
+        std::fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?
+    {
         let path = entry.map_err(|e| e.to_string())?.path();
         if path.is_dir() {
             java_files(&path, found)?;
@@ -124,10 +160,14 @@ fn java_files(directory: &Path, found: &mut Vec<OsString>) -> Result<(), String>
 /// Whether `built` exists and is newer than every file directly in these directories.
 fn is_newer(built: &Path, sources: &[&Path]) -> Result<bool, String> {
     let time = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());
-    let Ok(built) = time(built) else { return Ok(false) };
+    let Ok(built) = time(built) else {
+        return Ok(false);
+    };
     let mut newest = SystemTime::UNIX_EPOCH;
     for directory in sources {
-        for entry in std::fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))? {
+        for entry in
+            std::fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?
+        {
             let path = entry.map_err(|e| e.to_string())?.path();
             if path.is_file() {
                 newest = newest.max(time(&path).map_err(|e| e.to_string())?);

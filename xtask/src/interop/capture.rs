@@ -5,13 +5,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::matrix::Cell;
+use super::matrix::{Cell, Column};
 use super::orb::Orb;
 use super::process::{Running, tool};
 
 /// The names of the GIOP message types, by number.
 const TYPES: [&str; 8] = [
-    "Request", "Reply", "CancelRequest", "LocateRequest", "LocateReply", "CloseConnection", "MessageError", "Fragment",
+    "Request",
+    "Reply",
+    "CancelRequest",
+    "LocateRequest",
+    "LocateReply",
+    "CloseConnection",
+    "MessageError",
+    "Fragment",
 ];
 
 /// Wireshark's number for "error" among the severities of expert information.
@@ -56,27 +63,64 @@ impl Capture {
         let mut dumpcap = Running::start(&"dumpcap".into(), &args, &log.with_extension("dumpcap"))?;
         dumpcap
             .wait_until(Duration::from_secs(10), |it| it.errors().contains("File:"))
-            .map_err(|e| format!("dumpcap cannot capture on loopback (root can; --no-capture does without): {e}"))?;
+            .map_err(|e| {
+                format!(
+                    "dumpcap cannot capture on loopback (root can; --no-capture does without): {e}"
+                )
+            })?;
         Ok(Self { dumpcap, file })
     }
 
     /// Ends the capture and decodes what OxORB sent.
-    pub(super) fn finish(mut self, cell: &Cell, server: u16, client: u16) -> Result<Decoded, String> {
+    pub(super) fn finish(
+        mut self,
+        cell: &Cell,
+        server: u16,
+        client: u16,
+    ) -> Result<Decoded, String> {
         // Let the kernel hand over what is still in its buffer.
         std::thread::sleep(Duration::from_millis(300));
         self.dumpcap.interrupt();
-        self.dumpcap.wait(Duration::from_secs(10)).ok_or("dumpcap does not end")?;
+        self.dumpcap
+            .wait(Duration::from_secs(10))
+            .ok_or("dumpcap does not end")?;
         let errors = self.dumpcap.errors();
-        if errors.lines().any(|line| line.contains("dropped") && !line.contains("dropped on interface 'Loopback: lo': 0")
-            && !line.contains("/0 (")) {
-            eprintln!("warning: {errors}");
+        // "Packets received/dropped on interface 'Loopback: lo': 8123/0 (pcap: ..."
+        if errors
+            .lines()
+            .any(|line| line.contains("received/dropped") && !line.contains("/0 ("))
+        {
+            eprintln!("warning: the capture is not complete: {errors}");
         }
-        let mut args: Vec<OsString> = vec!["-n".into(), "-r".into(), self.file.clone().into(), "-Y".into(), "giop".into()];
+        let mut args: Vec<OsString> = vec![
+            "-n".into(),
+            "-r".into(),
+            self.file.clone().into(),
+            "-Y".into(),
+            "giop".into(),
+        ];
         for port in [server, client] {
             args.extend(["-d".into(), format!("tcp.port=={port},giop").into()]);
         }
-        args.extend(["-T".into(), "fields".into(), "-E".into(), "separator=|".into()]);
-        for field in ["frame.number", "tcp.srcport", "tcp.dstport", "giop.type", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message"] {
+        if cell.column == Column::Giop11 {
+            // The dissector joins a peer's 1.1 fragments, which carry no id, with our messages of the other direction.
+            args.extend(["-o".into(), "giop.reassemble:FALSE".into()]);
+        }
+        args.extend([
+            "-T".into(),
+            "fields".into(),
+            "-E".into(),
+            "separator=|".into(),
+        ]);
+        for field in [
+            "frame.number",
+            "tcp.srcport",
+            "tcp.dstport",
+            "giop.type",
+            "_ws.malformed",
+            "_ws.expert.severity",
+            "_ws.expert.message",
+        ] {
             args.extend(["-e".into(), field.into()]);
         }
         let text = tool("tshark", &args, Path::new("/"))?;
@@ -89,12 +133,17 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
     let mut decoded = Decoded::default();
     for line in text.lines() {
         let fields: Vec<&str> = line.splitn(7, '|').collect();
-        let [_, source, target, types, malformed, severities, expert] = fields[..] else { continue };
-        let (source, target) = (source.parse().unwrap_or(0_u16), target.parse().unwrap_or(0_u16));
+        let [_, source, target, types, malformed, severities, expert] = fields[..] else {
+            continue;
+        };
+        let (source, target) = (
+            source.parse().unwrap_or(0_u16),
+            target.parse().unwrap_or(0_u16),
+        );
         // Whoever listens on a port sends from it; the other end of the connection is the other side.
         let by_server = source == server || (source != client && target == client);
         let sender = if by_server { cell.server } else { cell.client };
-        if sender != Orb::OxOrb {
+        if sender != Orb::Ox {
             continue;
         }
         for kind in types.split(',').filter_map(number) {
@@ -102,7 +151,12 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
                 *decoded.messages.entry(name).or_default() += 1;
             }
         }
-        if !malformed.is_empty() || severities.split(',').filter_map(number).any(|severity| severity >= SEVERITY_ERROR) {
+        if !malformed.is_empty()
+            || severities
+                .split(',')
+                .filter_map(number)
+                .any(|severity| severity >= SEVERITY_ERROR)
+        {
             decoded.malformed.push(format!("{line} ({expert})"));
         }
     }
@@ -120,15 +174,26 @@ fn number(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interop::matrix::Column;
 
     #[test]
     fn only_what_oxorb_sent_counts() {
-        let cell = Cell { client: Orb::OxOrb, server: Orb::OmniOrb, column: Column::Giop12 };
+        let cell = Cell {
+            client: Orb::Ox,
+            server: Orb::Omni,
+            column: Column::Giop12,
+        };
         let text = "1|40000|21000|0,0x07|||\n2|21000|40000|1|||\n3|21001|40001|1|||\n4|40001|21001|0|Malformed|8388608|bad\n\
                     5|40000|21000|0|_ws.malformed|8388608|Malformed Packet\n6|40000|21000|3||0x00600000|a warning\n";
         let decoded = decode(text, &cell, 21000, 21001);
-        assert_eq!(decoded.messages, BTreeMap::from([("Request", 2), ("Reply", 1), ("Fragment", 1), ("LocateRequest", 1)]));
+        assert_eq!(
+            decoded.messages,
+            BTreeMap::from([
+                ("Request", 2),
+                ("Reply", 1),
+                ("Fragment", 1),
+                ("LocateRequest", 1)
+            ])
+        );
         assert_eq!(decoded.malformed.len(), 1);
         assert_eq!(decoded.total(), 5);
     }

@@ -10,73 +10,178 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
     (
         "Basic types",
         &[
-            "boolean", "octet", "short", "ushort", "long", "ulong", "longlong", "ulonglong", "float", "double", "long_double",
-            "mixed_parameters", "constants",
+            "boolean",
+            "octet",
+            "short",
+            "ushort",
+            "long",
+            "ulong",
+            "longlong",
+            "ulonglong",
+            "float",
+            "double",
+            "long_double",
+            "mixed_parameters",
+            "constants",
         ],
     ),
     (
         "Characters",
         &[
-            "char", "char_latin1", "string", "string_empty", "string_latin1", "string_beyond_latin1", "string_bounded",
-            "string_too_long", "string_sequence", "string_bounded_sequence",
+            "char",
+            "char_latin1",
+            "string",
+            "string_empty",
+            "string_latin1",
+            "string_beyond_latin1",
+            "string_bounded",
+            "string_too_long",
+            "string_sequence",
+            "string_bounded_sequence",
         ],
     ),
     (
         "Wide characters",
         &[
-            "wchar", "wchar_beyond_latin1", "wstring", "wstring_empty", "wstring_beyond_bmp", "wstring_bounded",
-            "wstring_sequence", "wchar_sequence", "wide_struct", "wide_union", "wide_constants",
+            "wchar",
+            "wchar_beyond_latin1",
+            "wstring",
+            "wstring_empty",
+            "wstring_beyond_bmp",
+            "wstring_bounded",
+            "wstring_sequence",
+            "wchar_sequence",
+            "wide_struct",
+            "wide_union",
+            "wide_constants",
         ],
     ),
     (
         "Constructed types",
         &[
-            "enum", "typedef", "struct", "struct_nested", "struct_recursive", "struct_reserved_words", "array",
-            "array_of_strings", "array_of_structs",
+            "enum",
+            "typedef",
+            "struct",
+            "struct_nested",
+            "struct_recursive",
+            "struct_reserved_words",
+            "array",
+            "array_of_strings",
+            "array_of_structs",
         ],
     ),
     (
         "Unions",
         &[
-            "union_short", "union_ushort", "union_long", "union_ulong", "union_longlong", "union_ulonglong", "union_char",
-            "union_boolean", "union_enum", "union_nested", "union_sequence", "union_no_member", "union_default_label",
+            "union_short",
+            "union_ushort",
+            "union_long",
+            "union_ulong",
+            "union_longlong",
+            "union_ulonglong",
+            "union_char",
+            "union_boolean",
+            "union_enum",
+            "union_nested",
+            "union_sequence",
+            "union_no_member",
+            "union_default_label",
             "union_far_labels",
         ],
     ),
     (
         "Sequences",
         &[
-            "sequence_octet", "sequence_boolean", "sequence_char", "sequence_short", "sequence_ushort", "sequence_long",
-            "sequence_ulong", "sequence_longlong", "sequence_ulonglong", "sequence_float", "sequence_double",
-            "sequence_enum", "sequence_struct", "sequence_record", "sequence_of_sequences", "sequence_of_arrays",
-            "sequence_bounded", "sequence_bounded_string", "sequence_too_long",
+            "sequence_octet",
+            "sequence_boolean",
+            "sequence_char",
+            "sequence_short",
+            "sequence_ushort",
+            "sequence_long",
+            "sequence_ulong",
+            "sequence_longlong",
+            "sequence_ulonglong",
+            "sequence_float",
+            "sequence_double",
+            "sequence_enum",
+            "sequence_struct",
+            "sequence_record",
+            "sequence_of_sequences",
+            "sequence_of_arrays",
+            "sequence_bounded",
+            "sequence_bounded_string",
+            "sequence_too_long",
         ],
     ),
-    ("Large messages", &["large_octets", "large_doubles", "large_structs", "large_strings", "large_string", "large_oneway"]),
+    (
+        "Large messages",
+        &[
+            "large_octets",
+            "large_doubles",
+            "large_structs",
+            "large_strings",
+            "large_string",
+            "large_oneway",
+        ],
+    ),
     (
         "Attributes, oneway, context",
         &[
-            "attribute_long", "attribute_string", "attribute_enum", "attribute_struct", "attribute_readonly",
-            "attribute_may_raise", "attribute_raises", "oneway", "context",
+            "attribute_long",
+            "attribute_string",
+            "attribute_enum",
+            "attribute_struct",
+            "attribute_readonly",
+            "attribute_may_raise",
+            "attribute_raises",
+            "oneway",
+            "context",
         ],
     ),
-    ("Inheritance", &["inherited_operations", "is_a", "narrow", "narrow_refused"]),
+    (
+        "Inheritance",
+        &["inherited_operations", "is_a", "narrow", "narrow_refused"],
+    ),
     (
         "Exceptions",
         &[
-            "user_exception_none", "user_exception_empty", "user_exception_members", "user_exception_union",
-            "user_exception_void", "user_exception_out", "system_exception", "system_exception_minor",
-            "system_exception_completion", "unknown_operation", "object_not_exist",
+            "user_exception_none",
+            "user_exception_empty",
+            "user_exception_members",
+            "user_exception_union",
+            "user_exception_void",
+            "user_exception_out",
+            "system_exception",
+            "system_exception_minor",
+            "system_exception_completion",
+            "unknown_operation",
+            "object_not_exist",
         ],
     ),
     (
         "References",
         &[
-            "reference", "reference_nil", "reference_object", "reference_sequence", "reference_in_struct",
-            "reference_stringified", "reference_corbaloc", "non_existent", "location_forward",
+            "reference",
+            "reference_nil",
+            "reference_object",
+            "reference_sequence",
+            "reference_in_struct",
+            "reference_stringified",
+            "reference_corbaloc",
+            "non_existent",
+            "location_forward",
         ],
     ),
-    ("Callbacks and threads", &["callback", "callback_exception", "callback_nested", "callback_oneway", "parallel"]),
+    (
+        "Callbacks and threads",
+        &[
+            "callback",
+            "callback_exception",
+            "callback_nested",
+            "callback_oneway",
+            "parallel",
+        ],
+    ),
 ];
 
 /// All names, in the order of the report.
@@ -86,7 +191,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Why this check cannot apply to this pair in this column, if so.
 pub(super) fn not_applicable(check: &str, cell: &Cell) -> Option<&'static str> {
-    RULES.iter().find(|rule| rule.covers(check) && (rule.when)(cell)).map(|rule| rule.reason)
+    RULES
+        .iter()
+        .find(|rule| rule.covers(check) && (rule.when)(cell))
+        .map(|rule| rule.reason)
 }
 
 /// A limit of a version or of a peer (seen with omniORB 4.2.5 and JacORB 3.9).
@@ -99,63 +207,76 @@ struct Rule {
 
 impl Rule {
     fn covers(&self, check: &str) -> bool {
-        self.checks.iter().any(|name| name.strip_suffix('*').map_or(*name == check, |start| check.starts_with(start)))
+        self.checks.iter().any(|name| {
+            name.strip_suffix('*')
+                .map_or(*name == check, |start| check.starts_with(start))
+        })
     }
 }
 
 const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*"];
 
 const RULES: &[Rule] = &[
-    Rule { checks: WIDE, when: |c| c.column == Column::Giop10, reason: "GIOP 1.0 has no wide characters" },
     Rule {
         checks: WIDE,
-        when: |c| c.column == Column::Giop11 && c.has(Orb::OmniOrb),
+        when: |c| c.column == Column::Giop10,
+        reason: "GIOP 1.0 has no wide characters",
+    },
+    Rule {
+        checks: WIDE,
+        when: |c| c.column == Column::Giop11 && c.has(Orb::Omni),
         reason: "omniORB agrees on wide characters in GIOP 1.2 only",
     },
     Rule {
         checks: &["wide_struct"],
-        when: |c| c.column == Column::Giop11 && c.has(Orb::JacOrb),
+        when: |c| c.column == Column::Giop11 && c.has(Orb::Jac),
         reason: "JacORB does not align a wchar after an octet in GIOP 1.1",
     },
     Rule {
         checks: &["large_*"],
-        when: |c| c.column == Column::Giop11 && c.has(Orb::OmniOrb) && c.has(Orb::JacOrb),
+        when: |c| c.column == Column::Giop11 && c.has(Orb::Omni) && c.has(Orb::Jac),
         reason: "omniORB fragments large messages, and JacORB takes no GIOP 1.1 fragments",
     },
     Rule {
         checks: &["string_beyond_latin1"],
-        when: |c| c.column != Column::Utf8 && (c.column == Column::Giop10 || c.has(Orb::OmniOrb) || c.has(Orb::JacOrb)),
+        when: |c| {
+            c.column != Column::Utf8
+                && (c.column == Column::Giop10 || c.has(Orb::Omni) || c.has(Orb::Jac))
+        },
         reason: "ISO 8859-1 is the code set of this column",
     },
     Rule {
         checks: &["large_structs"],
-        when: |c| c.column == Column::Giop11 && c.has(Orb::OmniOrb) && c.has(Orb::OxOrb),
+        when: |c| c.column == Column::Giop11 && c.has(Orb::Omni) && c.has(Orb::Ox),
         reason: "alignment starts anew in GIOP 1.1 fragments (omniORB sends them), which OxORB does not follow",
     },
     Rule {
         checks: &["char_latin1"],
         // Between the two, UTF-8 is agreed on: OxORB's own code set, which omniORB can convert to.
-        when: |c| c.column != Column::Giop10 && (c.column == Column::Utf8 || (c.server == Orb::OxOrb && c.client != Orb::JacOrb)),
+        when: |c| {
+            c.column != Column::Giop10
+                && (c.column == Column::Utf8 || (c.server == Orb::Ox && c.client != Orb::Jac))
+        },
         reason: "such a character takes two octets in UTF-8, and a char is one",
     },
     Rule {
         checks: &["union_no_member", "union_default_label"],
-        when: |c| c.has(Orb::JacOrb),
+        when: |c| c.has(Orb::Jac),
         reason: "JacORB does not keep which label of the default it received",
     },
     Rule {
         checks: &["long_double", "union_far_labels", "context"],
-        when: |c| c.has(Orb::JacOrb),
+        when: |c| c.has(Orb::Jac),
         reason: "JacORB has no long double, no labels beyond long, and sends no context",
     },
     Rule {
         checks: &["attribute_may_raise", "attribute_raises"],
-        when: |c| c.has(Orb::OmniOrb),
+        when: |c| c.has(Orb::Omni),
         reason: "omniidl has no attributes that raise",
     },
     Rule {
         checks: &["attribute_raises"],
-        when: |c| c.client == Orb::JacOrb,
+        when: |c| c.client == Orb::Jac,
         reason: "JacORB's stubs close the reply before they read an attribute's exception in it",
     },
 ];

@@ -17,8 +17,14 @@ pub(super) enum Column {
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Giop10, Self::Giop11, Self::Giop12, Self::Utf8, Self::BigEndian, Self::Fragments];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Giop10,
+        Self::Giop11,
+        Self::Giop12,
+        Self::Utf8,
+        Self::BigEndian,
+        Self::Fragments,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -65,9 +71,13 @@ pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
     for &client in orbs {
         for &server in orbs {
             for column in Column::ALL {
-                let cell = Cell { client, server, column };
+                let cell = Cell {
+                    client,
+                    server,
+                    column,
+                };
                 // Only OxORB can be told its byte order and the size of fragments.
-                if matches!(column, Column::BigEndian | Column::Fragments) && !cell.has(Orb::OxOrb) {
+                if matches!(column, Column::BigEndian | Column::Fragments) && !cell.has(Orb::Ox) {
                     continue;
                 }
                 if only.is_none_or(|name| name == column.name()) {
@@ -76,6 +86,6 @@ pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
             }
         }
     }
-    cells.sort_by_key(|cell| !cell.has(Orb::OxOrb));
+    cells.sort_by_key(|cell| !cell.has(Orb::Ox));
     cells
 }

@@ -9,9 +9,9 @@ use super::matrix::{Cell, Column};
 /// An ORB that takes part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Orb {
-    OxOrb,
-    OmniOrb,
-    JacOrb,
+    Ox,
+    Omni,
+    Jac,
 }
 
 /// The side of a pair that a program takes.
@@ -22,28 +22,36 @@ pub(super) enum Side {
 }
 
 impl Orb {
-    pub(super) const ALL: [Self; 3] = [Self::OxOrb, Self::OmniOrb, Self::JacOrb];
+    pub(super) const ALL: [Self; 3] = [Self::Ox, Self::Omni, Self::Jac];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::OxOrb => "OxORB",
-            Self::OmniOrb => "omniORB",
-            Self::JacOrb => "JacORB",
+            Self::Ox => "OxORB",
+            Self::Omni => "omniORB",
+            Self::Jac => "JacORB",
         }
     }
 
     pub(super) fn named(name: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|orb| orb.name().eq_ignore_ascii_case(name));
+        let known = Self::ALL
+            .into_iter()
+            .find(|orb| orb.name().eq_ignore_ascii_case(name));
         known.ok_or_else(|| format!("no ORB called {name}: oxorb, omniorb and jacorb take part"))
     }
 
     /// Program and arguments of one side of a pair; both listen on `port`,
     /// the server to be called, the client to be called back.
-    pub(super) fn command(self, programs: &Programs, side: Side, cell: &Cell, port: u16) -> (OsString, Vec<OsString>) {
+    pub(super) fn command(
+        self,
+        programs: &Programs,
+        side: Side,
+        cell: &Cell,
+        port: u16,
+    ) -> (OsString, Vec<OsString>) {
         let minor = cell.column.giop_minor();
         let utf8 = cell.column == Column::Utf8;
         match self {
-            Self::OxOrb => {
+            Self::Ox => {
                 let mut args = strings([
                     format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"),
                     format!("-ORBMaxGIOPVersion 1.{minor}"),
@@ -57,20 +65,23 @@ impl Orb {
                 }
                 (program(&programs.oxorb, side), args)
             }
-            Self::OmniOrb => {
+            Self::Omni => {
                 let mut args = strings([
                     format!("-ORBendPoint giop:tcp:127.0.0.1:{port}"),
                     format!("-ORBmaxGIOPVersion 1.{minor}"),
                     // The default, 2 MB, is less than the large checks send.
                     "-ORBgiopMaxMsgSize 33554432".to_owned(),
-                    format!("-ORBnativeCharCodeSet {}", if utf8 { "UTF-8" } else { "ISO-8859-1" }),
+                    format!(
+                        "-ORBnativeCharCodeSet {}",
+                        if utf8 { "UTF-8" } else { "ISO-8859-1" }
+                    ),
                 ]);
                 if utf8 {
                     args.push("--utf8".into());
                 }
                 (program(&programs.omniorb, side), args)
             }
-            Self::JacOrb => {
+            Self::Jac => {
                 let charset = if utf8 { "UTF8" } else { "ISO8859_1" };
                 let mut args: Vec<OsString> = vec!["-cp".into(), programs.java_class_path.clone()];
                 args.extend([
@@ -91,10 +102,20 @@ impl Orb {
 }
 
 fn program(directory: &Path, side: Side) -> OsString {
-    directory.join(if side == Side::Server { "interop-server" } else { "interop-client" }).into()
+    directory
+        .join(if side == Side::Server {
+            "interop-server"
+        } else {
+            "interop-client"
+        })
+        .into()
 }
 
 /// "-name value" pairs as separate arguments.
 fn strings<const N: usize>(pairs: [String; N]) -> Vec<OsString> {
-    pairs.iter().flat_map(|pair| pair.split(' ')).map(OsString::from).collect()
+    pairs
+        .iter()
+        .flat_map(|pair| pair.split(' '))
+        .map(OsString::from)
+        .collect()
 }

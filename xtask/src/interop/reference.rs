@@ -3,8 +3,9 @@
 /// `corbaloc:iiop:<version>@<host>:<port>/<key>` for the first IIOP profile.
 pub(super) fn corbaloc(ior: &str) -> Option<String> {
     let hex = ior.trim().strip_prefix("IOR:")?;
-    let octets: Vec<u8> =
-        (0..hex.len() / 2).map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok()).collect::<Option<_>>()?;
+    let octets: Vec<u8> = (0..hex.len() / 2)
+        .map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok())
+        .collect::<Option<_>>()?;
     let mut ior = Reader::encapsulation(&octets)?;
     ior.counted()?; // the repository id
     for _ in 0..ior.ulong()? {
@@ -17,9 +18,16 @@ pub(super) fn corbaloc(ior: &str) -> Option<String> {
         let version = profile.octets(2)?;
         let host = profile.counted()?.strip_suffix(b"\0")?;
         let port = profile.ushort()?;
-        let key: String = profile.counted()?.iter().map(|octet| format!("%{octet:02x}")).collect();
+        let key: String = profile
+            .counted()?
+            .iter()
+            .map(|octet| format!("%{octet:02x}"))
+            .collect();
         let host = std::str::from_utf8(host).ok()?;
-        return Some(format!("corbaloc:iiop:{}.{}@{host}:{port}/{key}", version[0], version[1]));
+        return Some(format!(
+            "corbaloc:iiop:{}.{}@{host}:{port}/{key}",
+            version[0], version[1]
+        ));
     }
     None
 }
@@ -32,7 +40,11 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn encapsulation(octets: &'a [u8]) -> Option<Self> {
-        Some(Self { octets, at: 1, little: *octets.first()? == 1 })
+        Some(Self {
+            octets,
+            at: 1,
+            little: *octets.first()? == 1,
+        })
     }
 
     fn octets(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -44,13 +56,21 @@ impl<'a> Reader<'a> {
     fn ushort(&mut self) -> Option<u16> {
         self.at = self.at.next_multiple_of(2);
         let octets = self.octets(2)?.try_into().ok()?;
-        Some(if self.little { u16::from_le_bytes(octets) } else { u16::from_be_bytes(octets) })
+        Some(if self.little {
+            u16::from_le_bytes(octets)
+        } else {
+            u16::from_be_bytes(octets)
+        })
     }
 
     fn ulong(&mut self) -> Option<u32> {
         self.at = self.at.next_multiple_of(4);
         let octets = self.octets(4)?.try_into().ok()?;
-        Some(if self.little { u32::from_le_bytes(octets) } else { u32::from_be_bytes(octets) })
+        Some(if self.little {
+            u32::from_le_bytes(octets)
+        } else {
+            u32::from_be_bytes(octets)
+        })
     }
 
     fn counted(&mut self) -> Option<&'a [u8]> {
@@ -68,7 +88,10 @@ mod tests {
         // Big-endian, no type id, one IIOP 1.2 profile: host "h", port 2809, key "ab".
         let ior = "IOR:0000000000000001000000000000000100000000\
                    00000012000102000000000268000af9000000026162";
-        assert_eq!(corbaloc(ior).as_deref(), Some("corbaloc:iiop:1.2@h:2809/%61%62"));
+        assert_eq!(
+            corbaloc(ior).as_deref(),
+            Some("corbaloc:iiop:1.2@h:2809/%61%62")
+        );
         assert_eq!(corbaloc("IOR:00"), None);
         assert_eq!(corbaloc("IOR:zz"), None);
     }

@@ -15,14 +15,26 @@ pub(super) fn complaints(results: &[CellResult]) -> Vec<String> {
     for result in results {
         let failed = count(result, |v| matches!(v, Verdict::Fail(_)));
         if failed > 0 {
-            complaints.push(format!("{} {}: {failed} checks failed", result.cell.pair(), result.cell.column.name()));
+            complaints.push(format!(
+                "{} {}: {failed} checks failed",
+                result.cell.pair(),
+                result.cell.column.name()
+            ));
         }
         if let Some(decoded) = &result.decoded {
             if decoded.total() == 0 {
-                complaints.push(format!("{} {}: tshark decoded no message", result.cell.pair(), result.cell.column.name()));
+                complaints.push(format!(
+                    "{} {}: tshark decoded no message",
+                    result.cell.pair(),
+                    result.cell.column.name()
+                ));
             }
             for frame in &decoded.malformed {
-                complaints.push(format!("{} {}: malformed: {frame}", result.cell.pair(), result.cell.column.name()));
+                complaints.push(format!(
+                    "{} {}: malformed: {frame}",
+                    result.cell.pair(),
+                    result.cell.column.name()
+                ));
             }
         }
     }
@@ -39,15 +51,22 @@ pub(super) fn table(results: &[CellResult]) -> String {
     for pair in pairs(results) {
         let _ = write!(out, "{pair:<21}");
         for column in Column::ALL {
-            let text = find(results, &pair, column).map_or(String::new(), |result| summary(result));
+            let text = find(results, &pair, column).map_or(String::new(), summary);
             let _ = write!(out, "{text:>16}");
         }
         out.push('\n');
     }
     let messages = decoded_messages(results);
     if !messages.is_empty() {
-        let malformed: usize = results.iter().filter_map(|r| r.decoded.as_ref()).map(|d| d.malformed.len()).sum();
-        let _ = writeln!(out, "\nSent by OxORB and decoded by tshark ({malformed} malformed):");
+        let malformed: usize = results
+            .iter()
+            .filter_map(|r| r.decoded.as_ref())
+            .map(|d| d.malformed.len())
+            .sum();
+        let _ = writeln!(
+            out,
+            "\nSent by OxORB and decoded by tshark ({malformed} malformed):"
+        );
         for (kind, count) in messages {
             let _ = writeln!(out, "  {kind:<16}{count:>9}");
         }
@@ -60,7 +79,7 @@ pub(super) fn markdown(results: &[CellResult]) -> String {
     let mut out = String::from(
         "# Interoperability
 
-Written by `cargo xtask interop --write`; do not edit. OxORB, omniORB 4.2.5 (C++) and JacORB 3.9 (Java) each have a
+Written by `cargo xtask interop --write`; do not edit. (`tests/interop/install-peers.sh` installs the peers.) OxORB, omniORB 4.2.5 (C++) and JacORB 3.9 (Java) each have a
 server and a client for the same IDL (`tests/interop/interop.idl`). A client runs every check by name against any
 server. A check that cannot apply is listed with its reason, and one that a client does not report counts as failed.
 
@@ -90,29 +109,52 @@ every message above 1 KiB (omniORB splits at 8 KiB in every column but 1.0; JacO
     out += "\n## Every check\n\nPairs and columns in which it passed, of those in which it applies; letters refer to the reasons below.\n";
     let mut reasons: Vec<&'static str> = Vec::new();
     for (group, names) in GROUPS {
-        let _ = write!(out, "\n**{group}**\n\n| check | passed | not applicable |\n|---|---|---|\n");
+        let _ = write!(
+            out,
+            "\n**{group}**\n\n| check | passed | not applicable |\n|---|---|---|\n"
+        );
         for name in *names {
             let mut absent = BTreeMap::<usize, usize>::new();
-            for reason in results.iter().filter_map(|r| checks::not_applicable(name, &r.cell)) {
-                let index = reasons.iter().position(|known| *known == reason).unwrap_or_else(|| {
-                    reasons.push(reason);
-                    reasons.len() - 1
-                });
+            for reason in results
+                .iter()
+                .filter_map(|r| checks::not_applicable(name, &r.cell))
+            {
+                let index = reasons
+                    .iter()
+                    .position(|known| *known == reason)
+                    .unwrap_or_else(|| {
+                        reasons.push(reason);
+                        reasons.len() - 1
+                    });
                 *absent.entry(index).or_default() += 1;
             }
             let applies = results.len() - absent.values().sum::<usize>();
-            let passed = results.iter().filter(|r| r.outcome.get(name) == Some(&Verdict::Pass)).count();
-            let absent: Vec<String> = absent.iter().map(|(reason, times)| format!("{times} {}", letter(*reason))).collect();
-            let _ = writeln!(out, "| {name} | {passed} of {applies} | {} |", absent.join(", "));
+            let passed = results
+                .iter()
+                .filter(|r| r.outcome.get(name) == Some(&Verdict::Pass))
+                .count();
+            let absent: Vec<String> = absent
+                .iter()
+                .map(|(reason, times)| format!("{times} {}", letter(*reason)))
+                .collect();
+            let _ = writeln!(
+                out,
+                "| {name} | {passed} of {applies} | {} |",
+                absent.join(", ")
+            );
         }
     }
     out += "\n## Why some do not apply\n\n";
     for (index, reason) in reasons.iter().enumerate() {
         let _ = writeln!(out, "- **{}**: {reason}", letter(index));
     }
-    let captured = results.iter().filter(|r| r.cell.has(Orb::OxOrb)).count();
+    let captured = results.iter().filter(|r| r.cell.has(Orb::Ox)).count();
     if results.iter().any(|r| r.decoded.is_some()) {
-        let malformed: usize = results.iter().filter_map(|r| r.decoded.as_ref()).map(|d| d.malformed.len()).sum();
+        let malformed: usize = results
+            .iter()
+            .filter_map(|r| r.decoded.as_ref())
+            .map(|d| d.malformed.len())
+            .sum();
         let kinds: Vec<&str> = decoded_messages(results).into_keys().collect();
         let _ = write!(
             out,
@@ -168,7 +210,11 @@ fn summary(result: &CellResult) -> String {
 }
 
 fn count(result: &CellResult, wanted: fn(&Verdict) -> bool) -> usize {
-    result.outcome.values().filter(|verdict| wanted(verdict)).count()
+    result
+        .outcome
+        .values()
+        .filter(|verdict| wanted(verdict))
+        .count()
 }
 
 fn pairs(results: &[CellResult]) -> Vec<String> {
@@ -178,12 +224,18 @@ fn pairs(results: &[CellResult]) -> Vec<String> {
 }
 
 fn find<'a>(results: &'a [CellResult], pair: &str, column: Column) -> Option<&'a CellResult> {
-    results.iter().find(|result| result.cell.pair() == pair && result.cell.column == column)
+    results
+        .iter()
+        .find(|result| result.cell.pair() == pair && result.cell.column == column)
 }
 
 fn decoded_messages(results: &[CellResult]) -> BTreeMap<&'static str, u64> {
     let mut sum = BTreeMap::new();
-    for (kind, count) in results.iter().filter_map(|r| r.decoded.as_ref()).flat_map(|d| &d.messages) {
+    for (kind, count) in results
+        .iter()
+        .filter_map(|r| r.decoded.as_ref())
+        .flat_map(|d| &d.messages)
+    {
         *sum.entry(*kind).or_default() += count;
     }
     sum

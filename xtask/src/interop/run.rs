@@ -37,7 +37,13 @@ pub(super) enum Verdict {
 pub(super) type Outcome = BTreeMap<&'static str, Verdict>;
 
 /// Runs all cells, `jobs` at a time, and returns them in their order.
-pub(super) fn all(places: &Places, programs: &Programs, cells: Vec<Cell>, jobs: usize, capture: bool) -> Result<Vec<CellResult>, String> {
+pub(super) fn all(
+    places: &Places,
+    programs: &Programs,
+    cells: Vec<Cell>,
+    jobs: usize,
+    capture: bool,
+) -> Result<Vec<CellResult>, String> {
     let ports = free_ports(cells.len())?;
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -50,7 +56,9 @@ pub(super) fn all(places: &Places, programs: &Programs, cells: Vec<Cell>, jobs: 
                     let start = Instant::now();
                     let result = run(places, programs, cell, (server, server + 1), capture);
                     eprintln!("{}", progress(&result, start.elapsed()));
-                    done.lock().expect("no panic while it is held").push((index, result));
+                    done.lock()
+                        .expect("no panic while it is held")
+                        .push((index, result));
                 }
             });
         }
@@ -65,12 +73,20 @@ fn free_ports(cells: usize) -> Result<u16, String> {
     let count = 2 * u16::try_from(cells).map_err(|e| e.to_string())?;
     (21_000..32_000_u16 - count)
         .step_by(500)
-        .find(|&first| (first..first + count).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
+        .find(|&first| {
+            (first..first + count).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
+        })
         .ok_or_else(|| format!("no {count} neighbouring free ports between 21000 and 32000"))
 }
 
 fn progress(result: &CellResult, time: Duration) -> String {
-    let count = |wanted: fn(&Verdict) -> bool| result.outcome.values().filter(|verdict| wanted(verdict)).count();
+    let count = |wanted: fn(&Verdict) -> bool| {
+        result
+            .outcome
+            .values()
+            .filter(|verdict| wanted(verdict))
+            .count()
+    };
     let failed = count(|v| matches!(v, Verdict::Fail(_)));
     let mut line = format!(
         "{:<5}{:<21}{:<11}{:>4} passed {:>3} n/a {:>3} failed  {:>4.1} s",
@@ -96,38 +112,66 @@ fn progress(result: &CellResult, time: Duration) -> String {
     line
 }
 
-fn run(places: &Places, programs: &Programs, cell: Cell, ports: (u16, u16), capture: bool) -> CellResult {
-    let log = places.work.join(format!("logs/{}-{}-{}", cell.client.name(), cell.server.name(), cell.column.name().replace('.', "_")));
-    let capture = capture && cell.has(Orb::OxOrb);
+fn run(
+    places: &Places,
+    programs: &Programs,
+    cell: Cell,
+    ports: (u16, u16),
+    capture: bool,
+) -> CellResult {
+    let log = places.work.join(format!(
+        "logs/{}-{}-{}",
+        cell.client.name(),
+        cell.server.name(),
+        cell.column.name().replace('.', "_")
+    ));
+    let capture = capture && cell.has(Orb::Ox);
     let (outcome, decoded) = match pair(programs, &cell, ports, &log, capture) {
         Ok((text, decoded)) => (outcome(&cell, &text), decoded),
         // The pair did not run: every check failed, and one says why.
         Err(why) => {
             let mut outcome = outcome(&cell, "");
-            let first = outcome.values_mut().find(|verdict| matches!(verdict, Verdict::Fail(_)));
+            let first = outcome
+                .values_mut()
+                .find(|verdict| matches!(verdict, Verdict::Fail(_)));
             if let Some(first) = first {
                 *first = Verdict::Fail(why);
             }
             (outcome, None)
         }
     };
-    CellResult { cell, outcome, decoded }
+    CellResult {
+        cell,
+        outcome,
+        decoded,
+    }
 }
 
 /// Runs the two programs; returns what the client printed.
-fn pair(programs: &Programs, cell: &Cell, ports: (u16, u16), log: &Path, capture: bool) -> Result<(String, Option<Decoded>), String> {
+fn pair(
+    programs: &Programs,
+    cell: &Cell,
+    ports: (u16, u16),
+    log: &Path,
+    capture: bool,
+) -> Result<(String, Option<Decoded>), String> {
     if let Some(directory) = log.parent() {
         std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     }
-    let capture = capture.then(|| Capture::start(log, ports.0, ports.1)).transpose()?;
+    let capture = capture
+        .then(|| Capture::start(log, ports.0, ports.1))
+        .transpose()?;
     let ior_file = log.with_extension("ior");
     let _ = std::fs::remove_file(&ior_file);
 
     let (program, mut args) = cell.server.command(programs, Side::Server, cell, ports.0);
     args.extend(["--ior-file".into(), ior_file.clone().into()]);
     let mut server = Running::start(&program, &args, &log.with_extension("server"))?;
-    server.wait_until(START, |_| ior_file.exists()).map_err(|e| format!("the server {e}"))?;
-    let ior = std::fs::read_to_string(&ior_file).map_err(|e| format!("{}: {e}", ior_file.display()))?;
+    server
+        .wait_until(START, |_| ior_file.exists())
+        .map_err(|e| format!("the server {e}"))?;
+    let ior =
+        std::fs::read_to_string(&ior_file).map_err(|e| format!("{}: {e}", ior_file.display()))?;
 
     let (program, mut args) = cell.client.command(programs, Side::Client, cell, ports.1);
     args.extend(client_args(cell, ior.trim())?);
@@ -141,18 +185,35 @@ fn pair(programs: &Programs, cell: &Cell, ports: (u16, u16), log: &Path, capture
             }
         }
         Some(status) => text += &format!("\nFAIL client: ended with {status}: {}", client.errors()),
-        None => text += &format!("\nFAIL client: still running after {} s: {}", CHECKS.as_secs(), client.errors()),
+        None => {
+            text += &format!(
+                "\nFAIL client: still running after {} s: {}",
+                CHECKS.as_secs(),
+                client.errors()
+            )
+        }
     }
     drop(client);
     drop(server);
-    let decoded = capture.map(|capture| capture.finish(cell, ports.0, ports.1)).transpose()?;
+    let decoded = capture
+        .map(|capture| capture.finish(cell, ports.0, ports.1))
+        .transpose()?;
     Ok((text, decoded))
 }
 
 fn client_args(cell: &Cell, ior: &str) -> Result<Vec<OsString>, String> {
-    let skipped: Vec<&str> = checks::names().filter(|name| checks::not_applicable(name, cell).is_some()).collect();
-    let corbaloc = corbaloc(ior).ok_or_else(|| format!("the server's reference has no IIOP profile: {ior}"))?;
-    let mut args: Vec<OsString> = vec!["--ior".into(), ior.into(), "--corbaloc".into(), corbaloc.into(), "--shutdown".into()];
+    let skipped: Vec<&str> = checks::names()
+        .filter(|name| checks::not_applicable(name, cell).is_some())
+        .collect();
+    let corbaloc = corbaloc(ior)
+        .ok_or_else(|| format!("the server's reference has no IIOP profile: {ior}"))?;
+    let mut args: Vec<OsString> = vec![
+        "--ior".into(),
+        ior.into(),
+        "--corbaloc".into(),
+        corbaloc.into(),
+        "--shutdown".into(),
+    ];
     if !skipped.is_empty() {
         args.extend(["--skip".into(), skipped.join(",").into()]);
     }
@@ -166,7 +227,10 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("PASS ") {
             said.insert(name.trim(), Verdict::Pass);
-        } else if let Some((name, why)) = line.strip_prefix("FAIL ").and_then(|rest| rest.split_once(": ")) {
+        } else if let Some((name, why)) = line
+            .strip_prefix("FAIL ")
+            .and_then(|rest| rest.split_once(": "))
+        {
             if !checks::names().any(|known| known == name) {
                 beside.push(format!("{name}: {why}"));
             }
@@ -181,7 +245,11 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
                 Some(reason) => Verdict::NotApplicable(reason),
                 None => said.remove(name).unwrap_or_else(|| {
                     let why = std::mem::take(&mut beside);
-                    Verdict::Fail(if why.is_empty() { UNREPORTED.to_owned() } else { why })
+                    Verdict::Fail(if why.is_empty() {
+                        UNREPORTED.to_owned()
+                    } else {
+                        why
+                    })
                 }),
             };
             (name, verdict)
@@ -200,21 +268,48 @@ mod tests {
 
     #[test]
     fn what_is_not_reported_fails() {
-        let cell = Cell { client: Orb::OmniOrb, server: Orb::JacOrb, column: Column::Giop10 };
-        let outcome = outcome(&cell, "PASS long\nFAIL short: expected 1, got 2\nFAIL shutdown: the server is still running\n");
+        let cell = Cell {
+            client: Orb::Omni,
+            server: Orb::Jac,
+            column: Column::Giop10,
+        };
+        let outcome = outcome(
+            &cell,
+            "PASS long\nFAIL short: expected 1, got 2\nFAIL shutdown: the server is still running\n",
+        );
         assert_eq!(outcome["long"], Verdict::Pass);
-        assert_eq!(outcome["short"], Verdict::Fail("expected 1, got 2".to_owned()));
-        assert_eq!(outcome["boolean"], Verdict::Fail("shutdown: the server is still running".to_owned()));
+        assert_eq!(
+            outcome["short"],
+            Verdict::Fail("expected 1, got 2".to_owned())
+        );
+        assert_eq!(
+            outcome["boolean"],
+            Verdict::Fail("shutdown: the server is still running".to_owned())
+        );
         assert_eq!(outcome["octet"], Verdict::Fail(UNREPORTED.to_owned()));
         assert!(matches!(outcome["wchar"], Verdict::NotApplicable(_)));
     }
 
     #[test]
     fn a_failure_beside_the_checks_is_not_lost() {
-        let cell = Cell { client: Orb::OmniOrb, server: Orb::OmniOrb, column: Column::Giop12 };
-        let mut text: String = checks::names().map(|name| format!("PASS {name}\n")).collect();
-        assert!(outcome(&cell, &text).values().all(|v| !matches!(v, Verdict::Fail(_))));
+        let cell = Cell {
+            client: Orb::Omni,
+            server: Orb::Omni,
+            column: Column::Giop12,
+        };
+        let mut text: String = checks::names()
+            .map(|name| format!("PASS {name}\n"))
+            .collect();
+        assert!(
+            outcome(&cell, &text)
+                .values()
+                .all(|v| !matches!(v, Verdict::Fail(_)))
+        );
         text += "FAIL shutdown: the server is still running";
-        assert!(outcome(&cell, &text).values().any(|v| matches!(v, Verdict::Fail(_))));
+        assert!(
+            outcome(&cell, &text)
+                .values()
+                .any(|v| matches!(v, Verdict::Fail(_)))
+        );
     }
 }

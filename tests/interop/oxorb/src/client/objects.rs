@@ -1,7 +1,8 @@
 //! Checks of attributes, inheritance, exceptions, references and callbacks.
 
 use oxorb::{
-    CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb, SystemException, SystemExceptionKind,
+    CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb, SystemException,
+    SystemExceptionKind,
 };
 use oxorb_interop::interop::*;
 use oxorb_interop::{Callback, interop_jacorb, interop_omniorb};
@@ -58,27 +59,43 @@ fn inheritance(checks: &mut Checks, o: &BottomRef, orb: &Orb) {
         same("who", "bottom", o.who()?.as_str())?;
         same("temper", &root::Mood::Tense, &o.temper()?)?;
         same("from_left", "left", o.from_left()?.as_str())?;
-        same("from_right", "right, calm", o.from_right(root::Mood::Calm)?.as_str())?;
+        same(
+            "from_right",
+            "right, calm",
+            o.from_right(root::Mood::Calm)?.as_str(),
+        )?;
         same("from_bottom", "below", o.from_bottom()?.as_str())?;
         o.set_side(12)?;
         same("side", &12, &o.side()?)
     });
     checks.check("is_a", || {
         for name in ["Bottom", "Left", "Right", "Root"] {
-            holds(o.is_a(&format!("IDL:interop.oxorb.org/Interop/{name}:1.0"))?, &format!("to be a {name}"))?;
+            holds(
+                o.is_a(&format!("IDL:interop.oxorb.org/Interop/{name}:1.0"))?,
+                &format!("to be a {name}"),
+            )?;
         }
         holds(o.is_a(ObjectRef::REPOSITORY_ID)?, "to be an Object")?;
         holds(!o.is_a(NodeRef::REPOSITORY_ID)?, "not to be a Node")
     });
     checks.check("narrow", || {
         let right = some(orb.string_to_object(&o.to_ior())?.narrow::<RightRef>()?)?;
-        same("from_right", "right, tense", right.from_right(root::Mood::Tense)?.as_str())?;
+        same(
+            "from_right",
+            "right, tense",
+            right.from_right(root::Mood::Tense)?.as_str(),
+        )?;
         let left = some(RootRef::from(right).narrow::<LeftRef>()?)?;
         same("from_left", "left", left.from_left()?.as_str())?;
         let bottom = some(left.narrow::<BottomRef>()?)?;
         same("from_bottom", "below", bottom.from_bottom()?.as_str())
     });
-    checks.check("narrow_refused", || holds(o.narrow::<NodeRef>()?.is_none(), "nil from narrowing to an unrelated interface"));
+    checks.check("narrow_refused", || {
+        holds(
+            o.narrow::<NodeRef>()?.is_none(),
+            "nil from narrowing to an unrelated interface",
+        )
+    });
 }
 
 /// The members that every server puts into its Detailed.
@@ -100,15 +117,25 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
     checks.check("user_exception_members", || match o.raise_user(2) {
         Err(faults::RaiseUserError::Detailed(e)) => {
             check_detailed(&e, "because", -7, "record")?;
-            same("position", &Point { tag: 9, x: -1.5, y: -2, height: 3, visible: true }, &e.context_record.position)?;
+            same(
+                "position",
+                &Point {
+                    tag: 9,
+                    x: -1.5,
+                    y: -2,
+                    height: 3,
+                    visible: true,
+                },
+                &e.context_record.position,
+            )?;
             same("notes", &vec!["noted".to_owned()], &e.context_record.notes)
         }
         other => fail(format!("expected Detailed, got {other:?}")),
     });
     checks.check("user_exception_union", || match o.raise_user(3) {
-        Err(faults::RaiseUserError::Chosen(Chosen { choice: ByShort::L(label, value) })) => {
-            same("label and value", &(7, 77), &(label.get(), value))
-        }
+        Err(faults::RaiseUserError::Chosen(Chosen {
+            choice: ByShort::L(label, value),
+        })) => same("label and value", &(7, 77), &(label.get(), value)),
         other => fail(format!("expected Chosen with l, got {other:?}")),
     });
     checks.check("user_exception_void", || match o.maybe(true) {
@@ -127,37 +154,84 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
     let system = |name: &str, minor: u32, completed: CompletionStatus| {
         let kind = some(SystemExceptionKind::from_name(name))?;
         match o.raise_system(name, minor, completed as u32) {
-            Err(e) => same(name, &(kind, minor, completed), &(e.kind, e.minor, e.completed)),
+            Err(e) => same(
+                name,
+                &(kind, minor, completed),
+                &(e.kind, e.minor, e.completed),
+            ),
             Ok(()) => fail(format!("expected {name}, got nothing")),
         }
     };
     // Without COMM_FAILURE and TRANSIENT, which make some clients try again, and the latest ones, which omniORB has not.
     checks.check("system_exception", || {
         for name in [
-            "UNKNOWN", "BAD_PARAM", "NO_MEMORY", "IMP_LIMIT", "INV_OBJREF", "OBJECT_NOT_EXIST", "NO_PERMISSION",
-            "INTERNAL", "MARSHAL", "INITIALIZE", "NO_IMPLEMENT", "BAD_TYPECODE", "BAD_OPERATION", "NO_RESOURCES",
-            "NO_RESPONSE", "PERSIST_STORE", "BAD_INV_ORDER", "FREE_MEM", "INV_IDENT", "INV_FLAG", "INTF_REPOS",
-            "BAD_CONTEXT", "OBJ_ADAPTER", "DATA_CONVERSION", "INV_POLICY", "REBIND", "TIMEOUT",
-            "TRANSACTION_UNAVAILABLE", "TRANSACTION_MODE", "TRANSACTION_REQUIRED", "TRANSACTION_ROLLEDBACK",
-            "INVALID_TRANSACTION", "CODESET_INCOMPATIBLE", "BAD_QOS",
+            "UNKNOWN",
+            "BAD_PARAM",
+            "NO_MEMORY",
+            "IMP_LIMIT",
+            "INV_OBJREF",
+            "OBJECT_NOT_EXIST",
+            "NO_PERMISSION",
+            "INTERNAL",
+            "MARSHAL",
+            "INITIALIZE",
+            "NO_IMPLEMENT",
+            "BAD_TYPECODE",
+            "BAD_OPERATION",
+            "NO_RESOURCES",
+            "NO_RESPONSE",
+            "PERSIST_STORE",
+            "BAD_INV_ORDER",
+            "FREE_MEM",
+            "INV_IDENT",
+            "INV_FLAG",
+            "INTF_REPOS",
+            "BAD_CONTEXT",
+            "OBJ_ADAPTER",
+            "DATA_CONVERSION",
+            "INV_POLICY",
+            "REBIND",
+            "TIMEOUT",
+            "TRANSACTION_UNAVAILABLE",
+            "TRANSACTION_MODE",
+            "TRANSACTION_REQUIRED",
+            "TRANSACTION_ROLLEDBACK",
+            "INVALID_TRANSACTION",
+            "CODESET_INCOMPATIBLE",
+            "BAD_QOS",
         ] {
             system(name, 0x4f58_0001, CompletionStatus::No)?;
         }
         Ok(())
     });
     checks.check("system_exception_minor", || {
-        [0, 1, 0x4f4d_0002, 0x4f58_ffff, u32::MAX].into_iter().try_for_each(|minor| system("NO_PERMISSION", minor, CompletionStatus::No))
+        [0, 1, 0x4f4d_0002, 0x4f58_ffff, u32::MAX]
+            .into_iter()
+            .try_for_each(|minor| system("NO_PERMISSION", minor, CompletionStatus::No))
     });
     checks.check("system_exception_completion", || {
-        [CompletionStatus::Yes, CompletionStatus::No, CompletionStatus::Maybe]
-            .into_iter()
-            .try_for_each(|completed| system("NO_RESOURCES", 5, completed))
+        [
+            CompletionStatus::Yes,
+            CompletionStatus::No,
+            CompletionStatus::Maybe,
+        ]
+        .into_iter()
+        .try_for_each(|completed| system("NO_RESOURCES", 5, completed))
     });
-    checks.check("unknown_operation", || expect(SystemExceptionKind::BadOperation, o.unchecked_narrow::<NodeRef>().value()).map(drop));
+    checks.check("unknown_operation", || {
+        expect(
+            SystemExceptionKind::BadOperation,
+            o.unchecked_narrow::<NodeRef>().value(),
+        )
+        .map(drop)
+    });
 }
 
 /// The system exception of this kind that a call must raise.
-fn expect<T: std::fmt::Debug>(kind: SystemExceptionKind, got: core::result::Result<T, SystemException>) -> Result<SystemException> {
+fn expect<T: std::fmt::Debug>(
+    kind: SystemExceptionKind,
+    got: core::result::Result<T, SystemException>,
+) -> Result<SystemException> {
     match got {
         Err(e) if e.kind == kind => Ok(e),
         other => fail(format!("expected {}, got {other:?}", kind.name())),
@@ -182,10 +256,18 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         let four = some(three.next()?)?;
         same("three", &3, &three.value()?)?;
         same("four", &4, &four.value()?)?;
-        for (x, y, values) in [(Some(&three), Some(&four), (Some(3), Some(4))), (Some(&three), None, (Some(3), None)), (None, Some(&four), (None, Some(4)))] {
+        for (x, y, values) in [
+            (Some(&three), Some(&four), (Some(3), Some(4))),
+            (Some(&three), None, (Some(3), None)),
+            (None, Some(&four), (None, Some(4))),
+        ] {
             let mut b = y.cloned();
             let (result, c) = o.rotate_node(x, &mut b)?;
-            let got = (value(result.as_ref())?, value(b.as_ref())?, value(c.as_ref())?);
+            let got = (
+                value(result.as_ref())?,
+                value(b.as_ref())?,
+                value(c.as_ref())?,
+            );
             same("result, inout, out", &(values.1, values.0, values.1), &got)?;
         }
         Ok(())
@@ -193,32 +275,56 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
     checks.check("reference_nil", || {
         holds(o.make_nil()?.is_none(), "nil back")?;
         holds(o.is_nil(None)?, "nil to arrive as nil")?;
-        holds(!o.is_nil(o.make_node(1)?.as_ref())?, "a reference not to arrive as nil")
+        holds(
+            !o.is_nil(o.make_node(1)?.as_ref())?,
+            "a reference not to arrive as nil",
+        )
     });
     checks.check("reference_object", || {
         let x: ObjectRef = some(o.make_node(5)?)?.unchecked_narrow();
         let y: ObjectRef = some(o.make_node(6)?)?.unchecked_narrow();
         let mut b = Some(y);
         let (result, c) = o.rotate_object(Some(&x), &mut b)?;
-        let got = (object_value(result.as_ref())?, object_value(b.as_ref())?, object_value(c.as_ref())?);
+        let got = (
+            object_value(result.as_ref())?,
+            object_value(b.as_ref())?,
+            object_value(c.as_ref())?,
+        );
         same("result, inout, out", &(Some(6), Some(5), Some(6)), &got)?;
         let mut nil = None;
         let (result, _) = o.rotate_object(Some(&x), &mut nil)?;
-        same("nil, then x", &(None, Some(5)), &(object_value(result.as_ref())?, object_value(nil.as_ref())?))
+        same(
+            "nil, then x",
+            &(None, Some(5)),
+            &(object_value(result.as_ref())?, object_value(nil.as_ref())?),
+        )
     });
     checks.check("reference_sequence", || {
         let x = [o.make_node(1)?, None, o.make_node(2)?];
         let mut b = Vec::new();
         let (result, c) = o.rotate_nodes(&x, &mut b)?;
         holds(result.is_empty() && c.is_empty(), "empty sequences back")?;
-        let values = b.iter().map(|node| value(node.as_ref())).collect::<Result<Vec<_>>>()?;
+        let values = b
+            .iter()
+            .map(|node| value(node.as_ref()))
+            .collect::<Result<Vec<_>>>()?;
         same("inout", &vec![Some(1), None, Some(2)], &values)
     });
     checks.check("reference_in_struct", || {
-        let x = Holder { label: "full".to_owned(), inside: o.make_node(8)? };
-        let mut b = Holder { label: "empty".to_owned(), inside: None };
+        let x = Holder {
+            label: "full".to_owned(),
+            inside: o.make_node(8)?,
+        };
+        let mut b = Holder {
+            label: "empty".to_owned(),
+            inside: None,
+        };
         let (result, c) = o.rotate_holder(&x, &mut b)?;
-        same("inout", &("full", Some(8)), &(b.label.as_str(), value(b.inside.as_ref())?))?;
+        same(
+            "inout",
+            &("full", Some(8)),
+            &(b.label.as_str(), value(b.inside.as_ref())?),
+        )?;
         holds(result.inside.is_none() && c.inside.is_none(), "nil back")
     });
     checks.check("reference_stringified", || {
@@ -234,11 +340,20 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         same("result", &2, &result)
     });
     checks.check("non_existent", || {
-        holds(!some(o.make_node(1)?)?.non_existent()?, "a live object to exist")?;
-        holds(some(o.make_stale()?)?.non_existent()?, "a stale reference not to exist")
+        holds(
+            !some(o.make_node(1)?)?.non_existent()?,
+            "a live object to exist",
+        )?;
+        holds(
+            some(o.make_stale()?)?.non_existent()?,
+            "a stale reference not to exist",
+        )
     });
     checks.check("object_not_exist", || {
-        let gone = expect(SystemExceptionKind::ObjectNotExist, some(o.make_stale()?)?.value())?;
+        let gone = expect(
+            SystemExceptionKind::ObjectNotExist,
+            some(o.make_stale()?)?.value(),
+        )?;
         same("completed", &CompletionStatus::No, &gone.completed)
     });
     checks.check("location_forward", || {
@@ -251,9 +366,13 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
 
 fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
     let (servant, me) = Callback::activate(orb)?;
-    checks.check("callback", || same("sum", &110, &o.call_back(Some(&me), 10)?));
+    checks.check("callback", || {
+        same("sum", &110, &o.call_back(Some(&me), 10)?)
+    });
     checks.check("callback_exception", || match o.fail_back(Some(&me), 55) {
-        Err(references::FailBackError::Detailed(e)) => check_detailed(&e, "asked to", 55, "callback"),
+        Err(references::FailBackError::Detailed(e)) => {
+            check_detailed(&e, "asked to", 55, "callback")
+        }
         other => fail(format!("expected Detailed, got {other:?}")),
     });
     checks.check("callback_nested", || {
@@ -269,12 +388,18 @@ fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
             let threads: Vec<_> = (0..8)
                 .map(|t| {
                     scope.spawn(move || {
-                        let answers = (0..20).map(|i| (t * 100 + i, o.slow(t as u32 % 4, t * 100 + i)));
-                        answers.filter(|(question, answer)| *answer == Ok(*question)).count()
+                        let answers =
+                            (0..20).map(|i| (t * 100 + i, o.slow(t as u32 % 4, t * 100 + i)));
+                        answers
+                            .filter(|(question, answer)| *answer == Ok(*question))
+                            .count()
                     })
                 })
                 .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum::<usize>()
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or(0))
+                .sum::<usize>()
         });
         same("right answers", &160, &right)
     });
@@ -282,7 +407,9 @@ fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
 }
 
 fn omniorb_extras(checks: &mut Checks, suite: &SuiteRef) {
-    let find = || -> Result<interop_omniorb::ExtrasRef> { some(some(suite.extras("omniorb")?)?.narrow()?) };
+    let find = || -> Result<interop_omniorb::ExtrasRef> {
+        some(some(suite.extras("omniorb")?)?.narrow()?)
+    };
     checks.check("long_double", || {
         // What omniORB takes for a long double on x86: the 80-bit number as it lies in memory, six octets unused.
         let x87 = |value: f64| LongDouble::from_bits(LongDouble::from(value).to_x87());
@@ -291,27 +418,41 @@ fn omniorb_extras(checks: &mut Checks, suite: &SuiteRef) {
         for (x, y) in [(0.0, 1.5), (-1e300, core::f64::consts::PI)] {
             let mut b = x87(y);
             let (result, c) = o.rotate_longdouble(x87(x), &mut b)?;
-            same("result, inout, out", &(y, x, y), &(shown(result), shown(b), shown(c)))?;
+            same(
+                "result, inout, out",
+                &(y, x, y),
+                &(shown(result), shown(b), shown(c)),
+            )?;
         }
         Ok(())
     });
     checks.check("union_far_labels", || {
         use interop_omniorb::{FarLabels, TopLabels};
         let o = find()?;
-        rotate(&[FarLabels::S(-3), FarLabels::T("far".to_owned())], |a, b| o.rotate_far(a, b))?;
-        rotate(&[TopLabels::D(1.5), TopLabels::D(-1.5)], |a, b| o.rotate_top(a, b))
+        rotate(
+            &[FarLabels::S(-3), FarLabels::T("far".to_owned())],
+            |a, b| o.rotate_far(a, b),
+        )?;
+        rotate(&[TopLabels::D(1.5), TopLabels::D(-1.5)], |a, b| {
+            o.rotate_top(a, b)
+        })
     });
     checks.check("context", || {
         let mut context = Context::new();
         context.set("colour", "mauve");
         context.set("smell", "not in the clause");
-        same("colour", "mauve", find()?.with_context(1, &context)?.as_str())
+        same(
+            "colour",
+            "mauve",
+            find()?.with_context(1, &context)?.as_str(),
+        )
     });
 }
 
 fn jacorb_extras(checks: &mut Checks, suite: &SuiteRef) {
     use interop_jacorb::extras::{BrokenError, LevelError, SetLevelError};
-    let find = || -> Result<interop_jacorb::ExtrasRef> { some(some(suite.extras("jacorb")?)?.narrow()?) };
+    let find =
+        || -> Result<interop_jacorb::ExtrasRef> { some(some(suite.extras("jacorb")?)?.narrow()?) };
     checks.check("attribute_may_raise", || {
         let o = find()?;
         o.set_level(3)?;

@@ -75,7 +75,15 @@ impl interop::Numbers for Numbers {
         })
     }
 
-    fn mixed(&self, o: u8, d: f64, s: &mut String, p: &Point, data: &mut Octets, not: bool) -> Result<(f64, i16, i64, bool)> {
+    fn mixed(
+        &self,
+        o: u8,
+        d: f64,
+        s: &mut String,
+        p: &Point,
+        data: &mut Octets,
+        not: bool,
+    ) -> Result<(f64, i16, i64, bool)> {
         s.push('!');
         data.reverse();
         Ok((2.0 * d, o.into(), p.y.into(), !not))

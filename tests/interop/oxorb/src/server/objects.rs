@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, Outcome, Ref, Servant, SystemException, SystemExceptionKind, Upcall};
+use oxorb::{
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Ref, Servant, SystemException,
+    SystemExceptionKind, Upcall,
+};
 use oxorb_interop::interop::{self, *};
 use oxorb_interop::{Callback, internal, interop_jacorb};
 
@@ -104,7 +107,9 @@ pub(crate) struct Bottom {
 
 impl Default for Bottom {
     fn default() -> Self {
-        Self { side: AtomicI32::new(bottom::LEVEL) }
+        Self {
+            side: AtomicI32::new(bottom::LEVEL),
+        }
     }
 }
 
@@ -135,7 +140,12 @@ impl interop::Left for Bottom {
 
 impl interop::Right for Bottom {
     fn from_right(&self, m: root::Mood) -> Result<String> {
-        Ok(if m == root::Mood::Calm { "right, calm" } else { "right, tense" }.to_owned())
+        Ok(if m == root::Mood::Calm {
+            "right, calm"
+        } else {
+            "right, tense"
+        }
+        .to_owned())
     }
 }
 
@@ -155,7 +165,13 @@ fn detailed() -> Detailed {
         code: -7,
         context_record: Record {
             name: "record".to_owned(),
-            position: Point { tag: 9, x: -1.5, y: -2, height: 3, visible: true },
+            position: Point {
+                tag: 9,
+                x: -1.5,
+                y: -2,
+                height: 3,
+                visible: true,
+            },
             paint: Colour::Green,
             numbers: vec![1, -1],
             checksum: [5, 4, 3, 2, 1],
@@ -171,7 +187,10 @@ impl interop::Faults for Faults {
             2 => Err(detailed().into()),
             3 => {
                 let label = by_short::LLabel::new(7).expect("7 selects l");
-                Err(Chosen { choice: ByShort::L(label, 77) }.into())
+                Err(Chosen {
+                    choice: ByShort::L(label, 77),
+                }
+                .into())
             }
             _ => Ok(which),
         }
@@ -183,15 +202,24 @@ impl interop::Faults for Faults {
             1 => CompletionStatus::No,
             _ => CompletionStatus::Maybe,
         };
-        SystemExceptionKind::from_name(name).map_or(Ok(()), |kind| Err(SystemException::new(kind, minor, completed)))
+        SystemExceptionKind::from_name(name).map_or(Ok(()), |kind| {
+            Err(SystemException::new(kind, minor, completed))
+        })
     }
 
     fn maybe(&self, now: bool) -> core::result::Result<(), faults::MaybeError> {
         if now { Err(Empty {}.into()) } else { Ok(()) }
     }
 
-    fn maybe_out(&self, now: bool) -> core::result::Result<(String, Cow<'_, [u8]>), faults::MaybeOutError> {
-        if now { Err(detailed().into()) } else { Ok(("fine".to_owned(), Cow::Borrowed(&[0, 1, 2]))) }
+    fn maybe_out(
+        &self,
+        now: bool,
+    ) -> core::result::Result<(String, Cow<'_, [u8]>), faults::MaybeOutError> {
+        if now {
+            Err(detailed().into())
+        } else {
+            Ok(("fine".to_owned(), Cow::Borrowed(&[0, 1, 2])))
+        }
     }
 }
 
@@ -213,7 +241,10 @@ impl interop_jacorb::Extras for JacorbExtras {
         }
     }
 
-    fn set_level(&self, value: i32) -> core::result::Result<(), interop_jacorb::extras::SetLevelError> {
+    fn set_level(
+        &self,
+        value: i32,
+    ) -> core::result::Result<(), interop_jacorb::extras::SetLevelError> {
         if value > 10 {
             return Err(interop_jacorb::Refused { limit: 10 }.into());
         }
@@ -240,7 +271,12 @@ impl interop::Node for Node {
 }
 
 fn node(orb: &Orb, value: i32) -> Result<NodeRef> {
-    orb.root_poa().activate(Node { orb: orb.clone(), value }).map_err(|_| internal())
+    orb.root_poa()
+        .activate(Node {
+            orb: orb.clone(),
+            value,
+        })
+        .map_err(|_| internal())
 }
 
 /// Forwards every request elsewhere. Written without a generated trait, as a
@@ -278,11 +314,19 @@ fn rotate<T: Clone>(a: T, b: &mut T) -> Result<(T, T)> {
 }
 
 impl interop::References for References {
-    fn rotate_node(&self, a: Option<&NodeRef>, b: &mut Option<NodeRef>) -> Result<(Option<NodeRef>, Option<NodeRef>)> {
+    fn rotate_node(
+        &self,
+        a: Option<&NodeRef>,
+        b: &mut Option<NodeRef>,
+    ) -> Result<(Option<NodeRef>, Option<NodeRef>)> {
         rotate(a.cloned(), b)
     }
 
-    fn rotate_object(&self, a: Option<&ObjectRef>, b: &mut Option<ObjectRef>) -> Result<(Option<ObjectRef>, Option<ObjectRef>)> {
+    fn rotate_object(
+        &self,
+        a: Option<&ObjectRef>,
+        b: &mut Option<ObjectRef>,
+    ) -> Result<(Option<ObjectRef>, Option<ObjectRef>)> {
         rotate(a.cloned(), b)
     }
 
@@ -309,13 +353,20 @@ impl interop::References for References {
     fn make_forwarded(&self, value: i32) -> Result<Option<NodeRef>> {
         let there = node(&self.orb, value)?;
         let forwarder = Arc::new(Forwarder(Interface::as_ref(&there).clone()));
-        let here = self.orb.root_poa().activate_servant(forwarder).map_err(|_| internal())?;
+        let here = self
+            .orb
+            .root_poa()
+            .activate_servant(forwarder)
+            .map_err(|_| internal())?;
         Ok(Some(NodeRef::from_ref(here)))
     }
 
     fn make_stale(&self) -> Result<Option<NodeRef>> {
         let stale = node(&self.orb, 0)?;
-        self.orb.root_poa().deactivate(&stale).map_err(|_| internal())?;
+        self.orb
+            .root_poa()
+            .deactivate(&stale)
+            .map_err(|_| internal())?;
         Ok(Some(stale))
     }
 
@@ -324,11 +375,17 @@ impl interop::References for References {
         (1..=n).map(|question| who.answer(question)).sum()
     }
 
-    fn fail_back(&self, who: Option<&CallbackRef>, code: i32) -> core::result::Result<(), references::FailBackError> {
-        who.ok_or(internal())?.fail(code).map_err(|error| match error {
-            callback::FailError::Detailed(detailed) => detailed.into(),
-            callback::FailError::System(system) => system.into(),
-        })
+    fn fail_back(
+        &self,
+        who: Option<&CallbackRef>,
+        code: i32,
+    ) -> core::result::Result<(), references::FailBackError> {
+        who.ok_or(internal())?
+            .fail(code)
+            .map_err(|error| match error {
+                callback::FailError::Detailed(detailed) => detailed.into(),
+                callback::FailError::System(system) => system.into(),
+            })
     }
 
     fn make_callback(&self) -> Result<Option<CallbackRef>> {

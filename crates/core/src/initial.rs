@@ -2,7 +2,8 @@
 //! and the IORs of our own objects.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use oxorb_giop::components::orb_type;
 use oxorb_giop::corbaloc::Location;
@@ -15,6 +16,9 @@ use crate::{Interface, ObjectRef, Orb, Ref, naming};
 
 /// A file may lead to a URL that leads to a file ... but not for ever.
 const MAX_INDIRECTIONS: u32 = 8;
+
+/// Longest file with a reference, in octets.
+const MAX_FILE: u64 = 1 << 20;
 
 impl Orb {
     /// The object of a stringified reference: `IOR:`, `corbaloc:`,
@@ -87,8 +91,8 @@ impl Orb {
                 })
             }
             Url::File(path) => {
-                let content = std::fs::read_to_string(&path)
-                    .map_err(|error| ResolveError::File { path, error })?;
+                let content =
+                    read_reference(&path).map_err(|error| ResolveError::File { path, error })?;
                 self.follow(&content, depth + 1)
             }
         }
@@ -299,6 +303,20 @@ impl From<ResolveError> for SystemException {
             ),
         }
     }
+}
+
+/// What is in a file, if that can be a reference by its size.
+fn read_reference(path: &Path) -> io::Result<String> {
+    let mut content = String::new();
+    let file = std::fs::File::open(path)?;
+    let read = file.take(MAX_FILE + 1).read_to_string(&mut content)?;
+    if read as u64 > MAX_FILE {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is too long for a reference",
+        ));
+    }
+    Ok(content)
 }
 
 /// Long IORs would drown the message.

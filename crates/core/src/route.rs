@@ -13,6 +13,10 @@ use oxorb_giop::{
 use crate::client::Peer;
 use crate::{Orb, raise};
 
+/// Most endpoints of one reference that are tried: whoever sends a reference
+/// must not keep us connecting for ever.
+const MAX_ENDPOINTS: usize = 64;
+
 /// The profiles of one IOR, parsed once and ready to be called.
 #[derive(Debug)]
 pub(crate) struct Route {
@@ -52,6 +56,9 @@ impl Route {
             let code_sets = negotiate(&iiop, version);
             let key: Box<[u8]> = iiop.object_key.as_slice().into();
             for IiopEndpoint { host, port } in iiop.endpoints() {
+                if profiles.len() == MAX_ENDPOINTS {
+                    break;
+                }
                 let peer = if orb.is_own_address(&host, port) {
                     None
                 } else {

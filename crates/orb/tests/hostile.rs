@@ -19,7 +19,6 @@ use oxorb::{
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_testkit::alloc::CountingAllocator;
 use oxorb_testkit::hostile::{Attack, Attacker, Reaction};
-use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
 
 #[global_allocator]
@@ -120,6 +119,29 @@ fn all_attacks_at_once_leave_the_good_alone() {
             }
         });
         drop(attackers);
+        assert_eq!(ping(&object, 1), Ok(2));
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_message_that_comes_octet_by_octet_stalls_too() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = guarded_server(concurrency);
+        let client = client(ClientConnections::Private);
+        let object = pinger(&server, &client);
+        let mut drip = raw(address(&object));
+        drip.write_all(b"GIOP\x01\x02\x01\x00\x00\x10\x00\x00")
+            .unwrap();
+        // Never a pause of STALL, and never a kibibyte in that time.
+        let mut octets = 0;
+        while drip.write_all(&[0]).is_ok() {
+            octets += 1;
+            assert!(octets < 4096, "all of it was taken, {concurrency:?}");
+            thread::sleep(Duration::from_millis(10));
+        }
         assert_eq!(ping(&object, 1), Ok(2));
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
@@ -289,15 +311,19 @@ fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
     thread::scope(|scope| {
         let mut flood = raw(address(&object));
         let stop = &stop;
-        let notes: Vec<u8> = (0..200)
-            .flat_map(|_| request(&object, &NOTE, 0, |_| {}))
+        // Takes longer to serve than to send: there is always more to read.
+        let naps: Vec<u8> = (0..1000)
+            .flat_map(|_| request(&object, &NAP, 0, |_| {}))
             .collect();
+        flood.set_write_timeout(Some(STALL)).unwrap();
+        flood.write_all(&naps).unwrap();
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                flood.write_all(&notes).unwrap();
+                // In between it may have to wait for the server.
+                let _ = flood.write(&naps);
             }
         });
-        for n in 0..20 {
+        for n in 0..5 {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }
         stop.store(true, Ordering::Relaxed);
@@ -397,15 +423,9 @@ fn what_is_only_announced_costs_no_memory() {
 /// sending them from where they lie, and keep the connections.
 #[test]
 fn a_large_message_does_not_cost_its_memory_for_ever() {
-    const NAME: &str = "a_large_message_does_not_cost_its_memory_for_ever";
-    const ALONE: &str = "OXORB_TEST_ALONE";
     const CONNECTIONS: usize = 4;
     let _guard = watchdog(LONG);
-    if std::env::var_os(ALONE).is_none() {
-        // In a process in which nothing else uses memory.
-        let mut alone = rerun(NAME);
-        alone.env(ALONE, "yes");
-        Process::spawn(alone).wait_success(LONG);
+    if !alone("a_large_message_does_not_cost_its_memory_for_ever") {
         return;
     }
     let octets = vec![7; BIG_ANSWER];

@@ -354,12 +354,50 @@ fn transient_references_end_with_their_poa_even_if_it_comes_again() {
         let poa = pair.poa("again", policies(kind));
         let old = pair.seen(&activate(&poa, "same"));
         poa.destroy();
+        // Takes the place of the old one in the table.
         let poa = pair.poa("again", policies(kind));
         let new = pair.seen(&activate(&poa, "same"));
         assert_eq!(ping(&new, 1), Ok(2));
         assert_gone(&old, minor::object_not_exist::NO_POA);
         poa.destroy();
     }
+    pair.end();
+}
+
+#[test]
+fn the_systems_ids_are_never_used_twice() {
+    let _guard = watchdog(LONG);
+    let pair = Pair::new();
+    let poa = pair.poa("again", policies(KINDS[2]));
+    let old = pair.seen(&activate(&poa, ""));
+    poa.destroy();
+    let poa = pair.poa("again", policies(KINDS[2]));
+    let new = pair.seen(&activate(&poa, ""));
+    assert_eq!(ping(&new, 1), Ok(2));
+    assert_gone(&old, minor::object_not_exist::NO_OBJECT);
+    pair.end();
+}
+
+#[test]
+fn a_name_is_bound_to_objects_of_this_server_only() {
+    let _guard = watchdog(LONG);
+    let pair = Pair::new();
+    let object = typed(&activate(pair.server.root_poa(), ""));
+    let at = address(&object);
+    pair.server.bind("here", &object);
+    // Were it looked up again and again, it would never end.
+    let foreign = pair
+        .server
+        .string_to_object("corbaloc::127.0.0.1:1/there")
+        .unwrap();
+    pair.server.bind("there", &foreign);
+    let named = |name: &str| {
+        let url = format!("corbaloc::{at}/{name}");
+        pair.client.string_to_object(&url).unwrap()
+    };
+    assert_eq!(ping(&named("here"), 1), Ok(2));
+    assert_gone(&named("there"), minor::object_not_exist::NO_POA);
+    assert_eq!(ping(&named("here"), 1), Ok(2));
     pair.end();
 }
 

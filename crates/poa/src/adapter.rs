@@ -1,6 +1,7 @@
 //! All POAs of an ORB, as the core sees them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
@@ -20,9 +21,10 @@ type Names = HashMap<Box<[u8]>, Box<[u8]>>;
 /// The root of the POA tree and the table by which keys find their POA.
 pub struct RootAdapter {
     orb: WeakOrb,
-    /// Differs for each start; see [`Key`].
-    incarnation: u64,
-    /// By the number in the key; a POA's number is never given to another.
+    /// Differs for each start, and counts on for each POA: see [`Key`].
+    next_incarnation: AtomicU64,
+    /// By the number in the key; that of a destroyed POA is given to another,
+    /// which has an incarnation of its own.
     poas: ArcSwap<Vec<Option<Arc<PoaInner>>>>,
     /// By the path in the key, for persistent objects.
     by_path: ArcSwap<HashMap<Box<[u8]>, Arc<PoaInner>>>,
@@ -37,7 +39,7 @@ impl RootAdapter {
     pub fn install(orb: &Orb) -> Poa {
         let adapter = Arc::new(RootAdapter {
             orb: orb.downgrade(),
-            incarnation: incarnation(),
+            next_incarnation: AtomicU64::new(first_incarnation()),
             poas: ArcSwap::default(),
             by_path: ArcSwap::default(),
             names: ArcSwap::default(),
@@ -69,15 +71,18 @@ impl RootAdapter {
         self.orb.upgrade()
     }
 
-    pub(crate) fn incarnation(&self) -> u64 {
-        self.incarnation
-    }
-
-    /// Gives a POA its number and its place by path. For the holder of `tree`.
-    pub(crate) fn enlist(&self, make: impl FnOnce(u32) -> Arc<PoaInner>) -> Arc<PoaInner> {
+    /// Gives a POA its number, its incarnation and its place by path. For the
+    /// holder of `tree`.
+    pub(crate) fn enlist(&self, make: impl FnOnce(u32, u64) -> Arc<PoaInner>) -> Arc<PoaInner> {
         let mut poas = Vec::clone(&self.poas.load());
-        let poa = make(poas.len() as u32);
-        poas.push(Some(Arc::clone(&poa)));
+        let free = poas.iter().position(Option::is_none);
+        let number = free.unwrap_or(poas.len());
+        let incarnation = self.next_incarnation.fetch_add(1, Ordering::Relaxed);
+        let poa = make(number as u32, incarnation);
+        match poas.get_mut(number) {
+            Some(place) => *place = Some(Arc::clone(&poa)),
+            None => poas.push(Some(Arc::clone(&poa))),
+        }
         let mut by_path = HashMap::clone(&self.by_path.load());
         by_path.insert(poa.path.clone(), Arc::clone(&poa));
         self.by_path.store(Arc::new(by_path));
@@ -107,9 +112,9 @@ impl RootAdapter {
                 poa,
                 slot,
                 generation,
-            }) if incarnation == self.incarnation => {
+            }) => {
                 let poas = self.poas.load();
-                match numbered(&poas, poa) {
+                match numbered(&poas, poa, incarnation) {
                     Ok(poa) => poa.objects.with(Place { slot, generation }, |object| {
                         serve(object.ok_or(NO_OBJECT))
                     }),
@@ -120,9 +125,9 @@ impl RootAdapter {
                 incarnation,
                 poa,
                 id,
-            }) if incarnation == self.incarnation => {
+            }) => {
                 let poas = self.poas.load();
-                match numbered(&poas, poa) {
+                match numbered(&poas, poa, incarnation) {
                     Ok(poa) => poa
                         .objects
                         .with_id(id, |object| serve(object.ok_or(NO_OBJECT))),
@@ -138,21 +143,27 @@ impl RootAdapter {
                     Err(exception) => serve(Err(exception)),
                 }
             }
-            // A key of an earlier run of this server.
-            Some(_) => serve(Err(NO_ADAPTER)),
             None => {
                 let names = self.names.load();
                 match names.get(key) {
-                    Some(key) => self.with(key, serve),
-                    None => serve(Err(NO_ADAPTER)),
+                    // A name for an object of another server leads nowhere, least
+                    // of all to itself.
+                    Some(key) if Key::parse(key).is_some() => self.with(key, serve),
+                    _ => serve(Err(NO_ADAPTER)),
                 }
             }
         }
     }
 }
 
-fn numbered(poas: &[Option<Arc<PoaInner>>], number: u32) -> Result<&PoaInner, SystemException> {
-    admitted(poas.get(number as usize).and_then(|poa| poa.as_deref()))
+/// The POA of a key, unless the key is one of an earlier POA or an earlier run.
+fn numbered(
+    poas: &[Option<Arc<PoaInner>>],
+    number: u32,
+    incarnation: u64,
+) -> Result<&PoaInner, SystemException> {
+    let poa = poas.get(number as usize).and_then(|poa| poa.as_deref());
+    admitted(poa.filter(|poa| poa.incarnation == incarnation))
 }
 
 /// A POA that exists and lets requests pass.
@@ -250,9 +261,8 @@ pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
         .map(|profile| profile.object_key)
 }
 
-/// Seconds and nanoseconds of the start, mixed with the process: differs for
-/// every ORB, in this and in later processes.
-fn incarnation() -> u64 {
+/// Random: differs for every ORB, in this and in later processes.
+fn first_incarnation() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::process::id())
 }

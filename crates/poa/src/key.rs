@@ -6,8 +6,8 @@
 //! | transient by id | `t`, incarnation (8), POA (4), object id |
 //! | persistent | `p`, number of names (1), each name's length (1) and octets, object id |
 //!
-//! Numbers are little-endian. The incarnation differs for each start of an
-//! ORB, so that a key of yesterday cannot reach an object of today.
+//! Numbers are little-endian. The incarnation differs for each POA and each
+//! start of an ORB, so that a key of yesterday cannot reach an object of today.
 
 /// First octets of every key made here.
 const MAGIC: &[u8] = b"OX1";

@@ -65,7 +65,8 @@ impl PoaManager {
         self.change(ManagerState::Active)
     }
 
-    /// Lets requests wait. False when it was deactivated.
+    /// Lets requests wait, 256 at most and 30 s at most; each occupies the thread
+    /// that serves it. False when it was deactivated.
     pub fn hold_requests(&self) -> bool {
         self.change(ManagerState::Holding)
     }

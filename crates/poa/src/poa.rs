@@ -29,6 +29,8 @@ pub(crate) struct PoaInner {
     /// Names from the root's child down to this one, as keys hold them.
     pub(crate) path: Box<[u8]>,
     pub(crate) number: u32,
+    /// No other POA, of this or an earlier process, has the same.
+    pub(crate) incarnation: u64,
     policies: Policies,
     pub(crate) manager: PoaManager,
     pub(crate) objects: ObjectMap,
@@ -52,11 +54,12 @@ impl Poa {
         policies: Policies,
         manager: PoaManager,
     ) -> Poa {
-        let inner = adapter.enlist(|number| {
+        let inner = adapter.enlist(|number, incarnation| {
             Arc::new(PoaInner {
                 name: name.to_owned(),
                 path,
                 number,
+                incarnation,
                 policies,
                 manager,
                 objects: ObjectMap::new(),
@@ -276,7 +279,7 @@ impl Poa {
         match id {
             Some(id) => self.key_of_id(id),
             None => Key::Active {
-                incarnation: self.adapter.incarnation(),
+                incarnation: self.inner.incarnation,
                 poa: self.inner.number,
                 slot: place.slot,
                 generation: place.generation,
@@ -286,7 +289,7 @@ impl Poa {
     }
 
     fn key_of_id(&self, id: &[u8]) -> Vec<u8> {
-        let incarnation = self.adapter.incarnation();
+        let incarnation = self.inner.incarnation;
         let poa = self.inner.number;
         match self.inner.policies.lifespan {
             Lifespan::Transient => match self.system_place(id) {
@@ -335,7 +338,7 @@ impl Poa {
             }
             | Key::Transient {
                 incarnation, poa, ..
-            } => incarnation == self.adapter.incarnation() && poa == self.inner.number,
+            } => incarnation == self.inner.incarnation && poa == self.inner.number,
             Key::Persistent { path, .. } => *path == *self.inner.path,
         };
         if ours {
@@ -348,7 +351,7 @@ impl Poa {
     /// An id that no other object of this or an earlier process has.
     fn new_id(&self) -> ObjectId {
         let count = self.inner.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut id = self.adapter.incarnation().to_le_bytes().to_vec();
+        let mut id = self.inner.incarnation.to_le_bytes().to_vec();
         id.extend_from_slice(&count.to_le_bytes());
         ObjectId(id)
     }

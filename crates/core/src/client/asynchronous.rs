@@ -13,6 +13,7 @@ use super::call::Request;
 use super::multiplexed::{Multiplexed, Slot};
 use super::{Args, Reply, Timing, local};
 use crate::op::{Op, UserException};
+use crate::route::Route;
 use crate::{Ref, failure, raise};
 
 /// The answer of an asynchronous call, as a future for any executor, or for
@@ -31,8 +32,11 @@ pub struct AsyncReply<R, E> {
 enum State {
     /// Settled when it was made: it failed, or the object is local.
     Settled(Option<Result<Reply, SystemException>>),
-    Sent(Arc<Slot>),
+    Sent(Arc<Slot>, Target),
 }
+
+/// Whom a request was sent to: this profile of the route.
+struct Target(Arc<Route>, usize);
 
 /// Sends the request and gives the future of its answer.
 pub(crate) fn invoke_async<'a, R, E: UserException>(
@@ -62,7 +66,7 @@ fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, Syst
     }
     let mut attempts = Vec::new();
     let mut unreachable = raise::CONNECT_FAILED;
-    for profile in &route.profiles {
+    for (index, profile) in route.profiles.iter().enumerate() {
         let peer = profile
             .peer
             .as_ref()
@@ -78,7 +82,10 @@ fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, Syst
             let sent = Multiplexed::of(peer, timing, &mut attempts)
                 .and_then(|shared| shared.send(peer, &request, args, timing));
             match sent {
-                Ok(slot) => return Ok(State::Sent(slot)),
+                Ok(slot) => {
+                    let target = Target(Arc::clone(&route), index);
+                    return Ok(State::Sent(slot, target));
+                }
                 Err(exception) if exception == raise::CONNECT_FAILED => break,
                 Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
                 Err(exception) => return Err(exception),
@@ -118,6 +125,21 @@ impl<R, E: UserException> AsyncReply<R, E> {
                 self.reference.forward_to(&ior)?;
                 Err(raise::FORWARDED.into())
             }
+            ReplyStatus::NEEDS_ADDRESSING_MODE => {
+                let wanted: i16 = reply.read()?;
+                let addressed = match &self.state {
+                    State::Sent(_, Target(route, index)) => {
+                        route.profiles[*index].set_addressing(wanted as u16)
+                    }
+                    State::Settled(_) => false,
+                };
+                // As above: repeated, it goes the way the server wants it.
+                Err(if addressed {
+                    raise::FORWARDED.into()
+                } else {
+                    raise::ADDRESSING_LOOP.into()
+                })
+            }
             _ => Err(raise::UNKNOWN_REPLY_STATUS.into()),
         }
     }
@@ -131,7 +153,7 @@ impl<R, E: UserException> Future for AsyncReply<R, E> {
             State::Settled(reply) => reply
                 .take()
                 .expect("an AsyncReply was polled after it had completed"),
-            State::Sent(slot) => match slot.poll(context.waker()) {
+            State::Sent(slot, _) => match slot.poll(context.waker()) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(answer)) => {
                     Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)

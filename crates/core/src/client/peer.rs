@@ -24,7 +24,10 @@ pub(crate) struct Peer {
     port: u16,
     options: Arc<Options>,
     /// Connections nobody uses at the moment (`ClientConnections::Cached`).
-    #[expect(clippy::vec_box, reason = "moved from hand to hand in each call: a box is one word")]
+    #[expect(
+        clippy::vec_box,
+        reason = "moved from hand to hand in each call: a box is one word"
+    )]
     idle: Mutex<Vec<Box<ClientLink>>>,
     /// The connection that asynchronous calls share.
     pub(crate) multiplexed: Mutex<Option<Arc<Multiplexed>>>,

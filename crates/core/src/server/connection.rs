@@ -44,7 +44,7 @@ const PACE: usize = 1024;
 
 /// So many reads from one connection, then it is the others' turn, if there
 /// are any and no other worker looks after them.
-const TURN: usize = 32;
+const TURN: usize = 4;
 
 /// Why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,16 +85,15 @@ impl Connection {
 
     /// Serves requests until none comes within the link's read timeout. While
     /// `may_wait` says no, until none is there or it had its turn.
-    pub(crate) fn serve(
-        &mut self,
-        orb: &Orb,
-        home: &Home,
-        may_wait: impl Fn() -> bool,
-    ) -> Served {
+    pub(crate) fn serve(&mut self, orb: &Orb, home: &Home, may_wait: impl Fn() -> bool) -> Served {
         let (served, handed_over) = stand_in::at_desk(orb, home, self, |desk, connection| {
             connection.serve_at(desk, orb, may_wait)
         });
-        if handed_over { Served::HandedOver } else { served }
+        if handed_over {
+            Served::HandedOver
+        } else {
+            served
+        }
     }
 
     fn serve_at(&mut self, desk: &Desk, orb: &Orb, may_wait: impl Fn() -> bool) -> Served {

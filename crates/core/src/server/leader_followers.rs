@@ -99,7 +99,8 @@ impl Workers {
         let may_stay = || self.waiting.load(Ordering::Relaxed) > 0;
         // A panic outside a servant is a fault of ours; it costs the one
         // connection, not the worker.
-        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
+        let served =
+            panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
         match served {
             Ok(Served::Idle) => self.park(orb, connection),
             Ok(Served::HandedOver) => leave(orb, connection),

@@ -30,13 +30,18 @@ struct Listener {
 }
 
 impl Listeners {
-    /// Opens `endpoints` and starts to accept. Those opened stay open when a
-    /// later one fails; the caller gives up the whole ORB then.
+    /// Opens `endpoints` and starts to accept; when one cannot be opened, none
+    /// is, and no thread was started.
     pub(crate) fn open(
         &self,
         orb: &Orb,
         endpoints: &[Endpoint],
     ) -> Result<Vec<Endpoint>, OpenError> {
+        let acceptors: Vec<Arc<dyn Acceptor>> = endpoints
+            .iter()
+            .map(|endpoint| oxorb_transport::listen(endpoint).map(Arc::from))
+            .collect::<Result<_, _>>()
+            .map_err(OpenError::Listen)?;
         let workers = match orb.options().concurrency {
             Concurrency::ThreadPerConnection => None,
             Concurrency::LeaderFollowers { threads } => {
@@ -44,9 +49,7 @@ impl Listeners {
             }
         };
         let mut real = Vec::new();
-        for endpoint in endpoints {
-            let acceptor: Arc<dyn Acceptor> =
-                Arc::from(oxorb_transport::listen(endpoint).map_err(OpenError::Listen)?);
+        for acceptor in acceptors {
             real.push(acceptor.endpoint().clone());
             let thread = {
                 let (orb, acceptor, workers) =

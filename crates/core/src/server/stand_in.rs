@@ -79,7 +79,9 @@ pub(super) fn at_desk<R>(
         desk.session.set(connection.session);
         desk.in_upcall.set(false);
         desk.handed_over.set(false);
-        desk.inbox.replace(Some(connection.inbox.take().expect("put back after each turn")));
+        desk.inbox.replace(Some(
+            connection.inbox.take().expect("put back after each turn"),
+        ));
         desk.served.replace(Some(Served {
             orb: orb.clone(),
             id: connection.id,
@@ -98,7 +100,12 @@ pub(super) fn at_desk<R>(
 /// Who may write to the connection this thread serves; `None` while nobody
 /// else could.
 pub(super) fn turn() -> Option<Arc<Mutex<()>>> {
-    DESK.with(|desk| desk.served.borrow().as_ref().and_then(|served| served.turn.clone()))
+    DESK.with(|desk| {
+        desk.served
+            .borrow()
+            .as_ref()
+            .and_then(|served| served.turn.clone())
+    })
 }
 
 /// Before a thread blocks for something other than a reply on a link of its
@@ -134,7 +141,11 @@ impl Desk {
         self.in_upcall.set(true);
         let next = dispatch(orb, inbox.frame(), &self.session, sink);
         self.in_upcall.set(false);
-        if self.handed_over.get() { Next::Close } else { next }
+        if self.handed_over.get() {
+            Next::Close
+        } else {
+            next
+        }
     }
 
     #[inline]
@@ -144,7 +155,12 @@ impl Desk {
 
     #[cold]
     fn wait_beside(&self, reply: &dyn Link, limit: Option<Duration>) -> bool {
-        let Some(own) = self.served.borrow().as_ref().map(|served| Arc::clone(&served.link)) else {
+        let Some(own) = self
+            .served
+            .borrow()
+            .as_ref()
+            .map(|served| Arc::clone(&served.link))
+        else {
             return false;
         };
         let unread = self.inbox.borrow().as_ref().is_some_and(Inbox::mid_message);

@@ -74,6 +74,11 @@ impl FakeConnection {
         }
     }
 
+    /// Waits for the first octets of the client's next message.
+    pub(crate) fn await_beginning(&mut self) {
+        self.stream.peek(&mut [0]).unwrap();
+    }
+
     /// The id of the client's next request, which must be one.
     pub(crate) fn request(&mut self) -> u32 {
         match self.receive() {

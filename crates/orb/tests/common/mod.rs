@@ -16,9 +16,11 @@ use oxorb::{
 };
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
+use oxorb_testkit::process::{Process, rerun};
 
 pub(crate) static PING: Op = Op::twoway("ping");
 pub(crate) static NOTE: Op = Op::oneway("note");
+pub(crate) static NAP: Op = Op::oneway("nap");
 pub(crate) static SLEEP: Op = Op::twoway("sleep");
 pub(crate) static STOP: Op = Op::twoway("stop");
 pub(crate) static BIG: Op = Op::twoway("big");
@@ -60,6 +62,10 @@ impl Servant for Pinger {
             },
             "note" => {
                 self.notes.fetch_add(1, Ordering::SeqCst);
+                upcall.done()
+            }
+            "nap" => {
+                std::thread::sleep(Duration::from_micros(100));
                 upcall.done()
             }
             "sleep" => {
@@ -205,4 +211,16 @@ pub(crate) fn request(
     args(&mut e);
     oxorb_giop::finish(&mut e, begun).unwrap();
     e.finish().to_vec()
+}
+
+/// Whether this is a process of its own for `test`; if not, it has run in one.
+pub(crate) fn alone(test: &str) -> bool {
+    const ALONE: &str = "OXORB_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut again = rerun(test);
+    again.env(ALONE, "yes");
+    Process::spawn(again).wait_success(LONG);
+    false
 }

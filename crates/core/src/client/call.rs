@@ -12,6 +12,7 @@ use oxorb_giop::{
 };
 
 use super::link::ClientLink;
+use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
 use crate::op::Op;
 use crate::server::{wait_beside, write_message};
@@ -145,8 +146,8 @@ impl<'c> Pending<'c> {
             match self.link.inbox.poll() {
                 Ok(None) => {}
                 Ok(Some(header)) => match self.sort(header.kind)? {
-                    true => return Ok(self.reply(orb)),
-                    false => continue,
+                    Some(answer) => return Ok(self.reply(orb, answer)),
+                    None => continue,
                 },
                 Err(violation) => {
                     return Err(self.lost(raise::BAD_REPLY, format!("bad reply: {violation}")));
@@ -182,14 +183,17 @@ impl<'c> Pending<'c> {
         self.peer.give_back(self.link);
     }
 
-    /// Whether the message just received is our reply.
-    fn sort(&mut self, kind: MessageType) -> Result<bool, Lost> {
+    /// What the message just received answers, if it is our reply.
+    fn sort(&self, kind: MessageType) -> Result<Option<Answer>, Lost> {
         match kind {
             MessageType::REPLY => {
                 // A late answer to a call that timed out long ago is passed over.
                 let frame = self.link.inbox.frame();
                 match oxorb_giop::Reply::parse(&frame) {
-                    Ok(reply) => Ok(reply.id == self.id),
+                    Ok(reply) => Ok((reply.id == self.id).then_some(Answer {
+                        status: reply.status,
+                        body: reply.body,
+                    })),
                     Err(violation) => {
                         Err(self.lost(raise::BAD_REPLY, format!("bad reply header: {violation}")))
                     }
@@ -210,10 +214,10 @@ impl<'c> Pending<'c> {
         }
     }
 
-    fn reply(self, orb: &Orb) -> Reply {
+    fn reply(self, orb: &Orb, answer: Answer) -> Reply {
         let Pending { peer, mut link, .. } = self;
         link.reused = true;
-        Reply::from_link(orb, peer, link)
+        Reply::from_link(orb, peer, link, answer)
     }
 
     /// A reply that trickles in must not stretch the time limit.

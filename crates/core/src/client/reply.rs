@@ -21,6 +21,13 @@ pub(crate) struct Reply {
     dialect: Dialect,
 }
 
+/// What the header of a reply says.
+pub(crate) struct Answer {
+    pub(crate) status: ReplyStatus,
+    /// Where the results begin.
+    pub(crate) body: usize,
+}
+
 enum Source {
     /// Lies in the receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
@@ -29,15 +36,18 @@ enum Source {
 }
 
 impl Reply {
-    /// The message that the connection's inbox announces; its header was parsed before.
-    pub(crate) fn from_link(orb: &Orb, peer: &Arc<Peer>, link: Box<ClientLink>) -> Reply {
-        let frame = link.inbox.frame();
-        let dialect = link.dialect(frame.header.version.minor);
-        let message = oxorb_giop::Reply::parse(&frame).expect("parsed before");
+    /// The message that the connection's inbox announces, its header parsed.
+    pub(crate) fn from_link(
+        orb: &Orb,
+        peer: &Arc<Peer>,
+        link: Box<ClientLink>,
+        answer: Answer,
+    ) -> Reply {
+        let dialect = link.dialect(link.inbox.frame().header.version.minor);
         Reply {
             orb: orb.clone(),
-            status: message.status,
-            body: message.body,
+            status: answer.status,
+            body: answer.body,
             dialect,
             source: Source::Link(Arc::clone(peer), Some(link)),
         }

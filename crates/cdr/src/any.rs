@@ -13,8 +13,7 @@ use crate::{
 /// that is only passed on is not decoded at all, as long as it is passed on in the byte order and code sets it came in.
 /// Cloning costs two atomic increments at most.
 ///
-/// Two are `==` when their types are equal and their values are the same octets when encoded; so a NaN is equal to
-/// itself.
+/// Two are `==` when their types and their values are equal, wherever they came from.
 ///
 /// ```
 /// use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect, Encode, Encoder};
@@ -321,39 +320,15 @@ impl<'de> Decode<'de> for Any {
 }
 
 impl PartialEq for Any {
+    /// Decodes both, unless they are of different types.
     fn eq(&self, other: &Self) -> bool {
-        let octets = |any: &Self| any.encoded(ByteOrder::NATIVE, Dialect::GIOP_1_2, 0);
-        let utf_8 = Dialect {
-            chars: CharSet::Utf8,
-            ..Dialect::GIOP_1_2
-        };
-        let octets_of_any_text = |any: &Self| any.encoded(ByteOrder::NATIVE, utf_8, 0);
         self.ty == other.ty
-            && match (octets(self), octets(other)) {
-                (Ok(left), Ok(right)) => left.value() == right.value(),
-                (Err(_), Err(_)) => match (octets_of_any_text(self), octets_of_any_text(other)) {
-                    (Ok(left), Ok(right)) => left.value() == right.value(),
-                    _ => self.is_same_as(other),
-                },
+            && match (self.dynamic(), other.dynamic()) {
+                (Ok(left), Ok(right)) => left == right,
                 _ => false,
             }
     }
 }
-
-impl Any {
-    /// Whether both are clones of one.
-    fn is_same_as(&self, other: &Self) -> bool {
-        match (&self.content, &other.content) {
-            (Content::Nothing, Content::Nothing) => true,
-            (Content::Typed(left), Content::Typed(right)) => Arc::ptr_eq(left, right),
-            (Content::Dynamic(left), Content::Dynamic(right)) => Arc::ptr_eq(left, right),
-            (Content::Received(left), Content::Received(right)) => Arc::ptr_eq(left, right),
-            _ => false,
-        }
-    }
-}
-
-impl Eq for Any {}
 
 impl fmt::Debug for Any {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

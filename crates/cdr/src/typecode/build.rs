@@ -14,6 +14,28 @@ pub enum Label {
     Value(i128),
 }
 
+macro_rules! labels {
+    ($($type:ty as $via:ty),*) => {$(
+        impl From<$type> for Label {
+            fn from(discriminant: $type) -> Self {
+                Self::Value(<$via>::from(discriminant).into())
+            }
+        }
+    )*};
+}
+
+labels!(
+    bool as i32,
+    char as u32,
+    u8 as u8,
+    i16 as i16,
+    u16 as u16,
+    i32 as i32,
+    u32 as u32,
+    i64 as i64,
+    u64 as u64
+);
+
 /// Making types. Each costs some allocations and time in proportion to the types it is made of, so types that are known
 /// beforehand belong into a `static` [`LazyLock`](std::sync::LazyLock). Nothing is checked that IDL would check: a type
 /// that cannot have values is one that is not [complete](Self::is_complete).

@@ -29,7 +29,8 @@ const USAGE: &str = "\
 Usage: cargo xtask interop [options]
 
   --orbs A,B        only these ORBs (oxorb, omniorb, jacorb)
-  --column C        only this column (1.0, 1.1, 1.2, utf-8, big-endian, fragments)
+  --column C        only this column (1.0, 1.1, 1.2, utf-8, big-endian, fragments,
+                    strategies)
   --jobs N          pairs that run at the same time (2)
   --write           write the result to INTEROP.md
   --check           fail when INTEROP.md says something else

@@ -58,42 +58,27 @@ inline std::string show(const Interop::WideRecord& v) {
 }
 inline std::string show(const Interop::ByShort& v);
 
-// Sequences of anything that can be shown.
-template <class Sequence>
-auto show(const Sequence& v) -> decltype(v.length(), std::string()) {
+// Sequences: `as` turns an element, which may be a proxy, into what can be shown.
+template <class Sequence, class As>
+std::string show_sequence(const Sequence& v, As as) {
   std::string out = std::to_string(v.length()) + "[";
-  for (CORBA::ULong i = 0; i < v.length(); ++i) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(v[i])>, const char*>) out += show(static_cast<const char*>(v[i]));
-    else out += show(v[i]);
-    out += " ";
-  }
+  for (CORBA::ULong i = 0; i < v.length(); ++i) out += show(as(v[i])) + " ";
   return out + "]";
 }
-inline std::string show(const Interop::Booleans& v) {
-  std::string out = std::to_string(v.length()) + "[";
-  for (CORBA::ULong i = 0; i < v.length(); ++i) out += show(bool(v[i])) + " ";
-  return out + "]";
+template <class Sequence>
+auto show(const Sequence& v) -> decltype(v.length(), std::string()) {
+  return show_sequence(v, [](const auto& element) -> const auto& { return element; });
+}
+inline const char* text(const char* v) { return v; }
+inline std::string show(const Interop::Strings& v) { return show_sequence(v, text); }
+inline std::string show(const Interop::ShortTexts& v) { return show_sequence(v, text); }
+inline std::string show(const Interop::FewStrings& v) { return show_sequence(v, text); }
+inline std::string show(const Interop::WideStrings& v) {
+  return show_sequence(v, [](const CORBA::WChar* element) { return element; });
 }
 inline std::string show(const Interop::Rows& v) {
   std::string out = std::to_string(v.length()) + "[";
   for (CORBA::ULong i = 0; i < v.length(); ++i) out += show_items(v[i], 3);
-  return out + "]";
-}
-inline std::string show_strings(CORBA::ULong count, const char* (*at)(const void*, CORBA::ULong), const void* v) {
-  std::string out = std::to_string(count) + "[";
-  for (CORBA::ULong i = 0; i < count; ++i) out += show(at(v, i)) + " ";
-  return out + "]";
-}
-#define SHOW_STRINGS(T) \
-  inline std::string show(const Interop::T& v) { \
-    return show_strings(v.length(), [](const void* s, CORBA::ULong i) -> const char* { \
-      return (*static_cast<const Interop::T*>(s))[i]; }, &v); }
-SHOW_STRINGS(Strings)
-SHOW_STRINGS(ShortTexts)
-SHOW_STRINGS(FewStrings)
-inline std::string show(const Interop::WideStrings& v) {
-  std::string out = std::to_string(v.length()) + "[";
-  for (CORBA::ULong i = 0; i < v.length(); ++i) out += show(static_cast<const CORBA::WChar*>(v[i])) + " ";
   return out + "]";
 }
 

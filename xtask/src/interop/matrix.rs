@@ -12,18 +12,23 @@ pub(super) enum Column {
     Utf8,
     /// GIOP 1.2, OxORB sending big-endian.
     BigEndian,
-    /// GIOP 1.2, OxORB splitting what it sends into small fragments.
+    /// GIOP 1.2, OxORB splitting what it sends into small fragments, omniORB
+    /// addressing objects by profile.
     Fragments,
+    /// GIOP 1.2, OxORB with private connections and leader/followers, omniORB
+    /// addressing objects by whole reference.
+    Strategies,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Giop10,
         Self::Giop11,
         Self::Giop12,
         Self::Utf8,
         Self::BigEndian,
         Self::Fragments,
+        Self::Strategies,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -34,14 +39,20 @@ impl Column {
             Self::Utf8 => "utf-8",
             Self::BigEndian => "big-endian",
             Self::Fragments => "fragments",
+            Self::Strategies => "strategies",
         }
+    }
+
+    /// Only OxORB can be told byte order, fragment size and strategies.
+    fn is_about_oxorb(self) -> bool {
+        matches!(self, Self::BigEndian | Self::Fragments | Self::Strategies)
     }
 
     pub(super) fn giop_minor(self) -> u8 {
         match self {
             Self::Giop10 => 0,
             Self::Giop11 => 1,
-            Self::Giop12 | Self::Utf8 | Self::BigEndian | Self::Fragments => 2,
+            _ => 2,
         }
     }
 }
@@ -76,8 +87,7 @@ pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
                     server,
                     column,
                 };
-                // Only OxORB can be told its byte order and the size of fragments.
-                if matches!(column, Column::BigEndian | Column::Fragments) && !cell.has(Orb::Ox) {
+                if column.is_about_oxorb() && !cell.has(Orb::Ox) {
                     continue;
                 }
                 if only.is_none_or(|name| name == column.name()) {

@@ -57,11 +57,15 @@ impl Orb {
                     format!("-ORBMaxGIOPVersion 1.{minor}"),
                     "-ORBRoundTripTimeout 10000".to_owned(),
                 ]);
-                if cell.column == Column::BigEndian {
-                    args.extend(strings(["-ORBByteOrder big".to_owned()]));
-                }
-                if cell.column == Column::Fragments {
-                    args.extend(strings(["-ORBFragmentSize 1024".to_owned()]));
+                match cell.column {
+                    Column::BigEndian => args.extend(strings(["-ORBByteOrder big".to_owned()])),
+                    Column::Fragments => args.extend(strings(["-ORBFragmentSize 1024".to_owned()])),
+                    Column::Strategies => args.extend(strings([
+                        "-ORBClientConnections private".to_owned(),
+                        // Nested callbacks take a thread for each level.
+                        "-ORBConcurrency leader-followers:12".to_owned(),
+                    ])),
+                    _ => {}
                 }
                 (program(&programs.oxorb, side), args)
             }
@@ -76,6 +80,13 @@ impl Orb {
                         if utf8 { "UTF-8" } else { "ISO-8859-1" }
                     ),
                 ]);
+                // How requests name their object: by key, profile or whole reference.
+                let mode = match cell.column {
+                    Column::Fragments => 1,
+                    Column::Strategies => 2,
+                    _ => 0,
+                };
+                args.extend(strings([format!("-ORBgiopTargetAddressMode {mode}")]));
                 if utf8 {
                     args.push("--utf8".into());
                 }

@@ -36,6 +36,12 @@ impl fmt::Display for Failure {
     }
 }
 
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.exception)
+    }
+}
+
 thread_local! {
     static LAST: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }

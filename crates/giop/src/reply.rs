@@ -4,8 +4,9 @@ use core::fmt;
 
 use oxorb_cdr::Encoder;
 
+use crate::order::{ulong_from, ulong_octets};
 use crate::{
-    Begun, Frame, MessageType, ServiceContext, ServiceContexts, SystemException, Version,
+    Begun, Frame, Header, MessageType, ServiceContext, ServiceContexts, SystemException, Version,
     Violation, context, finish, write,
 };
 
@@ -29,6 +30,41 @@ impl<'a> Reply<'a> {
     /// [`Violation`] for a frame of another kind or malformed fields. Unknown statuses are kept for the caller to refuse.
     #[inline]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        match Self::parse_common(frame) {
+            Some(reply) => Ok(reply),
+            None => Self::parse_any(frame),
+        }
+    }
+
+    /// What nearly every reply is: GIOP 1.2 without service contexts, all of its numbers at fixed places.
+    #[inline]
+    fn parse_common(frame: &Frame<'a>) -> Option<Self> {
+        let Header {
+            version,
+            order,
+            kind,
+            ..
+        } = frame.header;
+        if kind != MessageType::REPLY || version < Version::V1_2 {
+            return None;
+        }
+        let start: &[u8; BODY_AT] = frame.bytes.first_chunk()?;
+        let ulong = |at: usize| {
+            ulong_from(
+                order,
+                [start[at], start[at + 1], start[at + 2], start[at + 3]],
+            )
+        };
+        (ulong(CONTEXTS_AT) == 0).then(|| Self {
+            id: ulong(Header::LEN),
+            status: ReplyStatus(ulong(STATUS_AT)),
+            contexts: ServiceContexts::none(order),
+            body: frame.body_after(BODY_AT),
+        })
+    }
+
+    #[cold]
+    fn parse_any(frame: &Frame<'a>) -> Result<Self, Violation> {
         let mut fields = frame.fields(MessageType::REPLY)?;
         if frame.header.version >= Version::V1_2 {
             let id = fields.ulong()?;
@@ -53,6 +89,11 @@ impl<'a> Reply<'a> {
         }
     }
 }
+
+/// Where things are in a GIOP 1.2 Reply without service contexts.
+const STATUS_AT: usize = Header::LEN + 4;
+const CONTEXTS_AT: usize = STATUS_AT + 4;
+const BODY_AT: usize = CONTEXTS_AT + 4;
 
 /// How a request ended, as on the wire; unknown values survive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,13 +148,21 @@ pub fn begin_reply(
     status: ReplyStatus,
     contexts: &[ServiceContext<'_>],
 ) -> Begun {
-    write::header(e, version, MessageType::REPLY);
     if version >= Version::V1_2 {
-        e.ulong(id);
-        e.ulong(status.0);
-        context::write(e, contexts);
+        let order = e.order();
+        let mut start = [0; BODY_AT];
+        start[..Header::LEN].copy_from_slice(&write::header_octets(e, version, MessageType::REPLY));
+        start[Header::LEN..STATUS_AT].copy_from_slice(&ulong_octets(order, id));
+        start[STATUS_AT..CONTEXTS_AT].copy_from_slice(&ulong_octets(order, status.0));
+        if contexts.is_empty() {
+            e.copy_octets(&start);
+        } else {
+            e.copy_octets(&start[..CONTEXTS_AT]);
+            context::write(e, contexts);
+        }
         Begun::aligned(e)
     } else {
+        write::header(e, version, MessageType::REPLY);
         let status = if status == ReplyStatus::LOCATION_FORWARD_PERM {
             ReplyStatus::LOCATION_FORWARD
         } else {

@@ -5,7 +5,7 @@ mod common;
 
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake};
 use std::thread;
 use std::time::Duration;
@@ -23,7 +23,8 @@ use oxorb_giop::{IiopProfile, Ior, ReplyStatus, Version};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
 
-const SHORT: Duration = Duration::from_millis(100);
+/// Over soon, and long enough to connect in on a loaded machine.
+const SHORT: Duration = Duration::from_millis(500);
 
 #[test]
 #[ignore = "a server for other tests"]
@@ -39,9 +40,23 @@ fn assert_raised(exception: SystemException, kind: SystemExceptionKind, status: 
     );
 }
 
-/// Waits until the server process works on a `sleep`.
-fn until_asleep() {
-    thread::sleep(Duration::from_millis(100));
+/// Waits until the server works on a `hang`.
+fn until_hanging(object: &ObjectRef) {
+    let hanging = || -> Result<u32, SystemException> {
+        Interface::as_ref(object).invoke(&HANGING, |_| Ok(()), |d| d.ulong())
+    };
+    while hanging().unwrap() == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A client that looks at a connection before each use, however short the pause.
+fn wary_client(sharing: ClientConnections) -> Orb {
+    Orb::builder()
+        .client_connections(sharing)
+        .setting("TrustIdle", "0")
+        .build()
+        .unwrap()
 }
 
 #[test]
@@ -55,8 +70,8 @@ fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_i
             let object = first.object(&client);
             assert_eq!(ping(&object, 1), Ok(2));
             thread::scope(|scope| {
-                let running = scope.spawn(|| call(&object, &SLEEP));
-                until_asleep();
+                let running = scope.spawn(|| call(&object, &HANG));
+                until_hanging(&object);
                 first.process.kill();
                 assert_raised(
                     running.join().unwrap().unwrap_err(),
@@ -84,8 +99,8 @@ fn an_asynchronous_call_to_a_killed_server_fails_and_the_next_one_works() {
     let client = client(ClientConnections::Private);
     let object = first.object(&client);
     assert_eq!(ping_async(&object, 1).wait(), Ok(2));
-    let running = sleep_async(&object);
-    until_asleep();
+    let running = hang_async(&object);
+    until_hanging(&object);
     first.process.kill();
     assert_raised(
         running.wait().unwrap_err(),
@@ -109,12 +124,7 @@ fn a_restart_between_calls_costs_no_exception() {
     for sharing in EVERY_SHARING {
         let port = free_port();
         let mut server = Child::start(port, Concurrency::ThreadPerConnection);
-        // However quick the restart: a connection is looked at before each use.
-        let client = Orb::builder()
-            .client_connections(sharing)
-            .setting("TrustIdle", "0")
-            .build()
-            .unwrap();
+        let client = wary_client(sharing);
         let object = server.object(&client);
         for _ in 0..3 {
             assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");
@@ -127,8 +137,8 @@ fn a_restart_between_calls_costs_no_exception() {
     }
 }
 
-fn sleep_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
-    Interface::as_ref(object).invoke_async(&SLEEP, |_| Ok(()), |_| Ok(()))
+fn hang_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
+    Interface::as_ref(object).invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
 }
 
 /// Runs `caller` against a server that `script` plays.
@@ -150,7 +160,8 @@ fn a_connection_closed_while_idle_costs_no_exception() {
     let _guard = watchdog(LONG);
     for sharing in EVERY_SHARING {
         for in_order in [true, false] {
-            let client = client(sharing);
+            let client = wary_client(sharing);
+            let closed = Barrier::new(2);
             let answers = played(
                 |server| {
                     let mut idle = server.accept();
@@ -160,6 +171,7 @@ fn a_connection_closed_while_idle_costs_no_exception() {
                         idle.close_connection();
                     }
                     drop(idle);
+                    closed.wait();
                     let mut fresh = server.accept();
                     let id = fresh.request();
                     fresh.answer(id, 2);
@@ -167,8 +179,7 @@ fn a_connection_closed_while_idle_costs_no_exception() {
                 |server| {
                     let object = server.object(&client);
                     let first = ping(&object, 0);
-                    // So that the end of the connection has come.
-                    thread::sleep(Duration::from_millis(50));
+                    closed.wait();
                     (first, ping(&object, 0))
                 },
             );
@@ -520,12 +531,10 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
 fn a_oneway_to_a_server_that_died_is_no_surprise() {
     let _guard = watchdog(LONG);
     let mut server = Child::start(0, Concurrency::ThreadPerConnection);
-    let client = client(ClientConnections::Private);
+    let client = wary_client(ClientConnections::Private);
     let object = server.object(&client);
     assert_eq!(ping(&object, 1), Ok(2));
     server.process.kill();
-    // The connection is known to be dead by then.
-    thread::sleep(Duration::from_millis(50));
     let raised = Interface::as_ref(&object)
         .send(&NOTE, |_| Ok(()))
         .unwrap_err();
@@ -693,7 +702,8 @@ fn a_forward_to_where_nobody_is_falls_back_to_the_original() {
 #[test]
 fn a_forward_target_that_dies_falls_back_to_the_original() {
     let _guard = watchdog(LONG);
-    let client = client(ClientConnections::Private);
+    let client = wary_client(ClientConnections::Private);
+    let died = Barrier::new(2);
     let target = FakeServer::start();
     let there = ior_at(target.address());
     played(
@@ -705,14 +715,14 @@ fn a_forward_target_that_dies_falls_back_to_the_original() {
             let id = forwarded.request();
             forwarded.answer(id, 1);
             drop((forwarded, target));
+            died.wait();
             let id = connection.request();
             connection.answer(id, 2);
         },
         |server| {
             let object = server.object(&client);
             assert_eq!(ping(&object, 0), Ok(1));
-            // So that the end of the connection has come.
-            thread::sleep(Duration::from_millis(50));
+            died.wait();
             assert_eq!(ping(&object, 0), Ok(2));
         },
     );
@@ -855,20 +865,18 @@ fn the_end_of_an_orb_ends_the_calls_that_wait() {
         let client = client(sharing);
         played(
             |server| {
-                let mut synchronous = server.accept();
-                synchronous.request();
-                let mut asynchronous = server.accept();
-                asynchronous.request();
+                let mut one = server.accept();
+                one.request();
+                let mut two = server.accept();
+                two.request();
                 client.shutdown(true).unwrap();
-                assert_eq!(synchronous.receive(), Received::End);
-                assert_eq!(asynchronous.receive(), Received::End);
+                assert_eq!(one.receive(), Received::End);
+                assert_eq!(two.receive(), Received::End);
             },
             |server| {
                 let object = server.object(&client);
                 thread::scope(|scope| {
                     let waiting = scope.spawn(|| ping(&object, 0));
-                    // The fake server accepts in this order.
-                    thread::sleep(SHORT);
                     let raised = ping_async(&object, 0).wait().unwrap_err();
                     assert_eq!(raised.kind, SystemExceptionKind::CommFailure);
                     let raised = waiting.join().unwrap().unwrap_err();

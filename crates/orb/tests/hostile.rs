@@ -167,7 +167,7 @@ fn http_is_closed_without_a_word() {
 fn nesting_has_an_end_and_the_connection_lives_on() {
     let _guard = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let server = guarded_server(concurrency);
+        let server = server(concurrency);
         let client = client(ClientConnections::Private);
         let object = pinger(&server, &client);
         let deep = |levels: u32| -> Result<(), SystemException> {
@@ -335,7 +335,7 @@ fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
 #[test]
 fn while_all_workers_are_busy_callers_wait_no_longer_than_they_want() {
     let _guard = watchdog(LONG);
-    let server = guarded_server(Concurrency::LeaderFollowers { threads: 2 });
+    let server = server(Concurrency::LeaderFollowers { threads: 2 });
     let client = client(ClientConnections::Private);
     let servant = Arc::new(Pinger::default());
     let local = server.root_poa().activate_servant(servant.clone()).unwrap();
@@ -348,7 +348,7 @@ fn while_all_workers_are_busy_callers_wait_no_longer_than_they_want() {
         while servant.at_gate.load(Ordering::SeqCst) < 2 {
             thread::sleep(Duration::from_millis(1));
         }
-        let late = ping(&object.with_timeout(Duration::from_millis(50)), 1).unwrap_err();
+        let late = ping(&object.with_timeout(STALL), 1).unwrap_err();
         assert_eq!(late.kind, SystemExceptionKind::Timeout);
         assert_eq!(late.completed, CompletionStatus::Maybe);
         drop(closed);

@@ -444,9 +444,11 @@ fn the_end_does_not_wait_for_requests_that_are_held() {
     let pair = Pair::new();
     let poa = pair.poa("held", Policies::default());
     let object = pair.seen(&activate(&poa, ""));
+    // Opens the connection.
+    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
     assert!(poa.manager().hold_requests());
     let held = ping_async(&object, 1);
-    // On a connection of its own; it need not have arrived yet, but mostly has.
+    // It need not have arrived for the test to be right, but mostly has.
     thread::sleep(Duration::from_millis(50));
     pair.server.shutdown(true).unwrap();
     let raised = held.wait().unwrap_err();

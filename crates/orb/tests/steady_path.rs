@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use common::*;
 use oxorb::__gen::Op;
-use oxorb::{ClientConnections, Concurrency, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb::{
+    ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, ObjectRef, Orb, Outcome,
+    Policies, Servant, Upcall,
+};
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, CountingAllocator, allocations};
 use oxorb_testkit::{syscalls, watchdog};
@@ -90,7 +93,17 @@ struct Bench {
 }
 
 impl Bench {
-    fn warm((concurrency, connections): (Concurrency, ClientConnections)) -> Bench {
+    fn warm(combination: (Concurrency, ClientConnections)) -> Bench {
+        Bench::warm_at(combination, |server, client, probe| {
+            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+        })
+    }
+
+    /// With the object that `activate` makes of the probe.
+    fn warm_at(
+        (concurrency, connections): (Concurrency, ClientConnections),
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
         // However loaded the machine: the connection counts as busy.
         let patient = Duration::from_secs(20);
         let server = Orb::builder()
@@ -108,8 +121,7 @@ impl Bench {
             inner: Pinger::default(),
             seen: Mutex::new(Vec::with_capacity(WARM_UP as usize + 10 * PINGS)),
         });
-        let local = server.root_poa().activate_servant(probe.clone()).unwrap();
-        let object = elsewhere(&client, &local);
+        let object = activate(&server, &client, probe.clone());
         for n in 0..WARM_UP {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }
@@ -157,6 +169,52 @@ fn a_ping_allocates_nothing_on_either_side() {
             0,
             "server, {combination:?}"
         );
+        bench.end();
+    }
+}
+
+fn named(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {
+    let local = ObjectRef::from_ref(server.root_poa().activate_servant(probe).unwrap());
+    server.bind("probe", &local);
+    let url = format!("corbaloc::{}/probe", address(&local));
+    client.string_to_object(&url).unwrap()
+}
+
+fn persistent(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {
+    let policies = Policies {
+        lifespan: Lifespan::Persistent,
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("steady", policies).unwrap();
+    let local = poa
+        .activate_servant_with_id(&"probe".into(), probe)
+        .unwrap();
+    elsewhere(client, &local)
+}
+
+#[test]
+fn objects_found_by_name_or_id_allocate_nothing_either() {
+    let _guard = watchdog(LONG);
+    for activate in [named, persistent] {
+        let bench = Bench::warm_at(COMBINATIONS[0], activate);
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client");
+        assert_eq!(bench.server_used().allocations, 0, "server");
+        bench.end();
+    }
+}
+
+#[test]
+fn an_object_found_by_name_takes_no_lock_and_one_found_by_id_one() {
+    let _guard = watchdog(LONG);
+    for (activate, each) in [
+        (named as fn(&Orb, &Orb, Arc<Probe>) -> ObjectRef, 0),
+        (persistent, 1),
+    ] {
+        let bench = Bench::warm_at(COMBINATIONS[0], activate);
+        bench.pings();
+        assert_eq!(bench.server_used().locks, each * (PINGS as u64 - 1));
         bench.end();
     }
 }

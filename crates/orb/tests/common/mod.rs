@@ -27,6 +27,8 @@ pub(crate) static BIG: Op = Op::twoway("big");
 pub(crate) static DEEP: Op = Op::twoway("deep");
 pub(crate) static ALLOCATED: Op = Op::twoway("allocated");
 pub(crate) static WAIT: Op = Op::twoway("wait");
+pub(crate) static HANG: Op = Op::twoway("hang");
+pub(crate) static HANGING: Op = Op::twoway("hanging");
 
 /// For what must happen: no machine, however loaded, takes that long.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -39,7 +41,7 @@ pub(crate) struct Pinger {
     pub(crate) notes: AtomicU32,
     /// Closed, while somebody holds it, to `wait`.
     pub(crate) gate: Mutex<()>,
-    /// Calls that have come to the gate.
+    /// Calls that have come to the gate, or hang.
     pub(crate) at_gate: AtomicU32,
 }
 
@@ -77,6 +79,15 @@ impl Servant for Pinger {
                 drop(self.gate.lock());
                 upcall.done()
             }
+            "hang" => {
+                self.at_gate.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(2 * LONG);
+                upcall.done()
+            }
+            "hanging" => upcall.reply(|e| {
+                e.ulong(self.at_gate.load(Ordering::SeqCst));
+                Ok(())
+            }),
             "big" => upcall.reply(|e| {
                 e.length(BIG_ANSWER, None)?;
                 e.copy_octets(&vec![7; BIG_ANSWER]);

@@ -91,16 +91,7 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        let opened = Arc::new(Multiplexed {
-            peer: Arc::downgrade(peer),
-            link,
-            writer: Mutex::new(Writer {
-                out: Vec::with_capacity(512),
-                next_id: 0,
-                code_sets: None,
-            }),
-            waiting: Mutex::new(Some(HashMap::new())),
-        });
+        let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link));
         let reader = Arc::clone(&opened);
         let inbox = Inbox::new(&peer.options().limits);
         std::thread::Builder::new()
@@ -109,6 +100,19 @@ impl Multiplexed {
             .map_err(|_| raise::NO_THREAD)?;
         *current = Some(Arc::clone(&opened));
         Ok(opened)
+    }
+
+    fn new(peer: Weak<Peer>, link: Arc<dyn Link>) -> Multiplexed {
+        Multiplexed {
+            peer,
+            link,
+            writer: Mutex::new(Writer {
+                out: Vec::with_capacity(512),
+                next_id: 0,
+                code_sets: None,
+            }),
+            waiting: Mutex::new(Some(HashMap::new())),
+        }
     }
 
     /// Sends a request; its slot is completed by the reader thread.
@@ -331,3 +335,29 @@ impl Slot {
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot() -> Arc<Slot> {
+        Arc::new(Slot {
+            deadline: None,
+            code_sets: None,
+            state: Mutex::new(State::Waiting(None)),
+        })
+    }
+
+    #[test]
+    fn a_connection_with_a_call_outstanding_does_not_retire() {
+        let (link, _other) = oxorb_transport::mem::pair(64);
+        let shared = Multiplexed::new(Weak::new(), Arc::new(link));
+        let outstanding = slot();
+        shared.register(0, &outstanding).unwrap();
+        assert!(!shared.retire());
+        shared.waiting().as_mut().unwrap().remove(&0);
+        assert!(shared.retire());
+        // Who comes too late has certainly sent nothing, and takes a new connection.
+        assert_eq!(shared.register(2, &slot()), Err(raise::CONNECTION_CLOSED));
+    }
+}

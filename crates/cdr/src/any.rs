@@ -2,6 +2,7 @@ use core::any::Any as StdAny;
 use core::fmt;
 use std::sync::Arc;
 
+use crate::dynamic::skip_exception_id;
 use crate::{
     ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
     ErrorKind, Limits, Result, TcKind, TypeCode, Typed, WcharSet, skip,
@@ -186,8 +187,7 @@ impl Any {
                 decoder = decoder.with_scope(scope);
             }
             if self.is_exception() {
-                let length = decoder.length(None, 1)?;
-                decoder.octets(length)?; // repository id
+                skip_exception_id(self.ty.as_ref().resolved().id(), &mut decoder)?;
             }
             let value = T::decode(&mut decoder)?;
             decoder.finish()?;
@@ -236,7 +236,7 @@ impl Any {
             Content::Typed(value) => {
                 if self.is_exception() {
                     // What an exception is within an any, but not what its type encodes: that is its members alone.
-                    let id = self.ty.id().unwrap_or_default();
+                    let id = self.ty.as_ref().resolved().id().unwrap_or_default();
                     e.ulong(id.len() as u32 + 1);
                     e.copy_octets(id.as_bytes());
                     e.octet(0);
@@ -258,8 +258,11 @@ impl Any {
         e: &mut Encoder<'a>,
         copy: impl FnOnce(&mut Encoder<'a>, &'r [u8]),
     ) -> Result<()> {
-        let same_text = received.dialect == e.dialect() || !self.ty.as_ref().holds_text();
-        if same_text && received.order == e.order() && received.phase == e.phase() & 7 {
+        let ty = self.ty.as_ref();
+        let same_text = received.dialect == e.dialect() || !ty.holds_text();
+        let shift = received.phase.wrapping_sub(e.phase());
+        let same_places = shift & (ty.largest_alignment() - 1) == 0;
+        if same_text && same_places && received.order == e.order() {
             copy(e, received.value());
             return Ok(());
         }

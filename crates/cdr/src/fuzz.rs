@@ -1,6 +1,70 @@
 //! Entry points of the fuzz targets: whatever the octets are, nothing may panic.
 
-use crate::{ByteOrder, CharSet, Decode, Decoder, Dialect, Limits, LongDouble, WcharSet};
+use crate::{
+    Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Limits,
+    LongDouble, TypeCode, WcharSet, skip,
+};
+
+/// Reads a type code, and what follows as a value of the type. What can be read is written and read again.
+pub fn decode_typecode(data: &[u8]) {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        let mut decoder = Decoder::new(data, order, Dialect::GIOP_1_2);
+        let Ok(ty) = TypeCode::decode(&mut decoder) else {
+            continue;
+        };
+        assert!(!ty.to_string().is_empty());
+        let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
+        ty.encode(&mut encoder).expect("what was read is complete");
+        let octets = encoder.finish();
+        let again = TypeCode::decode(&mut Decoder::new(
+            octets.contiguous(),
+            order,
+            Dialect::GIOP_1_2,
+        ));
+        let again = again.expect("what was just written can be read");
+        assert!(again.equal(&ty) && ty.equivalent(&again));
+        assert!(ty.compact().equivalent(&ty));
+
+        if let Ok(value) = Dynamic::default_for(&ty) {
+            value.check(&ty).expect("a default is a value");
+        }
+        let mut skipped = decoder.clone();
+        let end = skip(&ty, &mut skipped).map(|()| skipped.position());
+        if Dynamic::decode(&ty, &mut decoder).is_ok() {
+            assert_eq!(
+                end,
+                Ok(decoder.position()),
+                "what is read and what is skipped end alike"
+            );
+        }
+    }
+}
+
+/// Reads an any, looks at its value, and passes it on in the other byte order.
+pub fn decode_any(data: &[u8]) {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        let Ok(any) = Any::decode(&mut Decoder::new(data, order, Dialect::GIOP_1_2)) else {
+            continue;
+        };
+        let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
+        any.encode(&mut encoder).expect("octets are passed on");
+        let Ok(value) = any.dynamic() else {
+            continue;
+        };
+        let other = ByteOrder::from_flag(!order.flag());
+        let mut encoder = Encoder::new(Vec::new(), other, Dialect::GIOP_1_2);
+        encoder.octet(0);
+        if any.encode(&mut encoder).is_ok() {
+            let octets = encoder.finish();
+            let mut decoder = Decoder::new(octets.contiguous(), other, Dialect::GIOP_1_2).at(1);
+            let again = Any::decode(&mut decoder).expect("what was just written can be read");
+            assert_eq!(
+                format!("{:?}", again.dynamic()),
+                format!("{:?}", Ok::<_, ()>(value))
+            );
+        }
+    }
+}
 
 /// Reads the same octets as one type after the other, in every order and dialect.
 pub fn decode_everything(data: &[u8]) {

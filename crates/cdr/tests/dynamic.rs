@@ -4,7 +4,8 @@ mod types;
 
 use oxorb_cdr::{
     Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
-    ErrorKind, Field, Label, LongDouble, RawReference, Reason, TypeCode, ValueModifier, skip,
+    ErrorKind, Field, Label, LongDouble, RawReference, Reason, TcKind, TypeCode, ValueModifier,
+    skip,
 };
 use proptest::prelude::*;
 use types::{Choices, choices, order, reader, written};
@@ -15,7 +16,7 @@ proptest! {
         octets in choices(), order in order(), lead in 0usize..9,
     ) {
         let mut choices = Choices::new(octets);
-        let ty = choices.ty(4);
+        let ty = choices.top_type();
         let value = choices.value(ty.as_ref());
         prop_assert_eq!(value.check(&ty), Ok(()), "{}", ty);
         let mut message = written(order, lead, |e| value.encode(&ty, e).expect("checked"));
@@ -30,7 +31,8 @@ proptest! {
         prop_assert_eq!(decoder.position(), end);
         prop_assert!(end - lead >= ty.as_ref().min_size());
 
-        // What is cut short is neither read nor skipped.
+        // What is cut short is neither read nor skipped; but without its repository id, what comes from omniORB may be.
+        prop_assume!(ty.kind() != TcKind::Except);
         for cut in (lead..end).step_by(1 + (end - lead) / 100) {
             let mut decoder = reader(&message[..cut], order, lead);
             prop_assert!(Dynamic::decode(&ty, &mut decoder).is_err());
@@ -40,7 +42,7 @@ proptest! {
 
     #[test]
     fn any_type_has_a_default_value(octets in choices()) {
-        let ty = Choices::new(octets).ty(4);
+        let ty = Choices::new(octets).top_type();
         let value = Dynamic::default_for(&ty);
         match value {
             Ok(value) => prop_assert_eq!(value.check(&ty), Ok(()), "{}", ty),
@@ -51,7 +53,7 @@ proptest! {
     #[test]
     fn names_do_not_matter_to_a_compact_type(octets in choices(), order in order()) {
         let mut choices = Choices::new(octets);
-        let ty = choices.ty(4);
+        let ty = choices.top_type();
         let value = choices.value(ty.as_ref());
         let compact = ty.compact();
         prop_assert!(compact.equivalent(&ty));

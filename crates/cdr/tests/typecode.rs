@@ -16,7 +16,7 @@ const INDIRECTION: u32 = 0xFFFF_FFFF;
 proptest! {
     #[test]
     fn any_type_is_read_back(octets in choices(), order in order(), lead in 0usize..9) {
-        let ty = Choices::new(octets).ty(4);
+        let ty = Choices::new(octets).top_type();
         let message = written(order, lead, |e| ty.as_ref().encode(e).expect("complete"));
         let mut decoder = reader(&message, order, lead);
         let read = TypeCode::decode(&mut decoder).expect("just written");
@@ -32,7 +32,7 @@ proptest! {
 
     #[test]
     fn types_are_equal_only_if_they_are(left in choices(), right in choices()) {
-        let (left, right) = (Choices::new(left).ty(3), Choices::new(right).ty(3));
+        let (left, right) = (Choices::new(left).top_type(), Choices::new(right).top_type());
         let octets = |ty: &TypeCode| written(ByteOrder::Big, 0, |e| ty.as_ref().encode(e).expect("complete"));
         prop_assert_eq!(left == right, octets(&left) == octets(&right));
         prop_assert_eq!(left == right, right == left);
@@ -46,7 +46,7 @@ proptest! {
     fn an_octet_more_or_less_is_an_error_or_another_type(
         octets in choices(), order in order(), at in any::<prop::sample::Index>(), flip in 1u8..,
     ) {
-        let ty = Choices::new(octets).ty(4);
+        let ty = Choices::new(octets).top_type();
         let mut message = written(order, 0, |e| ty.as_ref().encode(e).expect("complete"));
         let at = at.index(message.len());
         message[at] ^= flip;

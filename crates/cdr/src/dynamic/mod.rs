@@ -17,6 +17,7 @@ use crate::{Any, Decimal, LongDouble, TypeCode};
 pub use error::{DynamicError, Reason};
 pub use reference::{RawProfile, RawReference};
 pub use skip::skip;
+pub(crate) use skip::skip_exception_id;
 
 /// Any CORBA value as a tree: the basis of dynamic anys, calls without stubs, JSON, and interpreted marshalling.
 ///

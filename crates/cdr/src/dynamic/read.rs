@@ -1,4 +1,4 @@
-use super::skip::{Walk, read_label};
+use super::skip::{Walk, read_label, skip_exception_id};
 use super::{Dynamic, DynamicError, Field, RawReference, Selected, value};
 use crate::{Any, Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef};
 
@@ -61,8 +61,7 @@ impl Walk {
             }
             Shape::Alias(content) => self.read(content, d)?,
             Shape::Except => {
-                let length = d.length(None, 1)?;
-                d.octets(length)?; // repository id, which the type has too
+                skip_exception_id(ty.id(), d)?;
                 self.read_members(ty, d)?
             }
             Shape::Struct => self.read_members(ty, d)?,

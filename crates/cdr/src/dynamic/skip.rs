@@ -76,8 +76,8 @@ impl Walk {
 
     fn skip(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<()> {
         let facts = ty.facts();
-        if facts.is_empty() {
-            return self.empty(d);
+        if facts.min == 0 {
+            self.empty(d)?;
         }
         if let Some(sizes) = facts.layout {
             return d.octets(sizes[d.phase() & 7] as usize).map(drop);
@@ -107,7 +107,7 @@ impl Walk {
             Shape::Array { element, length } => self.skip_elements(element, length as usize, d)?,
             Shape::Alias(content) => self.skip(content, d)?,
             Shape::Except => {
-                skip_octets(d)?; // repository id
+                skip_exception_id(ty.id(), d)?;
                 self.skip_members(ty, d)?;
             }
             Shape::Struct => self.skip_members(ty, d)?,
@@ -158,6 +158,19 @@ impl Walk {
             None => (0..n).try_for_each(|_| self.skip(element, d)),
         }
     }
+}
+
+/// Goes past the repository id before the members of an exception. omniORB leaves it out.
+pub(crate) fn skip_exception_id(id: Option<&str>, d: &mut Decoder<'_>) -> Result<()> {
+    let id = id.unwrap_or_default().as_bytes();
+    let mut ahead = d.clone();
+    let found = ahead
+        .ulong()
+        .and_then(|length| ahead.octets(length as usize));
+    if id.is_empty() || found.is_ok_and(|found| found.strip_suffix(&[0]) == Some(id)) {
+        skip_octets(d)?;
+    }
+    Ok(())
 }
 
 fn skip_octets(d: &mut Decoder<'_>) -> Result<()> {

@@ -253,6 +253,8 @@ pub(crate) struct Graph {
     facts: Vec<Facts>,
     /// Whether some value may hold characters, which depend on a code set.
     text: bool,
+    /// The largest alignment in any value.
+    align: usize,
     /// Whether no type is left open, and none contains itself other than through a sequence or a value.
     sound: bool,
 }
@@ -273,6 +275,7 @@ impl Graph {
             text: nodes.iter().any(|node| {
                 matches!(node, Node::Text { .. }) || node.children().any(may_hold_text)
             }),
+            align: nodes.iter().map(largest_alignment).max().unwrap_or(1),
             sound: !nodes.iter().any(|node| matches!(node, Node::Open(_))),
             nodes,
         };
@@ -296,6 +299,10 @@ impl Graph {
 
     pub(crate) fn holds_text(&self) -> bool {
         self.text
+    }
+
+    pub(crate) fn align(&self) -> usize {
+        self.align
     }
 
     pub(crate) fn is_sound(&self) -> bool {
@@ -354,7 +361,8 @@ impl Graph {
             },
             Node::Struct { kind, members, .. } => {
                 let start = match kind {
-                    TcKind::Except => Facts::at_least(4),
+                    // The repository id, which omniORB leaves out.
+                    TcKind::Except => Facts::at_least(0),
                     _ => Facts::NOTHING,
                 };
                 members.iter().fold(start, |facts, member| {
@@ -393,6 +401,37 @@ fn may_hold_text(slot: Slot) -> bool {
 /// Whether a value of this type, which needs no graph, may hold characters.
 pub(crate) fn kind_holds_text(kind: TcKind) -> bool {
     may_hold_text(Slot::of_kind(kind))
+}
+
+/// The largest alignment in a value, but for what is in other nodes.
+fn largest_alignment(node: &Node) -> usize {
+    let own = match node {
+        Node::Value { .. } => 8,
+        Node::Wrapper { kind, .. } | Node::Named { kind, .. } => match kind {
+            TcKind::ValueBox | TcKind::AbstractInterface => 8,
+            TcKind::Alias => 1,
+            _ => 4,
+        },
+        Node::Open(_) | Node::Fixed { .. } | Node::Array { .. } | Node::Union(_) => 1,
+        Node::Struct { kind, .. } => match kind {
+            TcKind::Except => 4,
+            _ => 1,
+        },
+        Node::Text { .. } | Node::Sequence { .. } | Node::Enum { .. } => 4,
+    };
+    let children = node.children().filter_map(Slot::kind).map(kind_alignment);
+    children.fold(own, usize::max)
+}
+
+/// The largest alignment in a value of a kind that needs no node.
+pub(crate) fn kind_alignment(kind: TcKind) -> usize {
+    use TcKind::*;
+    match kind {
+        Null | Void | Boolean | Char | Octet => 1,
+        Short | Ushort | Wchar => 2,
+        Long | Ulong | Float | TypeCode | Principal | Objref | String | Wstring => 4,
+        _ => 8,
+    }
 }
 
 impl Facts {
@@ -466,8 +505,8 @@ impl Facts {
         self.layout.map(|sizes| sizes[(sizes[0] & 7) as usize])
     }
 
-    /// Whether every value takes no octets at all. Otherwise every value takes at least one.
+    /// Whether every value takes no octets at all.
     pub(crate) fn is_empty(&self) -> bool {
-        self.min == 0
+        self.layout == Some([0; 8])
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use build::Label;
 pub(crate) use graph::{Facts, UnionNode};
-use graph::{Graph, Node, Slot, kind_holds_text};
+use graph::{Graph, Node, Slot, kind_alignment, kind_holds_text};
 pub use kind::TcKind;
 pub use typed::{Typed, Wchar, Wstring};
 
@@ -455,7 +455,7 @@ impl<'a> TypeRef<'a> {
         self.slot.node().is_none() || self.graph.is_none_or(|graph| graph.is_sound())
     }
 
-    /// The fewest octets that a value takes; 0 only when every value takes none.
+    /// The fewest octets that a value takes.
     #[inline]
     pub fn min_size(self) -> usize {
         self.facts().min as usize
@@ -473,6 +473,14 @@ impl<'a> TypeRef<'a> {
         match (self.graph, self.slot.node()) {
             (Some(graph), Some(_)) => graph.holds_text(),
             _ => kind_holds_text(self.slot_kind()),
+        }
+    }
+
+    /// The largest alignment in any value: octets mean the same wherever that is the same.
+    pub(crate) fn largest_alignment(self) -> usize {
+        match (self.graph, self.slot.node()) {
+            (Some(graph), Some(_)) => graph.align(),
+            _ => kind_alignment(self.slot_kind()),
         }
     }
 

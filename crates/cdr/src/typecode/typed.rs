@@ -47,7 +47,6 @@ macro_rules! typed {
 }
 
 typed! {
-    (): VOID;
     i16: SHORT;
     i32: LONG;
     u16: USHORT;

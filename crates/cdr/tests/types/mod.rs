@@ -15,6 +15,9 @@ pub(crate) const EVERYTHING: Dialect = Dialect {
     wchars: WcharSet::Utf16,
 };
 
+/// How deeply types are nested.
+const TOP: usize = 4;
+
 /// Decides what to make next; without octets left, always the simplest.
 pub(crate) struct Choices {
     octets: std::vec::IntoIter<u8>,
@@ -67,8 +70,13 @@ impl Choices {
             .collect()
     }
 
+    /// A type that can have values.
+    pub(crate) fn top_type(&mut self) -> TypeCode {
+        self.ty(TOP)
+    }
+
     /// A type that can have values, nested at most so deeply.
-    pub(crate) fn ty(&mut self, depth: usize) -> TypeCode {
+    fn ty(&mut self, depth: usize) -> TypeCode {
         const LEAVES: usize = 29;
         let choice = self.below(if depth == 0 { LEAVES } else { 42 });
         match choice {
@@ -142,7 +150,8 @@ impl Choices {
                 TypeCode::structure(&id, &name, [("leaf", leaf), ("branches", branches)])
             }
             36 | 37 => self.union(depth),
-            38 => {
+            // An exception is never part of another type.
+            38 if depth == TOP => {
                 let (id, name, members) = self.members(depth);
                 let members = members.iter().map(|(name, ty)| (name.as_str(), ty.clone()));
                 TypeCode::exception(&id, &name, members)

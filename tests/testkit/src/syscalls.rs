@@ -17,9 +17,12 @@
 //! }
 //! ```
 //!
-//! `strace` must be there, and may not be denied `ptrace`: a test that cannot count fails.
+//! It takes `strace`, with leave to trace. Where that cannot be had the test says so past the
+//! harness's capture and passes, so that the suite runs on a machine with nothing but Rust; where
+//! `CI` is set, as `.ci/run` does, a test that cannot count fails.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,25 +44,29 @@ pub const PEEK: &str = "recvfrom(MSG_PEEK)";
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs `body` in a process of its own under `strace`, and gives the trace. In that process,
-/// where the same test is running, it runs `body` and gives `None`.
+/// where the same test is running, it runs `body` and gives `None`. Without `strace` it gives
+/// `None`, loudly.
 ///
 /// `test` is the name of the calling test as the harness prints it (`module::name`).
 ///
 /// # Panics
-/// If there is no `strace`, it may not trace, or `body` fails.
+/// If `body` fails, or `CI` is set and nothing can be traced.
 #[track_caller]
 pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
     if env::var(TRACED).is_ok_and(|running| running == test) {
         body();
         return None;
     }
-    assert!(
-        Command::new("strace")
-            .arg("-V")
-            .output()
-            .is_ok_and(|out| out.status.success()),
-        "counting system calls needs strace: install it (`apt-get install strace`, `dnf install strace`)"
-    );
+    if !can_trace() {
+        let problem = format!(
+            "{test} did not run: counting system calls needs strace, and leave to trace \
+             (`apt-get install strace`, `dnf install strace`)"
+        );
+        assert!(env::var_os("CI").is_none(), "{problem}");
+        // Written to the descriptor itself, which the harness does not capture.
+        let _ = writeln!(std::io::stderr(), "\nwarning: {problem}");
+        return None;
+    }
     let log = Log::new();
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o"]).arg(&log.0);
@@ -77,6 +84,13 @@ pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
         "no section was traced: is the test really called {test:?}, and does it mark a section?"
     );
     Some(trace)
+}
+
+fn can_trace() -> bool {
+    Command::new("strace")
+        .args(["-qq", "-o", "/dev/null", "--", "true"])
+        .output()
+        .is_ok_and(|out| out.status.success())
 }
 
 /// Runs `work`; if under [`traced`], its system calls are counted as section `name`.

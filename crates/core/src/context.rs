@@ -48,13 +48,16 @@ impl Context {
 pub fn encode_context(
     e: &mut Encoder<'_>,
     context: &Context,
-    clause: &'static [&'static str],
+    clause: &[impl AsRef<str>],
 ) -> CdrResult<()> {
     let named = |name: &str| {
-        clause.iter().any(|wanted| match wanted.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => name == *wanted,
-        })
+        clause
+            .iter()
+            .map(AsRef::as_ref)
+            .any(|wanted| match wanted.strip_suffix('*') {
+                Some(prefix) => name.starts_with(prefix),
+                None => name == wanted,
+            })
     };
     let sent = || context.iter().filter(|(name, _)| named(name));
     e.length(2 * sent().count(), None)?;

@@ -33,12 +33,12 @@ pub mod server;
 mod upcall;
 
 pub use adapter::{Adapter, Located};
-pub use client::AsyncReply;
+pub use client::{Answered, AsyncReply, InFlight};
 pub use context::{Context, decode_context, encode_context};
 pub use failure::{Attempt, Failure, last_failure};
 pub use initial::ResolveError;
 pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
-pub use op::{Op, Raise, UserException};
+pub use op::{Op, Operation, Raise, UserException};
 pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, SettingError};
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use reference::Ref;

@@ -30,6 +30,26 @@ impl Op {
     }
 }
 
+/// An operation as a request names it: what an [`Op`] says, or what calls
+/// without stubs know at run time only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation<'n> {
+    /// The name on the wire.
+    pub name: &'n str,
+    /// Whether and when the server answers.
+    pub response: Response,
+}
+
+impl From<&Op> for Operation<'static> {
+    #[inline]
+    fn from(op: &Op) -> Self {
+        Operation {
+            name: op.name,
+            response: op.response,
+        }
+    }
+}
+
 /// The error type of one operation as its client sees it.
 ///
 /// The IDL compiler makes one enum per operation with a `raises` clause;

@@ -9,8 +9,8 @@ use arc_swap::ArcSwapOption;
 use oxorb_cdr::{Decode, Decoder, Encoder, ErrorKind, OctetSeq, Result as CdrResult};
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
-use crate::client::{self, AsyncReply};
-use crate::op::{Op, UserException};
+use crate::client::{self, Answered, AsyncReply, InFlight};
+use crate::op::{Op, Operation, UserException};
 use crate::route::Route;
 use crate::{Failure, ObjectRef, Orb, raise};
 
@@ -105,7 +105,7 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        client::invoke::<E>(self, op, &args)?.decode(result)
+        client::invoke::<E>(self, op.into(), &args)?.decode(result)
     }
 
     /// Like [`invoke`](Self::invoke) for an operation whose only result is a
@@ -115,7 +115,7 @@ impl Ref {
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<OctetSeq, E> {
-        client::invoke::<E>(self, op, &args)?.into_octets()
+        client::invoke::<E>(self, op.into(), &args)?.into_octets()
     }
 
     /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
@@ -124,7 +124,7 @@ impl Ref {
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<(), SystemException> {
-        client::send(self, op, &args)
+        client::send(self, op.into(), &args)
     }
 
     /// Calls a two-way operation without waiting: the request is sent before
@@ -138,7 +138,44 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
         result: fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> AsyncReply<R, E> {
-        client::invoke_async(self, op, &args, result)
+        client::invoke_async(self, op.into(), &args, result)
+    }
+
+    /// Calls a two-way operation for whoever reads the answer himself: calls
+    /// without stubs, gateways. As [`invoke`](Self::invoke) otherwise.
+    pub fn invoke_dynamic<'a, T>(
+        &self,
+        operation: Operation<'_>,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        read: impl FnOnce(Answered<'_>) -> T,
+    ) -> Result<T, SystemException> {
+        client::invoke_dynamic(self, operation, &args, read)
+    }
+
+    /// As [`send`](Self::send), of an operation that is known at run time only.
+    pub fn send_dynamic<'a>(
+        &self,
+        operation: Operation<'_>,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<(), SystemException> {
+        client::send(self, operation, &args)
+    }
+
+    /// As [`invoke_async`](Self::invoke_async), for whoever reads the answer
+    /// himself. A request that could not be sent is an answer, too.
+    pub fn begin_dynamic<'a>(
+        &self,
+        operation: Operation<'_>,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> InFlight {
+        client::begin(self, operation, &args)
+    }
+
+    /// The most derived interface of the object, as the object itself says
+    /// (`_repository_id`). Not every ORB answers that; ours and JacORB do.
+    pub fn repository_id(&self) -> Result<String, SystemException> {
+        static OP: Op = Op::twoway("_repository_id");
+        self.invoke(&OP, |_| Ok(()), |d| Ok(d.string()?.into_owned()))
     }
 
     /// Whether the object supports an interface. Asks the object unless the

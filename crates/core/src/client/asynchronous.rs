@@ -1,18 +1,19 @@
 //! Calls that do not wait: a future completed by the connection's reader thread.
 
+use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
 use oxorb_giop::{ReplyStatus, SystemException};
 
 use super::call::Request;
 use super::multiplexed::{Multiplexed, Slot};
-use super::{Args, Reply, Timing, local};
-use crate::op::{Op, UserException};
+use super::{Answered, Args, Reply, Timing, local};
+use crate::op::{Operation, UserException};
 use crate::route::Route;
 use crate::{Ref, failure, raise};
 
@@ -23,14 +24,23 @@ use crate::{Ref, failure, raise};
 /// whether the operation runs all the same is up to the server.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
-    reference: Ref,
-    state: State,
+    sent: InFlight,
     result: fn(&mut Decoder<'_>) -> CdrResult<R>,
     error: PhantomData<fn() -> E>,
 }
 
+/// A request that was sent, and its answer when it is there; for whoever reads
+/// that himself.
+///
+/// Dropping it forgets the call.
+#[must_use = "the answer, and any exception, is in here"]
+pub struct InFlight {
+    reference: Ref,
+    state: State,
+}
+
 enum State {
-    /// Settled when it was made: it failed, or the object is local.
+    /// It is there, it failed, or the object is local. `None`: taken.
     Settled(Option<Result<Reply, SystemException>>),
     Sent(Arc<Slot>, Target),
 }
@@ -41,23 +51,34 @@ struct Target(Arc<Route>, usize);
 /// Sends the request and gives the future of its answer.
 pub(crate) fn invoke_async<'a, R, E: UserException>(
     reference: &Ref,
-    op: &'static Op,
+    op: Operation<'_>,
     args: Args<'_, 'a>,
     result: fn(&mut Decoder<'_>) -> CdrResult<R>,
 ) -> AsyncReply<R, E> {
-    let state = match start(reference, op, args) {
-        Ok(state) => state,
-        Err(exception) => State::Settled(Some(Err(exception))),
-    };
     AsyncReply {
-        reference: reference.clone(),
-        state,
+        sent: begin(reference, op, args),
         result,
         error: PhantomData,
     }
 }
 
-fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, SystemException> {
+/// Sends a two-way request.
+pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) -> InFlight {
+    let state = match start(reference, op, args) {
+        Ok(state) => state,
+        Err(exception) => State::Settled(Some(Err(exception))),
+    };
+    InFlight {
+        reference: reference.clone(),
+        state,
+    }
+}
+
+fn start<'a>(
+    reference: &Ref,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+) -> Result<State, SystemException> {
     let timing = Timing::start(reference);
     let route = reference.route()?;
     if let Some(profile) = route.local() {
@@ -102,28 +123,88 @@ fn start<'a>(reference: &Ref, op: &Op, args: Args<'_, 'a>) -> Result<State, Syst
 impl<R, E: UserException> AsyncReply<R, E> {
     /// Blocks until the answer is there.
     pub fn wait(mut self) -> Result<R, E> {
+        let reply = self.sent.block();
+        self.decode(reply)
+    }
+
+    fn decode(&self, reply: Result<Reply, SystemException>) -> Result<R, E> {
+        let reply = reply?;
+        match reply.status() {
+            ReplyStatus::USER_EXCEPTION => Err(reply.user_exception()),
+            _ => reply.decode(self.result),
+        }
+    }
+}
+
+impl<R, E: UserException> Future for AsyncReply<R, E> {
+    type Output = Result<R, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.sent.poll(context) {
+            Poll::Ready(reply) => Poll::Ready(self.decode(reply)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl InFlight {
+    /// Whether the answer is there. Never blocks.
+    pub fn is_ready(&mut self) -> bool {
+        match self.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => false,
+            Poll::Ready(reply) => {
+                self.state = State::Settled(Some(reply));
+                true
+            }
+        }
+    }
+
+    /// Blocks until the answer is there and lets `read` have it.
+    pub fn wait<T>(mut self, read: impl FnOnce(Answered<'_>) -> T) -> Result<T, SystemException> {
+        let reply = self.block()?;
+        Ok(read(reply.answered()))
+    }
+
+    fn block(&mut self) -> Result<Reply, SystemException> {
         crate::server::step_aside();
-        let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+        let waker = Arc::new(Unpark(std::thread::current())).into();
         let mut context = Context::from_waker(&waker);
         loop {
-            match Pin::new(&mut self).poll(&mut context) {
-                Poll::Ready(answer) => return answer,
+            match self.poll(&mut context) {
+                Poll::Ready(reply) => return reply,
                 Poll::Pending => std::thread::park(),
             }
         }
     }
 
-    fn settle(&self, reply: Reply) -> Result<R, E> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, SystemException>> {
+        let reply = match &mut self.state {
+            // Settled once before: here, or by `is_ready`.
+            State::Settled(reply) => reply
+                .take()
+                .expect("an asynchronous call was polled after it had completed"),
+            State::Sent(slot, _) => match slot.poll(context.waker()) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(answer)) => {
+                    Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
+                }
+                Poll::Ready(Err(exception)) => Err(exception),
+            },
+        };
+        Poll::Ready(reply.and_then(|reply| self.settle(reply)))
+    }
+
+    /// Results and user exceptions are the caller's; the rest is acted on here.
+    fn settle(&self, reply: Reply) -> Result<Reply, SystemException> {
         match reply.status() {
-            ReplyStatus::NO_EXCEPTION => reply.decode(self.result),
-            ReplyStatus::USER_EXCEPTION => Err(reply.user_exception()),
-            ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception().into()),
+            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(reply),
+            ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
             ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM => {
                 // The arguments are gone, so this call ends here; the next one,
                 // and the caller's retry, go to the new place.
                 let ior = reply.read()?;
                 self.reference.forward_to(&ior)?;
-                Err(raise::FORWARDED.into())
+                Err(raise::FORWARDED)
             }
             ReplyStatus::NEEDS_ADDRESSING_MODE => {
                 let wanted: i16 = reply.read()?;
@@ -135,36 +216,22 @@ impl<R, E: UserException> AsyncReply<R, E> {
                 };
                 // As above: repeated, it goes the way the server wants it.
                 Err(if addressed {
-                    raise::FORWARDED.into()
+                    raise::FORWARDED
                 } else {
-                    raise::ADDRESSING_LOOP.into()
+                    raise::ADDRESSING_LOOP
                 })
             }
-            _ => Err(raise::UNKNOWN_REPLY_STATUS.into()),
+            _ => Err(raise::UNKNOWN_REPLY_STATUS),
         }
     }
 }
 
-impl<R, E: UserException> Future for AsyncReply<R, E> {
-    type Output = Result<R, E>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let reply = match &mut self.state {
-            State::Settled(reply) => reply
-                .take()
-                .expect("an AsyncReply was polled after it had completed"),
-            State::Sent(slot, _) => match slot.poll(context.waker()) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(answer)) => {
-                    Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
-                }
-                Poll::Ready(Err(exception)) => Err(exception),
-            },
-        };
-        Poll::Ready(match reply {
-            Ok(reply) => self.settle(reply),
-            Err(exception) => Err(exception.into()),
-        })
+impl fmt::Debug for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight")
+            .field("to", &self.reference)
+            .field("answered", &matches!(self.state, State::Settled(_)))
+            .finish()
     }
 }
 

@@ -14,7 +14,7 @@ use oxorb_giop::{
 use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
-use crate::op::Op;
+use crate::op::Operation;
 use crate::server::{wait_beside, write_message};
 use crate::{Orb, raise};
 
@@ -26,7 +26,7 @@ const CANCEL_LIMIT: Duration = Duration::from_millis(1);
 
 /// Everything about one request but its arguments.
 pub(crate) struct Request<'r> {
-    pub(crate) op: &'r Op,
+    pub(crate) op: Operation<'r>,
     pub(crate) target: TargetAddress<'r>,
     pub(crate) version: Version,
     pub(crate) code_sets: Option<CodeSetContext>,

@@ -8,7 +8,7 @@ use oxorb_rt::BufferPool;
 
 use super::call::{Request, write_request};
 use super::{Args, Reply};
-use crate::op::Op;
+use crate::op::Operation;
 use crate::route::{Route, RouteProfile};
 use crate::server::{self, Sink};
 use crate::{Orb, Ref};
@@ -19,7 +19,7 @@ pub(crate) fn call<'a>(
     reference: &Ref,
     route: &Route,
     profile: &RouteProfile,
-    op: &Op,
+    op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<Option<Reply>, SystemException> {
     let orb: &Orb = reference.orb();

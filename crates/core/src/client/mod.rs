@@ -19,10 +19,11 @@ mod multiplexed;
 mod peer;
 mod reply;
 
-pub use asynchronous::AsyncReply;
-pub(crate) use asynchronous::invoke_async;
+pub use asynchronous::{AsyncReply, InFlight};
+pub(crate) use asynchronous::{begin, invoke_async};
 pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;
+pub use reply::Answered;
 pub(crate) use reply::Reply;
 
 use call::{Call, Lost, Request};
@@ -33,7 +34,7 @@ use oxorb_cdr::{Encoder, Result as CdrResult};
 use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException, SystemExceptionKind};
 
 use crate::failure::{self, Attempt};
-use crate::op::{Op, UserException};
+use crate::op::{Operation, UserException};
 use crate::raise;
 use crate::route::{Route, RouteProfile};
 use crate::{Failure, Ref};
@@ -47,7 +48,7 @@ const MAX_FORWARDS: u32 = 16;
 /// Two-way: returns when there is a result or a user exception to decode.
 pub(crate) fn invoke<'a, E: UserException>(
     reference: &Ref,
-    op: &Op,
+    op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<Reply, E> {
     let reply = exchange(reference, op, args)?.expect("a two-way call has a reply");
@@ -57,10 +58,21 @@ pub(crate) fn invoke<'a, E: UserException>(
     Ok(reply)
 }
 
+/// Two-way, for whoever reads results and exceptions himself.
+pub(crate) fn invoke_dynamic<'a, T>(
+    reference: &Ref,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+    read: impl FnOnce(Answered<'_>) -> T,
+) -> Result<T, SystemException> {
+    let reply = exchange(reference, op, args)?.expect("a two-way call has a reply");
+    Ok(read(reply.answered()))
+}
+
 /// Oneway: returns when the transport has the request.
 pub(crate) fn send<'a>(
     reference: &Ref,
-    op: &Op,
+    op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<(), SystemException> {
     exchange(reference, op, args).map(drop)
@@ -140,7 +152,7 @@ enum Step {
 /// out to be closed. Only what certainly did not run is sent again.
 fn exchange<'a>(
     reference: &Ref,
-    op: &Op,
+    op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<Option<Reply>, SystemException> {
     let timing = Timing::start(reference);
@@ -203,7 +215,7 @@ fn attempt<'a>(
     reference: &Ref,
     route: &Route,
     profile: &RouteProfile,
-    op: &Op,
+    op: Operation<'_>,
     args: Args<'_, 'a>,
     timing: Timing,
     attempts: &mut Vec<Attempt>,

@@ -28,6 +28,15 @@ pub(crate) struct Answer {
     pub(crate) body: usize,
 }
 
+/// What came back, for whoever reads it himself.
+#[derive(Debug)]
+pub enum Answered<'r> {
+    /// The return value is next, then inout and out parameters.
+    Results(Decoder<'r>),
+    /// The repository id of a user exception is next, then its members.
+    Exception(Decoder<'r>),
+}
+
 enum Source {
     /// Lies in the receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
@@ -72,6 +81,14 @@ impl Reply {
 
     pub(crate) fn status(&self) -> ReplyStatus {
         self.status
+    }
+
+    /// A reply without exception, or with one of the user's.
+    pub(crate) fn answered(&self) -> Answered<'_> {
+        match self.status {
+            ReplyStatus::USER_EXCEPTION => Answered::Exception(self.decoder()),
+            _ => Answered::Results(self.decoder()),
+        }
     }
 
     /// Decodes the results of a reply without exception.

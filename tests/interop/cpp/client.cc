@@ -694,6 +694,13 @@ static void references(Suite_ptr suite) {
     CORBA::Long b = 2, c, a = numbers->rotate_long(1, b, c);
     same("result", 2, a);
   });
+  check("reference_by_name", [&] {
+    std::string by_name = options.corbaloc.substr(0, options.corbaloc.rfind('/')) + "/Suite";
+    CORBA::Object_var object = orb->string_to_object(by_name.c_str());
+    Suite_var named = Suite::_narrow(object);
+    holds(!CORBA::is_nil(named), "a Suite");
+    same("product", PRODUCT, Constants_var(Numbers_var(named->number_tests())->constant_values())->product);
+  });
   check("non_existent", [&] {
     holds(!Node_var(o->make_node(1))->_non_existent(), "a live object to exist");
     Node_var stale = o->make_stale();
@@ -735,6 +742,12 @@ static void references(Suite_ptr suite) {
   check("callback_oneway", [&] {
     o->tell_back(me, "news");
     eventually("the news to arrive", [&] { return servant->heard() == "news"; });
+  });
+  check("idle_connection", [&] {
+    // Long enough for the server to close it.
+    same("before", 1, o->slow(0, 1));
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    same("after", 2, o->slow(0, 2));
   });
   check("parallel", [&] {
     std::atomic<int> right{0};

@@ -355,6 +355,14 @@ int main(int argc, char** argv) try {
   PortableServer::POAManager_var manager = poa->the_POAManager();
   manager->activate();
   Suite_var suite = reference<SuiteServant>();
+  // Also as corbaloc::host:port/Suite.
+  CORBA::Object_var named = orb->resolve_initial_references("omniINSPOA");
+  PortableServer::POA_var named_poa = PortableServer::POA::_narrow(named);
+  PortableServer::POAManager_var named_manager = named_poa->the_POAManager();
+  named_manager->activate();
+  PortableServer::Servant_var<SuiteServant> named_suite = new SuiteServant;
+  PortableServer::ObjectId_var name = PortableServer::string_to_ObjectId("Suite");
+  named_poa->activate_object_with_id(name, named_suite);
   CORBA::String_var ior = orb->object_to_string(suite);
   std::string unfinished = options.ior + ".new";
   std::ofstream(unfinished) << ior.in();

@@ -597,6 +597,11 @@ public final class Client {
             var b = new org.omg.CORBA.IntHolder(2);
             same("result", 2, again.number_tests().rotate_long(1, b, new org.omg.CORBA.IntHolder()));
         });
+        check("reference_by_name", () -> {
+            String byName = options.corbaloc.substring(0, options.corbaloc.lastIndexOf('/')) + "/Suite";
+            Suite named = SuiteHelper.narrow(orb.string_to_object(byName));
+            same("product", PRODUCT.value, named.number_tests().constant_values().product);
+        });
         check("non_existent", () -> {
             holds(!o.make_node(1)._non_existent(), "a live object to exist");
             holds(o.make_stale()._non_existent(), "a stale reference not to exist");
@@ -634,6 +639,12 @@ public final class Client {
         check("callback_oneway", () -> {
             o.tell_back(me, "news");
             eventually("the news to arrive", () -> servant.heard.equals("news"));
+        });
+        check("idle_connection", () -> {
+            // Long enough for the server to close it.
+            same("before", 1, o.slow(0, 1));
+            Thread.sleep(5000);
+            same("after", 2, o.slow(0, 2));
         });
         check("parallel", () -> {
             AtomicInteger right = new AtomicInteger();

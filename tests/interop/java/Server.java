@@ -37,6 +37,8 @@ public final class Server {
         poa = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
         poa.the_POAManager().activate();
         org.omg.CORBA.Object suite = activate(new Suite());
+        // Also as corbaloc::host:port/Suite.
+        ((org.jacorb.orb.ORB) orb).addObjectKey("Suite", orb.object_to_string(suite));
         Path unfinished = Path.of(options.ior + ".new");
         Files.writeString(unfinished, orb.object_to_string(suite));
         Files.move(unfinished, Path.of(options.ior), StandardCopyOption.ATOMIC_MOVE);

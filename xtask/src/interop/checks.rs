@@ -168,6 +168,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "reference_in_struct",
             "reference_stringified",
             "reference_corbaloc",
+            "reference_by_name",
             "non_existent",
             "location_forward",
         ],
@@ -179,6 +180,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "callback_exception",
             "callback_nested",
             "callback_oneway",
+            "idle_connection",
             "parallel",
         ],
     ),
@@ -268,6 +270,11 @@ const RULES: &[Rule] = &[
         checks: &["long_double", "union_far_labels", "context"],
         when: |c| c.has(Orb::Jac),
         reason: "JacORB has no long double, no labels beyond long, and sends no context",
+    },
+    Rule {
+        checks: &["idle_connection"],
+        when: |c| c.server != Orb::Omni || c.column != Column::Giop12,
+        reason: "only omniORB is told to close idle connections, in one column",
     },
     Rule {
         checks: &["attribute_may_raise", "attribute_raises"],

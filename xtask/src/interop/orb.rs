@@ -87,6 +87,13 @@ impl Orb {
                     _ => 0,
                 };
                 args.extend(strings([format!("-ORBgiopTargetAddressMode {mode}")]));
+                if side == Side::Server && cell.column == Column::Giop12 {
+                    // Closes connections that were idle for two seconds.
+                    args.extend(strings([
+                        "-ORBscanGranularity 1".to_owned(),
+                        "-ORBinConScanPeriod 2".to_owned(),
+                    ]));
+                }
                 if utf8 {
                     args.push("--utf8".into());
                 }
@@ -102,6 +109,9 @@ impl Orb {
                     format!("-Djacorb.giop_minor_version={minor}").into(),
                     format!("-Djacorb.native_char_codeset={charset}").into(),
                 ]);
+                if cell.column == Column::Strategies {
+                    args.push("-Djacorb.use_bom=on".into());
+                }
                 args.push(match side {
                     Side::Server => "peers.Server".into(),
                     Side::Client => "peers.Client".into(),

@@ -1,5 +1,7 @@
 //! Checks of attributes, inheritance, exceptions, references and callbacks.
 
+use std::time::Duration;
+
 use oxorb::{
     CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb, SystemException,
     SystemExceptionKind,
@@ -339,6 +341,12 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         let (result, _) = some(again.number_tests()?)?.rotate_long(1, &mut b)?;
         same("result", &2, &result)
     });
+    checks.check("reference_by_name", || {
+        let address = corbaloc.rsplit_once('/').map_or("", |(address, _)| address);
+        let named: SuiteRef = orb.resolve(&format!("{address}/Suite"))?;
+        let constants = some(named.number_tests()?)?.constant_values()?;
+        same("product", &PRODUCT, &constants.product)
+    });
     checks.check("non_existent", || {
         holds(
             !some(o.make_node(1)?)?.non_existent()?,
@@ -382,6 +390,12 @@ fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
     checks.check("callback_oneway", || {
         o.tell_back(Some(&me), "news")?;
         eventually("the news to arrive", || Ok(servant.heard() == "news"))
+    });
+    checks.check("idle_connection", || {
+        // Long enough for the server to close it.
+        same("before", &1, &o.slow(0, 1)?)?;
+        std::thread::sleep(Duration::from_secs(5));
+        same("after", &2, &o.slow(0, 2)?)
     });
     checks.check("parallel", || {
         let right = std::thread::scope(|scope| {

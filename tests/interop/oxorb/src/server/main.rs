@@ -14,6 +14,8 @@ use oxorb_interop::{interop_jacorb, interop_omniorb};
 fn main() -> Result<(), Box<dyn Error>> {
     let (args, orb) = Args::start()?;
     let suite: SuiteRef = orb.root_poa().activate(Suite::new(&orb)?)?;
+    // Also as corbaloc::host:port/Suite.
+    orb.bind("Suite", &suite);
     let unfinished = format!("{}.new", args.ior);
     std::fs::write(&unfinished, suite.to_ior())?;
     std::fs::rename(&unfinished, &args.ior)?;

@@ -4,59 +4,26 @@
 mod common;
 
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::{Arc, Barrier};
-use std::task::{Context, Poll, Wake};
+use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use common::child::Child;
-use common::fake::{FakeServer, Received, reply};
+use common::fake::{FakeServer, Received, ior_at, played, reply};
 use common::*;
-use oxorb::__gen::Op;
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb,
     SystemExceptionKind, minor,
 };
 use oxorb_cdr::Encode as _;
-use oxorb_giop::{IiopProfile, Ior, ReplyStatus, Version};
+use oxorb_giop::ReplyStatus;
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
-
-/// Over soon, and long enough to connect in on a loaded machine.
-const SHORT: Duration = Duration::from_millis(500);
 
 #[test]
 #[ignore = "a server for other tests"]
 fn serve() {
     common::child::serve();
-}
-
-fn assert_raised(exception: SystemException, kind: SystemExceptionKind, status: CompletionStatus) {
-    assert_eq!(
-        (exception.kind, exception.completed),
-        (kind, status),
-        "{exception}"
-    );
-}
-
-/// Waits until the server works on a `hang`.
-fn until_hanging(object: &ObjectRef) {
-    let hanging = || -> Result<u32, SystemException> {
-        Interface::as_ref(object).invoke(&HANGING, |_| Ok(()), |d| d.ulong())
-    };
-    while hanging().unwrap() == 0 {
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// A client that looks at a connection before each use, however short the pause.
-fn wary_client(sharing: ClientConnections) -> Orb {
-    Orb::builder()
-        .client_connections(sharing)
-        .setting("TrustIdle", "0")
-        .build()
-        .unwrap()
 }
 
 #[test]
@@ -91,32 +58,6 @@ fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_i
     }
 }
 
-#[test]
-fn an_asynchronous_call_to_a_killed_server_fails_and_the_next_one_works() {
-    let _guard = watchdog(2 * LONG);
-    let port = free_port();
-    let mut first = Child::start(port, Concurrency::ThreadPerConnection);
-    let client = client(ClientConnections::Private);
-    let object = first.object(&client);
-    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
-    let running = hang_async(&object);
-    until_hanging(&object);
-    first.process.kill();
-    assert_raised(
-        running.wait().unwrap_err(),
-        SystemExceptionKind::CommFailure,
-        CompletionStatus::Maybe,
-    );
-    assert_raised(
-        ping_async(&object, 1).wait().unwrap_err(),
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
-    let _second = Child::start(port, Concurrency::ThreadPerConnection);
-    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
-    client.shutdown(true).unwrap();
-}
-
 /// Many threads with connections of their own: each notices for itself.
 #[test]
 fn a_restart_between_calls_costs_no_exception() {
@@ -135,24 +76,6 @@ fn a_restart_between_calls_costs_no_exception() {
         assert_eq!(ping(&object, 1), Ok(2));
         client.shutdown(true).unwrap();
     }
-}
-
-fn hang_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
-    Interface::as_ref(object).invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
-}
-
-/// Runs `caller` against a server that `script` plays.
-fn played<R: Send>(
-    script: impl FnOnce(&FakeServer) + Send,
-    caller: impl FnOnce(&FakeServer) -> R,
-) -> R {
-    let server = FakeServer::start();
-    thread::scope(|scope| {
-        let playing = scope.spawn(|| script(&server));
-        let result = caller(&server);
-        playing.join().unwrap();
-        result
-    })
 }
 
 #[test]
@@ -266,35 +189,6 @@ fn a_new_connection_that_is_closed_in_order_is_transient() {
 }
 
 #[test]
-fn an_asynchronous_call_closed_in_order_is_transient_and_may_be_repeated() {
-    let _guard = watchdog(LONG);
-    let client = client(ClientConnections::Private);
-    let answers = played(
-        |server| {
-            let mut connection = server.accept();
-            connection.request();
-            connection.close_connection();
-            drop(connection);
-            let mut fresh = server.accept();
-            let id = fresh.request();
-            fresh.answer(id, 2);
-        },
-        |server| {
-            let object = server.object(&client);
-            let first = ping_async(&object, 0).wait();
-            (first, ping_async(&object, 0).wait())
-        },
-    );
-    assert_raised(
-        answers.0.unwrap_err(),
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
-    assert_eq!(answers.1, Ok(2));
-    client.shutdown(true).unwrap();
-}
-
-#[test]
 fn a_server_that_never_answers_is_timeout_maybe_and_is_told() {
     let _guard = watchdog(LONG);
     for sharing in EVERY_SHARING {
@@ -373,129 +267,6 @@ fn a_time_limit_beyond_all_clocks_is_none() {
     let object = pinger(&server, &client).with_timeout(Duration::MAX);
     assert_eq!(ping(&object, 1), Ok(2));
     assert_eq!(ping_async(&object, 1).wait(), Ok(2));
-    server.shutdown(true).unwrap();
-}
-
-#[test]
-fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
-    let _guard = watchdog(LONG);
-    let client = client(ClientConnections::Private);
-    played(
-        |server| {
-            let mut connection = server.accept();
-            let unanswered = connection.request();
-            // Answers to nobody, without a pause, until the client leaves.
-            let noise = reply(unanswered + 1, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
-            while connection.try_send(&noise).is_ok() {}
-        },
-        |server| {
-            let object = server.object(&client).with_timeout(SHORT);
-            let late = ping_async(&object, 0).wait().unwrap_err();
-            assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
-            client.shutdown(true).unwrap();
-        },
-    );
-}
-
-/// A server that reads nothing before its answers are taken must not stop a
-/// client that writes.
-#[test]
-fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
-    const ANSWERS: i64 = 8;
-    static STORE: Op = Op::twoway("store");
-    let _guard = watchdog(LONG);
-    // More than all socket buffers hold.
-    let octets = vec![7u8; 32 << 20];
-    // No time limit may come to the rescue.
-    let client = Orb::builder().round_trip_timeout(None).build().unwrap();
-    played(
-        |server| {
-            let mut connection = server.accept();
-            let asked: Vec<u32> = (0..ANSWERS).map(|_| connection.request()).collect();
-            // From now on the client is busy writing.
-            connection.await_beginning();
-            for id in asked {
-                connection.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
-                    e.longlong(1);
-                    e.copy_octets(&octets[..8 << 20]);
-                    Ok(())
-                });
-            }
-            let id = connection.request();
-            connection.reply(id, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
-        },
-        |server| {
-            let object = server.object(&client);
-            let asked: Vec<_> = (0..ANSWERS).map(|n| ping_async(&object, n)).collect();
-            let stored: oxorb::AsyncReply<(), SystemException> = Interface::as_ref(&object)
-                .invoke_async(
-                    &STORE,
-                    |e| {
-                        e.copy_octets(&octets);
-                        Ok(())
-                    },
-                    |_| Ok(()),
-                );
-            for reply in asked {
-                assert_eq!(reply.wait(), Ok(1));
-            }
-            assert_eq!(stored.wait(), Ok(()));
-            client.shutdown(true).unwrap();
-        },
-    );
-}
-
-#[test]
-fn answers_nobody_waits_for_are_forgotten_and_make_room() {
-    let _guard = watchdog(2 * LONG);
-    let client = client(ClientConnections::Private);
-    played(
-        |server| {
-            let mut connection = server.accept();
-            let mut requests = 0;
-            while let Received::Request(..) = connection.receive() {
-                requests += 1;
-            }
-            assert_eq!(requests, 3000 + 1024, "all but one were sent");
-        },
-        |server| {
-            let object = server.object(&client);
-            // More than a connection holds, were they not forgotten.
-            for n in 0..3000 {
-                drop(ping_async(&object, n));
-            }
-            let kept: Vec<_> = (0..1024).map(|n| ping_async(&object, n)).collect();
-            let refused = ping_async(&object, 0).wait().unwrap_err();
-            assert_eq!(refused.minor, minor::transient::TOO_MANY_OUTSTANDING);
-            assert_eq!(refused.completed, CompletionStatus::No);
-            drop(kept);
-            client.shutdown(true).unwrap();
-        },
-    );
-}
-
-#[test]
-fn an_async_reply_is_a_future_that_wakes() {
-    struct Flag(thread::Thread);
-    impl Wake for Flag {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let _guard = watchdog(LONG);
-    let server = server(Concurrency::ThreadPerConnection);
-    let client = client(ClientConnections::Private);
-    let object = pinger(&server, &client);
-    let mut future = pin!(ping_async(&object, 1));
-    let waker = Arc::new(Flag(thread::current())).into();
-    let answer = loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(answer) => break answer,
-            Poll::Pending => thread::park(),
-        }
-    };
-    assert_eq!(answer, Ok(2));
-    client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
 
@@ -627,20 +398,6 @@ fn a_result_that_cannot_be_decoded_is_marshal_yes_and_the_connection_lives_on() 
     client.shutdown(true).unwrap();
 }
 
-/// An IOR of an object at `address`.
-fn ior_at(address: SocketAddr) -> Ior {
-    let profile = IiopProfile::new(
-        Version::V1_2,
-        &address.ip().to_string(),
-        address.port(),
-        b"fake",
-    );
-    Ior {
-        type_id: PINGER.to_owned(),
-        profiles: vec![profile.to_profile()],
-    }
-}
-
 #[test]
 fn a_forward_in_a_circle_ends() {
     let _guard = watchdog(LONG);
@@ -768,43 +525,6 @@ fn the_addressing_a_server_asks_for_is_used_from_then_on() {
         );
         client.shutdown(true).unwrap();
     }
-}
-
-/// Its arguments are gone when it learns of it, so the caller must repeat it.
-#[test]
-fn an_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goes_there() {
-    let _guard = watchdog(LONG);
-    let client = client(ClientConnections::Private);
-    let target = FakeServer::start();
-    let there = ior_at(target.address());
-    played(
-        |server| {
-            let mut connection = server.accept();
-            let id = connection.request();
-            connection.reply(id, ReplyStatus::NEEDS_ADDRESSING_MODE, |e| {
-                e.short(2);
-                Ok(())
-            });
-            let Received::Request(id, _, addressing) = connection.receive() else {
-                panic!("no request");
-            };
-            assert_eq!(addressing, 2);
-            connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| there.encode(e));
-            let mut forwarded = target.accept();
-            let id = forwarded.request();
-            forwarded.answer(id, 1);
-        },
-        |server| {
-            let object = server.object(&client);
-            for _ in 0..2 {
-                let raised = ping_async(&object, 0).wait().unwrap_err();
-                assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
-                assert_eq!(raised.minor, minor::transient::FORWARDED);
-            }
-            assert_eq!(ping_async(&object, 0).wait(), Ok(1));
-        },
-    );
-    client.shutdown(true).unwrap();
 }
 
 #[test]
@@ -963,21 +683,4 @@ fn a_reference_without_an_orb_is_an_error_and_no_panic() {
     let mut d = Decoder::new(&octets, ByteOrder::NATIVE, Dialect::new(2));
     let error = oxorb::__gen::decode_ref::<ObjectRef>(&mut d).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoScope);
-}
-
-#[test]
-fn an_orb_is_dropped_without_leaving_a_waiting_call() {
-    let _guard = watchdog(LONG);
-    let pending = played(
-        |server| {
-            let mut connection = server.accept();
-            let id = connection.request();
-            connection.answer(id, 1);
-        },
-        |server| {
-            let client: Orb = client(ClientConnections::Private);
-            ping_async(&server.object(&client), 0)
-        },
-    );
-    assert_eq!(pending.wait(), Ok(1));
 }

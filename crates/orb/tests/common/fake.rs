@@ -2,12 +2,13 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, Inbox, Limits, Message, ReplyStatus, Version};
+use oxorb_giop::{Frame, IiopProfile, Inbox, Ior, Limits, Message, ReplyStatus, Version};
 
-use super::LONG;
+use super::{LONG, PINGER};
 
 /// A listening socket.
 pub(crate) struct FakeServer(TcpListener);
@@ -147,5 +148,33 @@ fn look(frame: &Frame<'_>) -> Received {
         }
         Message::CancelRequest(cancel) => Received::Cancel(cancel.id),
         other => Received::Other(format!("{other:?}")),
+    }
+}
+
+/// Runs `caller` against a server that `script` plays.
+pub(crate) fn played<R: Send>(
+    script: impl FnOnce(&FakeServer) + Send,
+    caller: impl FnOnce(&FakeServer) -> R,
+) -> R {
+    let server = FakeServer::start();
+    thread::scope(|scope| {
+        let playing = scope.spawn(|| script(&server));
+        let result = caller(&server);
+        playing.join().unwrap();
+        result
+    })
+}
+
+/// An IOR of an object at `address`.
+pub(crate) fn ior_at(address: SocketAddr) -> Ior {
+    let profile = IiopProfile::new(
+        Version::V1_2,
+        &address.ip().to_string(),
+        address.port(),
+        b"fake",
+    );
+    Ior {
+        type_id: PINGER.to_owned(),
+        profiles: vec![profile.to_profile()],
     }
 }

@@ -7,12 +7,13 @@ pub(crate) mod fake;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::{Op, Ref};
 use oxorb::{
-    ClientConnections, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
-    Upcall, Version,
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
+    SystemException, SystemExceptionKind, Upcall, Version,
 };
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
@@ -67,11 +68,11 @@ impl Servant for Pinger {
                 upcall.done()
             }
             "nap" => {
-                std::thread::sleep(Duration::from_micros(100));
+                thread::sleep(Duration::from_micros(100));
                 upcall.done()
             }
             "sleep" => {
-                std::thread::sleep(Duration::from_millis(300));
+                thread::sleep(Duration::from_millis(300));
                 upcall.done()
             }
             "wait" => {
@@ -81,7 +82,7 @@ impl Servant for Pinger {
             }
             "hang" => {
                 self.at_gate.fetch_add(1, Ordering::SeqCst);
-                std::thread::sleep(2 * LONG);
+                thread::sleep(2 * LONG);
                 upcall.done()
             }
             "hanging" => upcall.reply(|e| {
@@ -234,4 +235,39 @@ pub(crate) fn alone(test: &str) -> bool {
     again.env(ALONE, "yes");
     Process::spawn(again).wait_success(LONG);
     false
+}
+
+/// Over soon, and long enough to connect in on a loaded machine.
+pub(crate) const SHORT: Duration = Duration::from_millis(500);
+
+#[track_caller]
+pub(crate) fn assert_raised(
+    exception: SystemException,
+    kind: SystemExceptionKind,
+    status: CompletionStatus,
+) {
+    assert_eq!(
+        (exception.kind, exception.completed),
+        (kind, status),
+        "{exception}"
+    );
+}
+
+/// Waits until the server works on a `hang`.
+pub(crate) fn until_hanging(object: &ObjectRef) {
+    let hanging = || -> Result<u32, SystemException> {
+        Interface::as_ref(object).invoke(&HANGING, |_| Ok(()), |d| d.ulong())
+    };
+    while hanging().unwrap() == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A client that looks at a connection before each use, however short the pause.
+pub(crate) fn wary_client(sharing: ClientConnections) -> Orb {
+    Orb::builder()
+        .client_connections(sharing)
+        .setting("TrustIdle", "0")
+        .build()
+        .unwrap()
 }

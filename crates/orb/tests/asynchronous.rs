@@ -1,0 +1,263 @@
+//! Asynchronous calls when servers die, close, hang or misbehave.
+
+mod common;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
+use std::thread;
+
+use common::child::Child;
+use common::fake::{FakeServer, Received, ior_at, played, reply};
+use common::*;
+use oxorb::__gen::Op;
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
+    SystemExceptionKind, minor,
+};
+use oxorb_cdr::Encode as _;
+use oxorb_giop::ReplyStatus;
+use oxorb_testkit::net::free_port;
+use oxorb_testkit::watchdog;
+
+#[test]
+#[ignore = "a server for other tests"]
+fn serve() {
+    common::child::serve();
+}
+
+fn hang_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
+    Interface::as_ref(object).invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
+}
+
+#[test]
+fn an_asynchronous_call_to_a_killed_server_fails_and_the_next_one_works() {
+    let _guard = watchdog(2 * LONG);
+    let port = free_port();
+    let mut first = Child::start(port, Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = first.object(&client);
+    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+    let running = hang_async(&object);
+    until_hanging(&object);
+    first.process.kill();
+    assert_raised(
+        running.wait().unwrap_err(),
+        SystemExceptionKind::CommFailure,
+        CompletionStatus::Maybe,
+    );
+    assert_raised(
+        ping_async(&object, 1).wait().unwrap_err(),
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    let _second = Child::start(port, Concurrency::ThreadPerConnection);
+    assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn an_asynchronous_call_closed_in_order_is_transient_and_may_be_repeated() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let answers = played(
+        |server| {
+            let mut connection = server.accept();
+            connection.request();
+            connection.close_connection();
+            drop(connection);
+            let mut fresh = server.accept();
+            let id = fresh.request();
+            fresh.answer(id, 2);
+        },
+        |server| {
+            let object = server.object(&client);
+            let first = ping_async(&object, 0).wait();
+            (first, ping_async(&object, 0).wait())
+        },
+    );
+    assert_raised(
+        answers.0.unwrap_err(),
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    assert_eq!(answers.1, Ok(2));
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let unanswered = connection.request();
+            // Answers to nobody, without a pause, until the client leaves.
+            let noise = reply(unanswered + 1, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
+            while connection.try_send(&noise).is_ok() {}
+        },
+        |server| {
+            let object = server.object(&client).with_timeout(SHORT);
+            let late = ping_async(&object, 0).wait().unwrap_err();
+            assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+            client.shutdown(true).unwrap();
+        },
+    );
+}
+
+/// A server that reads nothing before its answers are taken must not stop a
+/// client that writes.
+#[test]
+fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
+    const ANSWERS: i64 = 8;
+    static STORE: Op = Op::twoway("store");
+    let _guard = watchdog(LONG);
+    // More than all socket buffers hold.
+    let octets = vec![7u8; 32 << 20];
+    // No time limit may come to the rescue.
+    let client = Orb::builder().round_trip_timeout(None).build().unwrap();
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let asked: Vec<u32> = (0..ANSWERS).map(|_| connection.request()).collect();
+            // From now on the client is busy writing.
+            connection.await_beginning();
+            for id in asked {
+                connection.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
+                    e.longlong(1);
+                    e.copy_octets(&octets[..8 << 20]);
+                    Ok(())
+                });
+            }
+            let id = connection.request();
+            connection.reply(id, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
+        },
+        |server| {
+            let object = server.object(&client);
+            let asked: Vec<_> = (0..ANSWERS).map(|n| ping_async(&object, n)).collect();
+            let stored: oxorb::AsyncReply<(), SystemException> = Interface::as_ref(&object)
+                .invoke_async(
+                    &STORE,
+                    |e| {
+                        e.copy_octets(&octets);
+                        Ok(())
+                    },
+                    |_| Ok(()),
+                );
+            for reply in asked {
+                assert_eq!(reply.wait(), Ok(1));
+            }
+            assert_eq!(stored.wait(), Ok(()));
+            client.shutdown(true).unwrap();
+        },
+    );
+}
+
+#[test]
+fn answers_nobody_waits_for_are_forgotten_and_make_room() {
+    let _guard = watchdog(2 * LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let mut requests = 0;
+            while let Received::Request(..) = connection.receive() {
+                requests += 1;
+            }
+            assert_eq!(requests, 3000 + 1024, "all but one were sent");
+        },
+        |server| {
+            let object = server.object(&client);
+            // More than a connection holds, were they not forgotten.
+            for n in 0..3000 {
+                drop(ping_async(&object, n));
+            }
+            let kept: Vec<_> = (0..1024).map(|n| ping_async(&object, n)).collect();
+            let refused = ping_async(&object, 0).wait().unwrap_err();
+            assert_eq!(refused.minor, minor::transient::TOO_MANY_OUTSTANDING);
+            assert_eq!(refused.completed, CompletionStatus::No);
+            drop(kept);
+            client.shutdown(true).unwrap();
+        },
+    );
+}
+
+#[test]
+fn an_async_reply_is_a_future_that_wakes() {
+    struct Flag(thread::Thread);
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    let mut future = pin!(ping_async(&object, 1));
+    let waker = Arc::new(Flag(thread::current())).into();
+    let answer = loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(answer) => break answer,
+            Poll::Pending => thread::park(),
+        }
+    };
+    assert_eq!(answer, Ok(2));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Its arguments are gone when it learns of it, so the caller must repeat it.
+#[test]
+fn an_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goes_there() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let target = FakeServer::start();
+    let there = ior_at(target.address());
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.reply(id, ReplyStatus::NEEDS_ADDRESSING_MODE, |e| {
+                e.short(2);
+                Ok(())
+            });
+            let Received::Request(id, _, addressing) = connection.receive() else {
+                panic!("no request");
+            };
+            assert_eq!(addressing, 2);
+            connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| there.encode(e));
+            let mut forwarded = target.accept();
+            let id = forwarded.request();
+            forwarded.answer(id, 1);
+        },
+        |server| {
+            let object = server.object(&client);
+            for _ in 0..2 {
+                let raised = ping_async(&object, 0).wait().unwrap_err();
+                assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
+                assert_eq!(raised.minor, minor::transient::FORWARDED);
+            }
+            assert_eq!(ping_async(&object, 0).wait(), Ok(1));
+        },
+    );
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn an_orb_is_dropped_without_leaving_a_waiting_call() {
+    let _guard = watchdog(LONG);
+    let pending = played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.answer(id, 1);
+        },
+        |server| {
+            let client: Orb = client(ClientConnections::Private);
+            ping_async(&server.object(&client), 0)
+        },
+    );
+    assert_eq!(pending.wait(), Ok(1));
+}

@@ -5,8 +5,9 @@
 //! its uses cause no further errors) or nothing at all; the diagnostics say why.
 
 use crate::lex::Pragma;
-use crate::model::{Basic, Direction, InterfaceKind};
+use crate::model::{Basic, Direction, InterfaceKind, ValueKind};
 use crate::source::Span;
+use std::rc::Rc;
 
 /// One file with all it includes.
 #[derive(Debug, Clone, Default)]
@@ -62,12 +63,38 @@ impl ScopedName {
 /// One definition or declaration.
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
-    pub(crate) doc: Doc,
+    pub(crate) notes: Notes,
     pub(crate) kind: DefinitionKind,
 }
 
-/// The comment before something.
-pub(crate) type Doc = Option<Box<str>>;
+/// What stands before a declaration without being part of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Notes {
+    /// The comment.
+    pub(crate) doc: Option<Box<str>>,
+    pub(crate) annotations: Vec<Annotation>,
+}
+
+impl Notes {
+    pub(crate) const NONE: &Notes = &Notes {
+        doc: None,
+        annotations: Vec::new(),
+    };
+
+    /// The comment; empty if there is none.
+    pub(crate) fn doc(&self) -> String {
+        self.doc.as_deref().unwrap_or_default().to_owned()
+    }
+}
+
+/// `@name(param = value)`.
+#[derive(Debug, Clone)]
+pub(crate) struct Annotation {
+    pub(crate) name: ScopedName,
+    /// From the `@` to the end of the name.
+    pub(crate) span: Span,
+    pub(crate) params: Vec<(Option<Ident>, Expr)>,
+}
 
 #[derive(Debug, Clone)]
 pub(crate) enum DefinitionKind {
@@ -96,14 +123,209 @@ pub(crate) enum DefinitionKind {
     Native(Ident),
     Operation(Operation),
     Attribute(Attribute),
+    ValueType(ValueType),
+    ForwardValue {
+        what: ValueWords,
+        name: Ident,
+    },
+    ValueBox {
+        name: Ident,
+        ty: TypeSpec,
+    },
+    /// Of a valuetype.
+    State {
+        public: bool,
+        ty: TypeSpec,
+        declarators: Vec<Declarator>,
+    },
+    /// Of a valuetype or home.
+    Factory(Factory),
+    BitMask {
+        name: Ident,
+        flags: Vec<Enumerator>,
+    },
+    BitSet(BitSet),
+    Component(Component),
+    ForwardComponent(Ident),
+    PortType {
+        name: Ident,
+        body: Vec<Item>,
+    },
+    ForwardPortType(Ident),
+    /// Of a component, connector or port type.
+    Port(Port),
+    Home(Home),
+    TypeId {
+        name: ScopedName,
+        id: Box<str>,
+        id_span: Span,
+    },
+    TypePrefix {
+        name: ScopedName,
+        prefix: Box<str>,
+        prefix_span: Span,
+    },
+    /// `import ::X;`; importing a file by name declares nothing we could know.
+    Import(Option<ScopedName>),
+    Annotation(AnnotationDef),
+    Template(Rc<Template>),
+    Instance(Instance),
     /// Reported already; only the name is worth keeping.
     Unusable(Ident),
-    /// Valid, but nothing this version compiles.
-    NotYet {
-        construct: &'static str,
-        span: Span,
-        name: Option<Ident>,
-    },
+}
+
+/// The words before the name of a valuetype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ValueWords {
+    pub(crate) kind: ValueKind,
+    /// `eventtype`.
+    pub(crate) event: bool,
+}
+
+/// `valuetype V : truncatable B supports I { ... }`.
+#[derive(Debug, Clone)]
+pub(crate) struct ValueType {
+    pub(crate) what: ValueWords,
+    pub(crate) name: Ident,
+    pub(crate) truncatable: Option<Span>,
+    pub(crate) bases: Vec<ScopedName>,
+    pub(crate) supports: Vec<ScopedName>,
+    pub(crate) body: Vec<Item>,
+}
+
+/// `factory f(in long a) raises (E)`, or a `finder`.
+#[derive(Debug, Clone)]
+pub(crate) struct Factory {
+    pub(crate) finder: bool,
+    pub(crate) name: Ident,
+    pub(crate) params: Vec<Param>,
+    pub(crate) raises: Vec<ScopedName>,
+}
+
+/// `bitset B : A { bitfield<3> a b; }`.
+#[derive(Debug, Clone)]
+pub(crate) struct BitSet {
+    pub(crate) name: Ident,
+    pub(crate) bases: Vec<ScopedName>,
+    pub(crate) fields: Vec<BitField>,
+}
+
+/// One `bitfield` and the names it declares; none is padding.
+#[derive(Debug, Clone)]
+pub(crate) struct BitField {
+    pub(crate) notes: Notes,
+    pub(crate) span: Span,
+    pub(crate) bits: Expr,
+    pub(crate) ty: Option<TypeSpec>,
+    pub(crate) names: Vec<Ident>,
+}
+
+/// A component or connector.
+#[derive(Debug, Clone)]
+pub(crate) struct Component {
+    pub(crate) connector: bool,
+    pub(crate) name: Ident,
+    pub(crate) bases: Vec<ScopedName>,
+    pub(crate) supports: Vec<ScopedName>,
+    pub(crate) body: Vec<Item>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Port {
+    pub(crate) kind: PortKind,
+    /// An interface or `Object`, event type, or port type.
+    pub(crate) ty: TypeSpec,
+    pub(crate) name: Ident,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PortKind {
+    Provides,
+    Uses { multiple: bool },
+    Emits,
+    Publishes,
+    Consumes,
+    Extended { mirror: bool },
+}
+
+/// `home H : B supports I manages C primarykey K { ... }`.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    pub(crate) name: Ident,
+    pub(crate) bases: Vec<ScopedName>,
+    pub(crate) supports: Vec<ScopedName>,
+    pub(crate) manages: ScopedName,
+    pub(crate) primary_key: Option<ScopedName>,
+    pub(crate) body: Vec<Item>,
+}
+
+/// `@annotation A { long v default 1; }`.
+#[derive(Debug, Clone)]
+pub(crate) struct AnnotationDef {
+    pub(crate) name: Ident,
+    pub(crate) members: Vec<AnnotationMember>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct AnnotationMember {
+    /// `None` is `any`.
+    pub(crate) ty: Option<TypeSpec>,
+    pub(crate) name: Ident,
+    pub(crate) default: Option<Expr>,
+}
+
+/// `module T<typename A> { ... }`.
+#[derive(Debug, Clone)]
+pub(crate) struct Template {
+    pub(crate) name: Ident,
+    pub(crate) params: Vec<TemplateParam>,
+    pub(crate) body: Vec<Item>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct TemplateParam {
+    pub(crate) kind: TemplateParamKind,
+    pub(crate) name: Ident,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum TemplateParamKind {
+    Typename,
+    Interface,
+    ValueType,
+    EventType,
+    Struct,
+    Union,
+    Exception,
+    Enum,
+    /// Of an earlier parameter.
+    Sequence(Ident),
+    Const(TypeSpec),
+}
+
+/// `module T<long> Name;` or, within a template, `alias T<A> Name;`.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance {
+    pub(crate) template: ScopedName,
+    pub(crate) args: Vec<TemplateArg>,
+    pub(crate) name: Ident,
+    pub(crate) alias: Option<Span>,
+}
+
+/// A type or a value; a name may be either.
+#[derive(Debug, Clone)]
+pub(crate) enum TemplateArg {
+    Type(TypeSpec),
+    Value(Expr),
+}
+
+impl TemplateArg {
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            TemplateArg::Type(ty) => ty.span,
+            TemplateArg::Value(value) => value.span,
+        }
+    }
 }
 
 /// `interface I : A, B { ... }`.
@@ -127,6 +349,8 @@ pub(crate) enum Constructed {
 #[derive(Debug, Clone)]
 pub(crate) struct Struct {
     pub(crate) name: Ident,
+    /// One at most is allowed, and none for an exception.
+    pub(crate) bases: Vec<ScopedName>,
     pub(crate) members: Vec<Member>,
     pub(crate) asides: Asides,
 }
@@ -149,7 +373,7 @@ impl Asides {
 /// `long a, b[3];`
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
-    pub(crate) doc: Doc,
+    pub(crate) notes: Notes,
     pub(crate) ty: TypeSpec,
     pub(crate) declarators: Vec<Declarator>,
 }
@@ -173,7 +397,7 @@ pub(crate) struct Union {
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) labels: Vec<Label>,
-    pub(crate) doc: Doc,
+    pub(crate) notes: Notes,
     pub(crate) ty: TypeSpec,
     pub(crate) declarator: Declarator,
 }
@@ -187,7 +411,14 @@ pub(crate) enum Label {
 #[derive(Debug, Clone)]
 pub(crate) struct Enum {
     pub(crate) name: Ident,
-    pub(crate) enumerators: Vec<(Doc, Ident)>,
+    pub(crate) enumerators: Vec<Enumerator>,
+}
+
+/// A name in an enum or bitmask.
+#[derive(Debug, Clone)]
+pub(crate) struct Enumerator {
+    pub(crate) notes: Notes,
+    pub(crate) name: Ident,
 }
 
 #[derive(Debug, Clone)]
@@ -203,6 +434,7 @@ pub(crate) struct Operation {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
+    pub(crate) notes: Notes,
     pub(crate) direction: Direction,
     /// Of the word `in`, `out` or `inout`.
     pub(crate) direction_span: Span,
@@ -233,10 +465,13 @@ pub(crate) enum TypeKind {
     String(Option<Box<Expr>>),
     WString(Option<Box<Expr>>),
     Sequence(Box<TypeSpec>, Option<Box<Expr>>),
+    Map(Box<TypeSpec>, Box<TypeSpec>, Option<Box<Expr>>),
+    /// Digits and scale; without them only the type of a constant.
+    Fixed(Option<Box<(Expr, Expr)>>),
+    Any,
+    ValueBase,
     Named(ScopedName),
     Constructed(Box<Constructed>),
-    /// Valid, but nothing this version compiles.
-    NotYet(&'static str),
 }
 
 /// A constant expression.
@@ -255,13 +490,13 @@ pub(crate) enum ExprKind {
     WChar(char),
     Str(String),
     WStr(String),
+    /// Digits and point.
+    Fixed(Box<str>),
     Name(ScopedName),
     Unary(Unary, Box<Expr>),
     /// A run of operators of one precedence, from left to right; kept flat so
     /// that a long sum is no deep tree.
     Chain(Box<Expr>, Vec<(Binary, Expr)>),
-    /// Valid, but nothing this version compiles.
-    NotYet(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

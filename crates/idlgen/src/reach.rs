@@ -37,6 +37,16 @@ impl Reach<'_> {
             | DefKind::ForwardInterface(_)
             | DefKind::Native
             | DefKind::Enum(_) => {}
+            // Refused when they are printed.
+            DefKind::ValueType(_)
+            | DefKind::ValueBox(_)
+            | DefKind::BitMask(_)
+            | DefKind::BitSet(_)
+            | DefKind::Component(_)
+            | DefKind::Connector(_)
+            | DefKind::PortType(_)
+            | DefKind::Home(_)
+            | DefKind::TemplateModule(_) => {}
             DefKind::Interface(interface) => {
                 interface.bases.iter().for_each(|base| self.def(*base));
                 interface

@@ -40,6 +40,22 @@ pub(crate) enum PragmaProblem {
     Start {
         text: String,
     },
+    /// `typeprefix` for what is no scope.
+    NoScope {
+        name: String,
+        found: &'static str,
+        at: Span,
+    },
+    /// Another `typeprefix` for the same scope.
+    SecondPrefix {
+        name: String,
+        prefix: String,
+        at: Span,
+    },
+    /// `import` of a name that nothing declares.
+    Import {
+        name: String,
+    },
 }
 
 impl Problem for PragmaProblem {
@@ -52,12 +68,17 @@ impl Problem for PragmaProblem {
             PragmaProblem::ModulePrefix { .. } => "W0708",
             PragmaProblem::NoId { .. } => "E0706",
             PragmaProblem::Start { .. } => "E0707",
+            PragmaProblem::NoScope { .. } => "E0709",
+            PragmaProblem::SecondPrefix { .. } => "E0710",
+            PragmaProblem::Import { .. } => "W0711",
         })
     }
 
     fn severity(&self) -> Severity {
         match self {
-            PragmaProblem::Format { .. } | PragmaProblem::ModulePrefix { .. } => Severity::Warning,
+            PragmaProblem::Format { .. }
+            | PragmaProblem::ModulePrefix { .. }
+            | PragmaProblem::Import { .. } => Severity::Warning,
             _ => Severity::Error,
         }
     }
@@ -85,6 +106,13 @@ impl Problem for PragmaProblem {
             PragmaProblem::Start { text } => {
                 format!("`{text}` begins with a character that repository ids cannot begin with")
             }
+            PragmaProblem::NoScope { name, found, .. } => {
+                format!("`{name}` is {found}, and nothing in it could have a prefix")
+            }
+            PragmaProblem::SecondPrefix { name, prefix, .. } => {
+                format!("the prefix of `{name}` is set already, to \"{prefix}\"")
+            }
+            PragmaProblem::Import { name } => format!("nothing declares `{name}`"),
         }
     }
 
@@ -101,7 +129,10 @@ impl Problem for PragmaProblem {
             PragmaProblem::SecondId { at, .. }
             | PragmaProblem::VersionAfterId { at, .. }
             | PragmaProblem::SecondVersion { at, .. } => vec![(*at, "set here".into())],
-            PragmaProblem::NoId { at, .. } => vec![(*at, "declared here".into())],
+            PragmaProblem::SecondPrefix { at, .. } => vec![(*at, "set here".into())],
+            PragmaProblem::NoId { at, .. } | PragmaProblem::NoScope { at, .. } => {
+                vec![(*at, "declared here".into())]
+            }
             _ => Vec::new(),
         }
     }
@@ -113,6 +144,9 @@ impl Problem for PragmaProblem {
             }
             PragmaProblem::Format { .. } => {
                 Some("they look like `IDL:omg.org/CORBA/Object:1.0`".into())
+            }
+            PragmaProblem::Import { .. } => {
+                Some("`#include` the file that does; `import` alone finds nothing".into())
             }
             PragmaProblem::Start { .. } => Some("not with `-`, `_` or `.`".into()),
             _ => None,

@@ -21,7 +21,8 @@ pub(crate) enum Syntax {
     },
     UnmatchedBrace,
     StraySemicolon,
-    Misplaced(Keyword),
+    /// A word that begins what cannot stand in this place.
+    Misplaced(Keyword, &'static str),
     ExpectedDefinition {
         found: String,
         meant: Option<&'static str>,
@@ -32,7 +33,8 @@ pub(crate) enum Syntax {
     },
     MemberWithoutType,
     SecondUnionMember,
-    EmptyEnum,
+    /// An enum or a bitmask.
+    EmptyEnum(&'static str),
     TrailingComma,
     RaisesOfSeveral,
     VoidAsType,
@@ -68,12 +70,12 @@ impl Problem for Syntax {
             Syntax::KeywordAsName { .. } => "E0303",
             Syntax::UnmatchedBrace => "E0304",
             Syntax::StraySemicolon => "E0305",
-            Syntax::Misplaced(_) => "E0306",
+            Syntax::Misplaced(..) => "E0306",
             Syntax::ExpectedDefinition { .. } => "E0307",
             Syntax::Unclosed { .. } => "E0308",
             Syntax::MemberWithoutType => "E0309",
             Syntax::SecondUnionMember => "E0310",
-            Syntax::EmptyEnum => "E0311",
+            Syntax::EmptyEnum(_) => "E0311",
             Syntax::TrailingComma => "E0312",
             Syntax::RaisesOfSeveral => "E0313",
             Syntax::VoidAsType => "E0314",
@@ -90,8 +92,8 @@ impl Problem for Syntax {
             }
             Syntax::UnmatchedBrace => "this `}` closes nothing".into(),
             Syntax::StraySemicolon => "this `;` ends nothing".into(),
-            Syntax::Misplaced(keyword) => {
-                format!("`{}` cannot stand inside an interface", keyword.as_str())
+            Syntax::Misplaced(keyword, place) => {
+                format!("`{}` cannot stand inside {place}", keyword.as_str())
             }
             Syntax::ExpectedDefinition { found, .. } => {
                 format!("expected a definition, found {found}")
@@ -99,7 +101,15 @@ impl Problem for Syntax {
             Syntax::Unclosed { name, .. } => format!("the `{{` of `{name}` is never closed"),
             Syntax::MemberWithoutType => "this member has a type or a name, but not both".into(),
             Syntax::SecondUnionMember => "a union member has one name only".into(),
-            Syntax::EmptyEnum => "an enum needs at least one enumerator".into(),
+            Syntax::EmptyEnum(what) => format!(
+                "{} {what} needs at least one {}",
+                if *what == "enum" { "an" } else { "a" },
+                if *what == "enum" {
+                    "enumerator"
+                } else {
+                    "flag"
+                }
+            ),
             Syntax::TrailingComma => "the last enumerator is followed by a comma".into(),
             Syntax::RaisesOfSeveral => {
                 "attributes that raise exceptions are declared one by one".into()
@@ -135,8 +145,10 @@ impl Problem for Syntax {
                 let word = keyword.as_str();
                 Some(format!("write `_{word}`: the name is then `{word}`"))
             }
-            Syntax::Misplaced(_) => {
-                Some("close the interface first, or move this before it".into())
+            Syntax::Misplaced(_, "a module") => None,
+            Syntax::Misplaced(_, place) => {
+                let what = place.split_once(' ').map_or(*place, |(_, what)| what);
+                Some(format!("close the {what} first, or move this before it"))
             }
             Syntax::ExpectedDefinition {
                 meant: Some(word), ..

@@ -1,6 +1,6 @@
 //! Whether a value fits the type it is meant for.
 
-use super::Raw;
+use super::{Decimal, Raw};
 use crate::check::constant::Constant;
 use crate::model::{Basic, Type, Value};
 
@@ -21,6 +21,7 @@ pub(crate) fn fit(raw: Raw, ty: &Type, name: &str) -> Result<Value, Constant> {
         (Type::String(bound), Raw::Str(text)) | (Type::WString(bound), Raw::WStr(text)) => {
             string(text, *bound)
         }
+        (Type::Fixed(digits, scale), Raw::Fixed(value)) => fixed(&value, *digits, *scale, name),
         (Type::Named(wanted), Raw::Enumerator(owner, ordinal)) if *wanted == owner => {
             Ok(Value::Enumerator(owner, ordinal))
         }
@@ -31,7 +32,8 @@ pub(crate) fn fit(raw: Raw, ty: &Type, name: &str) -> Result<Value, Constant> {
 /// The smallest and the largest value of an integer type.
 pub(crate) fn integer_range(basic: Basic) -> Option<(i128, i128)> {
     Some(match basic {
-        Basic::Octet => (0, u8::MAX.into()),
+        Basic::Octet | Basic::UInt8 => (0, u8::MAX.into()),
+        Basic::Int8 => (i8::MIN.into(), i8::MAX.into()),
         Basic::Short => (i16::MIN.into(), i16::MAX.into()),
         Basic::UShort => (0, u16::MAX.into()),
         Basic::Long => (i32::MIN.into(), i32::MAX.into()),
@@ -72,6 +74,17 @@ fn float(value: f64, basic: Basic, name: &str) -> Result<Value, Constant> {
     }
 }
 
+fn fixed(value: &Decimal, digits: u16, scale: i16, name: &str) -> Result<Value, Constant> {
+    match value.fits(digits, scale.unsigned_abs()) {
+        true => Ok(Value::Fixed(value.to_string())),
+        false => Err(Constant::OutOfRange {
+            value: format!("{value}d"),
+            ty: name.into(),
+            range: None,
+        }),
+    }
+}
+
 fn string(text: String, bound: Option<u32>) -> Result<Value, Constant> {
     let length = text.chars().count();
     match bound {
@@ -85,6 +98,7 @@ fn mismatch(raw: &Raw, ty: &Type, name: &str) -> Constant {
         (Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble), Raw::Integer(value)) => {
             Some(format!("write `{value}.0`"))
         }
+        (Type::Fixed(..), Raw::Integer(value)) => Some(format!("write `{value}d`")),
         (Type::Basic(Basic::WChar) | Type::WString(_), Raw::Char(_) | Raw::Str(_)) => {
             Some("put an `L` before the quotes".into())
         }

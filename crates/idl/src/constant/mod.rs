@@ -4,8 +4,10 @@
 //! Integers are computed in 128 bits and checked against their type at the
 //! end, so an intermediate result may leave the range of the type.
 
+mod decimal;
 mod fit;
 
+pub(crate) use decimal::Decimal;
 pub(crate) use fit::{fit, integer_range};
 
 use crate::ast::{Binary, Expr, ExprKind, ScopedName, Unary};
@@ -24,6 +26,7 @@ pub(crate) enum Raw {
     Str(String),
     WStr(String),
     Enumerator(DefId, u32),
+    Fixed(Decimal),
 }
 
 impl Raw {
@@ -38,6 +41,7 @@ impl Raw {
             Raw::Str(_) => "a string",
             Raw::WStr(_) => "a wide string",
             Raw::Enumerator(..) => "an enumerator",
+            Raw::Fixed(_) => "a fixed-point number",
         }
     }
 }
@@ -47,7 +51,6 @@ pub(crate) trait World {
     /// The value of a name; `None` was reported.
     fn value_of(&mut self, name: &ScopedName) -> Option<Raw>;
     fn wrong(&mut self, span: Span, problem: Constant);
-    fn not_yet(&mut self, span: Span, construct: &str);
 }
 
 /// The value of an expression; `None` was reported. `target` is the integer
@@ -61,6 +64,7 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
         ExprKind::WChar(value) => Some(Raw::WChar(*value)),
         ExprKind::Str(value) => Some(Raw::Str(value.clone())),
         ExprKind::WStr(value) => Some(Raw::WStr(value.clone())),
+        ExprKind::Fixed(digits) => Some(Raw::Fixed(Decimal::literal(digits))),
         ExprKind::Name(name) => world.value_of(name),
         ExprKind::Unary(operator, operand) => {
             let value = evaluate(operand, target, world)?;
@@ -92,10 +96,6 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
             }
             left
         }
-        ExprKind::NotYet(construct) => {
-            world.not_yet(expr.span, construct);
-            None
-        }
     }
 }
 
@@ -106,9 +106,10 @@ fn unary(operator: Unary, value: &Raw, target: Option<Basic>) -> Result<Raw, Con
         Unary::Not => "~",
     };
     match (operator, value) {
-        (Unary::Plus, Raw::Integer(_) | Raw::Float(_)) => Ok(value.clone()),
+        (Unary::Plus, Raw::Integer(_) | Raw::Float(_) | Raw::Fixed(_)) => Ok(value.clone()),
         (Unary::Minus, Raw::Integer(value)) => Ok(Raw::Integer(-*value)),
         (Unary::Minus, Raw::Float(value)) => Ok(Raw::Float(-*value)),
+        (Unary::Minus, Raw::Fixed(value)) => Ok(Raw::Fixed(value.clone().negated())),
         (Unary::Not, Raw::Integer(value)) => Ok(Raw::Integer(complement(*value, target))),
         _ => Err(Constant::Operand {
             operator: text,
@@ -144,6 +145,9 @@ fn binary(
         (Raw::Float(a), Raw::Float(b)) => float(operator, *a, *b)
             .map(Raw::Float)
             .map_err(|problem| (right_span, problem)),
+        (Raw::Fixed(a), Raw::Fixed(b)) => fixed(operator, a, b)
+            .map(Raw::Fixed)
+            .map_err(|problem| (right_span, problem)),
         (Raw::Integer(_), Raw::Float(_)) => {
             Err((right_span, Constant::Mixed { integer: left_span }))
         }
@@ -155,7 +159,7 @@ fn binary(
         )),
         _ => {
             let (span, odd) = match left {
-                Raw::Integer(_) | Raw::Float(_) => (right_span, right),
+                Raw::Integer(_) | Raw::Float(_) | Raw::Fixed(_) => (right_span, right),
                 _ => (left_span, left),
             };
             let problem = Constant::Operand {
@@ -205,6 +209,29 @@ fn float(operator: Binary, a: f64, b: f64) -> Result<f64, Constant> {
         _ => Err(Constant::Operand {
             operator: operator.as_str(),
             found: "a floating-point number".into(),
+        }),
+    }
+}
+
+fn fixed(operator: Binary, a: &Decimal, b: &Decimal) -> Result<Decimal, Constant> {
+    let result = match operator {
+        Binary::Add => a.plus(b),
+        Binary::Subtract => a.plus(&b.clone().negated()),
+        Binary::Multiply => a.times(b),
+        Binary::Divide => a.over(b).ok_or(Constant::DivisionByZero)?,
+        _ => {
+            return Err(Constant::Operand {
+                operator: operator.as_str(),
+                found: "a fixed-point number".into(),
+            });
+        }
+    };
+    match result.shape() {
+        (..=31, _) => Ok(result),
+        _ => Err(Constant::OutOfRange {
+            value: "the result".into(),
+            ty: "the 31 digits of `fixed`".into(),
+            range: None,
         }),
     }
 }

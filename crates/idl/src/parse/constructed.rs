@@ -2,8 +2,8 @@
 
 use super::{Parse, Parser};
 use crate::ast::{
-    Asides, Case, Constructed, Declarator, DefinitionKind, Enum, Ident, Label, Member, Struct,
-    TypeKind, Union,
+    Asides, Case, Constructed, Declarator, DefinitionKind, Enum, Enumerator, Ident, Label, Member,
+    Struct, TypeKind, Union,
 };
 use crate::check::syntax::Syntax;
 use crate::check::union::EmptyUnion;
@@ -55,9 +55,10 @@ impl Parser<'_, '_> {
     }
 
     fn struct_body(&mut self, name: Ident) -> Parse<Struct> {
-        if self.at(Punct::Colon) {
-            return Err(self.not_yet_here("struct inheritance"));
-        }
+        let bases = match self.eat(Punct::Colon) {
+            true => self.scoped_names("the name of a base struct")?,
+            false => Vec::new(),
+        };
         self.expect(Punct::BraceOpen)?;
         let mut members = Vec::new();
         let mut asides = Asides::default();
@@ -74,6 +75,7 @@ impl Parser<'_, '_> {
         self.close(&name);
         Ok(Struct {
             name,
+            bases,
             members,
             asides,
         })
@@ -85,8 +87,7 @@ impl Parser<'_, '_> {
     }
 
     fn member(&mut self) -> Parse<Member> {
-        self.annotations()?;
-        let doc = self.cursor.doc();
+        let notes = self.notes()?;
         let ty = self.type_spec_or_constructed()?;
         if matches!(ty.kind, TypeKind::Named(_)) && self.at(Punct::Semicolon) {
             return Err(self.report(ty.span, Syntax::MemberWithoutType));
@@ -94,7 +95,7 @@ impl Parser<'_, '_> {
         let declarators = self.member_declarators()?;
         self.expect_semicolon()?;
         Ok(Member {
-            doc,
+            notes,
             ty,
             declarators,
         })
@@ -102,7 +103,7 @@ impl Parser<'_, '_> {
 
     /// Like [`Self::declarators`], without forgetting what is being declared
     /// around the member.
-    fn member_declarators(&mut self) -> Parse<Vec<Declarator>> {
+    pub(super) fn member_declarators(&mut self) -> Parse<Vec<Declarator>> {
         let outer = self.naming.clone();
         let declarators = self.declarators("the name of the member");
         self.naming = outer;
@@ -146,10 +147,9 @@ impl Parser<'_, '_> {
     }
 
     fn case(&mut self) -> Parse<Case> {
-        let doc = self.cursor.doc();
+        let mut notes = self.notes()?;
         let mut labels = Vec::new();
         loop {
-            self.annotations()?;
             if self.at_keyword(Keyword::Case) {
                 self.cursor.bump();
                 labels.push(Label::Value(self.expr()?));
@@ -159,6 +159,7 @@ impl Parser<'_, '_> {
                 break;
             }
             self.expect(Punct::Colon)?;
+            notes.annotations.extend(self.annotations()?);
         }
         if labels.is_empty() {
             return Err(self.unexpected("`case` or `default`"));
@@ -174,27 +175,37 @@ impl Parser<'_, '_> {
         self.expect_semicolon()?;
         Ok(Case {
             labels,
-            doc,
+            notes,
             ty,
             declarator,
         })
     }
 
     fn enum_body(&mut self, name: Ident) -> Parse<Enum> {
+        let enumerators = self.enumerators(&name, "enum")?;
+        Ok(Enum { name, enumerators })
+    }
+
+    /// `{ a, b }` of an enum or bitmask.
+    pub(super) fn enumerators(
+        &mut self,
+        name: &Ident,
+        what: &'static str,
+    ) -> Parse<Vec<Enumerator>> {
         self.expect(Punct::BraceOpen)?;
         let mut enumerators = Vec::new();
         loop {
             if self.at(Punct::BraceClose) {
                 if enumerators.is_empty() {
-                    self.report(name.span, Syntax::EmptyEnum);
+                    self.report(name.span, Syntax::EmptyEnum(what));
                 } else {
                     self.report(self.cursor.last(), Syntax::TrailingComma);
                 }
                 break;
             }
-            self.annotations()?;
-            let doc = self.cursor.doc();
-            enumerators.push((doc, self.ident("the name of an enumerator")?));
+            let notes = self.notes()?;
+            let name = self.ident("the name of an enumerator")?;
+            enumerators.push(Enumerator { notes, name });
             if !self.eat(Punct::Comma) {
                 break;
             }
@@ -202,7 +213,7 @@ impl Parser<'_, '_> {
         if !self.at(Punct::BraceClose) {
             return Err(self.unexpected("`,` or `}`"));
         }
-        self.close(&name);
-        Ok(Enum { name, enumerators })
+        self.close(name);
+        Ok(enumerators)
     }
 }

@@ -1,7 +1,7 @@
 //! Where the parser stands: looking ahead, consuming, expecting, recovering.
 
 use super::{MAX_DEPTH, Parse, Parser, Reported};
-use crate::ast::{Doc, Ident, Item};
+use crate::ast::{Ident, Item};
 use crate::check::syntax::Syntax;
 use crate::check::too_deep::TooDeep;
 use crate::diagnostic::Problem;
@@ -71,7 +71,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// The comment before the next token.
-    pub(super) fn doc(&self) -> Doc {
+    pub(super) fn doc(&self) -> Option<Box<str>> {
         self.tokens.get(self.at).and_then(|token| token.doc.clone())
     }
 

@@ -1,15 +1,74 @@
 //! What stands in files and modules.
 
+use super::cursor::name_of;
 use super::{Parse, Parser};
-use crate::ast::{Declarator, Definition, DefinitionKind, Item};
+use crate::ast::{Constructed, Declarator, Definition, DefinitionKind, Ident, Item, Notes};
 use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct, TokenKind};
 
 /// What encloses a declaration, and so which declarations may stand there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
+    /// The file or a module.
     Module,
     Interface,
+    Value,
+    Component,
+    Connector,
+    PortType,
+    Home,
+}
+
+impl Place {
+    fn text(self) -> &'static str {
+        match self {
+            Place::Module => "a module",
+            Place::Interface => "an interface",
+            Place::Value => "a valuetype",
+            Place::Component => "a component",
+            Place::Connector => "a connector",
+            Place::PortType => "a port type",
+            Place::Home => "a home",
+        }
+    }
+
+    fn allows(self, keyword: Keyword) -> bool {
+        use Keyword as K;
+        match keyword {
+            K::Module
+            | K::Interface
+            | K::Local
+            | K::Abstract
+            | K::ValueType
+            | K::Custom
+            | K::EventType
+            | K::Component
+            | K::Connector
+            | K::PortType
+            | K::Home
+            | K::Import
+            | K::Alias => self == Place::Module,
+            K::Public | K::Private => self == Place::Value,
+            K::Factory => matches!(self, Place::Value | Place::Home),
+            K::Finder => self == Place::Home,
+            K::Provides | K::Uses => self.has_ports(),
+            K::Emits | K::Publishes | K::Consumes => self == Place::Component,
+            K::Port | K::MirrorPort => matches!(self, Place::Component | Place::Connector),
+            K::Attribute | K::ReadOnly => self != Place::Module,
+            _ => !self.has_ports(),
+        }
+    }
+
+    /// Holds ports and attributes, nothing else.
+    fn has_ports(self) -> bool {
+        matches!(self, Place::Component | Place::Connector | Place::PortType)
+    }
+
+    /// Holds operations, whose result may be a type named like a word that
+    /// came with CORBA 3 or IDL 4.
+    fn has_operations(self) -> bool {
+        matches!(self, Place::Interface | Place::Value | Place::Home)
+    }
 }
 
 impl Parser<'_, '_> {
@@ -38,9 +97,6 @@ impl Parser<'_, '_> {
                 self.cursor.bump();
                 continue;
             }
-            if self.eat_annotation_definition() {
-                continue;
-            }
             items.extend(self.item(place));
         }
     }
@@ -48,9 +104,9 @@ impl Parser<'_, '_> {
     /// One declaration; consumes at least one token unless a `}` is next.
     fn item(&mut self, place: Place) -> Option<Item> {
         self.naming = None;
-        let doc = self.cursor.doc();
         let before = self.cursor.span();
-        let kind = match self.nested(|p| p.definition(place)) {
+        let mut notes = Notes::default();
+        let kind = match self.nested(|p| p.definition(place, &mut notes)) {
             Ok(kind) => Some(kind),
             Err(_) => {
                 if self.cursor.span() == before && !self.at(Punct::BraceOpen) {
@@ -61,75 +117,124 @@ impl Parser<'_, '_> {
                 name.map(DefinitionKind::Unusable)
             }
         };
-        kind.map(|kind| Item::Definition(Definition { doc, kind }))
+        kind.map(|kind| Item::Definition(Definition { notes, kind }))
     }
 
-    fn definition(&mut self, place: Place) -> Parse<DefinitionKind> {
-        self.annotations()?;
-        if let Some(kind) = self.not_yet_definition(place)? {
-            return Ok(kind);
+    fn definition(&mut self, place: Place, notes: &mut Notes) -> Parse<DefinitionKind> {
+        if self.at_annotation_definition() {
+            return self.annotation_definition();
         }
-        let TokenKind::Keyword(keyword) = self.cursor.peek() else {
+        *notes = self.notes()?;
+        let TokenKind::Keyword(keyword) = *self.cursor.peek() else {
             return self.nameless(place);
         };
-        let kind = match keyword {
-            Keyword::Module | Keyword::Interface | Keyword::Local | Keyword::Abstract
-                if place == Place::Interface =>
-            {
-                self.report(self.cursor.span(), Syntax::Misplaced(*keyword));
-                // Parsed for the errors inside, and to know its name.
-                match self.module_or_interface(*keyword)? {
-                    DefinitionKind::Module { name, .. } => DefinitionKind::Unusable(name),
-                    DefinitionKind::Interface(interface) => {
-                        DefinitionKind::Unusable(interface.name)
-                    }
-                    other => other,
-                }
-            }
-            Keyword::Module | Keyword::Interface | Keyword::Local | Keyword::Abstract => {
-                self.module_or_interface(*keyword)?
-            }
-            Keyword::Typedef => self.typedef()?,
-            Keyword::Const => self.constant()?,
-            Keyword::Exception => self.exception()?,
-            Keyword::Struct => self.struct_or_forward()?,
-            Keyword::Union => self.union_or_forward()?,
-            Keyword::Enum => self.enum_definition()?,
-            Keyword::Native => {
-                self.cursor.bump();
-                DefinitionKind::Native(self.declared("the name of the native type")?)
-            }
-            _ => return self.nameless(place),
-        };
+        if place.has_operations() && keyword.is_contextual() && self.looks_like_operation(place) {
+            return self.nameless(place);
+        }
+        if !place.allows(keyword) && begins_declaration(keyword) {
+            self.report(self.cursor.span(), Syntax::Misplaced(keyword, place.text()));
+            // Parsed for the errors inside, and to know its name.
+            let kind = self.declaration(keyword, place)?;
+            self.expect_semicolon()?;
+            return Ok(unusable(kind));
+        }
+        let kind = self.declaration(keyword, place)?;
         self.expect_semicolon()?;
         Ok(kind)
+    }
+
+    fn declaration(&mut self, keyword: Keyword, place: Place) -> Parse<DefinitionKind> {
+        use Keyword as K;
+        match keyword {
+            K::Module => self.module(),
+            K::Interface | K::Local => self.interface(),
+            K::Abstract => match self.cursor.peek_after(1) {
+                TokenKind::Keyword(K::ValueType | K::EventType) => self.value_type(),
+                _ => self.interface(),
+            },
+            K::ValueType | K::EventType | K::Custom => self.value_type(),
+            K::Typedef => self.typedef(),
+            K::Const => self.constant(),
+            K::Exception => self.exception(),
+            K::Struct => self.struct_or_forward(),
+            K::Union => self.union_or_forward(),
+            K::Enum => self.enum_definition(),
+            K::BitMask => self.bitmask(),
+            K::BitSet => self.bitset(),
+            K::Native => {
+                self.cursor.bump();
+                Ok(DefinitionKind::Native(
+                    self.declared("the name of the native type")?,
+                ))
+            }
+            K::TypeId => self.type_id(),
+            K::TypePrefix => self.type_prefix(),
+            K::Import => self.import(),
+            K::Alias => self.alias(),
+            K::Component | K::Connector => self.component(),
+            K::PortType => self.port_type(),
+            K::Home => self.home(),
+            K::Public | K::Private => self.state(),
+            K::Factory | K::Finder => self.factory(),
+            K::Provides
+            | K::Uses
+            | K::Emits
+            | K::Publishes
+            | K::Consumes
+            | K::Port
+            | K::MirrorPort => self.port(keyword),
+            _ => self.bare(place),
+        }
+    }
+
+    /// In an interface, words that came with CORBA 3 or IDL 4 may be the type
+    /// that an operation returns.
+    fn looks_like_operation(&self, place: Place) -> bool {
+        match self.cursor.peek_after(1) {
+            TokenKind::Punct(Punct::PathSep) => true,
+            kind if name_of(kind).is_some() => {
+                let finder = place == Place::Home && self.at_keyword(Keyword::Finder);
+                !finder && self.cursor.peek_after(2) == &TokenKind::Punct(Punct::ParenOpen)
+            }
+            _ => false,
+        }
     }
 
     /// A declaration that no keyword of its own begins: an operation or an
     /// attribute, or a mistake.
     fn nameless(&mut self, place: Place) -> Parse<DefinitionKind> {
-        if place == Place::Module {
-            let problem = Syntax::expected_definition(self.cursor.peek());
-            return Err(self.report(self.cursor.span(), problem));
-        }
-        let kind = self.export()?;
+        let kind = self.bare(place)?;
         self.expect_semicolon()?;
         Ok(kind)
     }
 
-    fn module_or_interface(&mut self, keyword: Keyword) -> Parse<DefinitionKind> {
-        if keyword == Keyword::Module {
-            self.module()
-        } else {
-            self.interface()
+    /// Like [`Self::nameless`], up to the `;`.
+    fn bare(&mut self, place: Place) -> Parse<DefinitionKind> {
+        if place == Place::Module {
+            let problem = Syntax::expected_definition(self.cursor.peek());
+            return Err(self.report(self.cursor.span(), problem));
         }
+        let attribute = self.at_keyword(Keyword::Attribute) || self.at_keyword(Keyword::ReadOnly);
+        if place.has_ports() && !attribute {
+            return Err(self.unexpected("a port or an attribute"));
+        }
+        self.export()
     }
 
     fn module(&mut self) -> Parse<DefinitionKind> {
         self.cursor.bump();
+        if self.at(Punct::PathSep) {
+            let template = self.scoped_name("the name of a template module")?;
+            return self.instance_of(template);
+        }
         let name = self.declared("the name of the module")?;
+        if self.eat(Punct::PathSep) {
+            let mut template = self.scoped_name("a name")?;
+            template.parts.insert(0, name);
+            return self.instance_of(template);
+        }
         if self.at(Punct::Less) {
-            return Err(self.not_yet_here("template modules"));
+            return self.template(name);
         }
         self.expect(Punct::BraceOpen)?;
         let body = self.body(Place::Module, &name)?;
@@ -137,7 +242,7 @@ impl Parser<'_, '_> {
     }
 
     /// What stands between braces, after the opening one.
-    pub(super) fn body(&mut self, place: Place, name: &crate::ast::Ident) -> Parse<Vec<Item>> {
+    pub(super) fn body(&mut self, place: Place, name: &Ident) -> Parse<Vec<Item>> {
         let items = self.items(place);
         self.close(name);
         Ok(items)
@@ -179,4 +284,72 @@ impl Parser<'_, '_> {
         }
         Ok(Declarator { name, dimensions })
     }
+}
+
+/// Whether the word can begin nothing but a declaration of its own kind.
+fn begins_declaration(keyword: Keyword) -> bool {
+    use Keyword as K;
+    matches!(
+        keyword,
+        K::Module
+            | K::Interface
+            | K::Local
+            | K::Abstract
+            | K::ValueType
+            | K::Custom
+            | K::EventType
+            | K::Component
+            | K::Connector
+            | K::PortType
+            | K::Home
+            | K::Import
+            | K::Alias
+            | K::Public
+            | K::Private
+            | K::Factory
+            | K::Finder
+            | K::Provides
+            | K::Uses
+            | K::Emits
+            | K::Publishes
+            | K::Consumes
+            | K::Port
+            | K::MirrorPort
+            | K::Typedef
+            | K::Const
+            | K::Exception
+            | K::Struct
+            | K::Union
+            | K::Enum
+            | K::BitMask
+            | K::BitSet
+            | K::Native
+    )
+}
+
+/// What is left of a declaration that stands in the wrong place.
+fn unusable(kind: DefinitionKind) -> DefinitionKind {
+    let name = match kind {
+        DefinitionKind::Module { name, .. }
+        | DefinitionKind::ValueBox { name, .. }
+        | DefinitionKind::BitMask { name, .. }
+        | DefinitionKind::PortType { name, .. }
+        | DefinitionKind::Const { name, .. }
+        | DefinitionKind::Native(name) => name,
+        DefinitionKind::Interface(body) => body.name,
+        DefinitionKind::ValueType(body) => body.name,
+        DefinitionKind::Constructed(Constructed::Struct(body))
+        | DefinitionKind::Exception(body) => body.name,
+        DefinitionKind::Constructed(Constructed::Union(body)) => body.name,
+        DefinitionKind::Constructed(Constructed::Enum(body)) => body.name,
+        DefinitionKind::BitSet(body) => body.name,
+        DefinitionKind::Component(body) => body.name,
+        DefinitionKind::Home(body) => body.name,
+        DefinitionKind::Port(port) => port.name,
+        DefinitionKind::Factory(factory) => factory.name,
+        DefinitionKind::Template(template) => template.name.clone(),
+        DefinitionKind::Instance(instance) => instance.name,
+        other => return other,
+    };
+    DefinitionKind::Unusable(name)
 }

@@ -86,7 +86,7 @@ impl Parser<'_, '_> {
             TokenKind::WStr(value) => ExprKind::WStr(value.to_string()),
             TokenKind::Keyword(Keyword::True) => ExprKind::Boolean(true),
             TokenKind::Keyword(Keyword::False) => ExprKind::Boolean(false),
-            TokenKind::Fixed(_) => ExprKind::NotYet("fixed-point literals"),
+            TokenKind::Fixed(digits) => ExprKind::Fixed(digits.clone()),
             TokenKind::Punct(Punct::ParenOpen) => return self.parenthesised(),
             _ => {
                 let start = self.cursor.span();

@@ -67,7 +67,7 @@ impl Parser<'_, '_> {
         }))
     }
 
-    fn params(&mut self) -> Parse<Vec<Param>> {
+    pub(super) fn params(&mut self) -> Parse<Vec<Param>> {
         let mut params = Vec::new();
         if self.eat(Punct::ParenClose) {
             return Ok(params);
@@ -84,7 +84,7 @@ impl Parser<'_, '_> {
     }
 
     fn param(&mut self) -> Parse<Param> {
-        self.annotations()?;
+        let mut notes = self.notes()?;
         let direction = match self.cursor.peek() {
             TokenKind::Keyword(Keyword::In) => Direction::In,
             TokenKind::Keyword(Keyword::Out) => Direction::Out,
@@ -92,11 +92,12 @@ impl Parser<'_, '_> {
             _ => return Err(self.unexpected("`in`, `out` or `inout`")),
         };
         let direction_span = self.cursor.bump();
-        self.annotations()?;
+        notes.annotations.extend(self.annotations()?);
         let ty = self.type_spec()?;
         // A parameter is not what the declaration declares.
         let name = self.ident("the name of the parameter")?;
         Ok(Param {
+            notes,
             direction,
             direction_span,
             ty,
@@ -105,7 +106,7 @@ impl Parser<'_, '_> {
     }
 
     /// `raises (A, B)` if it is there.
-    fn raises(&mut self, word: Keyword) -> Parse<Vec<ScopedName>> {
+    pub(super) fn raises(&mut self, word: Keyword) -> Parse<Vec<ScopedName>> {
         if !self.eat_keyword(word) {
             return Ok(Vec::new());
         }
@@ -168,7 +169,7 @@ impl Parser<'_, '_> {
     }
 
     /// At least one, separated by commas.
-    fn scoped_names(&mut self, wanted: &str) -> Parse<Vec<ScopedName>> {
+    pub(super) fn scoped_names(&mut self, wanted: &str) -> Parse<Vec<ScopedName>> {
         let mut names = vec![self.scoped_name(wanted)?];
         while self.eat(Punct::Comma) {
             names.push(self.scoped_name(wanted)?);

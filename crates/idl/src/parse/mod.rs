@@ -5,13 +5,18 @@
 //! there. Recursion is bounded by [`MAX_DEPTH`] and every loop consumes a
 //! token or ends, so that any token stream ends.
 
+mod annotation;
+mod bits;
+mod component;
 mod constructed;
 mod cursor;
 mod definition;
 mod expr;
+mod ids;
 mod interface;
-mod not_yet;
+mod template;
 mod types;
+mod value;
 
 use crate::ast::Tree;
 use crate::diagnostic::Diagnostics;

@@ -32,9 +32,7 @@ impl Parser<'_, '_> {
             kind if name_of(kind) == Some("map")
                 && self.cursor.peek_after(1) == &TokenKind::Punct(Punct::Less) =>
             {
-                self.cursor.bump();
-                self.skip_angles()?;
-                TypeKind::NotYet("`map`")
+                self.map()?
             }
             _ => TypeKind::Named(self.scoped_name("a type")?),
         };
@@ -86,20 +84,15 @@ impl Parser<'_, '_> {
                 self.cursor.bump();
                 return Ok(TypeKind::Object);
             }
-            Keyword::Any | Keyword::ValueBase => {
+            Keyword::Any => {
                 self.cursor.bump();
-                return Ok(TypeKind::NotYet(match keyword {
-                    Keyword::Any => "`any`",
-                    _ => "`ValueBase`",
-                }));
+                return Ok(TypeKind::Any);
             }
-            Keyword::Fixed => {
+            Keyword::ValueBase => {
                 self.cursor.bump();
-                if self.at(Punct::Less) {
-                    self.skip_angles()?;
-                }
-                return Ok(TypeKind::NotYet("`fixed`"));
+                return Ok(TypeKind::ValueBase);
             }
+            Keyword::Fixed => return self.fixed(),
             Keyword::Void => {
                 return Err(self.report(self.cursor.span(), Syntax::VoidAsType));
             }
@@ -144,6 +137,51 @@ impl Parser<'_, '_> {
             false => None,
         };
         Ok((element, bound))
+    }
+
+    fn map(&mut self) -> Parse<TypeKind> {
+        self.cursor.bump();
+        self.expect(Punct::Less)?;
+        self.angles += 1;
+        let inner = self.nested(Self::map_inside);
+        self.angles -= 1;
+        let (key, value, bound) = inner?;
+        self.expect_greater()?;
+        let bound = bound.map(Box::new);
+        Ok(TypeKind::Map(Box::new(key), Box::new(value), bound))
+    }
+
+    fn map_inside(&mut self) -> Parse<(TypeSpec, TypeSpec, Option<Expr>)> {
+        self.annotations()?;
+        let key = self.type_spec()?;
+        self.expect(Punct::Comma)?;
+        self.annotations()?;
+        let value = self.type_spec()?;
+        let bound = match self.eat(Punct::Comma) {
+            true => Some(self.expr()?),
+            false => None,
+        };
+        Ok((key, value, bound))
+    }
+
+    /// `fixed<5, 2>`, or `fixed` alone.
+    fn fixed(&mut self) -> Parse<TypeKind> {
+        self.cursor.bump();
+        if !self.eat(Punct::Less) {
+            return Ok(TypeKind::Fixed(None));
+        }
+        self.angles += 1;
+        let inner = self.fixed_inside();
+        self.angles -= 1;
+        let inner = inner?;
+        self.expect_greater()?;
+        Ok(TypeKind::Fixed(Some(Box::new(inner))))
+    }
+
+    fn fixed_inside(&mut self) -> Parse<(Expr, Expr)> {
+        let digits = self.expr()?;
+        self.expect(Punct::Comma)?;
+        Ok((digits, self.expr()?))
     }
 
     pub(super) fn scoped_name(&mut self, wanted: &str) -> Parse<ScopedName> {

@@ -1,34 +1,59 @@
 //! Structs, exceptions, unions and enums.
 
+use super::annotation::Target;
 use super::scope::{Entity, ScopeKind};
-use super::{Completeness, Resolver};
-use crate::ast::{self, Doc, Ident, Label, Member, TypeSpec};
+use super::{Completeness, Resolver, Wanted};
+use crate::ast::{self, Ident, Label, Member, Notes, TypeSpec};
 use crate::check::anonymous::Position;
+use crate::check::struct_base::StructBase;
 use crate::check::union::Union as UnionProblem;
-use crate::model::{
-    Basic, Case, DefId, DefKind, Enum, Enumerator, Field, Struct, Type, Union, Value,
-};
+use crate::model::{Basic, Case, DefId, DefKind, Field, Struct, Type, Union, Value};
 use crate::source::Span;
 use std::collections::BTreeMap;
 
 impl Resolver<'_> {
-    pub(super) fn forward_struct(&mut self, doc: &Doc, name: &Ident) {
-        self.announce(doc, name, "a struct", DefKind::Struct(Struct::default()));
+    pub(super) fn forward_struct(&mut self, notes: &Notes, name: &Ident) {
+        self.announce(notes, name, "a struct", DefKind::Struct(Struct::default()));
     }
 
-    pub(super) fn forward_union(&mut self, doc: &Doc, name: &Ident) {
-        self.announce(doc, name, "a union", empty_union());
+    pub(super) fn forward_union(&mut self, notes: &Notes, name: &Ident) {
+        self.announce(notes, name, "a union", empty_union());
     }
 
-    pub(super) fn struct_type(&mut self, doc: &Doc, body: &ast::Struct) -> Option<DefId> {
-        let kind = DefKind::Struct(Struct::default());
-        let def = self.begin(doc, &body.name, "a struct", kind);
+    pub(super) fn struct_type(&mut self, notes: &Notes, body: &ast::Struct) -> Option<DefId> {
+        // The base is looked up outside, and cannot be the struct itself.
+        let base = self.struct_base(body);
+        let kind = DefKind::Struct(Struct {
+            base,
+            ..Struct::default()
+        });
+        let def = self.begin(notes, &body.name, "a struct", kind);
         self.members_of(def, body);
         def
     }
 
-    pub(super) fn exception(&mut self, doc: &Doc, body: &ast::Struct) {
-        let def = self.define(doc, &body.name, DefKind::Exception(Struct::default()));
+    fn struct_base(&mut self, body: &ast::Struct) -> Option<DefId> {
+        let name = body.bases.first()?;
+        if let Some(second) = body.bases.get(1) {
+            self.report(second.span(), StructBase::Second);
+        }
+        let base = self.look_up_def(name, Wanted::StructBase)?;
+        if self.incomplete.contains_key(&base) {
+            let problem = StructBase::Incomplete {
+                name: name.text(),
+                at: self.model.def(base).span,
+            };
+            self.report(name.span(), problem);
+            return None;
+        }
+        Some(base)
+    }
+
+    pub(super) fn exception(&mut self, notes: &Notes, body: &ast::Struct) {
+        if let Some(base) = body.bases.first() {
+            self.report(base.span(), StructBase::Exception);
+        }
+        let def = self.define(notes, &body.name, DefKind::Exception(Struct::default()));
         self.members_of(def, body);
     }
 
@@ -46,17 +71,47 @@ impl Resolver<'_> {
         let Some(def) = def else { return };
         self.made_of(def, fields.iter().map(|field| &field.ty));
         self.incomplete.remove(&def);
+        self.check_inherited_members(def, &fields);
         if let DefKind::Struct(body) | DefKind::Exception(body) = &mut self.model.def_mut(def).kind
         {
             body.fields = fields;
         }
-        self.poison_if_needed(def);
+    }
+
+    /// No member may be named like one of a base.
+    fn check_inherited_members(&mut self, def: DefId, fields: &[Field]) {
+        let DefKind::Struct(body) = &self.model.def(def).kind else {
+            return;
+        };
+        if let Some(base) = body.base {
+            self.made_of(def, [Type::Named(base)].iter());
+        }
+        let DefKind::Struct(body) = &self.model.def(def).kind else {
+            return;
+        };
+        let inherited = self.model.all_fields(body);
+        let twice: Vec<(Span, StructBase)> = fields
+            .iter()
+            .filter_map(|field| {
+                let other = inherited
+                    .iter()
+                    .find(|other| other.name.eq_ignore_ascii_case(&field.name))?;
+                let problem = StructBase::MemberTwice {
+                    name: field.name.clone(),
+                    at: other.span,
+                };
+                Some((field.span, problem))
+            })
+            .collect();
+        for (span, problem) in twice {
+            self.report(span, problem);
+        }
     }
 
     fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
         let base = self.used_type(&member.ty, Position::Member);
         for declarator in &member.declarators {
-            let field = self.field(base.clone(), &member.doc, declarator);
+            let field = self.field(base.clone(), &member.notes, declarator);
             fields.extend(field);
         }
     }
@@ -64,22 +119,37 @@ impl Resolver<'_> {
     fn field(
         &mut self,
         base: Option<Type>,
-        doc: &Doc,
+        notes: &Notes,
+        declarator: &ast::Declarator,
+    ) -> Option<Field> {
+        self.declare(&declarator.name, Entity::Member);
+        self.declared_field(base, notes, declarator)
+    }
+
+    /// A member whose name was declared.
+    pub(super) fn declared_field(
+        &mut self,
+        base: Option<Type>,
+        notes: &Notes,
         declarator: &ast::Declarator,
     ) -> Option<Field> {
         let name = &declarator.name;
-        self.declare(name, Entity::Member);
         let ty = self.member_dimensions(base?, declarator)?;
+        let default = self.default_of(&notes.annotations, &ty);
         Some(Field {
             name: name.name.to_string(),
             span: name.span,
-            doc: doc.as_deref().unwrap_or_default().to_owned(),
+            doc: notes.doc(),
+            annotations: self.annotations(&notes.annotations, Target::Member),
             ty,
+            optional: self.is_set(&notes.annotations, "optional"),
+            key: self.is_set(&notes.annotations, "key"),
+            default,
         })
     }
 
-    pub(super) fn union_type(&mut self, doc: &Doc, body: &ast::Union) -> Option<DefId> {
-        let def = self.begin(doc, &body.name, "a union", empty_union());
+    pub(super) fn union_type(&mut self, notes: &Notes, body: &ast::Union) -> Option<DefId> {
+        let def = self.begin(notes, &body.name, "a union", empty_union());
         let scope = self.open(def);
         let (discriminator, cases) = self.inside(scope, |r| {
             let discriminator = r.discriminator(&body.discriminator);
@@ -95,12 +165,11 @@ impl Resolver<'_> {
             union.discriminator = discriminator;
             union.cases = cases;
         }
-        self.poison_if_needed(def);
         Some(def)
     }
 
     /// The scope of a definition whose members come now.
-    fn open(&mut self, def: Option<DefId>) -> super::ScopeId {
+    pub(super) fn open(&mut self, def: Option<DefId>) -> super::ScopeId {
         if let Some(def) = def
             && !matches!(self.model.def(def).kind, DefKind::Exception(_))
         {
@@ -159,7 +228,7 @@ impl Resolver<'_> {
                 }
             }
             let base = self.used_type(&case.ty, Position::Member);
-            let Some(field) = self.field(base, &case.doc, &case.declarator) else {
+            let Some(field) = self.field(base, &case.notes, &case.declarator) else {
                 continue;
             };
             cases.push(Case {
@@ -183,7 +252,7 @@ impl Resolver<'_> {
     fn cardinality(&self, ty: &Type) -> Option<usize> {
         match self.plain(ty) {
             Type::Basic(Basic::Boolean) => Some(2),
-            Type::Basic(Basic::Octet | Basic::Char) => Some(256),
+            Type::Basic(Basic::Octet | Basic::Int8 | Basic::UInt8 | Basic::Char) => Some(256),
             Type::Basic(Basic::Short | Basic::UShort | Basic::WChar) => Some(1 << 16),
             Type::Named(def) => match &self.model.def(*def).kind {
                 DefKind::Enum(body) => Some(body.enumerators.len()),
@@ -191,30 +260,6 @@ impl Resolver<'_> {
             },
             _ => None,
         }
-    }
-
-    pub(super) fn enum_type(&mut self, doc: &Doc, body: &ast::Enum) -> Option<DefId> {
-        let def = self.define(doc, &body.name, DefKind::Enum(Enum::default()));
-        let mut enumerators = Vec::new();
-        for (doc, name) in &body.enumerators {
-            let Some(def) = def else {
-                // The name of the enum was taken; its enumerators are known
-                // all the same.
-                self.poison(name);
-                continue;
-            };
-            self.declare(name, Entity::Enumerator(def, enumerators.len() as u32));
-            enumerators.push(Enumerator {
-                name: name.name.to_string(),
-                span: name.span,
-                doc: doc.as_deref().unwrap_or_default().to_owned(),
-            });
-        }
-        let def = def?;
-        if let DefKind::Enum(body) = &mut self.model.def_mut(def).kind {
-            body.enumerators = enumerators;
-        }
-        Some(def)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Declaring names, and what forbids it.
 
-use super::poison::Poison;
+use super::annotation::Target;
 use super::scope::{Entity, Scope, ScopeKind};
 use super::{Announced, Completeness, Resolver, entry};
-use crate::ast::{Doc, Ident};
+use crate::ast::{Ident, Notes};
 use crate::check::forward::Forward;
 use crate::check::like_scope::LikeScope;
 use crate::check::redefined::Redefined;
@@ -13,25 +13,24 @@ use crate::model::{Def, DefId, DefKind};
 impl Resolver<'_> {
     /// Adds a definition to the model and its name to the scope. `None` if the
     /// name cannot be declared here, which was then reported.
-    pub(super) fn define(&mut self, doc: &Doc, name: &Ident, kind: DefKind) -> Option<DefId> {
-        let def = self.new_def(doc, name, kind);
+    pub(super) fn define(&mut self, notes: &Notes, name: &Ident, kind: DefKind) -> Option<DefId> {
+        let def = self.new_def(notes, name, kind);
         if self.declare(name, Entity::Def(def)) {
             self.add_to_scope(def);
             Some(def)
         } else {
-            self.poisoned.insert(def, Poison::Reported);
+            self.poisoned.insert(def);
             None
         }
     }
 
-    /// Declares a name about which enough was said already, or which needs
-    /// something that is not supported yet.
+    /// Declares a name about which enough was said already.
     pub(super) fn poison(&mut self, name: &Ident) {
         if self.scopes.scope(self.here).own(&name.name).is_some() {
             return;
         }
-        let def = self.new_def(&None, name, DefKind::Native);
-        self.poisoned.insert(def, self.poison_now());
+        let def = self.new_def(Notes::NONE, name, DefKind::Native);
+        self.poisoned.insert(def);
         self.scopes
             .scope_mut(self.here)
             .insert(entry(name, Entity::Def(def)));
@@ -85,7 +84,7 @@ impl Resolver<'_> {
         let inherited = self.scopes.inherited(self.here, &name.name);
         let feature = inherited
             .into_iter()
-            .find(|(_, entry)| matches!(entry.entity, Entity::Operation | Entity::Attribute));
+            .find(|(_, entry)| entry.entity.is_feature());
         let Some((base, earlier)) = feature else {
             return false;
         };
@@ -125,7 +124,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn is_poisoned(&self, entity: Entity) -> bool {
-        matches!(entity, Entity::Def(def) if self.poisoned.contains_key(&def))
+        matches!(entity, Entity::Def(def) if self.poisoned.contains(&def))
     }
 
     /// The declaration that a forward declaration or a definition of this name
@@ -141,7 +140,7 @@ impl Resolver<'_> {
         let Entity::Def(def) = earlier.entity else {
             return Ok(None);
         };
-        if self.poisoned.contains_key(&def) {
+        if self.poisoned.contains(&def) {
             return Err(());
         }
         let Some(announced) = self.announced.get(&def) else {
@@ -159,7 +158,7 @@ impl Resolver<'_> {
             };
             self.report(name.span, problem);
             // Said once is enough.
-            self.poisoned.insert(def, Poison::Reported);
+            self.poisoned.insert(def);
             self.incomplete.remove(&def);
             self.announced.remove(&def);
             return Err(());
@@ -179,7 +178,7 @@ impl Resolver<'_> {
     /// A forward declaration: of something new, or once more.
     pub(super) fn announce(
         &mut self,
-        doc: &Doc,
+        notes: &Notes,
         name: &Ident,
         what: &'static str,
         kind: DefKind,
@@ -192,7 +191,7 @@ impl Resolver<'_> {
             return None;
         }
         let by_value = !matches!(kind, DefKind::ForwardInterface(_));
-        let def = self.define(doc, name, kind)?;
+        let def = self.define(notes, name, kind)?;
         if by_value {
             self.incomplete.insert(def, Completeness::Announced);
         }
@@ -221,6 +220,9 @@ impl Resolver<'_> {
             DefKind::Interface(interface) => Some(super::interface::kind_text(interface.kind)),
             DefKind::Struct(_) => Some("a struct"),
             DefKind::Union(_) => Some("a union"),
+            DefKind::ValueType(body) => Some(super::value::kind_text(body.kind, body.event)),
+            DefKind::Component(_) => Some("a component"),
+            DefKind::PortType(_) => Some("a port type"),
             _ => None,
         }
     }
@@ -229,7 +231,7 @@ impl Resolver<'_> {
     /// members still to come.
     pub(super) fn begin(
         &mut self,
-        doc: &Doc,
+        notes: &Notes,
         name: &Ident,
         what: &'static str,
         kind: DefKind,
@@ -243,37 +245,40 @@ impl Resolver<'_> {
                 };
                 if defined {
                     // Reports it as defined twice.
-                    return self.define(doc, name, kind);
+                    return self.define(notes, name, kind);
                 }
                 self.move_to_end(def);
-                let in_main_file = self.map.is_main(name.span.file);
+                let annotations = self.annotations(&notes.annotations, target(&kind));
+                let in_main_file = self.is_main(name.span);
                 let slot = self.model.def_mut(def);
                 slot.kind = kind;
                 slot.span = name.span;
                 slot.in_main_file = in_main_file;
-                if let Some(doc) = doc {
-                    slot.doc = doc.to_string();
+                if notes.doc.is_some() {
+                    slot.doc = notes.doc();
                 }
+                slot.annotations = annotations;
                 if let Some(entry) = self.scopes.scope_mut(self.here).own_mut(&name.name) {
                     entry.span = name.span;
                 }
                 def
             }
-            Ok(None) => self.define(doc, name, kind)?,
+            Ok(None) => self.define(notes, name, kind)?,
             Err(()) => return None,
         };
         Some(def)
     }
 
-    fn new_def(&mut self, doc: &Doc, name: &Ident, kind: DefKind) -> DefId {
+    pub(super) fn new_def(&mut self, notes: &Notes, name: &Ident, kind: DefKind) -> DefId {
         let parent = self.scopes.scope(self.here).def;
         let scoped_name = match parent {
             Some(parent) => format!("{}::{}", self.model.def(parent).scoped_name, name.name),
             None => name.name.to_string(),
         };
         let repository_id = self.ids.default_id(&scoped_name);
-        let in_main_file = self.map.is_main(name.span.file);
-        self.model.add(Def {
+        let in_main_file = self.is_main(name.span);
+        let annotations = self.annotations(&notes.annotations, target(&kind));
+        let def = self.model.add(Def {
             id: DefId(0),
             name: name.name.to_string(),
             parent,
@@ -281,9 +286,12 @@ impl Resolver<'_> {
             repository_id,
             span: name.span,
             in_main_file,
-            doc: doc.as_deref().unwrap_or_default().to_owned(),
+            doc: notes.doc(),
+            annotations,
             kind,
-        })
+        });
+        self.ids.declared(def);
+        def
     }
 
     fn add_to_scope(&mut self, def: DefId) {
@@ -310,7 +318,17 @@ impl Resolver<'_> {
             DefKind::Interface(interface) => Some(&mut interface.members),
             DefKind::Struct(body) | DefKind::Exception(body) => Some(&mut body.members),
             DefKind::Union(body) => Some(&mut body.members),
+            DefKind::ValueType(body) => Some(&mut body.members),
+            DefKind::Home(body) => Some(&mut body.members),
             _ => None,
         }
+    }
+}
+
+fn target(kind: &DefKind) -> Target {
+    match kind {
+        DefKind::Enum(_) => Target::Enum,
+        DefKind::BitMask(_) => Target::BitMask,
+        _ => Target::Other,
     }
 }

@@ -1,14 +1,16 @@
 //! Interfaces, their bases, operations and attributes.
 
+use super::annotation::Target;
 use super::scope::{Entity, ScopeId, ScopeKind};
 use super::{Resolver, Wanted};
-use crate::ast::{self, Doc, Ident, ScopedName, TypeSpec};
+use crate::ast::{self, Ident, Notes, ScopedName, TypeSpec};
 use crate::check::anonymous::Position;
 use crate::check::bases::Bases;
 use crate::check::local_type::LocalType;
 use crate::check::operation::oneway;
 use crate::model::{
-    Attribute, DefId, DefKind, Export, Interface, InterfaceKind, Operation, Param, Type,
+    Attribute, Component, ComponentExport, DefId, DefKind, Export, Interface, InterfaceKind,
+    Operation, Param, PortType, Type,
 };
 use crate::source::Span;
 use std::collections::BTreeMap;
@@ -17,12 +19,12 @@ use std::collections::BTreeMap;
 const MAX_BASES: usize = 500;
 
 impl Resolver<'_> {
-    pub(super) fn forward_interface(&mut self, doc: &Doc, kind: InterfaceKind, name: &Ident) {
+    pub(super) fn forward_interface(&mut self, notes: &Notes, kind: InterfaceKind, name: &Ident) {
         let forward = DefKind::ForwardInterface(kind);
-        self.announce(doc, name, kind_text(kind), forward);
+        self.announce(notes, name, kind_text(kind), forward);
     }
 
-    pub(super) fn interface(&mut self, doc: &Doc, interface: &ast::Interface) {
+    pub(super) fn interface(&mut self, notes: &Notes, interface: &ast::Interface) {
         // Bases are looked up outside, and cannot be the interface itself.
         let bases = self.bases(interface);
         let kind = DefKind::Interface(Interface {
@@ -30,7 +32,7 @@ impl Resolver<'_> {
             bases: bases.clone(),
             ..Interface::default()
         });
-        let def = self.begin(doc, &interface.name, kind_text(interface.kind), kind);
+        let def = self.begin(notes, &interface.name, kind_text(interface.kind), kind);
         let scope = self.scopes.add(self.here, ScopeKind::Interface, def);
         let base_scopes: Vec<ScopeId> = bases
             .iter()
@@ -41,9 +43,6 @@ impl Resolver<'_> {
         inner.bases = base_scopes;
         self.check_bases(scope, interface.name.span);
         self.inside(scope, |r| r.items(&interface.body));
-        if let Some(def) = def {
-            self.poison_if_needed(def);
-        }
     }
 
     fn bases(&mut self, interface: &ast::Interface) -> Vec<DefId> {
@@ -84,7 +83,7 @@ impl Resolver<'_> {
 
     /// All bases together: not too many, and no two operations or attributes
     /// of one name.
-    fn check_bases(&mut self, scope: ScopeId, span: Span) {
+    pub(super) fn check_bases(&mut self, scope: ScopeId, span: Span) {
         let bases = self.scopes.scope(scope).bases.clone();
         let all = self.scopes.with_bases(scope);
         if all.len() > MAX_BASES {
@@ -101,7 +100,7 @@ impl Resolver<'_> {
         let mut features: BTreeMap<String, (ScopeId, Span)> = BTreeMap::new();
         for base in &all[1..] {
             for entry in self.scopes.scope(*base).entries() {
-                if !matches!(entry.entity, Entity::Operation | Entity::Attribute) {
+                if !entry.entity.is_feature() {
                     continue;
                 }
                 let (other, at) = *features
@@ -126,7 +125,7 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn operation(&mut self, doc: &Doc, operation: &ast::Operation) {
+    pub(super) fn operation(&mut self, notes: &Notes, operation: &ast::Operation) {
         oneway(operation, self.out);
         let returns = operation
             .returns
@@ -150,10 +149,12 @@ impl Resolver<'_> {
             Some(Some(ty)) => Some(ty),
             None => None,
         };
+        let annotations = self.annotations(&notes.annotations, Target::Other);
         self.export(Export::Operation(Operation {
             name: operation.name.name.to_string(),
             span: operation.name.span,
-            doc: doc.as_deref().unwrap_or_default().to_owned(),
+            doc: notes.doc(),
+            annotations,
             oneway: operation.oneway.is_some(),
             returns,
             params,
@@ -166,28 +167,31 @@ impl Resolver<'_> {
         }));
     }
 
-    fn param(&mut self, param: &ast::Param) -> Option<Param> {
+    pub(super) fn param(&mut self, param: &ast::Param) -> Option<Param> {
         let ty = self.signature_type(&param.ty, Position::Operation);
         self.declare(&param.name, Entity::Param);
         Some(Param {
             name: param.name.name.to_string(),
             span: param.name.span,
+            annotations: self.annotations(&param.notes.annotations, Target::Other),
             direction: param.direction,
             ty: ty?,
         })
     }
 
-    pub(super) fn attribute(&mut self, doc: &Doc, attribute: &ast::Attribute) {
+    pub(super) fn attribute(&mut self, notes: &Notes, attribute: &ast::Attribute) {
         let ty = self.signature_type(&attribute.ty, Position::Attribute);
         let get_raises = self.exceptions(&attribute.get_raises);
         let set_raises = self.exceptions(&attribute.set_raises);
+        let annotations = self.annotations(&notes.annotations, Target::Other);
         for name in &attribute.names {
             self.declare(name, Entity::Attribute);
             let Some(ty) = &ty else { continue };
             self.export(Export::Attribute(Attribute {
                 name: name.name.to_string(),
                 span: name.span,
-                doc: doc.as_deref().unwrap_or_default().to_owned(),
+                doc: notes.doc(),
+                annotations: annotations.clone(),
                 readonly: attribute.readonly,
                 ty: ty.clone(),
                 get_raises: get_raises.clone(),
@@ -197,7 +201,7 @@ impl Resolver<'_> {
     }
 
     /// Each exception once, in order.
-    fn exceptions(&mut self, names: &[ScopedName]) -> Vec<DefId> {
+    pub(super) fn exceptions(&mut self, names: &[ScopedName]) -> Vec<DefId> {
         let mut found = Vec::new();
         for name in names {
             if let Some(def) = self.look_up_def(name, Wanted::Exception)
@@ -213,13 +217,23 @@ impl Resolver<'_> {
         let Some(def) = self.interface_around() else {
             return;
         };
-        if let DefKind::Interface(interface) = &mut self.model.def_mut(def).kind {
-            interface.exports.push(export);
+        match &mut self.model.def_mut(def).kind {
+            DefKind::Interface(body) => body.exports.push(export),
+            DefKind::ValueType(body) => body.exports.push(export),
+            DefKind::Home(body) => body.exports.push(export),
+            DefKind::Component(Component { exports, .. })
+            | DefKind::Connector(Component { exports, .. })
+            | DefKind::PortType(PortType { exports }) => {
+                if let Export::Attribute(attribute) = export {
+                    exports.push(ComponentExport::Attribute(attribute));
+                }
+            }
+            _ => {}
         }
     }
 
-    /// The interface whose body is being read.
-    fn interface_around(&self) -> Option<DefId> {
+    /// The interface, valuetype or component whose body is being read.
+    pub(super) fn interface_around(&self) -> Option<DefId> {
         let mut outwards = self.scopes.outwards(self.here);
         outwards
             .find(|scope| self.scopes.scope(*scope).kind == ScopeKind::Interface)
@@ -257,6 +271,7 @@ impl Resolver<'_> {
     fn local_in(&self, ty: &Type) -> Option<DefId> {
         match ty {
             Type::Sequence(element, _) | Type::Array(element, _) => self.local_in(element),
+            Type::Map(key, value, _) => self.local_in(key).or_else(|| self.local_in(value)),
             Type::Named(def) => match &self.model.def(*def).kind {
                 DefKind::Interface(interface) => {
                     (interface.kind == InterfaceKind::Local).then_some(*def)

@@ -6,17 +6,13 @@ use crate::ast::{Ident, ScopedName};
 use crate::check::ambiguous::Ambiguous;
 use crate::check::exception_as_type::ExceptionAsType;
 use crate::check::similar::closest;
+use crate::check::template::TemplateProblem;
 use crate::check::undeclared::{Inside, Undeclared};
 use crate::check::wrong_case::WrongCase;
 use crate::check::wrong_kind::WrongKind;
 use crate::model::{DefId, DefKind};
 use crate::source::Span;
 use std::collections::BTreeSet;
-
-/// Types of IDL 4 that are ordinary names where something declares them.
-const IDL4_TYPES: &[&str] = &[
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-];
 
 /// After so many errors, looking for what was meant is not worth the time.
 const MAX_SUGGESTIONS: usize = 100;
@@ -45,10 +41,6 @@ impl Resolver<'_> {
 
     /// Like [`Self::look_up`], but the use leaves no trace.
     pub(super) fn look_up_quietly(&mut self, name: &ScopedName) -> Option<Found> {
-        if self.is_type_code(name) {
-            self.needs_not_yet(name.span(), "`TypeCode`");
-            return None;
-        }
         let first = &name.parts[0];
         let (first_in, mut entry) = match name.absolute {
             true => (Scopes::FILE, self.member_of(Scopes::FILE, first)?),
@@ -60,8 +52,16 @@ impl Resolver<'_> {
                 self.report(part.span, problem);
                 return None;
             };
-            if self.poisoned.contains_key(&def) {
+            if self.poisoned.contains(&def) {
                 break;
+            }
+            if matches!(self.model.def(def).kind, DefKind::TemplateModule(_)) {
+                let problem = TemplateProblem::Direct {
+                    template: self.model.def(def).name.clone(),
+                    at: entry.span,
+                };
+                self.report(part.span, problem);
+                return None;
             }
             let Some(inner) = self.scopes.of_def(def) else {
                 if !self.report_forward_scope(def, &entry, part) {
@@ -79,6 +79,33 @@ impl Resolver<'_> {
         })
     }
 
+    /// What a name stands for, if that can be told without saying anything.
+    pub(super) fn find(&self, name: &ScopedName) -> Option<Entity> {
+        let in_scope = |scope: ScopeId, ident: &Ident| {
+            let own = self.scopes.scope(scope).own(&ident.name);
+            let inherited = || {
+                let all = self.scopes.inherited(scope, &ident.name);
+                all.first().map(|(_, entry)| entry.entity)
+            };
+            own.map(|entry| entry.entity).or_else(inherited)
+        };
+        let (first, rest) = name.parts.split_first()?;
+        let mut entity = match name.absolute {
+            true => in_scope(Scopes::FILE, first)?,
+            false => self
+                .scopes
+                .outwards(self.here)
+                .find_map(|scope| in_scope(scope, first))?,
+        };
+        for part in rest {
+            let Entity::Def(def) = entity else {
+                return None;
+            };
+            entity = in_scope(self.scopes.of_def(def)?, part)?;
+        }
+        Some(entity)
+    }
+
     /// A name that must stand for a definition of some kind.
     pub(super) fn look_up_def(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
         let found = self.look_up(name)?;
@@ -92,7 +119,7 @@ impl Resolver<'_> {
             self.report(name.span(), problem);
             return None;
         };
-        if self.uses_poisoned(def, name) {
+        if self.poisoned.contains(&def) {
             return None;
         }
         let kind = &self.model.def(def).kind;
@@ -139,10 +166,7 @@ impl Resolver<'_> {
             inside: None,
             meant,
         };
-        match IDL4_TYPES.contains(&&*ident.name) {
-            true => self.needs_not_yet(ident.span, &format!("`{}`", ident.name)),
-            false => self.report(ident.span, problem),
-        }
+        self.report(ident.span, problem);
         None
     }
 
@@ -281,6 +305,9 @@ impl Resolver<'_> {
             Entity::Enumerator(..) => "an enumerator",
             Entity::Operation => "an operation",
             Entity::Attribute => "an attribute",
+            Entity::State => "a state member",
+            Entity::Factory => "a factory",
+            Entity::Port => "a port",
             Entity::Member => "a member",
             Entity::Param => "a parameter",
         }
@@ -295,7 +322,7 @@ impl Resolver<'_> {
     }
 
     /// `CORBA::TypeCode`, which every ORB knows without any declaration.
-    fn is_type_code(&self, name: &ScopedName) -> bool {
+    pub(super) fn is_type_code(&self, name: &ScopedName) -> bool {
         let parts: Vec<&str> = name.parts.iter().map(|part| &*part.name).collect();
         match parts[..] {
             ["CORBA", "TypeCode"] => true,
@@ -328,6 +355,16 @@ pub(super) fn what(kind: &DefKind) -> &'static str {
         DefKind::Const(_) => "a constant",
         DefKind::Exception(_) => "an exception",
         DefKind::Native => "a native type",
+        DefKind::ValueType(body) if body.event => "an event type",
+        DefKind::ValueType(_) => "a valuetype",
+        DefKind::ValueBox(_) => "a boxed valuetype",
+        DefKind::BitMask(_) => "a bitmask",
+        DefKind::BitSet(_) => "a bitset",
+        DefKind::Component(_) => "a component",
+        DefKind::Connector(_) => "a connector",
+        DefKind::PortType(_) => "a port type",
+        DefKind::Home(_) => "a home",
+        DefKind::TemplateModule(_) => "a template module",
     }
 }
 

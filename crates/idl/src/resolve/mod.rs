@@ -5,29 +5,34 @@
 //! spot. A definition that is wrong is declared nevertheless and remembered as
 //! poisoned: nothing more is said about it or about what uses it.
 
+mod annotation;
+mod bits;
+mod component;
 mod constructed;
 mod declare;
+mod enumeration;
+mod expression;
 mod interface;
 mod lookup;
-mod poison;
 mod pragma;
 mod scope;
+mod template;
 mod types;
 mod value;
 
 use crate::ast::{
-    Constructed, Declarator, Definition, DefinitionKind, Doc, Ident, Item, Tree, TypeSpec,
+    Constructed, Declarator, Definition, DefinitionKind, Expr, Ident, Item, Notes, Tree, TypeKind,
+    TypeSpec,
 };
 use crate::check::forward::Forward;
-use crate::check::not_yet::NotYet;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
-use crate::model::{Const, DefId, DefKind, Model, Module, Type, Typedef};
+use crate::model::{AnnotationDef, Const, DefId, DefKind, Model, Module, Type, Typedef};
 use crate::source::{SourceMap, Span};
 use crate::{Lenient, Options};
-use poison::{Need, Poison};
 use pragma::Ids;
 use scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use template::Templates;
 
 /// Resolves and checks a tree. `None` if there is any error, from this stage
 /// or an earlier one.
@@ -44,16 +49,18 @@ pub(crate) fn resolve(
         model: Model::default(),
         scopes: Scopes::new(),
         here: Scopes::FILE,
-        poisoned: BTreeMap::new(),
-        needs: None,
+        poisoned: BTreeSet::new(),
         incomplete: BTreeMap::new(),
         last_typedefs: BTreeMap::new(),
         locals: BTreeMap::new(),
         announced: BTreeMap::new(),
         ids: Ids::default(),
+        user_annotations: BTreeMap::new(),
+        templates: Templates::default(),
     };
     resolver.items(&tree.items);
     resolver.report_never_defined();
+    resolver.apply_type_prefixes();
     resolver.leave_out_poisoned();
     let model = resolver.model;
     (!out.has_errors()).then_some(model)
@@ -67,9 +74,7 @@ struct Resolver<'a> {
     scopes: Scopes,
     here: ScopeId,
     /// Declared, but so wrong that nothing can be said about them.
-    poisoned: BTreeMap<DefId, Poison>,
-    /// What the definition being read needs and is not supported.
-    needs: Option<Need>,
+    poisoned: BTreeSet<DefId>,
     /// Structs and unions whose members are not known, or not all of them.
     incomplete: BTreeMap<DefId, Completeness>,
     /// Typedefs of typedefs, and the typedef each chain ends in.
@@ -79,6 +84,9 @@ struct Resolver<'a> {
     /// First forward declarations.
     announced: BTreeMap<DefId, Announced>,
     ids: Ids,
+    /// What users defined with `@annotation`, by full name.
+    user_annotations: BTreeMap<String, AnnotationDef>,
+    templates: Templates,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,30 +107,62 @@ struct Announced {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Base,
+    Component,
+    Connector,
+    EventType,
     Exception,
+    Home,
+    PortType,
     Scope,
+    StructBase,
+    BitSet,
+    Template,
     Type,
+    ValueType,
 }
 
 impl Wanted {
     fn accepts(self, kind: &DefKind) -> bool {
         match self {
             Wanted::Base => matches!(kind, DefKind::Interface(_) | DefKind::ForwardInterface(_)),
+            Wanted::Component => matches!(kind, DefKind::Component(_)),
+            Wanted::Connector => matches!(kind, DefKind::Connector(_)),
+            Wanted::EventType => matches!(kind, DefKind::ValueType(body) if body.event),
             Wanted::Exception => matches!(kind, DefKind::Exception(_)),
+            Wanted::Home => matches!(kind, DefKind::Home(_)),
+            Wanted::PortType => matches!(kind, DefKind::PortType(_)),
             Wanted::Scope => true,
+            Wanted::StructBase => matches!(kind, DefKind::Struct(_)),
+            Wanted::BitSet => matches!(kind, DefKind::BitSet(_)),
+            Wanted::Template => matches!(kind, DefKind::TemplateModule(_)),
             Wanted::Type => !matches!(
                 kind,
-                DefKind::Module(_) | DefKind::Const(_) | DefKind::Exception(_)
+                DefKind::Module(_)
+                    | DefKind::Const(_)
+                    | DefKind::Exception(_)
+                    | DefKind::Connector(_)
+                    | DefKind::PortType(_)
+                    | DefKind::TemplateModule(_)
             ),
+            Wanted::ValueType => matches!(kind, DefKind::ValueType(_)),
         }
     }
 
     fn text(self) -> &'static str {
         match self {
             Wanted::Base => "an interface",
+            Wanted::Component => "a component",
+            Wanted::Connector => "a connector",
+            Wanted::EventType => "an event type",
             Wanted::Exception => "an exception",
+            Wanted::Home => "a home",
+            Wanted::PortType => "a port type",
             Wanted::Scope => "a scope with names in it",
+            Wanted::StructBase => "a struct",
+            Wanted::BitSet => "a bitset",
+            Wanted::Template => "a template module",
             Wanted::Type => "a type",
+            Wanted::ValueType => "a valuetype",
         }
     }
 }
@@ -140,61 +180,61 @@ impl Resolver<'_> {
     }
 
     fn definition(&mut self, definition: &Definition) {
-        let part_of_interface = matches!(
-            definition.kind,
-            DefinitionKind::Operation(_) | DefinitionKind::Attribute(_)
-        );
-        if part_of_interface {
-            self.declaration(definition);
-        } else {
-            let outer = self.needs.take();
-            self.declaration(definition);
-            self.needs = outer;
-        }
-    }
-
-    fn declaration(&mut self, definition: &Definition) {
-        let doc = &definition.doc;
+        let notes = &definition.notes;
         match &definition.kind {
-            DefinitionKind::Module { name, body } => self.module(doc, name, body),
-            DefinitionKind::Interface(interface) => self.interface(doc, interface),
+            DefinitionKind::Module { name, body } => self.module(notes, name, body),
+            DefinitionKind::Interface(interface) => self.interface(notes, interface),
             DefinitionKind::ForwardInterface { kind, name } => {
-                self.forward_interface(doc, *kind, name);
+                self.forward_interface(notes, *kind, name);
             }
             DefinitionKind::Constructed(constructed) => {
-                self.constructed(doc, constructed);
+                self.constructed(notes, constructed);
             }
-            DefinitionKind::ForwardStruct(name) => self.forward_struct(doc, name),
-            DefinitionKind::ForwardUnion(name) => self.forward_union(doc, name),
-            DefinitionKind::Exception(exception) => self.exception(doc, exception),
-            DefinitionKind::Typedef { ty, declarators } => self.typedef(doc, ty, declarators),
-            DefinitionKind::Const { ty, name, value } => self.constant(doc, ty, name, value),
+            DefinitionKind::ForwardStruct(name) => self.forward_struct(notes, name),
+            DefinitionKind::ForwardUnion(name) => self.forward_union(notes, name),
+            DefinitionKind::Exception(exception) => self.exception(notes, exception),
+            DefinitionKind::Typedef { ty, declarators } => self.typedef(notes, ty, declarators),
+            DefinitionKind::Const { ty, name, value } => self.constant(notes, ty, name, value),
             DefinitionKind::Native(name) => {
-                self.define(doc, name, DefKind::Native);
+                self.define(notes, name, DefKind::Native);
             }
-            DefinitionKind::Operation(operation) => self.operation(doc, operation),
-            DefinitionKind::Attribute(attribute) => self.attribute(doc, attribute),
-            DefinitionKind::Unusable(name) => self.poison(name),
-            DefinitionKind::NotYet {
-                construct,
-                span,
+            DefinitionKind::Operation(operation) => self.operation(notes, operation),
+            DefinitionKind::Attribute(attribute) => self.attribute(notes, attribute),
+            DefinitionKind::ValueType(body) => self.value_type(notes, body),
+            DefinitionKind::ForwardValue { what, name } => self.forward_value(notes, *what, name),
+            DefinitionKind::ValueBox { name, ty } => self.value_box(notes, name, ty),
+            DefinitionKind::State {
+                public,
+                ty,
+                declarators,
+            } => self.state(notes, *public, ty, declarators),
+            DefinitionKind::Factory(factory) => self.factory(notes, factory),
+            DefinitionKind::BitMask { name, flags } => self.bitmask(notes, name, flags),
+            DefinitionKind::BitSet(body) => self.bitset(notes, body),
+            DefinitionKind::Component(body) => self.component(notes, body),
+            DefinitionKind::ForwardComponent(name) => self.forward_component(notes, name),
+            DefinitionKind::PortType { name, body } => self.port_type(notes, name, body),
+            DefinitionKind::ForwardPortType(name) => self.forward_port_type(notes, name),
+            DefinitionKind::Port(port) => self.port(notes, port),
+            DefinitionKind::Home(body) => self.home(notes, body),
+            DefinitionKind::TypeId { name, id, id_span } => self.type_id(name, id, *id_span),
+            DefinitionKind::TypePrefix {
                 name,
-            } => {
-                if let Some(name) = name {
-                    self.needs_not_yet(*span, construct);
-                    self.poison(name);
-                } else {
-                    // What it changes cannot be told apart from what it does not.
-                    self.report(*span, NotYet::new(construct));
-                }
-            }
+                prefix,
+                prefix_span,
+            } => self.type_prefix(name, prefix, *prefix_span),
+            DefinitionKind::Import(name) => self.import(name.as_ref()),
+            DefinitionKind::Annotation(body) => self.annotation_definition(body),
+            DefinitionKind::Template(template) => self.template(notes, template),
+            DefinitionKind::Instance(instance) => self.instance(notes, instance),
+            DefinitionKind::Unusable(name) => self.poison(name),
         }
     }
 
-    fn module(&mut self, doc: &Doc, name: &Ident, body: &[Item]) {
+    fn module(&mut self, notes: &Notes, name: &Ident, body: &[Item]) {
         let def = match self.reopened(name) {
             Some(def) => Some(def),
-            None => self.define(doc, name, DefKind::Module(Module::default())),
+            None => self.define(notes, name, DefKind::Module(Module::default())),
         };
         if let Some(def) = def {
             self.opens_module(def, name.span);
@@ -231,15 +271,15 @@ impl Resolver<'_> {
         result
     }
 
-    fn constructed(&mut self, doc: &Doc, constructed: &Constructed) -> Option<DefId> {
+    fn constructed(&mut self, notes: &Notes, constructed: &Constructed) -> Option<DefId> {
         match constructed {
-            Constructed::Struct(body) => self.struct_type(doc, body),
-            Constructed::Union(body) => self.union_type(doc, body),
-            Constructed::Enum(body) => self.enum_type(doc, body),
+            Constructed::Struct(body) => self.struct_type(notes, body),
+            Constructed::Union(body) => self.union_type(notes, body),
+            Constructed::Enum(body) => self.enum_type(notes, body),
         }
     }
 
-    fn typedef(&mut self, doc: &Doc, ty: &TypeSpec, declarators: &[Declarator]) {
+    fn typedef(&mut self, notes: &Notes, ty: &TypeSpec, declarators: &[Declarator]) {
         let base = self.named_type(ty);
         for declarator in declarators {
             let ty = base
@@ -248,7 +288,7 @@ impl Resolver<'_> {
             match ty {
                 Some(ty) => {
                     let alias = DefKind::Typedef(Typedef { ty: ty.clone() });
-                    if let Some(def) = self.define(doc, &declarator.name, alias) {
+                    if let Some(def) = self.define(notes, &declarator.name, alias) {
                         self.new_typedef(def, &ty);
                     }
                 }
@@ -257,14 +297,17 @@ impl Resolver<'_> {
         }
     }
 
-    fn constant(&mut self, doc: &Doc, ty: &TypeSpec, name: &Ident, value: &crate::ast::Expr) {
-        let evaluated = self.constant_type(ty).and_then(|ty| {
-            let value = self.value(value, &ty)?;
-            Some((ty, value))
-        });
+    fn constant(&mut self, notes: &Notes, ty: &TypeSpec, name: &Ident, value: &Expr) {
+        let evaluated = match &ty.kind {
+            TypeKind::Fixed(shape) => self.fixed_constant(ty.span, shape.is_some(), value),
+            _ => self.constant_type(ty).and_then(|ty| {
+                let value = self.value(value, &ty)?;
+                Some((ty, value))
+            }),
+        };
         match evaluated {
             Some((ty, value)) => {
-                self.define(doc, name, DefKind::Const(Const { ty, value }));
+                self.define(notes, name, DefKind::Const(Const { ty, value }));
             }
             None => self.poison(name),
         }
@@ -275,7 +318,7 @@ impl Resolver<'_> {
             let name = self.model.def(def).scoped_name.clone();
             if self.incomplete.contains_key(&def) {
                 let what = announced.what;
-                let what = what.strip_prefix("a ").unwrap_or(what);
+                let what = what.split_once(' ').map_or(what, |(_, what)| what);
                 self.report(announced.span, Forward::NeverDefined { what, name });
             } else if matches!(self.model.def(def).kind, DefKind::ForwardInterface(_)) {
                 self.report(announced.span, Forward::InterfaceNeverDefined { name });
@@ -288,6 +331,26 @@ impl Resolver<'_> {
         if problem.severity() == Severity::Error || self.map.is_main(span.file) {
             self.out.push(span, problem);
         }
+    }
+
+    /// Whether a definition counts as one of a main file.
+    fn is_main(&self, span: Span) -> bool {
+        let instance = self.templates.in_main_file();
+        instance.unwrap_or_else(|| self.map.is_main(span.file))
+    }
+
+    /// Takes poisoned definitions, and all inside them, out of the model.
+    /// Where there is no error these are stand-ins for template parameters.
+    fn leave_out_poisoned(&mut self) {
+        let mut left_out = std::mem::take(&mut self.poisoned);
+        left_out.extend(self.templates.arguments());
+        // Parents come before what is inside them.
+        for def in self.model.defs() {
+            if def.parent.is_some_and(|parent| left_out.contains(&parent)) {
+                left_out.insert(def.id);
+            }
+        }
+        self.model.leave_out(left_out);
     }
 
     /// Follows typedefs; in one step, however long the chain.

@@ -13,12 +13,26 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     /// Innermost last.
-    frames: Vec<(Border, String)>,
+    frames: Vec<Frame>,
+    /// How many scopes are open.
+    depth: usize,
+    /// How deep the scope is whose pragma gave a definition its prefix.
+    set_at: BTreeMap<DefId, usize>,
+    /// What `typeprefix` said: scope, prefix, place.
+    type_prefixes: BTreeMap<DefId, (String, Span)>,
     /// Ids that a pragma gave.
     given: BTreeMap<DefId, Span>,
     versions: BTreeMap<DefId, (String, Span)>,
     /// Under which prefix a module was opened first.
     modules: BTreeMap<DefId, String>,
+}
+
+#[derive(Debug, Clone)]
+struct Frame {
+    border: Border,
+    prefix: String,
+    /// In how many scopes the pragma stands that set it.
+    set_at: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +44,7 @@ enum Border {
 impl Ids {
     /// The prefix in force.
     pub(super) fn prefix(&self) -> &str {
-        self.frames.last().map_or("", |(_, prefix)| prefix)
+        self.frames.last().map_or("", |frame| &frame.prefix)
     }
 
     /// What a definition's id is unless a pragma says otherwise.
@@ -42,9 +56,21 @@ impl Ids {
         }
     }
 
+    /// Notes where the prefix of a new definition comes from.
+    pub(super) fn declared(&mut self, def: DefId) {
+        let set_at = self.frames.last().map_or(0, |frame| frame.set_at);
+        if set_at > 0 {
+            self.set_at.insert(def, set_at);
+        }
+    }
+
     /// An included file starts without a prefix.
     pub(super) fn enter_file(&mut self) {
-        self.frames.push((Border::File, String::new()));
+        self.frames.push(Frame {
+            border: Border::File,
+            prefix: String::new(),
+            set_at: 0,
+        });
     }
 
     pub(super) fn leave_file(&mut self) {
@@ -52,26 +78,35 @@ impl Ids {
     }
 
     pub(super) fn enter_scope(&mut self) {
-        let prefix = self.prefix().to_owned();
-        self.frames.push((Border::Scope, prefix));
+        self.depth += 1;
+        let set_at = self.frames.last().map_or(0, |frame| frame.set_at);
+        self.frames.push(Frame {
+            border: Border::Scope,
+            prefix: self.prefix().to_owned(),
+            set_at,
+        });
     }
 
     pub(super) fn leave_scope(&mut self) {
+        self.depth -= 1;
         self.leave(Border::Scope);
     }
 
     /// Scopes may begin in one file and end in another, so the innermost frame
     /// need not be the right one.
     fn leave(&mut self, border: Border) {
-        if let Some(at) = self.frames.iter().rposition(|(b, _)| *b == border) {
+        if let Some(at) = self.frames.iter().rposition(|frame| frame.border == border) {
             self.frames.remove(at);
         }
     }
 
     fn set_prefix(&mut self, prefix: &str) {
-        match self.frames.last_mut() {
-            Some((_, current)) => prefix.clone_into(current),
-            None => self.frames.push((Border::File, prefix.to_owned())),
+        if self.frames.is_empty() {
+            self.enter_file();
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            prefix.clone_into(&mut frame.prefix);
+            frame.set_at = self.depth;
         }
     }
 }
@@ -104,15 +139,91 @@ impl Resolver<'_> {
                 self.check_start(prefix, span);
                 self.ids.set_prefix(prefix);
             }
-            Pragma::Id { name, id } => self.pragma_id(name, id, span),
+            Pragma::Id { name, id } => self.set_id(&scoped(name), id, span),
             Pragma::Version { name, major, minor } => {
-                self.pragma_version(name, &format!("{major}.{minor}"), span);
+                self.pragma_version(&scoped(name), &format!("{major}.{minor}"), span);
             }
         }
     }
 
-    fn pragma_id(&mut self, name: &PragmaName, id: &str, span: Span) {
-        let Some(def) = self.pragma_target(name) else {
+    /// `typeid`, which is `#pragma ID` in another dress.
+    pub(super) fn type_id(&mut self, name: &ScopedName, id: &str, span: Span) {
+        self.set_id(name, id, span);
+    }
+
+    /// `typeprefix`: for all that is in a scope, wherever it is opened.
+    pub(super) fn type_prefix(&mut self, name: &ScopedName, prefix: &str, span: Span) {
+        self.check_start(prefix, span);
+        let Some(def) = self.id_target(name) else {
+            return;
+        };
+        if self.scopes.of_def(def).is_none() {
+            let problem = PragmaProblem::NoScope {
+                name: name.text(),
+                found: super::lookup::what(&self.model.def(def).kind),
+                at: self.model.def(def).span,
+            };
+            self.report(name.span(), problem);
+            return;
+        }
+        match self.ids.type_prefixes.get(&def) {
+            Some((known, at)) if known != prefix => {
+                let problem = PragmaProblem::SecondPrefix {
+                    name: name.text(),
+                    prefix: known.clone(),
+                    at: *at,
+                };
+                self.report(span, problem);
+            }
+            _ => {
+                let prefix = prefix.to_owned();
+                self.ids.type_prefixes.insert(def, (prefix, span));
+            }
+        }
+    }
+
+    /// `import ::X`: a promise that the name is known, no way to find it.
+    pub(super) fn import(&mut self, name: Option<&ScopedName>) {
+        let Some(name) = name else { return };
+        if self.find(name).is_none() && &*name.parts[0].name != "CORBA" {
+            let name_text = name.text();
+            self.report(name.span(), PragmaProblem::Import { name: name_text });
+        }
+    }
+
+    /// Called when all definitions and prefixes are known. The innermost scope
+    /// decides; a `#pragma prefix` deeper inside it still holds.
+    pub(super) fn apply_type_prefixes(&mut self) {
+        if self.ids.type_prefixes.is_empty() {
+            return;
+        }
+        let all: Vec<DefId> = self.model.defs().map(|def| def.id).collect();
+        for id in all {
+            if self.ids.given.contains_key(&id) {
+                continue;
+            }
+            let own = Some(id);
+            let mut outwards = std::iter::successors(own, |id| self.model.def(*id).parent);
+            let Some(scope) = outwards.find(|id| self.ids.type_prefixes.contains_key(id)) else {
+                continue;
+            };
+            let depth = std::iter::successors(Some(scope), |id| self.model.def(*id).parent).count();
+            if self.ids.set_at.get(&id).is_some_and(|at| *at > depth) {
+                continue;
+            }
+            let def = self.model.def(id);
+            let version = def.repository_id.rsplit_once(':').map_or("1.0", |(_, v)| v);
+            let path = def.scoped_name.replace("::", "/");
+            let id_text = match &*self.ids.type_prefixes[&scope].0 {
+                "" => format!("IDL:{path}:{version}"),
+                prefix => format!("IDL:{prefix}/{path}:{version}"),
+            };
+            self.model.def_mut(id).repository_id = id_text;
+        }
+    }
+
+    fn set_id(&mut self, name: &ScopedName, id: &str, span: Span) {
+        let Some(def) = self.id_target(name) else {
             return;
         };
         let known = &self.model.def(def).repository_id;
@@ -136,8 +247,8 @@ impl Resolver<'_> {
         self.model.def_mut(def).repository_id = id.to_owned();
     }
 
-    fn pragma_version(&mut self, name: &PragmaName, version: &str, span: Span) {
-        let Some(def) = self.pragma_target(name) else {
+    fn pragma_version(&mut self, name: &ScopedName, version: &str, span: Span) {
+        let Some(def) = self.id_target(name) else {
             return;
         };
         let known = &self.model.def(def).repository_id;
@@ -169,34 +280,23 @@ impl Resolver<'_> {
         self.ids.versions.insert(def, (version.to_owned(), span));
     }
 
-    /// The definition a pragma speaks of, if it has a repository id.
-    fn pragma_target(&mut self, name: &PragmaName) -> Option<DefId> {
-        let scoped = ScopedName {
-            absolute: name.absolute,
-            parts: name
-                .parts
-                .iter()
-                .map(|part| Ident {
-                    name: part.clone(),
-                    span: name.span,
-                })
-                .collect(),
-        };
-        let found = self.look_up_quietly(&scoped)?;
-        if matches!(found.entity, Entity::Operation | Entity::Attribute) {
+    /// The definition spoken of, if it has a repository id.
+    fn id_target(&mut self, name: &ScopedName) -> Option<DefId> {
+        let found = self.look_up_quietly(name)?;
+        if found.entity.is_feature() || found.entity == Entity::Factory {
             // They have ids in an interface repository only.
             return None;
         }
         let Entity::Def(def) = found.entity else {
             let problem = PragmaProblem::NoId {
-                name: scoped.text(),
+                name: name.text(),
                 found: self.what(found.entity),
                 at: found.declared,
             };
-            self.report(name.span, problem);
+            self.report(name.span(), problem);
             return None;
         };
-        if self.poisoned.contains_key(&def) {
+        if self.poisoned.contains(&def) {
             return None;
         }
         Some(def)
@@ -207,5 +307,16 @@ impl Resolver<'_> {
             let text = text.to_owned();
             self.report(span, PragmaProblem::Start { text });
         }
+    }
+}
+
+fn scoped(name: &PragmaName) -> ScopedName {
+    let ident = |part: &Box<str>| Ident {
+        name: part.clone(),
+        span: name.span,
+    };
+    ScopedName {
+        absolute: name.absolute,
+        parts: name.parts.iter().map(ident).collect(),
     }
 }

@@ -38,8 +38,9 @@ pub(super) struct Scope {
 pub(super) enum ScopeKind {
     /// The file or a module.
     Module,
+    /// An interface, valuetype, component, port type or home.
     Interface,
-    /// Struct, union or exception.
+    /// Struct, union, bitset, bitmask or exception.
     Constructed,
     Operation,
 }
@@ -60,8 +61,23 @@ pub(super) enum Entity {
     Enumerator(DefId, u32),
     Operation,
     Attribute,
+    /// Of a valuetype.
+    State,
+    /// Of a valuetype or home.
+    Factory,
+    Port,
     Member,
     Param,
+}
+
+impl Entity {
+    /// Inherited, and neither hidden nor inherited twice under one name.
+    pub(super) fn is_feature(self) -> bool {
+        matches!(
+            self,
+            Entity::Operation | Entity::Attribute | Entity::State | Entity::Port
+        )
+    }
 }
 
 /// Where a name of an outer scope got its meaning in this one.

@@ -1,11 +1,12 @@
 //! Types as they are written to types of the model.
 
 use super::{Completeness, Resolver, Wanted};
-use crate::ast::{Declarator, Expr, TypeKind, TypeSpec};
+use crate::ast::{Declarator, Expr, Notes, ScopedName, TypeKind, TypeSpec};
 use crate::check::anonymous::{Anonymous, Position};
 use crate::check::constant::Constant;
+use crate::check::fixed::Fixed;
 use crate::check::incomplete::Incomplete;
-use crate::model::{DefId, DefKind, Type};
+use crate::model::{Basic, DefId, DefKind, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
@@ -21,6 +22,8 @@ impl Resolver<'_> {
             TypeKind::Sequence(..) => Some("a sequence"),
             TypeKind::String(Some(_)) => Some("a bounded string"),
             TypeKind::WString(Some(_)) => Some("a bounded wide string"),
+            TypeKind::Map(..) => Some("a map"),
+            TypeKind::Fixed(Some(_)) => Some("a fixed-point type"),
             _ => None,
         };
         if let Some(what) = what {
@@ -72,31 +75,91 @@ impl Resolver<'_> {
                 let bound = self.optional_bound(bound.as_deref(), "the bound of a sequence");
                 Type::Sequence(Box::new(element?), bound?)
             }
+            TypeKind::Map(key, value, bound) => {
+                let key = self.type_of(key, true);
+                let value = self.type_of(value, true);
+                let bound = self.optional_bound(bound.as_deref(), "the bound of a map");
+                Type::Map(Box::new(key?), Box::new(value?), bound?)
+            }
+            TypeKind::Fixed(shape) => self.fixed(spec.span, shape.as_deref())?,
+            TypeKind::Any => Type::Any,
+            TypeKind::ValueBase => Type::ValueBase,
+            TypeKind::Named(name) if self.is_type_code(name) => Type::TypeCode,
             TypeKind::Named(name) => {
+                if let Some(basic) = self.idl4_type(name) {
+                    return Some(Type::Basic(basic));
+                }
                 let def = self.look_up_def(name, Wanted::Type)?;
                 if !in_sequence && !self.is_complete(def, name.span()) {
                     return None;
                 }
-                Type::Named(def)
+                match self.templates.argument(def) {
+                    Some(ty) => ty.clone(),
+                    None => Type::Named(def),
+                }
             }
             TypeKind::Constructed(constructed) => {
-                let def = self.constructed(&None, constructed)?;
-                if self.poisoned.contains_key(&def) {
+                let def = self.constructed(Notes::NONE, constructed)?;
+                if self.poisoned.contains(&def) {
                     return None;
                 }
                 Type::Named(def)
             }
-            TypeKind::NotYet(construct) => {
-                self.needs_not_yet(spec.span, construct);
-                return None;
-            }
         })
+    }
+
+    fn fixed(&mut self, span: Span, shape: Option<&(Expr, Expr)>) -> Option<Type> {
+        let Some((digits, scale)) = shape else {
+            self.report(span, Fixed::NoShape);
+            return None;
+        };
+        let digits_value = self.integer(digits)?;
+        if !(1..=31).contains(&digits_value) {
+            let value = digits_value;
+            self.report(digits.span, Fixed::Digits { value });
+            return None;
+        }
+        let scale_value = self.integer(scale)?;
+        if !(0..=digits_value).contains(&scale_value) {
+            let problem = Fixed::Scale {
+                value: scale_value,
+                digits: digits_value,
+            };
+            self.report(scale.span, problem);
+            return None;
+        }
+        Some(Type::Fixed(digits_value as u16, scale_value as i16))
+    }
+
+    /// `int8` and its like, where nothing declares such a name.
+    pub(super) fn idl4_type(&self, name: &ScopedName) -> Option<Basic> {
+        let [part] = &name.parts[..] else { return None };
+        let basic = match &*part.name {
+            "int8" => Basic::Int8,
+            "uint8" => Basic::UInt8,
+            "int16" => Basic::Short,
+            "uint16" => Basic::UShort,
+            "int32" => Basic::Long,
+            "uint32" => Basic::ULong,
+            "int64" => Basic::LongLong,
+            "uint64" => Basic::ULongLong,
+            _ => return None,
+        };
+        let declared = name.absolute || self.find(name).is_some();
+        (!declared).then_some(basic)
     }
 
     fn is_complete(&mut self, def: DefId, span: Span) -> bool {
         let Some(completeness) = self.incomplete.get(&def) else {
             return true;
         };
+        if matches!(
+            self.model.def(def).kind,
+            DefKind::ValueType(_) | DefKind::Component(_)
+        ) {
+            // Used by reference.
+            return true;
+        }
         let problem = Incomplete {
             name: self.model.def(def).name.clone(),
             at: self.model.def(def).span,
@@ -148,7 +211,8 @@ impl Resolver<'_> {
             Type::WString(_) => "`wstring`".into(),
             Type::Sequence(..) => "a sequence".into(),
             Type::Array(..) => "an array".into(),
-            Type::Fixed(..) => "`fixed`".into(),
+            Type::Fixed(digits, scale) => format!("`fixed<{digits}, {scale}>`"),
+            Type::Map(..) => "a map".into(),
             Type::Object => "`Object`".into(),
             Type::Any => "`any`".into(),
             Type::TypeCode => "`TypeCode`".into(),

@@ -85,7 +85,7 @@ const GOOD: &[&str] = &[
     include_str!("../../../../tests/idl-ui/ok/scopes.idl"),
     include_str!("../../../../tests/idl-ui/ok/types.idl"),
     include_str!("../../../../tests/idl-ui/ok/unions.idl"),
-    include_str!("../../../../tests/idl-ui/fail/not_yet.idl"),
+    include_str!("../../../../tests/idl-ui/ok/whole_language.idl"),
 ];
 
 proptest! {

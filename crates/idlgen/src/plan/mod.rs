@@ -93,6 +93,7 @@ impl Plan {
     /// The plan for a type as it is used.
     pub fn of(model: &Model, ty: &Type) -> Result<Plan, NotYet> {
         Ok(match model.resolve(ty) {
+            Type::Basic(Basic::Int8) => return Err(NotYet::new("`int8`")),
             Type::Basic(basic) => Plan::Basic(*basic),
             Type::String(bound) => Plan::Text {
                 wide: false,
@@ -141,6 +142,7 @@ impl Plan {
             Type::Fixed(..) => return Err(NotYet::new("`fixed`")),
             Type::Any => return Err(NotYet::new("`any`")),
             Type::TypeCode => return Err(NotYet::new("`CORBA::TypeCode`")),
+            Type::Map(..) => return Err(NotYet::new("`map`")),
             Type::ValueBase => return Err(NotYet::new("`ValueBase`")),
         })
     }

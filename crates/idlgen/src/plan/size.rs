@@ -119,7 +119,7 @@ impl Measure<'_> {
 
     fn basic(&self, basic: Basic) -> Size {
         match basic {
-            Basic::Octet | Basic::Boolean => Size::primitive(1, 1),
+            Basic::Octet | Basic::Int8 | Basic::UInt8 | Basic::Boolean => Size::primitive(1, 1),
             // One octet in ISO 8859-1; length and code units for wchar.
             Basic::Char => Size::primitive(1, 1).variable(),
             Basic::WChar => Size {

@@ -379,7 +379,8 @@ fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, TokenStream) {
 /// The codec method for one value of a basic type.
 fn method(basic: Basic) -> TokenStream {
     match basic {
-        Basic::Octet => quote!(octet),
+        Basic::Octet | Basic::UInt8 => quote!(octet),
+        Basic::Int8 => unreachable!("refused when the plan is made"),
         Basic::Boolean => quote!(boolean),
         Basic::Char => quote!(char),
         Basic::WChar => quote!(wchar),
@@ -398,7 +399,7 @@ fn method(basic: Basic) -> TokenStream {
 /// The codec method for a run of values.
 fn block_method(basic: Basic) -> TokenStream {
     match basic {
-        Basic::Octet => quote!(octets),
+        Basic::Octet | Basic::UInt8 => quote!(octets),
         Basic::Boolean => quote!(booleans),
         Basic::Short => quote!(shorts),
         Basic::UShort => quote!(ushorts),
@@ -408,6 +409,8 @@ fn block_method(basic: Basic) -> TokenStream {
         Basic::ULongLong => quote!(ulonglongs),
         Basic::Float => quote!(floats),
         Basic::Double => quote!(doubles),
-        Basic::Char | Basic::WChar | Basic::LongDouble => unreachable!("never a block"),
+        Basic::Int8 | Basic::Char | Basic::WChar | Basic::LongDouble => {
+            unreachable!("never a block")
+        }
     }
 }

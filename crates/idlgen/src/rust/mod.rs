@@ -118,6 +118,7 @@ impl<'m> Rust<'m> {
     /// The items for one definition.
     fn def(&self, scope: &Scope<'_>, def: &'m Def) -> Result<Vec<TokenStream>, Unmapped> {
         let fail = |what| Unmapped { def: def.id, what };
+        check_idl4(def).map_err(fail)?;
         let mut items = match &def.kind {
             DefKind::Module(_) => return Ok(vec![self.module(def)?]),
             DefKind::Interface(interface) => return self.interface(scope, def, interface),
@@ -135,7 +136,15 @@ impl<'m> Rust<'m> {
             DefKind::Typedef(alias) => vec![self.alias(scope, def, alias).map_err(fail)?],
             DefKind::Const(constant) => vec![self.constant(scope, def, constant).map_err(fail)?],
             // Nothing can be said about a native type; its uses are refused.
-            DefKind::Native => Vec::new(),
+            DefKind::Native | DefKind::TemplateModule(_) => Vec::new(),
+            DefKind::ValueType(_) => return Err(fail(NotYet::new("a valuetype"))),
+            DefKind::ValueBox(_) => return Err(fail(NotYet::new("a boxed valuetype"))),
+            DefKind::BitMask(_) => return Err(fail(NotYet::new("a bitmask"))),
+            DefKind::BitSet(_) => return Err(fail(NotYet::new("a bitset"))),
+            DefKind::Component(_) => return Err(fail(NotYet::new("a component"))),
+            DefKind::Connector(_) => return Err(fail(NotYet::new("a connector"))),
+            DefKind::PortType(_) => return Err(fail(NotYet::new("a port type"))),
+            DefKind::Home(_) => return Err(fail(NotYet::new("a home"))),
         };
         let extra = self.union_labels(scope, def).map_err(fail)?;
         items.extend(self.inner_module(def, extra)?);
@@ -189,6 +198,26 @@ impl<'m> Rust<'m> {
     fn children(&self, parent: Option<DefId>) -> impl Iterator<Item = &'m Def> {
         let ids = self.children.get(&parent).into_iter().flatten();
         ids.map(|id| self.model.def(*id))
+    }
+}
+
+/// What IDL 4 adds to structs and enums and changes the wire.
+fn check_idl4(def: &Def) -> Result<(), NotYet> {
+    match &def.kind {
+        DefKind::Struct(body) if body.base.is_some() => Err(NotYet::new("struct inheritance")),
+        DefKind::Struct(body) => match body.fields.iter().find(|field| field.optional) {
+            Some(field) => Err(NotYet::new("`@optional`").at(field.span)),
+            None => Ok(()),
+        },
+        DefKind::Enum(body) if body.bit_bound.is_some() => Err(NotYet::new("`@bit_bound`")),
+        DefKind::Enum(body) => {
+            let mut all = body.enumerators.iter().zip(0..);
+            match all.find(|(one, ordinal)| one.value != *ordinal) {
+                Some((one, _)) => Err(NotYet::new("`@value`").at(one.span)),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) fn ident(name: &str) -> Ident {
 pub(super) fn basic(scope: &Scope<'_>, basic: Basic) -> TokenStream {
     let runtime = &scope.runtime;
     match basic {
-        Basic::Octet => quote!(u8),
+        Basic::Octet | Basic::UInt8 => quote!(u8),
+        Basic::Int8 => quote!(i8),
         Basic::Boolean => quote!(bool),
         Basic::Char | Basic::WChar => quote!(char),
         Basic::Short => quote!(i16),

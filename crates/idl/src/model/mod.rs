@@ -4,6 +4,20 @@
 //! is immutable once the front end returns it, holds no error, and every name
 //! in it is resolved.
 
+mod annotation;
+mod bits;
+mod component;
+mod template;
+mod value;
+
+pub use annotation::{
+    Annotation, AnnotationDef, AnnotationMember, AnnotationParam, AnnotationValue,
+};
+pub use bits::{BitField, BitMask, BitSet, Flag};
+pub use component::{Component, ComponentExport, Home, Port, PortKind, PortType};
+pub use template::TemplateModule;
+pub use value::{Factory, StateMember, ValueKind, ValueType};
+
 use crate::source::Span;
 use std::collections::BTreeSet;
 
@@ -14,6 +28,7 @@ pub struct Model {
     roots: Vec<DefId>,
     /// In the arena, but no part of the model.
     left_out: BTreeSet<DefId>,
+    annotations: Vec<AnnotationDef>,
 }
 
 impl Model {
@@ -61,6 +76,54 @@ impl Model {
             }
         }
         found
+    }
+
+    /// The members of a struct, those of its bases first.
+    pub fn all_fields<'m>(&'m self, body: &'m Struct) -> Vec<&'m Field> {
+        let mut chain = vec![body];
+        let mut base = body.base;
+        while let Some(DefKind::Struct(body)) = base.map(|id| &self.def(id).kind) {
+            chain.push(body);
+            base = body.base;
+        }
+        chain.iter().rev().flat_map(|body| &body.fields).collect()
+    }
+
+    /// The state of a valuetype, that of its concrete bases first.
+    pub fn all_state<'m>(&'m self, value: &'m ValueType) -> Vec<&'m StateMember> {
+        let mut chain = vec![value];
+        let mut next = value.bases.first();
+        while let Some(DefKind::ValueType(base)) = next.map(|id| &self.def(*id).kind) {
+            chain.push(base);
+            next = base.bases.first();
+        }
+        chain.iter().rev().flat_map(|value| &value.state).collect()
+    }
+
+    /// The fields of a bitset, those of its bases first.
+    pub fn all_bits<'m>(&'m self, body: &'m BitSet) -> Vec<&'m BitField> {
+        let mut chain = vec![body];
+        let mut base = body.base;
+        while let Some(DefKind::BitSet(body)) = base.map(|id| &self.def(id).kind) {
+            chain.push(body);
+            base = body.base;
+        }
+        chain.iter().rev().flat_map(|body| &body.fields).collect()
+    }
+
+    /// Annotations that users defined with `@annotation`.
+    pub fn annotations(&self) -> &[AnnotationDef] {
+        &self.annotations
+    }
+
+    /// Adds a user's annotation; the front end only.
+    pub(crate) fn add_annotation(&mut self, annotation: AnnotationDef) {
+        self.annotations.push(annotation);
+    }
+
+    /// How many definitions there are, hidden ones too; the front end only.
+    pub(crate) fn len(&self) -> usize {
+        self.defs.len()
     }
 
     /// Adds a definition; the front end only.
@@ -111,6 +174,8 @@ pub struct Def {
     pub in_main_file: bool,
     /// The comment right before it, stripped of comment marks; empty if none.
     pub doc: String,
+    /// All annotations that were applied.
+    pub annotations: Vec<Annotation>,
     /// What it is.
     pub kind: DefKind,
 }
@@ -138,6 +203,24 @@ pub enum DefKind {
     Exception(Struct),
     /// `native`.
     Native,
+    /// `valuetype` or `eventtype`, defined.
+    ValueType(ValueType),
+    /// `valuetype B T;`, a boxed type.
+    ValueBox(Type),
+    /// `bitmask`.
+    BitMask(BitMask),
+    /// `bitset`.
+    BitSet(BitSet),
+    /// `component`; as a type a reference to its equivalent interface.
+    Component(Component),
+    /// `connector`.
+    Connector(Component),
+    /// `porttype`.
+    PortType(PortType),
+    /// `home`; as a type a reference to its equivalent interface.
+    Home(Home),
+    /// `module T<...>`, of which only instances can be used.
+    TemplateModule(TemplateModule),
 }
 
 /// All openings of one module.
@@ -145,6 +228,8 @@ pub enum DefKind {
 pub struct Module {
     /// Definitions in order of appearance.
     pub members: Vec<DefId>,
+    /// The template module it was made of.
+    pub template: Option<DefId>,
 }
 
 /// Which promises an interface makes.
@@ -190,6 +275,8 @@ pub struct Operation {
     pub span: Span,
     /// The comment before it.
     pub doc: String,
+    /// All annotations that were applied.
+    pub annotations: Vec<Annotation>,
     /// `oneway`.
     pub oneway: bool,
     /// `None` is `void`.
@@ -209,6 +296,8 @@ pub struct Param {
     pub name: String,
     /// Where the name stands.
     pub span: Span,
+    /// All annotations that were applied.
+    pub annotations: Vec<Annotation>,
     /// Which way it travels.
     pub direction: Direction,
     /// Its type.
@@ -235,6 +324,8 @@ pub struct Attribute {
     pub span: Span,
     /// The comment before it.
     pub doc: String,
+    /// All annotations that were applied.
+    pub annotations: Vec<Annotation>,
     /// No `_set_` operation.
     pub readonly: bool,
     /// Its type.
@@ -248,13 +339,15 @@ pub struct Attribute {
 /// A struct or an exception.
 #[derive(Debug, Clone, Default)]
 pub struct Struct {
-    /// In order.
+    /// `struct D : B`: the members of B come before its own.
+    pub base: Option<DefId>,
+    /// Own ones in order; for all of them see [`Model::all_fields`].
     pub fields: Vec<Field>,
     /// Types defined inside, in order.
     pub members: Vec<DefId>,
 }
 
-/// One member of a struct or exception.
+/// One member of a struct, exception, union or valuetype.
 #[derive(Debug, Clone)]
 pub struct Field {
     /// Name without escape.
@@ -263,8 +356,16 @@ pub struct Field {
     pub span: Span,
     /// The comment before it; the same for all names of one declaration.
     pub doc: String,
+    /// All annotations that were applied.
+    pub annotations: Vec<Annotation>,
     /// Its type; an array declarator is already a [`Type::Array`].
     pub ty: Type,
+    /// `@optional`: on the wire a boolean before it says whether it is there.
+    pub optional: bool,
+    /// `@key`: part of what tells instances apart.
+    pub key: bool,
+    /// `@default(value)`: what it is unless set.
+    pub default: Option<Value>,
 }
 
 /// A discriminated union.
@@ -292,6 +393,12 @@ pub struct Case {
 /// An enumeration.
 #[derive(Debug, Clone, Default)]
 pub struct Enum {
+    /// How many bits it has, from `@bit_bound`: 1 to 32; `None` if not said,
+    /// and then an `unsigned long` on the wire. Else the smallest unsigned
+    /// integer that holds them.
+    pub bit_bound: Option<u16>,
+    /// The enumerator that is `@default_literal`.
+    pub default: Option<u32>,
     /// Names in order; the ordinal is the index.
     pub enumerators: Vec<Enumerator>,
 }
@@ -305,6 +412,11 @@ pub struct Enumerator {
     pub span: Span,
     /// The comment before it.
     pub doc: String,
+    /// All annotations that were applied.
+    pub annotations: Vec<Annotation>,
+    /// What travels: from `@value`, or one more than the one before; the
+    /// ordinal unless `@value` is used.
+    pub value: u32,
 }
 
 /// A new name for a type.
@@ -338,7 +450,7 @@ pub enum Value {
     String(String),
     /// An enumerator: the enum and its ordinal.
     Enumerator(DefId, u32),
-    /// A `fixed` literal: digits as written, sign included.
+    /// `fixed`: sign, digits and point, with no superfluous leading zero.
     Fixed(String),
 }
 
@@ -355,9 +467,11 @@ pub enum Type {
     Sequence(Box<Type>, Option<u32>),
     /// An array: element and one size per dimension, outermost first.
     Array(Box<Type>, Vec<u32>),
-    /// `fixed<digits, scale>`.
+    /// `fixed<digits, scale>`: so many digits, so many of them behind the point.
     Fixed(u16, i16),
-    /// A definition: interface, struct, union, enum, typedef, native.
+    /// `map<key, value>`, with its bound.
+    Map(Box<Type>, Box<Type>, Option<u32>),
+    /// A definition: interface, struct, union, enum, typedef, valuetype ...
     Named(DefId),
     /// `Object`.
     Object,
@@ -374,6 +488,10 @@ pub enum Type {
 pub enum Basic {
     /// `octet`.
     Octet,
+    /// `int8` (IDL 4): an octet with a sign.
+    Int8,
+    /// `uint8` (IDL 4): a number, where `octet` is raw data.
+    UInt8,
     /// `boolean`.
     Boolean,
     /// `char`.
@@ -405,6 +523,8 @@ impl Basic {
     pub fn as_str(self) -> &'static str {
         match self {
             Basic::Octet => "octet",
+            Basic::Int8 => "int8",
+            Basic::UInt8 => "uint8",
             Basic::Boolean => "boolean",
             Basic::Char => "char",
             Basic::WChar => "wchar",

@@ -1,0 +1,91 @@
+//! Annotations that are applied or defined wrongly.
+
+use crate::diagnostic::{Code, Problem, Severity};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum AnnotationProblem {
+    /// A standard annotation that needs a value stands without.
+    NoValue {
+        name: String,
+    },
+    /// A standard annotation where it means nothing.
+    Misapplied {
+        name: String,
+        wanted: &'static str,
+    },
+    /// A user's annotation has no member of that name.
+    NoMember {
+        annotation: String,
+        member: String,
+        at: Span,
+    },
+    /// A member without default is not set.
+    Unset {
+        annotation: String,
+        member: String,
+        at: Span,
+    },
+    DefinedTwice {
+        name: String,
+        at: Span,
+    },
+}
+
+impl Problem for AnnotationProblem {
+    fn code(&self) -> Code {
+        Code(match self {
+            AnnotationProblem::NoValue { .. } => "E0680",
+            AnnotationProblem::Misapplied { .. } => "W0681",
+            AnnotationProblem::NoMember { .. } => "E0682",
+            AnnotationProblem::Unset { .. } => "E0683",
+            AnnotationProblem::DefinedTwice { .. } => "E0684",
+        })
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            AnnotationProblem::Misapplied { .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            AnnotationProblem::NoValue { name } => format!("`@{name}` needs a value"),
+            AnnotationProblem::Misapplied { name, .. } => format!("`@{name}` means nothing here"),
+            AnnotationProblem::NoMember {
+                annotation, member, ..
+            } => format!("the annotation `@{annotation}` has no member `{member}`"),
+            AnnotationProblem::Unset {
+                annotation, member, ..
+            } => format!("`@{annotation}` does not set `{member}`, which has no default"),
+            AnnotationProblem::DefinedTwice { name, .. } => {
+                format!("the annotation `@{name}` is defined already")
+            }
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            AnnotationProblem::Misapplied { wanted, .. } => format!("it is for {wanted}"),
+            _ => String::new(),
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            AnnotationProblem::NoMember { at, .. }
+            | AnnotationProblem::Unset { at, .. }
+            | AnnotationProblem::DefinedTwice { at, .. } => vec![(*at, "defined here".into())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            AnnotationProblem::NoValue { name } => Some(format!("write `@{name}(...)`")),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Components, ports and homes (CORBA 3.3 part 3, chapter 6).
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum ComponentProblem {
+    /// "a component", "a home" ...
+    SecondBase { what: &'static str },
+    /// Announced, not defined.
+    Incomplete { name: String, at: Span },
+    /// What a port provides or uses is no interface.
+    PortInterface { found: String },
+    /// The primary key is not fit for it.
+    PrimaryKey {
+        name: String,
+        why: KeyFault,
+        at: Span,
+    },
+    /// A home manages something else than its base.
+    Manages {
+        manages: String,
+        base: String,
+        at: Span,
+    },
+    /// A derived home has another key than its base.
+    OtherKey { at: Span },
+}
+
+/// Why a valuetype cannot be a primary key.
+#[derive(Debug)]
+pub(crate) enum KeyFault {
+    Abstract,
+    Private(String),
+    Reference(String),
+    NotDerived,
+}
+
+impl Problem for ComponentProblem {
+    fn code(&self) -> Code {
+        Code(match self {
+            ComponentProblem::SecondBase { .. } => "E0650",
+            ComponentProblem::Incomplete { .. } => "E0651",
+            ComponentProblem::PortInterface { .. } => "E0652",
+            ComponentProblem::PrimaryKey { .. } => "E0653",
+            ComponentProblem::Manages { .. } => "E0654",
+            ComponentProblem::OtherKey { .. } => "E0655",
+        })
+    }
+
+    fn message(&self) -> String {
+        match self {
+            ComponentProblem::SecondBase { what } => format!("{what} has one base at most"),
+            ComponentProblem::Incomplete { name, .. } => {
+                format!("`{name}` is announced but not yet defined")
+            }
+            ComponentProblem::PortInterface { found } => {
+                format!("a port is of an interface or `Object`, not of {found}")
+            }
+            ComponentProblem::PrimaryKey { name, why, .. } => {
+                let why = match why {
+                    KeyFault::Abstract => "is abstract".into(),
+                    KeyFault::Private(member) => format!("has the private member `{member}`"),
+                    KeyFault::Reference(member) => {
+                        format!("has an object reference in `{member}`")
+                    }
+                    KeyFault::NotDerived => {
+                        "does not inherit from `Components::PrimaryKeyBase`".into()
+                    }
+                };
+                format!("`{name}` cannot be a primary key: it {why}")
+            }
+            ComponentProblem::Manages { manages, base, .. } => {
+                format!("the base manages `{base}`, from which `{manages}` does not inherit")
+            }
+            ComponentProblem::OtherKey { .. } => {
+                "a home has the primary key of its base, or one derived from it".into()
+            }
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            ComponentProblem::Incomplete { at, .. } => vec![(*at, "announced here".into())],
+            ComponentProblem::PrimaryKey { at, .. } => vec![(*at, "declared here".into())],
+            ComponentProblem::Manages { at, .. } | ComponentProblem::OtherKey { at } => {
+                vec![(*at, "the base".into())]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            ComponentProblem::Incomplete { .. } => Some("move its definition before this".into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Fixed-point types.
+
+use crate::diagnostic::{Code, Problem};
+
+#[derive(Debug)]
+pub(crate) enum Fixed {
+    Digits {
+        value: i128,
+    },
+    Scale {
+        value: i128,
+        digits: i128,
+    },
+    /// `fixed` alone, which only constants can be.
+    NoShape,
+    /// `const fixed<5, 2>`.
+    ShapeOfConstant,
+}
+
+impl Problem for Fixed {
+    fn code(&self) -> Code {
+        Code(match self {
+            Fixed::Digits { .. } => "E0511",
+            Fixed::Scale { .. } => "E0512",
+            Fixed::NoShape => "E0513",
+            Fixed::ShapeOfConstant => "E0514",
+        })
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Fixed::Digits { value } => format!("a fixed-point type cannot have {value} digits"),
+            Fixed::Scale { value, digits } => {
+                format!("{value} of {digits} digits cannot stand behind the point")
+            }
+            Fixed::NoShape => "this fixed-point type says nothing of its digits".into(),
+            Fixed::ShapeOfConstant => "the digits of a constant follow from its value".into(),
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Fixed::Digits { .. } => "must be from 1 to 31".into(),
+            Fixed::Scale { digits, .. } => format!("must be from 0 to {digits}"),
+            Fixed::NoShape => "only constants can be `fixed` and no more".into(),
+            Fixed::ShapeOfConstant => "must be `fixed` and no more".into(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Fixed::NoShape => Some("write `fixed<digits, digits behind the point>`".into()),
+            Fixed::ShapeOfConstant => Some("write `const fixed`, or name the type before".into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Template modules and their instances.
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum TemplateProblem {
+    Count {
+        template: String,
+        wanted: usize,
+        found: usize,
+        at: Span,
+    },
+    Kind {
+        param: String,
+        wanted: String,
+        found: String,
+        at: Span,
+    },
+    ParamTwice {
+        name: String,
+        at: Span,
+    },
+    /// `sequence<T>` where no parameter before is called `T`.
+    UnknownParam {
+        name: String,
+    },
+    /// A name inside a template, reached from outside.
+    Direct {
+        template: String,
+        at: Span,
+    },
+    AliasOutside,
+    /// It would hold itself.
+    Itself {
+        template: String,
+        at: Span,
+    },
+    TooMany {
+        limit: usize,
+    },
+}
+
+impl Problem for TemplateProblem {
+    fn code(&self) -> Code {
+        Code(match self {
+            TemplateProblem::Count { .. } => "E0660",
+            TemplateProblem::Kind { .. } => "E0661",
+            TemplateProblem::ParamTwice { .. } => "E0662",
+            TemplateProblem::UnknownParam { .. } => "E0663",
+            TemplateProblem::Direct { .. } => "E0664",
+            TemplateProblem::AliasOutside => "E0665",
+            TemplateProblem::Itself { .. } => "E0666",
+            TemplateProblem::TooMany { .. } => "E0667",
+        })
+    }
+
+    fn message(&self) -> String {
+        match self {
+            TemplateProblem::Count {
+                template,
+                wanted,
+                found,
+                ..
+            } => format!("the template `{template}` has {wanted} parameters, not {found}"),
+            TemplateProblem::Kind {
+                param,
+                wanted,
+                found,
+                ..
+            } => format!("the parameter `{param}` is {wanted}, not {found}"),
+            TemplateProblem::ParamTwice { name, .. } => {
+                format!("two parameters are called `{name}`")
+            }
+            TemplateProblem::UnknownParam { name } => {
+                format!("no parameter before this one is called `{name}`")
+            }
+            TemplateProblem::Direct { template, .. } => {
+                format!("what the template `{template}` holds exists in its instances only")
+            }
+            TemplateProblem::AliasOutside => "`alias` can only stand in a template module".into(),
+            TemplateProblem::Itself { template, .. } => {
+                format!("the template `{template}` would hold itself")
+            }
+            TemplateProblem::TooMany { limit } => {
+                format!("templates make more than {limit} definitions")
+            }
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            TemplateProblem::Count { at, .. }
+            | TemplateProblem::Kind { at, .. }
+            | TemplateProblem::Direct { at, .. }
+            | TemplateProblem::Itself { at, .. } => vec![(*at, "declared here".into())],
+            TemplateProblem::ParamTwice { at, .. } => vec![(*at, "the first one".into())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            TemplateProblem::Direct { template, .. } => Some(format!(
+                "instantiate it: `module {template}<...> Name;`, then write `Name::...`"
+            )),
+            TemplateProblem::AliasOutside => Some("write `module` instead of `alias`".into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What valuetypes may hold, inherit and support (CORBA 3.3 part 1, 7.9.5).
+
+use crate::diagnostic::{Code, Problem};
+use crate::source::Span;
+
+#[derive(Debug)]
+pub(crate) enum ValueProblem {
+    BoxOfValue {
+        name: String,
+    },
+    TruncatableCustom {
+        name: String,
+    },
+    /// Nothing to be truncated to.
+    TruncatableAbstract,
+    FromCustom {
+        name: String,
+        at: Span,
+    },
+    /// A base with state that is not the first.
+    ConcreteNotFirst {
+        name: String,
+        at: Span,
+    },
+    AbstractState,
+    AbstractFromConcrete {
+        name: String,
+        at: Span,
+    },
+    SupportsTwo {
+        name: String,
+        first: String,
+    },
+    SupportsUnrelated {
+        name: String,
+        inherited: String,
+        at: Span,
+    },
+    FactoryOut,
+    AbstractFactory,
+}
+
+impl Problem for ValueProblem {
+    fn code(&self) -> Code {
+        Code(match self {
+            ValueProblem::BoxOfValue { .. } => "E0630",
+            ValueProblem::TruncatableCustom { .. } => "E0631",
+            ValueProblem::TruncatableAbstract => "E0632",
+            ValueProblem::FromCustom { .. } => "E0633",
+            ValueProblem::ConcreteNotFirst { .. } => "E0634",
+            ValueProblem::AbstractState => "E0635",
+            ValueProblem::AbstractFromConcrete { .. } => "E0636",
+            ValueProblem::SupportsTwo { .. } => "E0637",
+            ValueProblem::SupportsUnrelated { .. } => "E0638",
+            ValueProblem::FactoryOut => "E0639",
+            ValueProblem::AbstractFactory => "E0629",
+        })
+    }
+
+    fn message(&self) -> String {
+        match self {
+            ValueProblem::BoxOfValue { name } => {
+                format!("a box cannot hold {name}, which is a value already")
+            }
+            ValueProblem::TruncatableCustom { name } => {
+                format!("the custom valuetype `{name}` cannot be truncated")
+            }
+            ValueProblem::TruncatableAbstract => {
+                "there is no base with state to truncate this to".into()
+            }
+            ValueProblem::FromCustom { name, .. } => {
+                format!("only custom valuetypes can inherit from the custom valuetype `{name}`")
+            }
+            ValueProblem::ConcreteNotFirst { name, .. } => {
+                format!("`{name}` has state, so it can only be the first base")
+            }
+            ValueProblem::AbstractState => "an abstract valuetype has no state".into(),
+            ValueProblem::AbstractFromConcrete { name, .. } => {
+                format!("an abstract valuetype cannot inherit from `{name}`, which has state")
+            }
+            ValueProblem::SupportsTwo { name, first } => {
+                format!("`{name}` and `{first}` are both not abstract; one such can be supported")
+            }
+            ValueProblem::SupportsUnrelated {
+                name, inherited, ..
+            } => format!(
+                "`{name}` does not inherit from `{inherited}`, which a base supports already"
+            ),
+            ValueProblem::FactoryOut => "a factory has only `in` parameters".into(),
+            ValueProblem::AbstractFactory => "an abstract valuetype has no factories".into(),
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            ValueProblem::TruncatableCustom { .. } => {
+                "only its own code knows where its base ends".into()
+            }
+            ValueProblem::FactoryOut => "must be `in`".into(),
+            _ => String::new(),
+        }
+    }
+
+    fn related(&self) -> Vec<(Span, String)> {
+        match self {
+            ValueProblem::FromCustom { at, .. }
+            | ValueProblem::ConcreteNotFirst { at, .. }
+            | ValueProblem::AbstractFromConcrete { at, .. }
+            | ValueProblem::SupportsUnrelated { at, .. } => vec![(*at, "declared here".into())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            ValueProblem::BoxOfValue { .. } => Some("use the valuetype itself".into()),
+            ValueProblem::TruncatableCustom { .. } | ValueProblem::TruncatableAbstract => {
+                Some("remove `truncatable`".into())
+            }
+            ValueProblem::AbstractState | ValueProblem::AbstractFactory => {
+                Some("remove it or `abstract`".into())
+            }
+            _ => None,
+        }
+    }
+}

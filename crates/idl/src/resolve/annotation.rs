@@ -1,0 +1,267 @@
+//! Annotations: what standard ones say, and users' own.
+
+use super::Resolver;
+use super::scope::Entity;
+use crate::ast::{self, Expr, ExprKind, Ident};
+use crate::check::annotation::AnnotationProblem;
+use crate::constant::{Raw, evaluate};
+use crate::model::{
+    Annotation, AnnotationDef, AnnotationMember, AnnotationParam, AnnotationValue, DefKind, Type,
+    Value,
+};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    /// Applied annotations as the model keeps them; a name that has no value
+    /// stays a name.
+    pub(super) fn annotations(
+        &mut self,
+        applied: &[ast::Annotation],
+        on: Target,
+    ) -> Vec<Annotation> {
+        self.check_places(applied, on);
+        let mut found: Vec<Annotation> = Vec::new();
+        for one in applied {
+            let user = self.user_annotation(one);
+            let params: Vec<AnnotationParam> = one
+                .params
+                .iter()
+                .filter_map(|(name, expr)| self.annotation_param(name.as_ref(), expr, &user))
+                .collect();
+            if let Some(user) = &user {
+                self.check_members(one, user, &params);
+            }
+            found.push(Annotation {
+                name: one.name.text(),
+                span: one.span,
+                params,
+            });
+        }
+        found
+    }
+
+    fn annotation_param(
+        &mut self,
+        name: Option<&Ident>,
+        expr: &Expr,
+        user: &Option<AnnotationDef>,
+    ) -> Option<AnnotationParam> {
+        let only = user.as_ref().filter(|user| user.members.len() == 1);
+        let only = only.map(|user| user.members[0].name.clone());
+        let name = match name {
+            Some(name) => name.name.to_string(),
+            None => only.unwrap_or_else(|| "value".into()),
+        };
+        let members = user.as_ref().map_or(&[][..], |user| &user.members);
+        let ty = members.iter().find(|member| member.name == name);
+        if let Some(ty) = ty.and_then(|member| member.ty.clone()) {
+            let value = AnnotationValue::Constant(self.value(expr, &ty)?);
+            return Some(AnnotationParam { name, value });
+        }
+        let value = match &expr.kind {
+            ExprKind::Name(of) if !self.has_value(of) => AnnotationValue::Name(of.text()),
+            _ => AnnotationValue::Constant(to_value(evaluate(expr, None, self)?)),
+        };
+        Some(AnnotationParam { name, value })
+    }
+
+    fn has_value(&self, name: &ast::ScopedName) -> bool {
+        match self.find(name) {
+            Some(Entity::Enumerator(..)) => true,
+            Some(Entity::Def(def)) => matches!(self.model.def(def).kind, DefKind::Const(_)),
+            _ => false,
+        }
+    }
+
+    fn check_members(
+        &mut self,
+        applied: &ast::Annotation,
+        user: &AnnotationDef,
+        params: &[AnnotationParam],
+    ) {
+        for param in params {
+            if !user.members.iter().any(|member| member.name == param.name) {
+                let problem = AnnotationProblem::NoMember {
+                    annotation: applied.name.text(),
+                    member: param.name.clone(),
+                    at: user.span,
+                };
+                self.report(applied.span, problem);
+            }
+        }
+        for member in &user.members {
+            let set = params.iter().any(|param| param.name == member.name);
+            // A member whose value was wrong is missing among `params`.
+            if member.default.is_none() && !set && params.len() == applied.params.len() {
+                let problem = AnnotationProblem::Unset {
+                    annotation: applied.name.text(),
+                    member: member.name.clone(),
+                    at: user.span,
+                };
+                self.report(applied.span, problem);
+            }
+        }
+    }
+
+    /// The definition behind `@name`, if a user gave one: looked for in the
+    /// scopes around, innermost first.
+    fn user_annotation(&self, applied: &ast::Annotation) -> Option<AnnotationDef> {
+        if self.user_annotations.is_empty() {
+            return None;
+        }
+        let text = applied.name.text();
+        let text = text.trim_start_matches("::");
+        let mut scopes = self.scopes.outwards(self.here);
+        scopes
+            .find_map(|scope| {
+                let full = match self.scope_name(scope).as_str() {
+                    "" => text.to_owned(),
+                    around => format!("{around}::{text}"),
+                };
+                self.user_annotations.get(&full)
+            })
+            .cloned()
+    }
+
+    pub(super) fn annotation_definition(&mut self, body: &ast::AnnotationDef) {
+        let name = &body.name;
+        let scoped_name = match self.scope_name(self.here).as_str() {
+            "" => name.name.to_string(),
+            around => format!("{around}::{}", name.name),
+        };
+        if let Some(earlier) = self.user_annotations.get(&scoped_name) {
+            let problem = AnnotationProblem::DefinedTwice {
+                name: name.name.to_string(),
+                at: earlier.span,
+            };
+            self.report(name.span, problem);
+            return;
+        }
+        let members = body
+            .members
+            .iter()
+            .map(|member| self.annotation_member(member))
+            .collect();
+        let made = AnnotationDef {
+            scoped_name: scoped_name.clone(),
+            span: name.span,
+            members,
+        };
+        self.model.add_annotation(made.clone());
+        self.user_annotations.insert(scoped_name, made);
+    }
+
+    fn annotation_member(&mut self, member: &ast::AnnotationMember) -> AnnotationMember {
+        let ty = member.ty.as_ref().and_then(|spec| match &spec.kind {
+            // Types defined inside the annotation are not kept.
+            ast::TypeKind::Named(name)
+                if self.find(name).is_none() && self.idl4_type(name).is_none() =>
+            {
+                None
+            }
+            _ => self.constant_type(spec),
+        });
+        let default = member.default.as_ref().and_then(|expr| match &ty {
+            Some(ty) => self.value(expr, ty),
+            None => match &expr.kind {
+                ExprKind::Name(name) if !self.has_value(name) => Some(Value::String(name.text())),
+                _ => evaluate(expr, None, self).map(to_value),
+            },
+        });
+        AnnotationMember {
+            name: member.name.name.to_string(),
+            ty,
+            default,
+        }
+    }
+
+    /// Whether a standard annotation without value, or with `TRUE`, is there.
+    pub(super) fn is_set(&self, applied: &[ast::Annotation], name: &str) -> bool {
+        standard(applied, name).is_some_and(|found| match found.params.first() {
+            Some((_, expr)) => !matches!(expr.kind, ExprKind::Boolean(false)),
+            None => true,
+        })
+    }
+
+    /// The value of a standard annotation that needs one; without the
+    /// annotation, or when its lack was reported, `None`.
+    pub(super) fn standard_value<'t>(
+        &mut self,
+        applied: &'t [ast::Annotation],
+        name: &str,
+    ) -> Option<&'t Expr> {
+        let found = standard(applied, name)?;
+        let value = found.params.first().map(|(_, expr)| expr);
+        if value.is_none() {
+            let name = name.to_owned();
+            self.report(found.span, AnnotationProblem::NoValue { name });
+        }
+        value
+    }
+
+    /// `@default(value)` of a member of type `ty`.
+    pub(super) fn default_of(&mut self, applied: &[ast::Annotation], ty: &Type) -> Option<Value> {
+        let expr = self.standard_value(applied, "default")?;
+        self.value(expr, ty)
+    }
+
+    /// Warns of standard annotations that mean nothing on what they stand
+    /// before; `on` says what that is.
+    fn check_places(&mut self, applied: &[ast::Annotation], on: Target) {
+        let mut misplaced: Vec<(Span, AnnotationProblem)> = Vec::new();
+        for one in applied {
+            let name = one.name.text();
+            let Some((_, targets, wanted)) = PLACES.iter().find(|(known, ..)| *known == name)
+            else {
+                continue;
+            };
+            if !targets.contains(&on) && self.user_annotation(one).is_none() {
+                misplaced.push((one.span, AnnotationProblem::Misapplied { name, wanted }));
+            }
+        }
+        for (span, problem) in misplaced {
+            self.report(span, problem);
+        }
+    }
+}
+
+/// What an annotation can stand before, as far as that matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Enum,
+    BitMask,
+    Enumerator,
+    Flag,
+    Member,
+    Other,
+}
+
+/// Annotations that change meanings, where they do, and that in words.
+const PLACES: &[(&str, &[Target], &str)] = &[
+    (
+        "bit_bound",
+        &[Target::Enum, Target::BitMask],
+        "enums and bitmasks",
+    ),
+    ("position", &[Target::Flag], "flags of bitmasks"),
+    ("value", &[Target::Enumerator], "enumerators"),
+    ("default_literal", &[Target::Enumerator], "enumerators"),
+    ("optional", &[Target::Member], "members"),
+    ("key", &[Target::Member], "members"),
+];
+
+fn standard<'t>(applied: &'t [ast::Annotation], name: &str) -> Option<&'t ast::Annotation> {
+    applied.iter().find(|one| one.name.text() == name)
+}
+
+fn to_value(raw: Raw) -> Value {
+    match raw {
+        Raw::Integer(value) => Value::Integer(value),
+        Raw::Float(value) => Value::Float(value),
+        Raw::Boolean(value) => Value::Boolean(value),
+        Raw::Char(value) | Raw::WChar(value) => Value::Char(value),
+        Raw::Str(value) | Raw::WStr(value) => Value::String(value),
+        Raw::Enumerator(def, ordinal) => Value::Enumerator(def, ordinal),
+        Raw::Fixed(value) => Value::Fixed(value.to_string()),
+    }
+}

@@ -1,0 +1,378 @@
+//! Template modules: checked where they are defined, as far as that does not
+//! depend on arguments, and read again for each instance.
+
+use super::scope::{Entity, Entry, ScopeId, ScopeKind};
+use super::{Resolver, Wanted, entry};
+use crate::ast::{
+    Expr, ExprKind, Ident, Instance, Item, Notes, Template, TemplateArg, TemplateParam,
+    TemplateParamKind, TypeKind, TypeSpec,
+};
+use crate::check::template::TemplateProblem;
+use crate::model::{Const, DefId, DefKind, Module, TemplateModule, Type, Typedef};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// How deep templates may instantiate others.
+const MAX_DEPTH: usize = 8;
+
+/// How many definitions all instances together may make.
+const MAX_DEFINITIONS: usize = 100_000;
+
+/// Templates that can be instantiated, and what is known of instances.
+#[derive(Debug, Default)]
+pub(super) struct Templates {
+    /// With the scope each was defined in.
+    known: BTreeMap<DefId, (Rc<Template>, ScopeId)>,
+    /// Arguments that are types without a name, by the definition that stands
+    /// in for them.
+    types: BTreeMap<DefId, Type>,
+    /// Arguments that are values.
+    values: BTreeSet<DefId>,
+    /// Whether the instance stands in a main file; innermost last.
+    open: Vec<bool>,
+    /// Definitions made by instances so far.
+    made: usize,
+}
+
+impl Templates {
+    /// The type that a stand-in stands for.
+    pub(super) fn argument(&self, def: DefId) -> Option<&Type> {
+        self.types.get(&def)
+    }
+
+    /// All stand-ins; no part of the model.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = DefId> + '_ {
+        self.types.keys().chain(&self.values).copied()
+    }
+
+    /// Whether what is being read counts as part of a main file, if that is
+    /// decided by an instance.
+    pub(super) fn in_main_file(&self) -> Option<bool> {
+        self.open.last().copied()
+    }
+}
+
+impl Resolver<'_> {
+    pub(super) fn template(&mut self, notes: &Notes, template: &Rc<Template>) {
+        let mut seen: Vec<&Ident> = Vec::new();
+        for param in &template.params {
+            self.check_param(param, &seen);
+            seen.push(&param.name);
+        }
+        let kind = DefKind::TemplateModule(TemplateModule {
+            params: template.params.iter().map(text).collect(),
+        });
+        let Some(def) = self.define(notes, &template.name, kind) else {
+            return;
+        };
+        self.try_out(template);
+        self.templates
+            .known
+            .insert(def, (template.clone(), self.here));
+    }
+
+    fn check_param(&mut self, param: &TemplateParam, seen: &[&Ident]) {
+        let name = &param.name;
+        let same = |other: &&&Ident| other.name.eq_ignore_ascii_case(&name.name);
+        if let Some(other) = seen.iter().find(same) {
+            let problem = TemplateProblem::ParamTwice {
+                name: name.name.to_string(),
+                at: other.span,
+            };
+            self.report(name.span, problem);
+        }
+        if let TemplateParamKind::Sequence(of) = &param.kind
+            && !seen.iter().any(|other| other.name == of.name)
+        {
+            let name = of.name.to_string();
+            self.report(of.span, TemplateProblem::UnknownParam { name });
+        }
+    }
+
+    /// Reads the body once with nothing known of the parameters: what depends
+    /// on them is not looked at, all else is checked.
+    fn try_out(&mut self, template: &Template) {
+        let hidden = self.new_def(
+            Notes::NONE,
+            &template.name,
+            DefKind::Module(Module::default()),
+        );
+        self.poisoned.insert(hidden);
+        let bindings = self.scopes.add(self.here, ScopeKind::Module, None);
+        let here = std::mem::replace(&mut self.here, bindings);
+        for param in &template.params {
+            self.poison(&param.name);
+        }
+        self.here = here;
+        self.template_body(bindings, hidden, &template.body);
+    }
+
+    fn template_body(&mut self, bindings: ScopeId, module: DefId, body: &[Item]) {
+        let scope = self.scopes.add(bindings, ScopeKind::Module, Some(module));
+        self.inside(scope, |r| r.items(body));
+    }
+
+    pub(super) fn instance(&mut self, notes: &Notes, instance: &Instance) {
+        if let Some(span) = instance.alias
+            && !self.in_template()
+        {
+            self.report(span, TemplateProblem::AliasOutside);
+        }
+        let Some(def) = self.look_up_def(&instance.template, Wanted::Template) else {
+            self.poison(&instance.name);
+            return;
+        };
+        let declared = self.model.def(def).span;
+        let name = self.model.def(def).name.clone();
+        let Some((template, around)) = self.templates.known.get(&def).cloned() else {
+            let problem = TemplateProblem::Itself {
+                template: name,
+                at: declared,
+            };
+            self.report(instance.template.span(), problem);
+            self.poison(&instance.name);
+            return;
+        };
+        if template.params.len() != instance.args.len() {
+            let problem = TemplateProblem::Count {
+                template: name,
+                wanted: template.params.len(),
+                found: instance.args.len(),
+                at: declared,
+            };
+            self.report(instance.template.span(), problem);
+            self.poison(&instance.name);
+            return;
+        }
+        let too_many =
+            self.templates.open.len() >= MAX_DEPTH || self.templates.made > MAX_DEFINITIONS;
+        if too_many {
+            let limit = MAX_DEFINITIONS;
+            self.report(instance.name.span, TemplateProblem::TooMany { limit });
+            self.poison(&instance.name);
+            return;
+        }
+        let bindings = self.scopes.add(around, ScopeKind::Module, None);
+        if !self.bind(&template.params, &instance.args, bindings) {
+            self.poison(&instance.name);
+            return;
+        }
+        let kind = DefKind::Module(Module {
+            members: Vec::new(),
+            template: Some(def),
+        });
+        let Some(module) = self.define(notes, &instance.name, kind) else {
+            return;
+        };
+        self.opens_module(module, instance.name.span);
+        let before = self.model.len();
+        let main = self.is_main(instance.name.span);
+        self.templates.open.push(main);
+        self.template_body(bindings, module, &template.body);
+        self.templates.open.pop();
+        self.templates.made += self.model.len() - before;
+    }
+
+    /// Whether a template is being tried out or instantiated around here.
+    fn in_template(&self) -> bool {
+        let mut around = self.scopes.outwards(self.here);
+        // The scope of the parameters belongs to no definition.
+        around.any(|scope| {
+            scope != super::Scopes::FILE
+                && self.scopes.scope(scope).kind == ScopeKind::Module
+                && self.scopes.scope(scope).def.is_none()
+        })
+    }
+
+    /// Gives parameters their arguments; false if one does not fit, which was
+    /// then reported.
+    fn bind(&mut self, params: &[TemplateParam], args: &[TemplateArg], to: ScopeId) -> bool {
+        let mut fine = true;
+        let mut bound: Vec<(&Ident, Type)> = Vec::new();
+        for (param, arg) in params.iter().zip(args) {
+            let found = match &param.kind {
+                TemplateParamKind::Const(ty) => self.value_argument(param, ty, arg, to),
+                TemplateParamKind::Exception => self.named_argument(arg, Wanted::Exception),
+                TemplateParamKind::Interface => self.named_argument(arg, Wanted::Base),
+                _ => self.type_argument(param, arg, &bound).map(|ty| match &ty {
+                    Type::Named(def) => {
+                        let entity = Entity::Def(*def);
+                        bound.push((&param.name, ty));
+                        entity
+                    }
+                    _ => {
+                        bound.push((&param.name, ty.clone()));
+                        self.stand_in(&param.name, ty)
+                    }
+                }),
+            };
+            match found {
+                Some(entity) => {
+                    let entry: Entry = entry(&param.name, entity);
+                    self.scopes.scope_mut(to).insert(entry);
+                }
+                None => fine = false,
+            }
+        }
+        fine
+    }
+
+    /// Something with a name for a type that has none.
+    fn stand_in(&mut self, name: &Ident, ty: Type) -> Entity {
+        let kind = DefKind::Typedef(Typedef { ty: ty.clone() });
+        let def = self.new_def(Notes::NONE, name, kind);
+        self.templates.types.insert(def, ty);
+        Entity::Def(def)
+    }
+
+    fn named_argument(&mut self, arg: &TemplateArg, wanted: Wanted) -> Option<Entity> {
+        match arg {
+            TemplateArg::Type(TypeSpec {
+                kind: TypeKind::Named(name),
+                ..
+            }) => self.look_up_def(name, wanted).map(Entity::Def),
+            _ => {
+                let found = "something without a name".into();
+                let param = "here".into();
+                let wanted = wanted.text().to_owned();
+                let problem = TemplateProblem::Kind {
+                    param,
+                    wanted,
+                    found,
+                    at: arg.span(),
+                };
+                self.report(arg.span(), problem);
+                None
+            }
+        }
+    }
+
+    fn value_argument(
+        &mut self,
+        param: &TemplateParam,
+        ty: &TypeSpec,
+        arg: &TemplateArg,
+        bindings: ScopeId,
+    ) -> Option<Entity> {
+        let here = std::mem::replace(&mut self.here, bindings);
+        let ty = self.constant_type(ty);
+        self.here = here;
+        let ty = ty?;
+        let named;
+        let expr = match arg {
+            TemplateArg::Value(expr) => expr,
+            TemplateArg::Type(TypeSpec {
+                kind: TypeKind::Named(name),
+                span,
+            }) => {
+                named = Expr {
+                    kind: ExprKind::Name(name.clone()),
+                    span: *span,
+                };
+                &named
+            }
+            TemplateArg::Type(spec) => {
+                self.wrong_argument(param, "a type".into(), spec);
+                return None;
+            }
+        };
+        let value = self.value(expr, &ty)?;
+        let kind = DefKind::Const(Const { ty, value });
+        let def = self.new_def(Notes::NONE, &param.name, kind);
+        self.templates.values.insert(def);
+        Some(Entity::Def(def))
+    }
+
+    fn type_argument(
+        &mut self,
+        param: &TemplateParam,
+        arg: &TemplateArg,
+        bound: &[(&Ident, Type)],
+    ) -> Option<Type> {
+        let TemplateArg::Type(spec) = arg else {
+            let problem = TemplateProblem::Kind {
+                param: param.name.name.to_string(),
+                wanted: wanted(&param.kind),
+                found: "a value".into(),
+                at: param.name.span,
+            };
+            self.report(arg.span(), problem);
+            return None;
+        };
+        let ty = self.named_type(spec)?;
+        let plain = self.plain(&ty).clone();
+        let def = match &plain {
+            Type::Named(def) => Some(&self.model.def(*def).kind),
+            _ => None,
+        };
+        let fits = match (&param.kind, def) {
+            (TemplateParamKind::Typename, _) => true,
+            (TemplateParamKind::ValueType, Some(DefKind::ValueType(_) | DefKind::ValueBox(_))) => {
+                true
+            }
+            (TemplateParamKind::EventType, Some(DefKind::ValueType(value))) => value.event,
+            (TemplateParamKind::Struct, Some(DefKind::Struct(_))) => true,
+            (TemplateParamKind::Union, Some(DefKind::Union(_))) => true,
+            (TemplateParamKind::Enum, Some(DefKind::Enum(_))) => true,
+            (TemplateParamKind::Sequence(of), _) => {
+                let element = bound.iter().find(|(name, _)| name.name == of.name);
+                match (&plain, element) {
+                    (Type::Sequence(found, _), Some((_, wanted))) => {
+                        self.plain(found) == self.plain(wanted)
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        };
+        if !fits {
+            let found = self.describe(&plain);
+            self.wrong_argument(param, found, spec);
+            return None;
+        }
+        Some(ty)
+    }
+
+    fn wrong_argument(&mut self, param: &TemplateParam, found: String, spec: &TypeSpec) {
+        let problem = TemplateProblem::Kind {
+            param: param.name.name.to_string(),
+            wanted: wanted(&param.kind),
+            found,
+            at: param.name.span,
+        };
+        self.report(spec.span, problem);
+    }
+}
+
+/// "a struct" ...
+fn wanted(kind: &TemplateParamKind) -> String {
+    match kind {
+        TemplateParamKind::Typename => "a type".into(),
+        TemplateParamKind::Interface => "an interface".into(),
+        TemplateParamKind::ValueType => "a valuetype".into(),
+        TemplateParamKind::EventType => "an event type".into(),
+        TemplateParamKind::Struct => "a struct".into(),
+        TemplateParamKind::Union => "a union".into(),
+        TemplateParamKind::Exception => "an exception".into(),
+        TemplateParamKind::Enum => "an enum".into(),
+        TemplateParamKind::Sequence(of) => format!("a sequence of `{}`", of.name),
+        TemplateParamKind::Const(_) => "a constant value".into(),
+    }
+}
+
+/// A parameter as it is written.
+fn text(param: &TemplateParam) -> String {
+    let kind = match &param.kind {
+        TemplateParamKind::Typename => "typename".into(),
+        TemplateParamKind::Interface => "interface".into(),
+        TemplateParamKind::ValueType => "valuetype".into(),
+        TemplateParamKind::EventType => "eventtype".into(),
+        TemplateParamKind::Struct => "struct".into(),
+        TemplateParamKind::Union => "union".into(),
+        TemplateParamKind::Exception => "exception".into(),
+        TemplateParamKind::Enum => "enum".into(),
+        TemplateParamKind::Sequence(of) => format!("sequence<{}>", of.name),
+        TemplateParamKind::Const(_) => "const".into(),
+    };
+    format!("{kind} {}", param.name.name)
+}

@@ -34,6 +34,7 @@ mod fixed;
 mod gather;
 mod limits;
 mod long_double;
+mod nilable;
 mod octet_seq;
 mod primitive;
 mod text;
@@ -55,6 +56,7 @@ pub use fixed::{Fixed, FixedReader, FixedWriter, Layout};
 pub use gather::Encoded;
 pub use limits::Limits;
 pub use long_double::LongDouble;
+pub use nilable::Nilable;
 pub use octet_seq::OctetSeq;
 pub use traits::{Decode, Encode};
 pub use typecode::{

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use oxorb_cdr::{Decoder, Encode, Encoder, Result as CdrResult};
+use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, TypeCode, Typed};
 use oxorb_giop::SystemException;
 
 use crate::{Failure, Ref, Servant, reference};
@@ -96,6 +96,22 @@ impl Interface for ObjectRef {
 
     fn as_ref(&self) -> &Ref {
         &self.0
+    }
+}
+
+impl Nilable for ObjectRef {
+    fn encode_nilable<'a>(reference: Option<&'a Self>, e: &mut Encoder<'a>) -> CdrResult<()> {
+        encode_ref(e, reference)
+    }
+
+    fn decode_nilable(d: &mut Decoder<'_>) -> CdrResult<Option<Self>> {
+        decode_ref(d)
+    }
+}
+
+impl Typed for ObjectRef {
+    fn type_code() -> TypeCode {
+        TypeCode::OBJECT
     }
 }
 

@@ -1,8 +1,11 @@
 //! All that generated code names. Not for use by hand: it changes with the generator.
 
+pub use std::sync::LazyLock;
+
 pub use oxorb_cdr::{
-    Decode, Decoder, Encode, Encoder, Error as CdrError, ErrorKind as CdrErrorKind, Fixed,
-    FixedReader, FixedWriter, Layout, LongDouble, OctetSeq, Result as CdrResult, fixed,
+    Any, Decimal, Decode, Decoder, Encode, Encoder, Error as CdrError, ErrorKind as CdrErrorKind,
+    Fixed, FixedPoint, FixedReader, FixedWriter, Label, Layout, LongDouble, Nilable, OctetSeq,
+    Result as CdrResult, TypeCode, Typed, fixed,
 };
 pub use oxorb_core::{
     AsyncReply, Context, Interface, ObjectRef, Op, Outcome, Raise, Ref, Rejected, Servant,

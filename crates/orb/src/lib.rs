@@ -40,7 +40,10 @@ mod orb;
 
 pub use builder::Builder;
 pub use orb::Orb;
-pub use oxorb_cdr::{ByteOrder, LongDouble, OctetSeq};
+pub use oxorb_cdr::{
+    Any, ByteOrder, Decimal, DecimalError, Dynamic, DynamicError, FixedPoint, LongDouble, OctetSeq,
+    TcKind, TypeCode, Typed, Wchar, Wstring,
+};
 pub use oxorb_core::{
     AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface, ObjectRef,
     Options, Outcome, Ref, ResolveError, SETTINGS, Servant, Setting, SettingError, SetupError,

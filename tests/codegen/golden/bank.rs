@@ -56,6 +56,17 @@ pub mod bank {
     }
     __gen::fixed!(Overdrawn);
 
+    impl __gen::Typed for Overdrawn {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::exception(
+                "IDL:bank/Overdrawn:1.0",
+                "Overdrawn",
+                [("missing", __gen::TypeCode::ULONGLONG)],
+            ));
+            TYPE.clone()
+        }
+    }
+
     /// One booking.
     ///
     /// IDL: `struct bank::Booking`.
@@ -85,8 +96,37 @@ pub mod bank {
         }
     }
 
+    impl __gen::Typed for Booking {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::structure(
+                "IDL:bank/Booking:1.0",
+                "Booking",
+                [
+                    ("amount", __gen::TypeCode::LONGLONG),
+                    ("text", __gen::TypeCode::STRING),
+                ],
+            ));
+            TYPE.clone()
+        }
+    }
+
     /// IDL: `typedef bank::Statement`.
     pub type Statement = Vec<Booking>;
+
+    /// What belongs to [`Statement`].
+    pub mod statement {
+        use ::oxorb::__gen;
+
+        /// Its type code, which that of what it stands for does not name.
+        pub fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::alias(
+                "IDL:bank/Statement:1.0",
+                "Statement",
+                __gen::TypeCode::sequence(<super::Booking as __gen::Typed>::type_code()),
+            ));
+            TYPE.clone()
+        }
+    }
 
     /// An account, which one person owns.
     ///
@@ -125,6 +165,29 @@ pub mod bank {
 
         fn as_ref(&self) -> &__gen::Ref {
             &self.0
+        }
+    }
+
+    impl __gen::Nilable for AccountRef {
+        fn encode_nilable<'a>(
+            reference: Option<&'a Self>,
+            e: &mut __gen::Encoder<'a>,
+        ) -> __gen::CdrResult<()> {
+            __gen::encode_ref(e, reference)
+        }
+
+        fn decode_nilable(d: &mut __gen::Decoder<'_>) -> __gen::CdrResult<Option<Self>> {
+            __gen::decode_ref(d)
+        }
+    }
+
+    impl __gen::Typed for AccountRef {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
+                "IDL:bank/Account:1.0",
+                "Account",
+            ));
+            TYPE.clone()
         }
     }
 
@@ -477,9 +540,32 @@ pub mod bank {
         }
     }
 
+    impl __gen::Nilable for SavingsRef {
+        fn encode_nilable<'a>(
+            reference: Option<&'a Self>,
+            e: &mut __gen::Encoder<'a>,
+        ) -> __gen::CdrResult<()> {
+            __gen::encode_ref(e, reference)
+        }
+
+        fn decode_nilable(d: &mut __gen::Decoder<'_>) -> __gen::CdrResult<Option<Self>> {
+            __gen::decode_ref(d)
+        }
+    }
+
     impl From<SavingsRef> for AccountRef {
         fn from(derived: SavingsRef) -> Self {
             __gen::Interface::from_ref(derived.0)
+        }
+    }
+
+    impl __gen::Typed for SavingsRef {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
+                "IDL:bank/Savings:1.0",
+                "Savings",
+            ));
+            TYPE.clone()
         }
     }
 

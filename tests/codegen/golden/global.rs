@@ -39,6 +39,17 @@ pub mod included {
     }
     __gen::fixed!(Needed);
 
+    impl __gen::Typed for Needed {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::structure(
+                "IDL:included/Needed:1.0",
+                "Needed",
+                [("x", __gen::TypeCode::LONG)],
+            ));
+            TYPE.clone()
+        }
+    }
+
     /// IDL: `interface included::Base`.
     pub trait Base: Send + Sync + 'static {
         /// The operation `need`.
@@ -60,6 +71,29 @@ pub mod included {
 
         fn as_ref(&self) -> &__gen::Ref {
             &self.0
+        }
+    }
+
+    impl __gen::Nilable for BaseRef {
+        fn encode_nilable<'a>(
+            reference: Option<&'a Self>,
+            e: &mut __gen::Encoder<'a>,
+        ) -> __gen::CdrResult<()> {
+            __gen::encode_ref(e, reference)
+        }
+
+        fn decode_nilable(d: &mut __gen::Decoder<'_>) -> __gen::CdrResult<Option<Self>> {
+            __gen::decode_ref(d)
+        }
+    }
+
+    impl __gen::Typed for BaseRef {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
+                "IDL:included/Base:1.0",
+                "Base",
+            ));
+            TYPE.clone()
         }
     }
 
@@ -193,6 +227,17 @@ mod global_idl {
     }
     __gen::fixed!(Mood);
 
+    impl __gen::Typed for Mood {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::enumeration(
+                "IDL:Mood:1.0",
+                "Mood",
+                ["glad", "sad"],
+            ));
+            TYPE.clone()
+        }
+    }
+
     /// IDL: `struct Greeting`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub struct Greeting {
@@ -220,6 +265,21 @@ mod global_idl {
                 feeling: Mood::decode(d)?,
                 needed: super::included::Needed::decode(d)?,
             })
+        }
+    }
+
+    impl __gen::Typed for Greeting {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::structure(
+                "IDL:Greeting:1.0",
+                "Greeting",
+                [
+                    ("text", __gen::TypeCode::STRING),
+                    ("feeling", <Mood as __gen::Typed>::type_code()),
+                    ("needed", <super::included::Needed as __gen::Typed>::type_code()),
+                ],
+            ));
+            TYPE.clone()
         }
     }
 
@@ -283,6 +343,22 @@ mod global_idl {
                     _ => Self::Other(either::OtherLabel(discriminant)),
                 },
             )
+        }
+    }
+
+    impl __gen::Typed for Either {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::union(
+                "IDL:Either:1.0",
+                "Either",
+                __gen::TypeCode::LONG,
+                [
+                    (__gen::Label::Value(1), "left", __gen::TypeCode::STRING),
+                    (__gen::Label::Value(2), "right", __gen::TypeCode::LONG),
+                    (__gen::Label::Value(3), "right", __gen::TypeCode::LONG),
+                ],
+            ));
+            TYPE.clone()
         }
     }
 
@@ -376,11 +452,37 @@ mod global_idl {
         }
     }
 
+    impl __gen::Typed for Shy {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::exception(
+                "IDL:Shy:1.0",
+                "Shy",
+                [("excuse", __gen::TypeCode::STRING)],
+            ));
+            TYPE.clone()
+        }
+    }
+
     /// IDL: `const PATIENCE`.
     pub const PATIENCE: i32 = 3;
 
     /// IDL: `typedef Greetings`.
     pub type Greetings = Vec<Greeting>;
+
+    /// What belongs to [`Greetings`].
+    pub mod greetings {
+        use ::oxorb::__gen;
+
+        /// Its type code, which that of what it stands for does not name.
+        pub fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::alias(
+                "IDL:Greetings:1.0",
+                "Greetings",
+                __gen::TypeCode::sequence(<super::Greeting as __gen::Typed>::type_code()),
+            ));
+            TYPE.clone()
+        }
+    }
 
     /// IDL: `interface Forward`.
     pub trait Forward: Send + Sync + 'static {
@@ -403,6 +505,29 @@ mod global_idl {
 
         fn as_ref(&self) -> &__gen::Ref {
             &self.0
+        }
+    }
+
+    impl __gen::Nilable for ForwardRef {
+        fn encode_nilable<'a>(
+            reference: Option<&'a Self>,
+            e: &mut __gen::Encoder<'a>,
+        ) -> __gen::CdrResult<()> {
+            __gen::encode_ref(e, reference)
+        }
+
+        fn decode_nilable(d: &mut __gen::Decoder<'_>) -> __gen::CdrResult<Option<Self>> {
+            __gen::decode_ref(d)
+        }
+    }
+
+    impl __gen::Typed for ForwardRef {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
+                "IDL:Forward:1.0",
+                "Forward",
+            ));
+            TYPE.clone()
         }
     }
 
@@ -518,9 +643,32 @@ mod global_idl {
         }
     }
 
+    impl __gen::Nilable for HelloRef {
+        fn encode_nilable<'a>(
+            reference: Option<&'a Self>,
+            e: &mut __gen::Encoder<'a>,
+        ) -> __gen::CdrResult<()> {
+            __gen::encode_ref(e, reference)
+        }
+
+        fn decode_nilable(d: &mut __gen::Decoder<'_>) -> __gen::CdrResult<Option<Self>> {
+            __gen::decode_ref(d)
+        }
+    }
+
     impl From<HelloRef> for super::included::BaseRef {
         fn from(derived: HelloRef) -> Self {
             __gen::Interface::from_ref(derived.0)
+        }
+    }
+
+    impl __gen::Typed for HelloRef {
+        fn type_code() -> __gen::TypeCode {
+            static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
+                "IDL:Hello:1.0",
+                "Hello",
+            ));
+            TYPE.clone()
         }
     }
 

@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use oxorb::__gen::{Decode, Decoder, Encode, Encoder, LongDouble};
+use oxorb::{Dynamic, TcKind, Typed};
 use oxorb_cdr::{ByteOrder, Dialect, ErrorKind};
 use oxorb_codegen_tests::{calls, names, types, unions};
 
@@ -12,8 +13,9 @@ use oxorb_codegen_tests::{calls, names, types, unions};
 #[track_caller]
 fn round_trip<T>(value: T)
 where
-    T: Encode + for<'de> Decode<'de> + PartialEq + Debug,
+    T: Encode + Typed + for<'de> Decode<'de> + PartialEq + Debug,
 {
+    as_described(&value);
     for order in [ByteOrder::Big, ByteOrder::Little] {
         for offset in 0..8 {
             let octets = encoded(&value, order, offset).expect("encodes");
@@ -40,6 +42,29 @@ where
                 assert!(T::decode(&mut d).is_err(), "cut to {cut} octets, {value:?}");
             }
         }
+    }
+}
+
+/// The type code says the same of the octets as the generated code.
+#[track_caller]
+fn as_described<T: Encode + Typed + Debug>(value: &T) {
+    let ty = T::type_code();
+    assert!(ty.is_complete(), "{ty}");
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
+        if ty.kind() == TcKind::Except {
+            // As a value of its own, an exception starts with its id.
+            e.string(ty.id().expect("exceptions have ids")).expect("ASCII");
+        }
+        value.encode(&mut e).expect("encodes");
+        let octets = e.finish().to_vec();
+        let mut d = decoder(&octets, order, 0);
+        let tree = Dynamic::decode(&ty, &mut d);
+        let tree = tree.unwrap_or_else(|error| panic!("{value:?} as {ty}: {error}"));
+        d.finish().expect("nothing trails");
+        let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
+        tree.encode(&ty, &mut e).expect("what was read can be written");
+        assert_eq!(e.finish().to_vec(), octets, "{value:?} as {ty}");
     }
 }
 

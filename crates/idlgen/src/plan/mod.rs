@@ -27,6 +27,17 @@ pub enum Plan {
         /// Most characters allowed.
         bound: Option<u32>,
     },
+    /// `fixed`: two digits in an octet.
+    Fixed {
+        /// Digits in all.
+        digits: u16,
+        /// How many of them are after the point.
+        scale: u8,
+    },
+    /// `any`: a type code, then a value of that type.
+    Any,
+    /// `CORBA::TypeCode`.
+    TypeCode,
     /// A struct, union, exception or enum: by the codec made for that definition.
     Named(DefId),
     /// An object reference, nil allowed.
@@ -139,19 +150,23 @@ impl Plan {
                 _ => return Err(NotYet::new("this kind of definition as a type")),
             },
             Type::Object => Plan::Reference(Target::Object),
-            Type::Fixed(..) => return Err(NotYet::new("`fixed`")),
-            Type::Any => return Err(NotYet::new("`any`")),
-            Type::TypeCode => return Err(NotYet::new("`CORBA::TypeCode`")),
+            Type::Fixed(digits, scale) => Plan::Fixed {
+                digits: *digits,
+                scale: u8::try_from(*scale)
+                    .map_err(|_| NotYet::new("a `fixed` with a negative scale"))?,
+            },
+            Type::Any => Plan::Any,
+            Type::TypeCode => Plan::TypeCode,
             Type::Map(..) => return Err(NotYet::new("`map`")),
             Type::ValueBase => return Err(NotYet::new("`ValueBase`")),
         })
     }
 
-    /// Whether `bool`, an integer, a character, a float or an enum: small
-    /// enough to be passed by value.
+    /// Whether `bool`, a number, a character or an enum: small enough to be
+    /// passed by value.
     pub fn is_scalar(&self, model: &Model) -> bool {
         match self {
-            Plan::Basic(_) => true,
+            Plan::Basic(_) | Plan::Fixed { .. } => true,
             Plan::Named(id) => matches!(model.def(*id).kind, DefKind::Enum(_)),
             _ => false,
         }

@@ -102,6 +102,10 @@ impl Measure<'_> {
                     fixed: false,
                 }
             }
+            // Two digits in an octet, the sign in the place of a digit.
+            Plan::Fixed { digits, .. } => Size::primitive(u64::from(*digits) / 2 + 1, 1).variable(),
+            // A kind at least; of `null` there is one value, of no octets.
+            Plan::Any | Plan::TypeCode => Size::unbounded(4),
             Plan::Named(id) => self.named(*id),
             // Nil: an empty type id and no profile.
             Plan::Reference(_) => Size::unbounded(8),

@@ -59,8 +59,9 @@ impl Walk<'_> {
     fn plan(&mut self, plan: &Plan) {
         match plan {
             Plan::Basic(basic) => self.basic(*basic),
-            Plan::Text { .. } => self.traits.copy = false,
-            Plan::Reference(Target::Object | Target::Interface(_)) => {
+            Plan::Fixed { .. } => {}
+            Plan::Text { .. } | Plan::TypeCode => self.traits.copy = false,
+            Plan::Any | Plan::Reference(Target::Object | Target::Interface(_)) => {
                 self.traits.copy = false;
                 self.traits.eq = false;
             }

@@ -178,6 +178,14 @@ impl Rust<'_> {
                 let (method, bound) = text_method(*wide, *bound);
                 Step::Fallible(quote!(#e.#method(#text #bound)))
             }
+            Plan::Fixed { digits, scale } => {
+                let value = place.value();
+                let (digits, scale) = (
+                    Literal::u16_unsuffixed(*digits),
+                    Literal::u8_unsuffixed(*scale),
+                );
+                Step::Fallible(quote!(#e.decimal(#value.get(), #digits, #scale)))
+            }
             // By copy: an encoder may keep what it is lent, and this may be a temporary.
             Plan::Named(_) if plan.is_scalar(self.model) => {
                 let value = match place {
@@ -186,7 +194,7 @@ impl Rust<'_> {
                 };
                 Step::Plain(quote!(#e.fixed(#value)))
             }
-            Plan::Named(_) => {
+            Plan::Named(_) | Plan::Any | Plan::TypeCode => {
                 let value = place.receiver();
                 Step::Fallible(quote!(#value.encode(#e)))
             }
@@ -244,7 +252,9 @@ impl Rust<'_> {
                     false => Step::Plain(quote!(#text?.into_owned())),
                 }
             }
-            Plan::Named(_) => self.decode_by_type(scope, vars, ty),
+            Plan::Named(_) | Plan::Any | Plan::TypeCode | Plan::Fixed { .. } => {
+                self.decode_by_type(scope, vars, ty)
+            }
             Plan::Reference(_) => Step::Fallible(quote!(#runtime::decode_ref(#d))),
             Plan::Block { bound, .. } => {
                 Step::Fallible(self.decode_sequence(scope, vars, ty, *bound))
@@ -269,7 +279,7 @@ impl Rust<'_> {
     fn decode_by_type(&self, scope: &Scope<'_>, vars: &Vars, ty: &Type) -> Step {
         let (d, path) = (&vars.d, self.ty(scope, ty));
         match ty {
-            Type::Array(..) => Step::Fallible(quote!(<#path>::decode(#d))),
+            Type::Array(..) | Type::Fixed(..) => Step::Fallible(quote!(<#path>::decode(#d))),
             _ => Step::Fallible(quote!(#path::decode(#d))),
         }
     }
@@ -335,13 +345,14 @@ impl Rust<'_> {
 
 /// Whether the Rust type alone says how to travel, so that its `Encode` and
 /// `Decode` do the right thing: not so for wide characters and text (spelled
-/// like narrow ones), for bounds, and for references.
+/// like narrow ones), and for bounds.
 fn is_canonical(plan: &Plan) -> bool {
     match plan {
         Plan::Basic(basic) => *basic != Basic::WChar,
         Plan::Text { wide, bound } => !wide && bound.is_none(),
-        Plan::Named(_) => true,
-        Plan::Reference(_) => false,
+        Plan::Named(_) | Plan::Fixed { .. } | Plan::Any | Plan::TypeCode | Plan::Reference(_) => {
+            true
+        }
         Plan::Block { bound, .. } => bound.is_none(),
         Plan::List { element, bound } => bound.is_none() && is_canonical(element),
         Plan::Array { element, .. } => is_canonical(element),

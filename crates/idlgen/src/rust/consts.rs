@@ -22,6 +22,11 @@ impl Rust<'_> {
         let value = self.value(scope, &constant.ty, &constant.value)?;
         let ty = match self.model.resolve(&constant.ty) {
             Type::String(_) | Type::WString(_) => quote!(&str),
+            // A constant has as many digits as it is written with.
+            Type::Fixed(..) => {
+                let r = &scope.runtime;
+                quote!(#r::Decimal)
+            }
             _ => self.ty(scope, &constant.ty),
         };
         Ok(quote! {
@@ -58,7 +63,10 @@ impl Rust<'_> {
                 let variant = ident(&self.names.parts(*id)[*ordinal as usize]);
                 quote!(#ty::#variant)
             }
-            Value::Fixed(_) => return Err(NotYet::new("`fixed`")),
+            Value::Fixed(text) => {
+                let (r, (unscaled, scale)) = (&scope.runtime, unscaled(text));
+                quote!(#r::Decimal::new(#unscaled, #scale).unwrap())
+            }
         })
     }
 
@@ -79,6 +87,15 @@ impl Rust<'_> {
 
 fn decimal(text: String) -> TokenStream {
     text.parse().expect("finite numbers print as Rust literals")
+}
+
+/// `-1.50` as -150 and 2.
+fn unscaled(text: &str) -> (TokenStream, Literal) {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let scale = u8::try_from(fraction.len()).expect("at most 31 digits");
+    let number = format!("{whole}{fraction}");
+    let number = number.parse().expect("digits and perhaps a sign");
+    (number, Literal::u8_unsuffixed(scale))
 }
 
 /// The IEEE binary128 bits of a finite number, which represent it exactly.

@@ -11,6 +11,7 @@ mod layout;
 mod names;
 mod scope;
 mod structs;
+mod typecodes;
 mod types;
 mod unions;
 
@@ -146,7 +147,13 @@ impl<'m> Rust<'m> {
             DefKind::PortType(_) => return Err(fail(NotYet::new("a port type"))),
             DefKind::Home(_) => return Err(fail(NotYet::new("a home"))),
         };
-        let extra = self.union_labels(scope, def).map_err(fail)?;
+        if is_typed(&def.kind) {
+            items.push(self.typed(scope, def));
+        }
+        let extra = match &def.kind {
+            DefKind::Typedef(_) => self.alias_type_code(def),
+            _ => self.union_labels(scope, def).map_err(fail)?,
+        };
         items.extend(self.inner_module(def, extra)?);
         Ok(items)
     }
@@ -228,6 +235,14 @@ fn allow() -> TokenStream {
         .iter()
         .map(|lint| -> syn::Path { syn::parse_str(lint).expect("lint names are paths") });
     quote!(#[allow(#(#lints),*)] #[rustfmt::skip])
+}
+
+/// Whether a definition is a Rust type of its own with values.
+fn is_typed(kind: &DefKind) -> bool {
+    matches!(
+        kind,
+        DefKind::Struct(_) | DefKind::Exception(_) | DefKind::Union(_) | DefKind::Enum(_)
+    ) || matches!(kind, DefKind::ForwardInterface(kind) if *kind == InterfaceKind::Unconstrained)
 }
 
 /// Whether an interface has stubs and skeletons.

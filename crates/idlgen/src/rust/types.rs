@@ -1,7 +1,7 @@
 //! IDL types as Rust types.
 
 use oxorb_idl::model::{Basic, Def, DefKind, Type, Typedef};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use super::scope::Scope;
@@ -49,7 +49,7 @@ impl Rust<'_> {
             Type::Array(element, lengths) => {
                 let element = self.ty(scope, element);
                 lengths.iter().rev().fold(element, |inner, length| {
-                    let length = proc_macro2::Literal::u32_unsuffixed(*length);
+                    let length = Literal::u32_unsuffixed(*length);
                     quote!([#inner; #length])
                 })
             }
@@ -59,6 +59,19 @@ impl Rust<'_> {
                 }
                 _ => self.named(scope, *id),
             },
+            Type::Fixed(digits, scale) => {
+                let (r, digits) = (&scope.runtime, Literal::u16_unsuffixed(*digits));
+                let scale = Literal::i16_unsuffixed(*scale);
+                quote!(#r::FixedPoint<#digits, #scale>)
+            }
+            Type::Any => {
+                let r = &scope.runtime;
+                quote!(#r::Any)
+            }
+            Type::TypeCode => {
+                let r = &scope.runtime;
+                quote!(#r::TypeCode)
+            }
             // The rest is refused when the plan is made.
             _ => self.nilable(scope, Target::Object),
         }

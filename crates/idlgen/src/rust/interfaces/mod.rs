@@ -44,6 +44,7 @@ impl<'m> Rust<'m> {
         let mut inside = TokenStream::new();
         if is_remote(interface) {
             items.push(self.reference_only(scope, def, interface));
+            items.push(self.typed(scope, def));
             items.push(self.client_methods(scope, def, interface)?);
             items.push(self.served_by(scope, def));
             let inner = self.scope(Some(def.id));
@@ -78,7 +79,7 @@ impl<'m> Rust<'m> {
             )),
             false => docs,
         };
-        let from = scope.std("From");
+        let (from, option) = (scope.std("From"), scope.std("Option"));
         let bases = self.model.all_bases(interface);
         let bases = bases
             .iter()
@@ -99,6 +100,17 @@ impl<'m> Rust<'m> {
                 const REPOSITORY_ID: &'static str = #id;
                 fn from_ref(reference: #r::Ref) -> Self { Self(reference) }
                 fn as_ref(&self) -> &#r::Ref { &self.0 }
+            }
+            impl #r::Nilable for #name {
+                fn encode_nilable<'a>(
+                    reference: #option<&'a Self>,
+                    e: &mut #r::Encoder<'a>,
+                ) -> #r::CdrResult<()> {
+                    #r::encode_ref(e, reference)
+                }
+                fn decode_nilable(d: &mut #r::Decoder<'_>) -> #r::CdrResult<#option<Self>> {
+                    #r::decode_ref(d)
+                }
             }
             #(#bases)*
         }

@@ -1,0 +1,36 @@
+use crate::{Decode, Decoder, Encode, Encoder, Result, TypeCode, Typed};
+
+/// A type whose values IDL allows to be nil: a typed object reference.
+///
+/// `Option<T>` of it is what IDL means wherever such a type stands, nil being `None`; it can be sent and received, alone,
+/// in sequences, and in an [`Any`](crate::Any). A bare `T` is never nil.
+pub trait Nilable: Sized {
+    /// Writes a value or nil.
+    fn encode_nilable<'a>(value: Option<&'a Self>, e: &mut Encoder<'a>) -> Result<()>;
+
+    /// Reads a value or nil.
+    fn decode_nilable(d: &mut Decoder<'_>) -> Result<Option<Self>>;
+}
+
+impl<T: Nilable> Encode for Option<T> {
+    #[inline]
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        T::encode_nilable(self.as_ref(), e)
+    }
+}
+
+impl<'de, T: Nilable> Decode<'de> for Option<T> {
+    /// Nil: an empty type id, which some peers send as a count of zero alone, and no profile.
+    const MIN_SIZE: usize = 8;
+
+    #[inline]
+    fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        T::decode_nilable(d)
+    }
+}
+
+impl<T: Nilable + Typed> Typed for Option<T> {
+    fn type_code() -> TypeCode {
+        T::type_code()
+    }
+}

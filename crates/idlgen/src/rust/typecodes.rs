@@ -1,0 +1,293 @@
+//! What each type tells of itself at run time: its type code, made when it is
+//! first asked for.
+
+use std::collections::BTreeSet;
+
+use oxorb_idl::model::{Basic, Def, DefId, DefKind, InterfaceKind, Struct, Type, Union, Value};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::Rust;
+use super::scope::Scope;
+use super::types::ident;
+
+/// Making one type code.
+struct Spelling {
+    /// Types that contain each other, the one being made among them. Asking
+    /// them for their type codes would never end, so they are spelled out.
+    cycle: BTreeSet<DefId>,
+    /// Those already spelled out: named from then on.
+    spelled: BTreeSet<DefId>,
+}
+
+impl Rust<'_> {
+    /// `impl Typed` for the Rust type of a definition.
+    pub(super) fn typed(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
+        let item = self.names.item(def.id);
+        let name = match &def.kind {
+            DefKind::Interface(_) | DefKind::ForwardInterface(_) => ident(&item.reference),
+            _ => ident(&item.name),
+        };
+        let (r, body) = (&scope.runtime, self.lazy(scope, def));
+        quote! {
+            impl #r::Typed for #name {
+                fn type_code() -> #r::TypeCode { #body }
+            }
+        }
+    }
+
+    /// The function in the module beside a typedef, which is no type of its own.
+    pub(super) fn alias_type_code(&self, def: &Def) -> TokenStream {
+        let scope = self.scope(Some(def.id));
+        let (r, body) = (&scope.runtime, self.lazy(&scope, def));
+        quote! {
+            /// Its type code, which that of what it stands for does not name.
+            pub fn type_code() -> #r::TypeCode { #body }
+        }
+    }
+
+    fn lazy(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
+        let r = &scope.runtime;
+        let mut spelling = Spelling {
+            cycle: self.cycle(def.id),
+            spelled: BTreeSet::new(),
+        };
+        let value = self.spell(scope, def.id, &mut spelling);
+        quote! {
+            static TYPE: #r::LazyLock<#r::TypeCode> = #r::LazyLock::new(|| #value);
+            TYPE.clone()
+        }
+    }
+
+    /// A type as it is used, as an expression.
+    fn type_code(&self, scope: &Scope<'_>, ty: &Type, spelling: &mut Spelling) -> TokenStream {
+        let r = &scope.runtime;
+        let tc = quote!(#r::TypeCode);
+        match ty {
+            Type::Basic(basic) => {
+                let name = constant(*basic);
+                quote!(#tc::#name)
+            }
+            Type::String(None) => quote!(#tc::STRING),
+            Type::String(Some(bound)) => {
+                let bound = Literal::u32_unsuffixed(*bound);
+                quote!(#tc::bounded_string(#bound))
+            }
+            Type::WString(None) => quote!(#tc::WSTRING),
+            Type::WString(Some(bound)) => {
+                let bound = Literal::u32_unsuffixed(*bound);
+                quote!(#tc::bounded_wstring(#bound))
+            }
+            Type::Sequence(element, bound) => {
+                let element = self.type_code(scope, element, spelling);
+                match bound {
+                    None => quote!(#tc::sequence(#element)),
+                    Some(bound) => {
+                        let bound = Literal::u32_unsuffixed(*bound);
+                        quote!(#tc::bounded_sequence(#element, #bound))
+                    }
+                }
+            }
+            Type::Array(element, lengths) => {
+                let element = self.type_code(scope, element, spelling);
+                lengths.iter().rev().fold(element, |inner, length| {
+                    let length = Literal::u32_unsuffixed(*length);
+                    quote!(#tc::array(#inner, #length))
+                })
+            }
+            Type::Fixed(digits, scale) => {
+                let (digits, scale) = (
+                    Literal::u16_unsuffixed(*digits),
+                    Literal::i16_unsuffixed(*scale),
+                );
+                quote!(#tc::fixed(#digits, #scale))
+            }
+            Type::Object => quote!(#tc::OBJECT),
+            Type::Any => quote!(#tc::ANY),
+            Type::TypeCode => quote!(#tc::TYPE_CODE),
+            Type::ValueBase => quote!(#tc::VALUE_BASE),
+            Type::Named(id) => self.mention(scope, *id, spelling),
+            Type::Map(..) => unreachable!("refused when the plan is made"),
+        }
+    }
+
+    /// A definition within the type code of another one.
+    fn mention(&self, scope: &Scope<'_>, id: DefId, spelling: &mut Spelling) -> TokenStream {
+        let (r, def) = (&scope.runtime, self.model.def(id));
+        let is_alias = matches!(def.kind, DefKind::Typedef(_));
+        if spelling.cycle.contains(&id) {
+            if spelling.spelled.contains(&id) && !is_alias {
+                let id = &def.repository_id;
+                return quote!(#r::TypeCode::recursive(#id));
+            }
+            return self.spell(scope, id, spelling);
+        }
+        if is_alias {
+            let inner = ident(&self.names.item(id).inner);
+            let module = self.path(scope, def.parent, &inner.to_string());
+            return quote!(#module::type_code());
+        }
+        let ty = match def.kind {
+            DefKind::Interface(_) | DefKind::ForwardInterface(_) => self.reference(scope, id),
+            _ => self.named(scope, id),
+        };
+        quote!(<#ty as #r::Typed>::type_code())
+    }
+
+    /// A definition spelled out.
+    fn spell(&self, scope: &Scope<'_>, id: DefId, spelling: &mut Spelling) -> TokenStream {
+        spelling.spelled.insert(id);
+        let (r, def) = (&scope.runtime, self.model.def(id));
+        let tc = quote!(#r::TypeCode);
+        let (id, name) = (&def.repository_id, &def.name);
+        match &def.kind {
+            DefKind::Struct(body) => {
+                let members = self.members(scope, body, spelling);
+                quote!(#tc::structure(#id, #name, [#(#members),*]))
+            }
+            DefKind::Exception(body) => {
+                let members = self.members(scope, body, spelling);
+                quote!(#tc::exception(#id, #name, [#(#members),*]))
+            }
+            DefKind::Union(body) => {
+                let discriminator = self.type_code(scope, &body.discriminator, spelling);
+                let members = self.cases(scope, body, spelling);
+                quote!(#tc::union(#id, #name, #discriminator, [#(#members),*]))
+            }
+            DefKind::Enum(body) => {
+                let names = body.enumerators.iter().map(|one| &one.name);
+                quote!(#tc::enumeration(#id, #name, [#(#names),*]))
+            }
+            DefKind::Typedef(alias) => {
+                let content = self.type_code(scope, &alias.ty, spelling);
+                quote!(#tc::alias(#id, #name, #content))
+            }
+            DefKind::Interface(interface) => interface_code(&tc, interface.kind, id, name),
+            DefKind::ForwardInterface(kind) => interface_code(&tc, *kind, id, name),
+            _ => quote!(#tc::native(#id, #name)),
+        }
+    }
+
+    fn members(
+        &self,
+        scope: &Scope<'_>,
+        body: &Struct,
+        spelling: &mut Spelling,
+    ) -> Vec<TokenStream> {
+        let members = body.fields.iter().map(|field| {
+            let (name, ty) = (&field.name, self.type_code(scope, &field.ty, spelling));
+            quote!((#name, #ty))
+        });
+        members.collect()
+    }
+
+    /// One member for each label.
+    fn cases(&self, scope: &Scope<'_>, body: &Union, spelling: &mut Spelling) -> Vec<TokenStream> {
+        let label = &scope.runtime;
+        let label = quote!(#label::Label);
+        let mut members = Vec::new();
+        for case in &body.cases {
+            let labels = case.labels.iter().map(|value| {
+                let value = Literal::i128_unsuffixed(number(value));
+                quote!(#label::Value(#value))
+            });
+            let default = case.is_default.then(|| quote!(#label::Default));
+            for label in labels.chain(default) {
+                let name = &case.field.name;
+                let ty = self.type_code(scope, &case.field.ty, spelling);
+                members.push(quote!((#label, #name, #ty)));
+            }
+        }
+        members
+    }
+
+    /// The types that contain each other with this one; none if it does not
+    /// contain itself.
+    fn cycle(&self, id: DefId) -> BTreeSet<DefId> {
+        let below = self.below(id);
+        if !below.contains(&id) {
+            return BTreeSet::new();
+        }
+        below
+            .into_iter()
+            .filter(|other| self.below(*other).contains(&id))
+            .collect()
+    }
+
+    /// Every type that a type is made of.
+    fn below(&self, id: DefId) -> BTreeSet<DefId> {
+        let (mut found, mut todo) = (BTreeSet::new(), Vec::new());
+        self.parts_of(id, &mut todo);
+        while let Some(part) = todo.pop() {
+            if found.insert(part) {
+                self.parts_of(part, &mut todo);
+            }
+        }
+        found
+    }
+
+    fn parts_of(&self, id: DefId, parts: &mut Vec<DefId>) {
+        match &self.model.def(id).kind {
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                body.fields.iter().for_each(|field| names(&field.ty, parts));
+            }
+            DefKind::Union(body) => {
+                names(&body.discriminator, parts);
+                body.cases
+                    .iter()
+                    .for_each(|case| names(&case.field.ty, parts));
+            }
+            DefKind::Typedef(alias) => names(&alias.ty, parts),
+            _ => {}
+        }
+    }
+}
+
+/// The definitions a type names.
+fn names(ty: &Type, parts: &mut Vec<DefId>) {
+    match ty {
+        Type::Named(id) => parts.push(*id),
+        Type::Sequence(element, _) | Type::Array(element, _) => names(element, parts),
+        _ => {}
+    }
+}
+
+fn interface_code(tc: &TokenStream, kind: InterfaceKind, id: &str, name: &str) -> TokenStream {
+    match kind {
+        InterfaceKind::Unconstrained => quote!(#tc::interface(#id, #name)),
+        InterfaceKind::Local => quote!(#tc::local_interface(#id, #name)),
+        InterfaceKind::Abstract => quote!(#tc::abstract_interface(#id, #name)),
+    }
+}
+
+/// A label as type codes have it.
+fn number(label: &Value) -> i128 {
+    match label {
+        Value::Integer(number) => *number,
+        Value::Boolean(truth) => i128::from(*truth),
+        Value::Char(c) => i128::from(u32::from(*c)),
+        Value::Enumerator(_, ordinal) => i128::from(*ordinal),
+        Value::Float(_) | Value::String(_) | Value::Fixed(_) => {
+            unreachable!("no type of a discriminator has such values")
+        }
+    }
+}
+
+/// The constant of a basic type's code.
+fn constant(basic: Basic) -> TokenStream {
+    match basic {
+        Basic::Octet | Basic::Int8 | Basic::UInt8 => quote!(OCTET),
+        Basic::Boolean => quote!(BOOLEAN),
+        Basic::Char => quote!(CHAR),
+        Basic::WChar => quote!(WCHAR),
+        Basic::Short => quote!(SHORT),
+        Basic::UShort => quote!(USHORT),
+        Basic::Long => quote!(LONG),
+        Basic::ULong => quote!(ULONG),
+        Basic::LongLong => quote!(LONGLONG),
+        Basic::ULongLong => quote!(ULONGLONG),
+        Basic::Float => quote!(FLOAT),
+        Basic::Double => quote!(DOUBLE),
+        Basic::LongDouble => quote!(LONGDOUBLE),
+    }
+}

@@ -3,7 +3,11 @@ use std::borrow::Cow;
 
 use crate::fixed::take_alike;
 use crate::primitive::{Primitive, padding};
-use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result};
+use crate::value::{Here, Incoming};
+use crate::{
+    ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result,
+    ValueRegistry,
+};
 
 /// Reads CDR from a message, borrowing from it what need not be converted.
 ///
@@ -23,7 +27,7 @@ use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, Lo
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decoder<'de> {
-    /// Starts at the alignment origin.
+    /// Starts at the alignment origin. Ends with the chunk, inside the state of a value that comes in chunks.
     octets: &'de [u8],
     /// Where reading goes on, from the alignment origin.
     at: usize,
@@ -35,6 +39,9 @@ pub struct Decoder<'de> {
     depth: u16,
     limits: Limits,
     scope: Option<&'de (dyn Any + Send + Sync)>,
+    registry: Option<&'de ValueRegistry>,
+    /// What was read of values; nothing in most messages.
+    pub(crate) values: Option<Box<Incoming<'de>>>,
 }
 
 impl<'de> Decoder<'de> {
@@ -51,6 +58,8 @@ impl<'de> Decoder<'de> {
             depth: 0,
             limits: Limits::default(),
             scope: None,
+            registry: None,
+            values: None,
         }
     }
 
@@ -102,13 +111,27 @@ impl<'de> Decoder<'de> {
         self.scope?.downcast_ref()
     }
 
+    /// Knows the valuetypes in a registry besides those that the IDL compiler saw at each place.
+    #[inline]
+    #[must_use]
+    pub fn with_values(mut self, registry: &'de ValueRegistry) -> Self {
+        self.registry = Some(registry);
+        self
+    }
+
+    /// What [`with_values`](Self::with_values) was given.
+    #[inline]
+    pub fn registry(&self) -> Option<&'de ValueRegistry> {
+        self.registry
+    }
+
     /// Octets from the start of the message to what is read next.
     #[inline]
     pub fn position(&self) -> usize {
         self.base + self.at
     }
 
-    /// Octets left to read.
+    /// Octets left to read; inside the state of a value that comes in chunks, octets left in the chunk.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.octets.len() - self.at
@@ -139,7 +162,12 @@ impl<'de> Decoder<'de> {
             to.is_power_of_two() && to <= 8,
             "CDR aligns to 1, 2, 4 or 8"
         );
-        self.octets(padding(self.at, to)).map(drop)
+        let padding = padding(self.at, to);
+        if padding > self.remaining() {
+            return self.beyond(to, 0).map(drop);
+        }
+        self.at += padding;
+        Ok(())
     }
 
     /// Reads an octet.
@@ -237,12 +265,15 @@ impl<'de> Decoder<'de> {
         }
         let plausible = match min_element {
             0 => count <= self.limits.max_empty_elements,
-            size => (count as u64) * (size as u64) <= self.remaining() as u64,
+            size => {
+                let least = (count as u64) * (size as u64);
+                least <= self.remaining() as u64 || least <= self.remaining_in_all() as u64
+            }
         };
         if !plausible {
             let kind = ErrorKind::LengthImplausible {
                 length: count as usize,
-                left: self.remaining(),
+                left: self.remaining_in_all(),
             };
             return Err(self.error_back(4, kind));
         }
@@ -257,7 +288,7 @@ impl<'de> Decoder<'de> {
                 self.at += n;
                 Ok(octets)
             }
-            None => Err(self.truncated(n)),
+            None => self.beyond(1, n),
         }
     }
 
@@ -330,7 +361,11 @@ impl<'de> Decoder<'de> {
     #[inline]
     pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
         let (phase, position) = (self.at, self.position());
-        let octets = self.octets(T::LAYOUT.size_at(phase))?;
+        let size = T::LAYOUT.size_at(phase);
+        let Some(octets) = self.octets[phase..].get(..size) else {
+            return self.fixed_beyond(size);
+        };
+        self.at += size;
         T::take(&mut FixedReader::new(octets, phase, position, self.swap))
     }
 
@@ -339,6 +374,9 @@ impl<'de> Decoder<'de> {
         let Some(rest) = n.checked_sub(1) else {
             return Ok(Vec::new());
         };
+        if self.is_chunked() {
+            return (0..n).map(|_| self.fixed()).collect();
+        }
         let first = self.fixed::<T>()?;
         let position = self.position();
         let octets = self.octets(rest.saturating_mul(T::LAYOUT.stride()))?;
@@ -372,7 +410,8 @@ impl<'de> Decoder<'de> {
             at: 0,
             base,
             depth,
-            ..self.clone()
+            values: None, // those inside are on their own
+            ..*self
         }
         .announced()
     }
@@ -432,7 +471,11 @@ impl<'de> Decoder<'de> {
             .get(start..)
             .and_then(|octets| octets.get(..T::SIZE));
         let Some(octets) = octets else {
-            return Err(self.truncated(start - self.at + T::SIZE));
+            let octets = self.beyond(T::ALIGN, T::SIZE)?;
+            return Ok(T::from_wire(
+                bytemuck::pod_read_unaligned(octets),
+                self.swap,
+            ));
         };
         self.at = start + T::SIZE;
         Ok(T::from_wire(
@@ -446,8 +489,15 @@ impl<'de> Decoder<'de> {
         if n == 0 {
             return Ok(Cow::Borrowed(&[])); // without elements there is no padding for them
         }
-        self.align(T::ALIGN)?;
-        let octets = self.octets(n.saturating_mul(T::SIZE))?;
+        let size = n.saturating_mul(T::SIZE);
+        let start = self.at + padding(self.at, T::ALIGN);
+        let octets = match self.octets.get(start..).and_then(|rest| rest.get(..size)) {
+            Some(octets) => {
+                self.at = start + size;
+                octets
+            }
+            None => self.beyond(T::ALIGN, size)?,
+        };
         if !self.swap
             && let Ok(numbers) = bytemuck::try_cast_slice(octets)
         {
@@ -485,5 +535,61 @@ impl<'de> Decoder<'de> {
             needed,
             left: self.remaining(),
         })
+    }
+}
+
+/// What the reading of values needs.
+impl<'de> Decoder<'de> {
+    /// Goes on in the next chunk, if there is one, for an item that does not fit into the octets that are left.
+    #[inline(always)]
+    fn beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
+        // Field by field, so that a decoder on the stack stays in registers.
+        let here = Here {
+            octets: self.octets,
+            at: self.at,
+            base: self.base,
+            swap: self.swap,
+        };
+        let (item, octets, at) = here.beyond(self.values.as_deref_mut(), align, size)?;
+        (self.octets, self.at) = (octets, at);
+        Ok(item)
+    }
+
+    /// A value of fixed layout at the start of the next chunk. One that a chunk ends within is refused: its members are
+    /// read at offsets that are known beforehand.
+    #[inline(always)]
+    fn fixed_beyond<T: Fixed>(&mut self, size: usize) -> Result<T> {
+        if !self.is_chunked() {
+            return Err(self.truncated(size));
+        }
+        self.beyond(1, 0)?;
+        let (phase, position) = (self.at, self.position());
+        let octets = self.octets[phase..].get(..T::LAYOUT.size_at(phase));
+        let octets = octets.ok_or_else(|| self.error(ErrorKind::BadChunk))?;
+        self.at += octets.len();
+        T::take(&mut FixedReader::new(octets, phase, position, self.swap))
+    }
+
+    pub(crate) fn all_octets(&self) -> &'de [u8] {
+        self.octets
+    }
+
+    pub(crate) fn set_octets(&mut self, octets: &'de [u8]) {
+        self.octets = octets;
+    }
+
+    /// Octets from the alignment origin to what is read next.
+    pub(crate) fn cursor(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to this many octets after the alignment origin.
+    pub(crate) fn jump(&mut self, cursor: usize) {
+        self.at = cursor;
+    }
+
+    /// Goes to a position in the message that lies in these octets.
+    pub(crate) fn jump_to(&mut self, position: usize) {
+        self.at = position - self.base;
     }
 }

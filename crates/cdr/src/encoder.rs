@@ -3,6 +3,7 @@ use bytemuck::bytes_of;
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::primitive::{Primitive, padding};
+use crate::value::Outgoing;
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, LongDouble, Result};
 
 /// Writes CDR into a buffer that is used again for the next message.
@@ -36,6 +37,8 @@ pub struct Encoder<'a> {
     dialect: Dialect,
     gather_above: usize,
     gathered: Gathered<'a>,
+    /// What was written of values; nothing in most messages.
+    pub(crate) values: Option<Box<Outgoing>>,
 }
 
 impl<'a> Encoder<'a> {
@@ -51,6 +54,7 @@ impl<'a> Encoder<'a> {
             dialect,
             gather_above: usize::MAX,
             gathered: Gathered::default(),
+            values: None,
         }
     }
 
@@ -312,6 +316,7 @@ impl<'a> Encoder<'a> {
         self.ulong(0);
         let start = self.used;
         let (bias, gather_above) = (self.bias, self.gather_above);
+        let values = self.values.take(); // those inside are on their own
         self.bias = start.wrapping_neg();
         self.gather_above = usize::MAX;
         self.octet(self.order.flag().into());
@@ -327,6 +332,7 @@ impl<'a> Encoder<'a> {
         });
         self.bias = bias;
         self.gather_above = gather_above;
+        self.values = values;
         match written {
             Ok(length) => {
                 self.overwrite(start - 4, length);
@@ -389,6 +395,9 @@ impl<'a> Encoder<'a> {
             used.filter(|&used| used <= self.used && used >= self.gathered.last_cut().unwrap_or(0));
         self.used =
             used.expect("only a position after the last gathered slice can be gone back to");
+        if let Some(values) = &mut self.values {
+            values.forget_from(to);
+        }
     }
 
     /// Ends the message.
@@ -403,9 +412,37 @@ impl<'a> Encoder<'a> {
         kind.at(self.position())
     }
 
+    /// Lets `f` write what may not live as long as the message: all of it is copied.
+    pub(crate) fn lent<'b>(
+        &mut self,
+        f: impl FnOnce(&mut Encoder<'b>) -> Result<()>,
+    ) -> Result<()> {
+        let mut encoder = Encoder {
+            buffer: core::mem::take(&mut self.buffer),
+            gather_above: usize::MAX,
+            gathered: Gathered::after(self.gathered.octets()),
+            values: self.values.take(),
+            used: self.used,
+            bias: self.bias,
+            swap: self.swap,
+            order: self.order,
+            dialect: self.dialect,
+        };
+        let written = f(&mut encoder);
+        self.buffer = encoder.buffer;
+        self.used = encoder.used;
+        self.values = encoder.values;
+        written
+    }
+
+    /// Octets in the encoder's own buffer.
+    pub(crate) fn own_octets(&self) -> usize {
+        self.used
+    }
+
     /// Overwrites four of the buffer's own octets.
     #[inline]
-    fn overwrite(&mut self, at: usize, v: u32) {
+    pub(crate) fn overwrite(&mut self, at: usize, v: u32) {
         self.buffer[at..at + 4].copy_from_slice(&v.to_wire(self.swap));
     }
 

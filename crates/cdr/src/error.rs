@@ -85,6 +85,16 @@ pub enum ErrorKind {
     ValueUnsupported,
     /// A value of a type that stays within a process: a native or a local interface.
     NotMarshallable,
+    /// Octets where a value should start that start none.
+    BadValueTag(u32),
+    /// A value of a type that this side does not know, and that cannot be truncated to one it knows.
+    NoValueFactory,
+    /// A value whose type does not inherit from the one declared for its place.
+    ValueMismatch,
+    /// A chunk that ends within a number, a string or a block of numbers, or a value that ends before its state does.
+    BadChunk,
+    /// A value written while it is still being made.
+    IncompleteValue,
 }
 
 impl ErrorKind {
@@ -160,6 +170,19 @@ impl fmt::Display for ErrorKind {
             Self::BadValue => f.write_str("the value is not one that its type allows"),
             Self::NoScope => {
                 f.write_str("an object reference can only be read from a message of an ORB")
+            }
+            Self::BadValueTag(tag) => write!(f, "no value starts with {tag:#010x}"),
+            Self::NoValueFactory => f.write_str(
+                "the type of the value is unknown here, and so are those it can be truncated to",
+            ),
+            Self::ValueMismatch => {
+                f.write_str("the type of the value does not inherit from the one declared")
+            }
+            Self::BadChunk => {
+                f.write_str("a chunk ends within an item, or the value ends before its state does")
+            }
+            Self::IncompleteValue => {
+                f.write_str("the value is still being made and has no state yet")
             }
         }
     }

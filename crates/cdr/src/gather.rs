@@ -14,6 +14,14 @@ pub(crate) struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
+    /// Nothing yet, in a part of a message that so many octets were gathered for before.
+    pub(crate) fn after(octets: usize) -> Self {
+        Self {
+            octets,
+            ..Self::default()
+        }
+    }
+
     /// Appends a segment after `cut` own octets; `false` when there is no place for one more.
     #[inline]
     pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) -> bool {

@@ -40,6 +40,7 @@ mod primitive;
 mod text;
 mod traits;
 mod typecode;
+mod value;
 
 #[doc(hidden)]
 pub mod fuzz;
@@ -62,4 +63,8 @@ pub use traits::{Decode, Encode};
 pub use typecode::{
     Label, MemberRef, Shape, TcKind, TypeCode, TypeRef, Typed, ValueModifier, Visibility, Wchar,
     Wstring,
+};
+pub use value::{
+    CustomMarshal, Factory, Inherits, Link, StringValue, Value, ValueBase, ValueInfo,
+    ValueRegistry, ValueState, Valuetype, WstringValue,
 };

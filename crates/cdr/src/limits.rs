@@ -11,6 +11,9 @@ pub struct Limits {
     /// How deeply encapsulations and recursive values may nest (default 64). Costs stack: one frame of each value's
     /// decode function per level.
     pub max_depth: u16,
+    /// How deeply values (of valuetypes) may nest (default 256), such as the nodes of a list that link to the next. Costs
+    /// stack: a few frames per level, one KiB or two altogether.
+    pub max_value_depth: u16,
     /// How many elements a sequence may announce when an element may take no octets at all (default 65,536), as the
     /// octets that are left then say nothing about the count.
     pub max_empty_elements: u32,
@@ -20,6 +23,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_depth: 64,
+            max_value_depth: 256,
             max_empty_elements: 1 << 16,
         }
     }

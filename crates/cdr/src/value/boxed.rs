@@ -1,0 +1,52 @@
+//! The boxed values that the specifications themselves declare.
+
+use super::{Factory, Inherits, ValueBase, ValueInfo, ValueState, Valuetype};
+use crate::{Decoder, Encoder, Result};
+
+/// `CORBA::StringValue`: a string that may be null and may be shared.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct StringValue(pub String);
+
+impl Valuetype for StringValue {
+    const INFO: &'static ValueInfo = &ValueInfo::new("IDL:omg.org/CORBA/StringValue:1.0");
+
+    fn factories() -> &'static [Factory] {
+        &[const { Factory::of::<StringValue>() }]
+    }
+}
+
+impl ValueState for StringValue {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        e.string(&self.0)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        d.string().map(|text| Self(text.into_owned()))
+    }
+}
+
+impl Inherits<ValueBase> for StringValue {}
+
+/// `CORBA::WStringValue`: a wide string that may be null and may be shared.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct WstringValue(pub String);
+
+impl Valuetype for WstringValue {
+    const INFO: &'static ValueInfo = &ValueInfo::new("IDL:omg.org/CORBA/WStringValue:1.0");
+
+    fn factories() -> &'static [Factory] {
+        &[const { Factory::of::<WstringValue>() }]
+    }
+}
+
+impl ValueState for WstringValue {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        e.wstring(&self.0)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        d.wstring().map(Self)
+    }
+}
+
+impl Inherits<ValueBase> for WstringValue {}

@@ -1,0 +1,303 @@
+//! The chunks that the state of a value comes in (CORBA 3.3 part 2, 9.3.4.6).
+//!
+//! While a chunk is read, the decoder's octets end where the chunk ends, so reading within it costs nothing; what does not
+//! fit any more comes here, and goes on in the next chunk.
+
+use super::{Incoming, tag};
+use crate::primitive::{Primitive, padding};
+use crate::{Decoder, Error, ErrorKind, Result};
+
+/// Where in the chunks of which value reading is.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Chunking<'de> {
+    /// All octets of the message or encapsulation.
+    whole: &'de [u8],
+    /// The innermost value comes in chunks: the decoder's octets end with the present one, or here, between two.
+    active: bool,
+    /// How many chunked values are open.
+    level: u32,
+    /// An end tag ended all values of this level and deeper, though the inner ones are not left yet; 0 is none.
+    ended: u32,
+}
+
+/// Where reading goes on after going back to a value that was skipped.
+pub(super) struct Back<'de> {
+    chunking: Chunking<'de>,
+    octets: &'de [u8],
+    at: usize,
+}
+
+/// What stands between chunks.
+enum Mark {
+    /// A chunk of this many octets.
+    Chunk(usize),
+    /// The end of the value of this level and all deeper ones.
+    End(u32),
+    /// Null, or the tag of a value.
+    Value(u32),
+}
+
+impl<'de> Decoder<'de> {
+    /// Reads the tag with which a value, an indirection or null starts.
+    pub(super) fn value_tag(&mut self) -> Result<u32> {
+        if !self.incoming().chunking.active {
+            return self.ulong();
+        }
+        if self.remaining() > padding(self.cursor(), 4) {
+            return self.tag_in_chunk();
+        }
+        match self.control()? {
+            tag::NULL => Ok(tag::NULL),
+            tag::INDIRECTION => Ok(tag::INDIRECTION),
+            tag @ tag::VALUE..=tag::LAST => Ok(tag),
+            size @ 1..tag::VALUE => {
+                self.enter_chunk(size as usize)?;
+                self.tag_in_chunk()
+            }
+            _ => Err(self.error_back(4, ErrorKind::BadChunk)),
+        }
+    }
+
+    /// Null and indirections may stand in a chunk (Java ORBs and this one write them there) or between two; tags may not.
+    fn tag_in_chunk(&mut self) -> Result<u32> {
+        match self.ulong()? {
+            tag @ (tag::NULL | tag::INDIRECTION) => Ok(tag),
+            other => Err(self.error_back(4, ErrorKind::BadValueTag(other))),
+        }
+    }
+
+    /// After null or an indirection, which may have stood between chunks.
+    pub(super) fn after_reference(&mut self) {
+        let chunking = self.incoming().chunking;
+        if chunking.active && self.all_octets().len() == chunking.whole.len() {
+            self.stand_between();
+        }
+    }
+
+    /// Starts on the state of a value; gives what [`leave_value`](Self::leave_value) needs to know of the one around it.
+    pub(super) fn enter_value(&mut self, chunked: bool) -> bool {
+        let chunking = &mut self.incoming().chunking;
+        let outer = core::mem::replace(&mut chunking.active, chunked);
+        if chunked {
+            chunking.level += 1;
+            self.stand_between();
+        }
+        outer
+    }
+
+    /// Ends the state of a value. What is left of it belongs to a type that was truncated, or is an error.
+    pub(super) fn leave_value(&mut self, outer: bool, truncated: bool) -> Result<()> {
+        if self.incoming().chunking.active {
+            self.end_value(truncated)?;
+        }
+        let chunking = &mut self.incoming().chunking;
+        chunking.active = outer;
+        let whole = chunking.whole;
+        if outer {
+            self.stand_between();
+        } else {
+            self.set_octets(whole);
+        }
+        Ok(())
+    }
+
+    fn end_value(&mut self, truncated: bool) -> Result<()> {
+        let left = self.remaining();
+        if left > 0 {
+            if !truncated {
+                return Err(self.error(ErrorKind::TrailingOctets(left)));
+            }
+            self.jump(self.cursor() + left);
+        }
+        let level = self.incoming().chunking.level;
+        self.skip_to_end(level, truncated)?;
+        let chunking = &mut self.incoming().chunking;
+        chunking.level -= 1;
+        if chunking.ended == level {
+            chunking.ended = 0;
+        }
+        Ok(())
+    }
+
+    /// Goes behind the end tag of a level, over whatever values are inside.
+    fn skip_to_end(&mut self, level: u32, truncated: bool) -> Result<()> {
+        let mut inner = level;
+        while self.incoming().chunking.ended == 0 {
+            match self.mark()? {
+                Mark::End(end) if end <= level => self.incoming().chunking.ended = end,
+                Mark::End(end) if end <= inner => inner = end - 1,
+                Mark::Chunk(size) if truncated => {
+                    self.octets(size)?;
+                }
+                Mark::Value(tag::NULL) if truncated => {}
+                Mark::Value(tag) if truncated => {
+                    if !self.skip_header(tag, inner)? {
+                        // Without chunks nobody can know where it ends.
+                        return Err(self.error(ErrorKind::BadChunk));
+                    }
+                    inner += 1;
+                }
+                Mark::End(_) => return Err(self.error_back(4, ErrorKind::BadChunk)),
+                Mark::Chunk(size) => {
+                    return Err(self.error(ErrorKind::TrailingOctets(size)));
+                }
+                Mark::Value(_) => return Err(self.error_back(4, ErrorKind::TrailingOctets(4))),
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self) -> Result<Mark> {
+        Ok(match self.control()? {
+            size @ 1..tag::VALUE => Mark::Chunk(size as usize),
+            tag @ (tag::NULL | tag::VALUE..=tag::LAST) => Mark::Value(tag),
+            end => Mark::End(end.wrapping_neg()),
+        })
+    }
+
+    /// Octets left in the message or encapsulation, beyond the present chunk too.
+    #[cold]
+    pub(crate) fn remaining_in_all(&self) -> usize {
+        let chunking = self.values.as_ref().map(|values| values.chunking);
+        match chunking.filter(|chunking| chunking.active) {
+            Some(chunking) => chunking.whole.len() - self.cursor(),
+            None => self.remaining(),
+        }
+    }
+
+    /// Whether the state being read comes in chunks.
+    pub(crate) fn is_chunked(&self) -> bool {
+        (self.values.as_ref()).is_some_and(|values| values.chunking.active)
+    }
+
+    /// Reads a long between chunks, where there is no end but that of the message.
+    fn control(&mut self) -> Result<u32> {
+        let active = {
+            let chunking = &mut self.incoming().chunking;
+            core::mem::take(&mut chunking.active)
+        };
+        let whole = self.incoming().chunking.whole;
+        self.set_octets(whole);
+        let long = self.ulong();
+        self.incoming().chunking.active = active;
+        long
+    }
+
+    fn enter_chunk(&mut self, size: usize) -> Result<()> {
+        let whole = self.incoming().chunking.whole;
+        let end = self.cursor().saturating_add(size);
+        match whole.get(..end) {
+            Some(chunk) => {
+                self.set_octets(chunk);
+                Ok(())
+            }
+            None => {
+                self.set_octets(whole);
+                let left = self.remaining();
+                Err(self.error(ErrorKind::Truncated { needed: size, left }))
+            }
+        }
+    }
+
+    /// Nothing can be read here before the next chunk is entered.
+    fn stand_between(&mut self) {
+        let whole = self.incoming().chunking.whole;
+        self.set_octets(&whole[..self.cursor()]);
+    }
+
+    /// Goes to the tag of an earlier value, that many chunked values deep.
+    pub(super) fn go_back(&mut self, to: usize, level: u32) -> Back<'de> {
+        let (octets, at) = (self.all_octets(), self.cursor());
+        let chunking = &mut self.incoming().chunking;
+        let back = Back {
+            chunking: *chunking,
+            octets,
+            at,
+        };
+        let whole = chunking.whole;
+        (chunking.active, chunking.level, chunking.ended) = (false, level, 0);
+        self.set_octets(whole);
+        self.jump_to(to);
+        back
+    }
+
+    pub(super) fn return_from(&mut self, back: Back<'de>) {
+        self.incoming().chunking = back.chunking;
+        self.set_octets(back.octets);
+        self.jump(back.at);
+    }
+
+    pub(super) fn incoming(&mut self) -> &mut Incoming<'de> {
+        let whole = self.all_octets();
+        self.values.get_or_insert_with(|| {
+            let mut values = Box::<Incoming<'de>>::default();
+            values.chunking.whole = whole;
+            values
+        })
+    }
+}
+
+/// Where a decoder is, when an item does not fit into the octets it has left.
+pub(crate) struct Here<'de> {
+    pub(crate) octets: &'de [u8],
+    pub(crate) at: usize,
+    pub(crate) base: usize,
+    pub(crate) swap: bool,
+}
+
+impl<'de> Here<'de> {
+    /// Finds an aligned item in the next chunk: its octets, those of the chunk, and where in them it ends.
+    ///
+    /// Without chunks, or when the value has no more, that is an error. So it is when the chunk ends within the item;
+    /// padding, which some writers put before the end of a chunk, may go to waste.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn beyond(
+        mut self,
+        values: Option<&mut Incoming<'de>>,
+        align: usize,
+        size: usize,
+    ) -> Result<(&'de [u8], &'de [u8], usize)> {
+        let left = self.octets.len() - self.at;
+        let pad = padding(self.at, align);
+        let chunking = values.map(|values| values.chunking);
+        let Some(chunking) = chunking.filter(|chunking| chunking.active) else {
+            let needed = pad.saturating_add(size);
+            return Err(self.error(ErrorKind::Truncated { needed, left }));
+        };
+        if left > pad || chunking.ended != 0 {
+            return Err(self.error(ErrorKind::BadChunk));
+        }
+        self.octets = self.chunk(chunking.whole, self.octets.len())?;
+        self.at += padding(self.at, align);
+        let end = self.at.saturating_add(size);
+        match self.octets.get(self.at..end) {
+            Some(item) => Ok((item, self.octets, end)),
+            None => Err(self.error(ErrorKind::BadChunk)),
+        }
+    }
+
+    /// Enters the chunk whose size starts after `end`.
+    fn chunk(&mut self, whole: &'de [u8], end: usize) -> Result<&'de [u8]> {
+        let size_at = end + padding(end, 4);
+        self.at = size_at;
+        let size = whole.get(size_at..).and_then(|rest| rest.first_chunk());
+        let Some(size) = size else {
+            let left = whole.len().saturating_sub(size_at);
+            return Err(self.error(ErrorKind::Truncated { needed: 4, left }));
+        };
+        let size = u32::from_wire(*size, self.swap);
+        if !(1..tag::VALUE).contains(&size) {
+            return Err(self.error(ErrorKind::BadChunk));
+        }
+        self.at += 4;
+        let needed = size as usize;
+        let chunk = whole.get(..self.at.saturating_add(needed));
+        let left = whole.len() - self.at;
+        chunk.ok_or_else(|| self.error(ErrorKind::Truncated { needed, left }))
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        kind.at(self.base + self.at)
+    }
+}

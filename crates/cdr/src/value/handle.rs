@@ -1,0 +1,342 @@
+//! Values in hand, and the places where they stand.
+
+use core::any::{Any, TypeId};
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use super::{Inherits, ValueInfo, ValueState, Valuetype};
+use crate::{Decoder, Encoder, Result};
+
+/// A value in hand, of type `T` or of one that inherits from it.
+///
+/// Cheap to clone (one or two reference counts) and usable from any thread. The state cannot change once it is shared;
+/// a new state is a new value. Two handles are equal when they are the same value, whatever the states are.
+///
+/// Whoever holds a value that arrived as part of a cycle holds all of the cycle.
+pub struct Value<T: Valuetype> {
+    pub(super) instance: Arc<dyn Instance>,
+    /// What the links that close cycles in a received graph lead to.
+    pub(super) graph: Option<Arc<Graph>>,
+    formal: PhantomData<fn() -> T>,
+}
+
+impl<T: ValueState> Value<T> {
+    /// A new value with this state. Allocates.
+    pub fn new(state: T) -> Self {
+        Self::from_parts(Arc::new(Slot::of(state)), None)
+    }
+
+    /// A new value whose state may lead back to it. The link closes the cycle without owning, so that the cycle can be
+    /// freed: it gives `None` while `state` runs, and when the value is gone.
+    pub fn cyclic(state: impl FnOnce(Link<T>) -> T) -> Self {
+        let slot = Arc::new(Slot::empty());
+        let instance: Arc<dyn Instance> = slot.clone();
+        let back = Link::from_target(Target::Back(Arc::downgrade(&instance), Weak::new()));
+        let state = state(back);
+        assert!(slot.set(state), "a new slot is empty");
+        Self::from_parts(instance, None)
+    }
+}
+
+impl<T: Valuetype> Value<T> {
+    /// The same value as one of a base of its type.
+    pub fn upcast<Base: Valuetype>(&self) -> Value<Base>
+    where
+        T: Inherits<Base>,
+    {
+        Value::from_parts(Arc::clone(&self.instance), self.graph.clone())
+    }
+
+    /// The same value as one of another type, if it is one.
+    pub fn downcast<Other: Valuetype>(&self) -> Option<Value<Other>> {
+        self.info()
+            .is_a(Other::INFO.id)
+            .then(|| Value::from_parts(Arc::clone(&self.instance), self.graph.clone()))
+    }
+
+    /// The type it really has.
+    pub fn info(&self) -> &'static ValueInfo {
+        self.instance.info()
+    }
+
+    fn from_parts(instance: Arc<dyn Instance>, graph: Option<Arc<Graph>>) -> Self {
+        Self {
+            instance,
+            graph,
+            formal: PhantomData,
+        }
+    }
+}
+
+impl<T: ValueState> Deref for Value<T> {
+    type Target = T;
+
+    /// The state, or the part of it that belongs to `T`.
+    fn deref(&self) -> &T {
+        let part = self.instance.part(TypeId::of::<T>());
+        let state = part.and_then(|part| part.downcast_ref());
+        state.expect("a value has the states of all its bases")
+    }
+}
+
+impl<T: Valuetype> Clone for Value<T> {
+    fn clone(&self) -> Self {
+        Self::from_parts(Arc::clone(&self.instance), self.graph.clone())
+    }
+}
+
+impl<T: Valuetype> PartialEq for Value<T> {
+    /// Whether both are the same value.
+    fn eq(&self, other: &Self) -> bool {
+        same(&self.instance, &other.instance)
+    }
+}
+
+impl<T: Valuetype> Eq for Value<T> {}
+
+impl<T: Valuetype> fmt::Debug for Value<T> {
+    /// The state; values it leads to are only named, as they may lead back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.instance.describe(f)
+    }
+}
+
+/// A place where a value of type `T`, or of one that inherits from it, may stand; or null.
+///
+/// Equal links lead to the same value, or are both null. A clone of a link that closes a cycle owns what it leads to.
+pub struct Link<T: Valuetype> {
+    pub(super) target: Target,
+    formal: PhantomData<fn() -> T>,
+}
+
+/// What a link leads to.
+pub(super) enum Target {
+    Null,
+    /// Keeps it.
+    Owned(Arc<dyn Instance>, Within),
+    /// To a value that owns this link in the end.
+    Back(Weak<dyn Instance>, Weak<Graph>),
+}
+
+/// Which received graph a link belongs to, if any.
+#[derive(Clone)]
+pub(super) enum Within {
+    /// Made here, or received without any cycle.
+    None,
+    /// Part of the graph, which must not keep itself.
+    Inside(Weak<Graph>),
+    /// From outside; keeps the graph.
+    Outside(Arc<Graph>),
+}
+
+impl<T: Valuetype> Link<T> {
+    /// The null value.
+    pub const fn null() -> Self {
+        Self::from_target(Target::Null)
+    }
+
+    /// Whether no value stands here.
+    pub fn is_null(&self) -> bool {
+        matches!(self.target, Target::Null)
+    }
+
+    /// The value, unless this is null.
+    ///
+    /// Also `None` for a link that closes a cycle, when the value it leads back to is not complete yet or, if the cycle was
+    /// made by [`Value::cyclic`], was dropped.
+    pub fn get(&self) -> Option<Value<T>> {
+        let (instance, graph) = self.target.resolve()?;
+        instance
+            .is_filled()
+            .then(|| Value::from_parts(instance, graph))
+    }
+
+    pub(super) const fn from_target(target: Target) -> Self {
+        Self {
+            target,
+            formal: PhantomData,
+        }
+    }
+}
+
+impl Target {
+    fn resolve(&self) -> Option<(Arc<dyn Instance>, Option<Arc<Graph>>)> {
+        match self {
+            Self::Null => None,
+            Self::Owned(instance, within) => Some((Arc::clone(instance), within.graph())),
+            Self::Back(instance, graph) => Some((instance.upgrade()?, graph.upgrade())),
+        }
+    }
+}
+
+impl Within {
+    fn graph(&self) -> Option<Arc<Graph>> {
+        match self {
+            Self::None => None,
+            Self::Inside(graph) => graph.upgrade(),
+            Self::Outside(graph) => Some(Arc::clone(graph)),
+        }
+    }
+}
+
+impl<T: Valuetype> Default for Link<T> {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+impl<D: Inherits<T>, T: Valuetype> From<Value<D>> for Link<T> {
+    fn from(value: Value<D>) -> Self {
+        let within = value.graph.map_or(Within::None, Within::Outside);
+        Self::from_target(Target::Owned(value.instance, within))
+    }
+}
+
+impl<D: Inherits<T>, T: Valuetype> From<&Value<D>> for Link<T> {
+    fn from(value: &Value<D>) -> Self {
+        value.clone().into()
+    }
+}
+
+impl<D: Inherits<T>, T: Valuetype> From<Option<Value<D>>> for Link<T> {
+    fn from(value: Option<Value<D>>) -> Self {
+        value.map_or(Self::null(), Self::from)
+    }
+}
+
+impl<T: Valuetype> Clone for Link<T> {
+    fn clone(&self) -> Self {
+        let target = match self.target.resolve() {
+            Some((instance, graph)) => {
+                Target::Owned(instance, graph.map_or(Within::None, Within::Outside))
+            }
+            // What cannot be reached any more stays so.
+            None => match &self.target {
+                Target::Back(instance, graph) => Target::Back(instance.clone(), graph.clone()),
+                _ => Target::Null,
+            },
+        };
+        Self::from_target(target)
+    }
+}
+
+impl<T: Valuetype> PartialEq for Link<T> {
+    /// Whether both lead to the same value, or are null.
+    fn eq(&self, other: &Self) -> bool {
+        match (self.target.resolve(), other.target.resolve()) {
+            (Some((one, _)), Some((other, _))) => same(&one, &other),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl<T: Valuetype> Eq for Link<T> {}
+
+impl<T: Valuetype> fmt::Debug for Link<T> {
+    /// Only the type, because values may lead back to each other.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.target.resolve() {
+            Some((instance, _)) => write!(f, "-> {}", instance.info().id),
+            None => f.write_str("null"),
+        }
+    }
+}
+
+/// All values of a received graph that has cycles. Links inside the graph do not keep it, those from outside do.
+#[derive(Default)]
+pub(crate) struct Graph {
+    members: Mutex<Vec<Arc<dyn Instance>>>,
+}
+
+impl Graph {
+    /// Keeps values for as long as the graph lives.
+    pub(super) fn keep(&self, values: impl Iterator<Item = Arc<dyn Instance>>) {
+        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        members.extend(values);
+    }
+}
+
+/// A value whose type is known only at run time.
+pub(crate) trait Instance: Send + Sync {
+    fn info(&self) -> &'static ValueInfo;
+    /// Whether the state has been read.
+    fn is_filled(&self) -> bool;
+    /// Reads the state; once.
+    fn fill(&self, d: &mut Decoder<'_>) -> Result<()>;
+    fn write<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
+    fn part(&self, of: TypeId) -> Option<&dyn Any>;
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+impl fmt::Debug for dyn Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.info().id)
+    }
+}
+
+/// Where the state of a value is, or will be.
+pub(super) struct Slot<T> {
+    state: OnceLock<T>,
+}
+
+impl<T> Slot<T> {
+    pub(super) const fn empty() -> Self {
+        Self {
+            state: OnceLock::new(),
+        }
+    }
+
+    fn of(state: T) -> Self {
+        Self {
+            state: OnceLock::from(state),
+        }
+    }
+
+    fn set(&self, state: T) -> bool {
+        self.state.set(state).is_ok()
+    }
+}
+
+impl<T: ValueState> Instance for Slot<T> {
+    fn info(&self) -> &'static ValueInfo {
+        T::INFO
+    }
+
+    fn is_filled(&self) -> bool {
+        self.state.get().is_some()
+    }
+
+    fn fill(&self, d: &mut Decoder<'_>) -> Result<()> {
+        let filled = self.set(T::decode_state(d)?);
+        debug_assert!(filled, "the state of a value is read once");
+        Ok(())
+    }
+
+    fn write<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        match self.state.get() {
+            Some(state) => state.encode_state(e),
+            None => Err(e.error(crate::ErrorKind::IncompleteValue)),
+        }
+    }
+
+    fn part(&self, of: TypeId) -> Option<&dyn Any> {
+        self.state.get()?.part(of)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.state.get(), f)
+    }
+}
+
+/// Whether both are one value: the same memory, whatever the type.
+fn same(one: &Arc<dyn Instance>, other: &Arc<dyn Instance>) -> bool {
+    address(&**one) == address(&**other)
+}
+
+/// What tells a value from all others that live.
+pub(super) fn address(instance: &dyn Instance) -> usize {
+    core::ptr::from_ref(instance).cast::<()>() as usize
+}

@@ -1,0 +1,168 @@
+//! What is known of a valuetype, and how one is found by its repository id.
+
+use core::any::{Any, TypeId};
+use core::fmt::{self, Debug};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::handle::{Instance, Slot};
+use crate::{Decoder, Encoder, Result};
+
+/// What IDL says about a valuetype.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueInfo {
+    /// As `IDL:bank/Receipt:1.0`.
+    pub id: &'static str,
+    /// Direct bases, the one with a state first.
+    pub bases: &'static [&'static ValueInfo],
+    /// Repository ids of the interfaces it supports, with their bases.
+    pub supports: &'static [&'static str],
+    /// Where a receiver can load code for the type from; `None` says nothing.
+    pub codebase: Option<&'static str>,
+    /// Whoever does not know the type may take the first of `bases` instead.
+    pub truncatable: bool,
+    /// The state is written by hand: see [`CustomMarshal`].
+    pub custom: bool,
+}
+
+impl ValueInfo {
+    /// A valuetype without bases that is neither truncatable nor custom.
+    pub const fn new(id: &'static str) -> Self {
+        Self {
+            id,
+            bases: &[],
+            supports: &[],
+            codebase: None,
+            truncatable: false,
+            custom: false,
+        }
+    }
+
+    /// Whether values of this type may stand where `id` is declared: itself, its bases, what it supports, `ValueBase`.
+    pub fn is_a(&self, id: &str) -> bool {
+        self.id == id
+            || id == ValueBase::INFO.id
+            || self.supports.contains(&id)
+            || self.bases.iter().any(|base| base.is_a(id))
+    }
+
+    /// The types whose values this one can be truncated to, itself first.
+    pub(super) fn truncation(&'static self) -> impl Iterator<Item = &'static ValueInfo> {
+        core::iter::successors(Some(self), |info| {
+            info.bases.first().filter(|_| info.truncatable).copied()
+        })
+    }
+}
+
+/// A type that IDL declares as `valuetype`, abstract or not. Generated code implements it.
+pub trait Valuetype: 'static {
+    /// What IDL says about it.
+    const INFO: &'static ValueInfo;
+
+    /// The types with a state, among those the IDL compiler saw, whose values may stand where this one is declared.
+    fn factories() -> &'static [Factory];
+}
+
+/// A valuetype with a state. Generated code implements it for the struct that holds the state.
+pub trait ValueState: Valuetype + Debug + Send + Sync + Sized {
+    /// Writes the state: that of the base first.
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
+
+    /// Reads what [`encode_state`](Self::encode_state) wrote.
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self>;
+
+    /// The state of the base of this type, or this state itself.
+    fn part(&self, of: TypeId) -> Option<&dyn Any> {
+        (of == TypeId::of::<Self>()).then_some(self as &dyn Any)
+    }
+}
+
+/// Says that values of this type may stand where `Base` is declared. Generated code implements it for each base, direct
+/// or not, and for [`ValueBase`].
+pub trait Inherits<Base: Valuetype>: Valuetype {}
+
+impl<T: Valuetype> Inherits<T> for T {}
+
+/// What a `custom` valuetype puts on the wire instead of its members (`CORBA::CustomMarshal`).
+///
+/// Its values are always chunked, so a receiver that reads less than was written is in step again after the value.
+pub trait CustomMarshal: Sized {
+    /// Writes the state.
+    fn marshal(&self, e: &mut Encoder<'_>) -> Result<()>;
+
+    /// Reads what [`marshal`](Self::marshal) wrote. Links to values that are still being read give `None`.
+    fn unmarshal(d: &mut Decoder<'_>) -> Result<Self>;
+}
+
+/// The base of all valuetypes: `ValueBase` in IDL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueBase {}
+
+impl Valuetype for ValueBase {
+    const INFO: &'static ValueInfo = &ValueInfo::new("IDL:omg.org/CORBA/ValueBase:1.0");
+
+    fn factories() -> &'static [Factory] {
+        &[]
+    }
+}
+
+/// Makes values of one type when they arrive.
+#[derive(Clone, Copy)]
+pub struct Factory {
+    info: &'static ValueInfo,
+    make: fn() -> Arc<dyn Instance>,
+}
+
+impl Factory {
+    /// The factory of a type.
+    pub const fn of<T: ValueState>() -> Self {
+        Self {
+            info: T::INFO,
+            make: || Arc::new(Slot::<T>::empty()),
+        }
+    }
+
+    /// The type whose values it makes.
+    pub fn info(&self) -> &'static ValueInfo {
+        self.info
+    }
+
+    pub(super) fn make(&self) -> Arc<dyn Instance> {
+        (self.make)()
+    }
+}
+
+impl Debug for Factory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Factory").field(&self.info.id).finish()
+    }
+}
+
+/// Factories beyond those that the IDL compiler knows at each place: of types from other IDL files, and of all that may
+/// stand where IDL says `ValueBase`.
+///
+/// Looked into only when an arriving repository id is none that the place itself knows. Takes a lock, shared by readers.
+#[derive(Debug, Default)]
+pub struct ValueRegistry {
+    factories: RwLock<HashMap<&'static str, Factory>>,
+}
+
+impl ValueRegistry {
+    /// Adds factories; one for the same repository id is replaced.
+    pub fn register(&self, factories: &[Factory]) {
+        let mut known = self
+            .factories
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        known.extend(factories.iter().map(|factory| (factory.info.id, *factory)));
+    }
+
+    /// The factory for a repository id.
+    pub fn factory(&self, id: &str) -> Option<Factory> {
+        let known = self
+            .factories
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        known.get(id).copied()
+    }
+}

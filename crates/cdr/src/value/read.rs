@@ -1,0 +1,339 @@
+//! Reading values: headers, sharing, truncation.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::chunks::Chunking;
+use super::handle::{Graph, Instance, Target, Within};
+use super::{Factory, Link, Value, ValueInfo, Valuetype, tag};
+use crate::{Decode, Decoder, ErrorKind, Result};
+
+/// The most repository ids a value may come with: no chain of truncatable types is that long.
+const MAX_IDS: usize = 64;
+
+/// What was read of values since the message or encapsulation began.
+#[derive(Clone, Default)]
+pub(crate) struct Incoming<'de> {
+    /// Values by the position of their tags.
+    values: Positions<Arc<dyn Instance>>,
+    /// Values inside what was truncated, and how deep in chunks they lie.
+    skipped: Positions<u32>,
+    /// Repository ids and codebases.
+    texts: Positions<Cow<'de, str>>,
+    /// Lists of repository ids.
+    lists: Positions<Vec<Cow<'de, str>>>,
+    pub(super) chunking: Chunking<'de>,
+    /// How many values are open.
+    depth: u16,
+    /// What links in cycles belong to.
+    graph: Arc<Graph>,
+    /// Values first read since the outermost one began, and whether a link among them closes a cycle.
+    new: Vec<Arc<dyn Instance>>,
+    cyclic: bool,
+    /// Any cycle so far.
+    any_cycle: bool,
+}
+
+impl fmt::Debug for Incoming<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming")
+            .field("values", &self.values)
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Things by where in the message they start.
+#[derive(Clone, Debug)]
+struct Positions<T>(Vec<(usize, T)>);
+
+impl<T> Default for Positions<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Positions<T> {
+    fn find(&self, position: usize) -> Option<&T> {
+        let index = self.0.binary_search_by_key(&position, |(at, _)| *at).ok()?;
+        Some(&self.0[index].1)
+    }
+
+    /// Nearly always at the end.
+    fn insert(&mut self, position: usize, thing: T) {
+        match self.0.binary_search_by_key(&position, |(at, _)| *at) {
+            Ok(index) => self.0[index].1 = thing,
+            Err(index) => self.0.insert(index, (position, thing)),
+        }
+    }
+}
+
+/// What stands where a value may stand.
+enum Start {
+    Null,
+    /// The value whose tag is at this position.
+    Indirection {
+        to: usize,
+        offset: i32,
+    },
+    /// A tag, and where it is.
+    Value {
+        tag: u32,
+        at: usize,
+    },
+}
+
+/// The repository ids of a value.
+enum TypeInfo<'de> {
+    Declared,
+    Ids(Vec<Cow<'de, str>>),
+}
+
+/// A place where IDL lets a value stand: what type it is declared with.
+#[derive(Clone, Copy)]
+struct Place {
+    formal: &'static ValueInfo,
+    factories: &'static [Factory],
+}
+
+impl<'de, T: Valuetype> Decode<'de> for Link<T> {
+    const MIN_SIZE: usize = 4;
+
+    fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        let place = Place {
+            formal: T::INFO,
+            factories: T::factories(),
+        };
+        d.value(place).map(Self::from_target)
+    }
+}
+
+impl<'de, T: Valuetype> Decode<'de> for Value<T> {
+    const MIN_SIZE: usize = 4;
+
+    /// Null is an error.
+    fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        let at = d.position();
+        let link = Link::<T>::decode(d)?;
+        link.get().ok_or(ErrorKind::BadValueTag(tag::NULL).at(at))
+    }
+}
+
+impl<'de> Decoder<'de> {
+    /// Reads what stands where a value is declared.
+    fn value(&mut self, place: Place) -> Result<Target> {
+        match self.value_start()? {
+            Start::Null => Ok(Target::Null),
+            Start::Indirection { to, offset } => self.value_again(place, to, offset),
+            Start::Value { tag, at } => self.new_value(place, tag, at),
+        }
+    }
+
+    fn value_start(&mut self) -> Result<Start> {
+        let tag = self.value_tag()?;
+        let at = self.position() - 4;
+        let start = match tag {
+            tag::NULL => Start::Null,
+            tag::INDIRECTION => {
+                let (to, offset) = self.indirection()?;
+                Start::Indirection { to, offset }
+            }
+            tag::VALUE..=tag::LAST => return Ok(Start::Value { tag, at }),
+            other => return Err(self.error_back(4, ErrorKind::BadValueTag(other))),
+        };
+        self.after_reference();
+        Ok(start)
+    }
+
+    /// Where the offset that follows leads.
+    fn indirection(&mut self) -> Result<(usize, i32)> {
+        let offset = self.long()?;
+        let from = self.position() - 4;
+        let to = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+        match from.checked_sub(to) {
+            Some(to) if offset < 0 => Ok((to, offset)),
+            _ => Err(self.bad_indirection(offset)),
+        }
+    }
+
+    #[cold]
+    fn bad_indirection(&self, offset: i32) -> crate::Error {
+        self.error_back(4, ErrorKind::BadIndirection(offset))
+    }
+
+    /// A value that was read before, or is being read around this place.
+    fn value_again(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
+        let values = self.incoming();
+        let Some(instance) = values.values.find(to).cloned() else {
+            return self.skipped_value(place, to, offset);
+        };
+        if !instance.info().is_a(place.formal.id) {
+            return Err(self.error_back(4, ErrorKind::ValueMismatch));
+        }
+        if instance.is_filled() {
+            return Ok(self.owned(instance));
+        }
+        let values = self.incoming();
+        values.cyclic = true;
+        let graph = Arc::downgrade(&values.graph);
+        Ok(Target::Back(Arc::downgrade(&instance), graph))
+    }
+
+    /// A value that was skipped, as part of one that was truncated, and is wanted after all.
+    #[cold]
+    fn skipped_value(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
+        let Some(&level) = self.incoming().skipped.find(to) else {
+            return Err(self.bad_indirection(offset));
+        };
+        let back = self.go_back(to, level);
+        let Start::Value { tag, at } = self.value_start()? else {
+            return Err(self.bad_indirection(offset));
+        };
+        let value = self.new_value(place, tag, at)?;
+        self.return_from(back);
+        Ok(value)
+    }
+
+    /// Reads a value from behind its tag.
+    fn new_value(&mut self, place: Place, tag: u32, at: usize) -> Result<Target> {
+        let limit = self.limits().max_value_depth;
+        if self.incoming().depth >= limit {
+            return Err(ErrorKind::TooDeep { limit }.at(at));
+        }
+        let ids = self.value_header(tag, at)?;
+        let (factory, truncated) = self.factory_for(place, &ids).map_err(|kind| kind.at(at))?;
+        let chunked = tag & tag::CHUNKED != 0;
+        if truncated && !chunked {
+            return Err(ErrorKind::NoValueFactory.at(at));
+        }
+        let instance = factory.make();
+        let values = self.incoming();
+        values.depth += 1;
+        values.values.insert(at, Arc::clone(&instance));
+        values.new.push(Arc::clone(&instance));
+        let outer = self.enter_value(chunked);
+        instance.fill(self)?;
+        self.leave_value(outer, truncated)?;
+        let values = self.incoming();
+        values.depth -= 1;
+        if values.depth == 0 {
+            values.settle();
+        }
+        Ok(self.owned(instance))
+    }
+
+    /// A link from where reading is now: from inside the graph, or from outside.
+    fn owned(&mut self, instance: Arc<dyn Instance>) -> Target {
+        let values = self.incoming();
+        let within = match (values.depth, values.any_cycle) {
+            (0, false) => Within::None,
+            (0, true) => Within::Outside(Arc::clone(&values.graph)),
+            _ => Within::Inside(Arc::downgrade(&values.graph)),
+        };
+        Target::Owned(instance, within)
+    }
+
+    /// Codebase and repository ids.
+    fn value_header(&mut self, tag: u32, at: usize) -> Result<TypeInfo<'de>> {
+        if tag & !tag::KNOWN != 0 {
+            return Err(ErrorKind::BadValueTag(tag).at(at));
+        }
+        if tag & tag::CODEBASE != 0 {
+            self.shared_text()?;
+        }
+        match tag & tag::TYPE_INFO {
+            0 => Ok(TypeInfo::Declared),
+            tag::ONE_ID => Ok(TypeInfo::Ids(vec![self.shared_text()?])),
+            tag::ID_LIST => self.repository_ids().map(TypeInfo::Ids),
+            _ => Err(ErrorKind::BadValueTag(tag).at(at)),
+        }
+    }
+
+    fn repository_ids(&mut self) -> Result<Vec<Cow<'de, str>>> {
+        let count = self.long()?;
+        let at = self.position() - 4;
+        if count == -1 {
+            let (to, offset) = self.indirection()?;
+            let list = self.incoming().lists.find(to).cloned();
+            return list.ok_or_else(|| self.bad_indirection(offset));
+        }
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count == 0 || count > MAX_IDS {
+            let bound = MAX_IDS;
+            return Err(ErrorKind::BoundExceeded {
+                length: count,
+                bound,
+            }
+            .at(at));
+        }
+        let ids: Result<Vec<_>> = (0..count).map(|_| self.shared_text()).collect();
+        let ids = ids?;
+        self.incoming().lists.insert(at, ids.clone());
+        Ok(ids)
+    }
+
+    /// A repository id or codebase, or where it was read already.
+    fn shared_text(&mut self) -> Result<Cow<'de, str>> {
+        let length = self.ulong()?;
+        if length == tag::INDIRECTION {
+            let (to, offset) = self.indirection()?;
+            let text = self.incoming().texts.find(to).cloned();
+            return text.ok_or_else(|| self.bad_indirection(offset));
+        }
+        self.jump(self.cursor() - 4);
+        let at = self.position();
+        let text = self.string()?;
+        self.incoming().texts.insert(at, text.clone());
+        Ok(text)
+    }
+
+    /// Who makes the value, and whether some of its state will be left over.
+    fn factory_for(
+        &self,
+        place: Place,
+        ids: &TypeInfo<'de>,
+    ) -> core::result::Result<(Factory, bool), ErrorKind> {
+        let TypeInfo::Ids(ids) = ids else {
+            let factory = self.factory(place, place.formal.id);
+            return Ok((factory.ok_or(ErrorKind::NoValueFactory)?, false));
+        };
+        let mut known = ids.iter().enumerate().filter_map(|(index, id)| {
+            let factory = self.factory(place, id)?;
+            Some((factory, index > 0))
+        });
+        let (factory, truncated) = known.next().ok_or(ErrorKind::NoValueFactory)?;
+        if !factory.info().is_a(place.formal.id) {
+            return Err(ErrorKind::ValueMismatch);
+        }
+        Ok((factory, truncated))
+    }
+
+    fn factory(&self, place: Place, id: &str) -> Option<Factory> {
+        let near = place
+            .factories
+            .iter()
+            .find(|factory| factory.info().id == id)
+            .copied();
+        near.or_else(|| self.registry()?.factory(id))
+    }
+
+    /// Reads the header of a value that is skipped; says whether it is chunked.
+    pub(super) fn skip_header(&mut self, tag: u32, level: u32) -> Result<bool> {
+        let at = self.position() - 4;
+        self.value_header(tag, at)?;
+        self.incoming().skipped.insert(at, level);
+        Ok(tag & tag::CHUNKED != 0)
+    }
+}
+
+impl Incoming<'_> {
+    /// Ends an outermost value: if links in it close cycles, what they lead to lives as long as the graph.
+    fn settle(&mut self) {
+        if self.cyclic {
+            self.graph.keep(self.new.drain(..));
+            (self.cyclic, self.any_cycle) = (false, true);
+        }
+        self.new.clear();
+    }
+}

@@ -1,0 +1,215 @@
+//! Writing values: headers, sharing and chunks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::handle::{Instance, Target, address};
+use super::{Link, Value, ValueInfo, Valuetype, tag};
+use crate::{Encode, Encoder, ErrorKind, Limits, Result};
+
+/// What was written of values since the message or encapsulation began.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    /// Where each value's tag is, by the address of the value.
+    values: HashMap<usize, usize>,
+    /// Where each repository id and codebase is.
+    texts: HashMap<&'static str, usize>,
+    /// Values that nobody else may keep alive until the end: else their address could mean another.
+    kept: Vec<Arc<dyn Instance>>,
+    /// How many values are open, chunked or not.
+    depth: u16,
+    /// How many chunked values are open.
+    level: i32,
+    /// The chunk being written. Inside a chunked value there always is one.
+    chunk: Option<Chunk>,
+}
+
+/// A chunk whose size is not yet known.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    /// Position before the padding of its size: where to go back to if it stays empty.
+    before: usize,
+    /// Position of its first octet.
+    start: usize,
+    /// Which of the encoder's own octets hold its size.
+    size_at: usize,
+}
+
+/// The greatest size of a chunk: one more would be a value tag.
+const MAX_CHUNK: usize = tag::VALUE as usize - 1;
+
+impl Outgoing {
+    /// Forgets what was written from this position on, which is no place inside a value.
+    #[cold]
+    pub(crate) fn forget_from(&mut self, position: usize) {
+        self.values.retain(|_, at| *at < position);
+        self.texts.retain(|_, at| *at < position);
+        if self.chunk.is_some_and(|chunk| chunk.before >= position) {
+            (self.depth, self.level, self.chunk) = (0, 0, None);
+        }
+    }
+}
+
+impl<T: Valuetype> Encode for Link<T> {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        match &self.target {
+            Target::Null => {
+                e.ulong(tag::NULL);
+                Ok(())
+            }
+            Target::Owned(instance, _) => e.instance(&**instance),
+            Target::Back(instance, _) => match instance.upgrade() {
+                Some(instance) => e.short_lived(instance),
+                None => {
+                    e.ulong(tag::NULL);
+                    Ok(())
+                }
+            },
+        }
+    }
+}
+
+impl<T: Valuetype> Encode for Value<T> {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        e.instance(&*self.instance)
+    }
+}
+
+impl<'a> Encoder<'a> {
+    /// Writes a value, or where it was written already.
+    fn instance(&mut self, instance: &'a dyn Instance) -> Result<()> {
+        let values = self.values.get_or_insert_default();
+        if let Some(&at) = values.values.get(&address(instance)) {
+            return self.indirection(at);
+        }
+        let limit = Limits::default().max_value_depth;
+        if values.depth >= limit {
+            return Err(self.error(ErrorKind::TooDeep { limit }));
+        }
+        values.depth += 1;
+        self.end_chunk()?;
+        let chunked = self.value_header(instance)?;
+        if chunked {
+            self.outgoing().level += 1;
+            self.start_chunk();
+        }
+        instance.write(self)?;
+        if chunked {
+            self.end_value()?;
+        }
+        self.outgoing().depth -= 1;
+        Ok(())
+    }
+
+    /// Writes a value that lives only as long as someone else wants.
+    #[cold]
+    fn short_lived(&mut self, instance: Arc<dyn Instance>) -> Result<()> {
+        let written = self.lent(|e| e.instance(&*instance));
+        self.outgoing().kept.push(instance);
+        written
+    }
+
+    /// Tag, codebase and repository ids. Says whether the state is to be chunked.
+    fn value_header(&mut self, instance: &dyn Instance) -> Result<bool> {
+        let info = instance.info();
+        let chunked = info.truncatable || info.custom || self.outgoing().level > 0;
+        self.align(4);
+        let at = self.position();
+        self.outgoing().values.insert(address(instance), at);
+        let mut bits = if info.truncatable {
+            tag::ID_LIST
+        } else {
+            tag::ONE_ID
+        };
+        bits |= if chunked { tag::CHUNKED } else { 0 };
+        bits |= info.codebase.map_or(0, |_| tag::CODEBASE);
+        self.ulong(tag::VALUE | bits);
+        if let Some(codebase) = info.codebase {
+            self.shared_text(codebase)?;
+        }
+        if info.truncatable {
+            self.repository_ids(info)?;
+        } else {
+            self.shared_text(info.id)?;
+        }
+        Ok(chunked)
+    }
+
+    fn repository_ids(&mut self, info: &'static ValueInfo) -> Result<()> {
+        self.length(info.truncation().count(), None)?;
+        info.truncation()
+            .try_for_each(|info| self.shared_text(info.id))
+    }
+
+    /// Writes a repository id or codebase, or where it was written already.
+    fn shared_text(&mut self, text: &'static str) -> Result<()> {
+        if let Some(&at) = self.outgoing().texts.get(text) {
+            return self.indirection(at);
+        }
+        self.align(4);
+        let at = self.position();
+        self.outgoing().texts.insert(text, at);
+        self.string(text)
+    }
+
+    fn indirection(&mut self, to: usize) -> Result<()> {
+        self.ulong(tag::INDIRECTION);
+        let back = self.position() - to;
+        let offset = i32::try_from(back).map_err(|_| {
+            self.error(ErrorKind::BoundExceeded {
+                length: back,
+                bound: i32::MAX as usize,
+            })
+        })?;
+        self.long(-offset);
+        Ok(())
+    }
+
+    /// Ends the chunk and the chunked value; the value around it, if chunked, goes on in a chunk of its own.
+    fn end_value(&mut self) -> Result<()> {
+        self.end_chunk()?;
+        let values = self.outgoing();
+        let level = values.level;
+        values.level -= 1;
+        self.long(-level);
+        if level > 1 {
+            self.start_chunk();
+        }
+        Ok(())
+    }
+
+    fn start_chunk(&mut self) {
+        let before = self.position();
+        self.ulong(0);
+        let chunk = Chunk {
+            before,
+            start: self.position(),
+            size_at: self.own_octets() - 4,
+        };
+        self.outgoing().chunk = Some(chunk);
+    }
+
+    /// Writes the size of the chunk, if there is one; there are no empty chunks.
+    fn end_chunk(&mut self) -> Result<()> {
+        let Some(chunk) = self.outgoing().chunk.take() else {
+            return Ok(());
+        };
+        let size = self.position() - chunk.start;
+        if size > MAX_CHUNK {
+            return Err(self.error(ErrorKind::BoundExceeded {
+                length: size,
+                bound: MAX_CHUNK,
+            }));
+        }
+        if size == 0 {
+            self.truncate(chunk.before);
+        } else {
+            self.overwrite(chunk.size_at, size as u32);
+        }
+        Ok(())
+    }
+
+    fn outgoing(&mut self) -> &mut Outgoing {
+        self.values.get_or_insert_default()
+    }
+}

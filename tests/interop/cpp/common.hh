@@ -1,6 +1,7 @@
 // What client and server share: the generated code and the rotating servant methods.
 #pragma once
 #include <omniORB4/CORBA.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -17,6 +18,7 @@ struct Options {
 };
 
 inline Options parse(int argc, char** argv) {
+  alarm(300);  // ends by itself, whatever becomes of the harness
   Options options;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];

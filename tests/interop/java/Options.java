@@ -15,6 +15,7 @@ final class Options {
     boolean shutdown;
 
     Options(String[] args) {
+        endInTime();
         for (int i = 0; i < args.length; i++) {
             switch (args[i]) {
                 case "--ior", "--ior-file" -> ior = args[++i];
@@ -24,6 +25,20 @@ final class Options {
                 default -> throw new IllegalArgumentException("unknown argument " + args[i]);
             }
         }
+    }
+
+    /** Whatever becomes of the harness. */
+    private static void endInTime() {
+        Thread watchdog = new Thread(() -> {
+            try {
+                Thread.sleep(300_000);
+            } catch (InterruptedException e) {
+                return;
+            }
+            Runtime.getRuntime().halt(3);
+        });
+        watchdog.setDaemon(true);
+        watchdog.start();
     }
 
     static org.omg.CORBA.ORB orb() {

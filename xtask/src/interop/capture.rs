@@ -53,6 +53,7 @@ impl Capture {
             "-i".into(),
             "lo".into(),
             "-q".into(),
+            "-p".into(), // not promiscuous: that would take one more privilege
             "-B".into(),
             "64".into(),
             "-f".into(),

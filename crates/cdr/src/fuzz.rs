@@ -46,23 +46,34 @@ pub fn decode_any(data: &[u8]) {
         let Ok(any) = Any::decode(&mut Decoder::new(data, order, Dialect::GIOP_1_2)) else {
             continue;
         };
-        let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
-        any.encode(&mut encoder).expect("octets are passed on");
         let Ok(value) = any.dynamic() else {
             continue;
         };
-        let other = ByteOrder::from_flag(!order.flag());
-        let mut encoder = Encoder::new(Vec::new(), other, Dialect::GIOP_1_2);
-        encoder.octet(0);
-        if any.encode(&mut encoder).is_ok() {
-            let octets = encoder.finish();
-            let mut decoder = Decoder::new(octets.contiguous(), other, Dialect::GIOP_1_2).at(1);
-            let again = Any::decode(&mut decoder).expect("what was just written can be read");
-            assert_eq!(
-                format!("{:?}", again.dynamic()),
-                format!("{:?}", Ok::<_, ()>(value))
-            );
+        if !is_right_throughout(&value) {
+            continue;
         }
+        for order in [ByteOrder::Big, ByteOrder::Little] {
+            let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
+            encoder.octet(0);
+            let written = any.encode(&mut encoder);
+            written.expect("what can be read can be passed on");
+            let octets = encoder.finish();
+            let decoder = Decoder::new(octets.contiguous(), order, Dialect::GIOP_1_2);
+            let again = Any::decode(&mut decoder.at(1)).expect("just written");
+            // As text, because a NaN is not equal to itself.
+            let shown = format!("{:?}", again.dynamic());
+            assert_eq!(shown, format!("{:?}", Ok::<_, ()>(&value)));
+        }
+    }
+}
+
+/// Whether the anys within a value can be read too: so far only their ends were found.
+fn is_right_throughout(value: &Dynamic) -> bool {
+    match value {
+        Dynamic::Any(any) => any.dynamic().is_ok_and(|value| is_right_throughout(&value)),
+        other => (0..other.component_count())
+            .filter_map(|at| other.element(at))
+            .all(is_right_throughout),
     }
 }
 

@@ -604,6 +604,33 @@ fn nesting_ends_at_the_limit() {
 }
 
 #[test]
+fn typedefs_of_typedefs_end_at_the_limit() {
+    let chain = |length: usize| {
+        let mut ty = TypeCode::LONG;
+        for at in 0..length {
+            ty = TypeCode::alias(&format!("IDL:A{at}:1.0"), "A", ty);
+        }
+        ty
+    };
+    assert_eq!(chain(64).resolved(), TypeCode::LONG);
+    assert!(chain(64).is_complete() && !chain(65).is_complete());
+}
+
+#[test]
+fn fixed_has_31_digits_at_most() {
+    for (digits, scale, right) in [
+        (31, 31, true),
+        (1, 0, true),
+        (32, 0, false),
+        (0, 0, false),
+        (3, 4, false),
+        (3, -1, false),
+    ] {
+        assert_eq!(TypeCode::fixed(digits, scale).is_complete(), right);
+    }
+}
+
+#[test]
 fn names_of_peers_are_taken_as_they_come() {
     // A length of zero, and octets that are not UTF-8.
     let octets = written(ByteOrder::Big, 0, |e| {

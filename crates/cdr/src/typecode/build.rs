@@ -436,8 +436,8 @@ fn bound(nodes: &[Node]) -> Vec<usize> {
             defined.entry(id).or_insert(at);
         }
     }
-    let place = |(at, node)| match node {
-        &Node::Open(ref id) => defined.get(id).copied().unwrap_or(at),
+    let place = |(at, node): (usize, &Node)| match node {
+        Node::Open(id) => defined.get(id).copied().unwrap_or(at),
         _ => at,
     };
     nodes.iter().enumerate().map(place).collect()
@@ -465,6 +465,9 @@ fn merged(nodes: &[Node], places: Vec<usize>) -> Vec<usize> {
         }
         known.len()
     };
+    if count == nodes.len() {
+        return places;
+    }
     for _ in 0..ROUNDS {
         let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
         let finer = nodes.iter().enumerate().map(|(at, node)| {

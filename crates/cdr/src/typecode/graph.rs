@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::decimal::MAX_DIGITS;
 use crate::primitive::padding;
 use crate::{TcKind, ValueModifier, Visibility};
 
@@ -17,6 +18,9 @@ pub(crate) type Name = Arc<str>;
 pub(crate) struct Slot(u32);
 
 const FIRST_NODE: u32 = 64;
+
+/// How many typedefs of typedefs there may be: what is behind them is looked up at every turn.
+pub(crate) const MAX_ALIASES: u8 = 64;
 
 impl Slot {
     pub(crate) const fn of_kind(kind: TcKind) -> Self {
@@ -232,6 +236,17 @@ impl Node {
             .chain(cases.iter_mut().map(|case| &mut case.slot))
     }
 
+    /// Whether it is no type for a reason of its own.
+    fn has_no_values(&self) -> bool {
+        match *self {
+            Self::Open(_) => true,
+            Self::Fixed { digits, scale } => {
+                !(1..=MAX_DIGITS as u16).contains(&digits) || !(0..=digits as i16).contains(&scale)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a value of this type has values of its children in place, so that it must not contain itself.
     fn contains_children(&self) -> bool {
         !matches!(
@@ -255,7 +270,7 @@ pub(crate) struct Graph {
     text: bool,
     /// The largest alignment in any value.
     align: usize,
-    /// Whether no type is left open, and none contains itself other than through a sequence or a value.
+    /// Whether no type is left open, each can have values, and none contains itself other than through a sequence or a value.
     sound: bool,
 }
 
@@ -276,7 +291,7 @@ impl Graph {
                 matches!(node, Node::Text { .. }) || node.children().any(may_hold_text)
             }),
             align: nodes.iter().map(largest_alignment).max().unwrap_or(1),
-            sound: !nodes.iter().any(|node| matches!(node, Node::Open(_))),
+            sound: !nodes.iter().any(Node::has_no_values),
             nodes,
         };
         graph.find_facts();
@@ -318,6 +333,7 @@ impl Graph {
             Done,
         }
         let mut states = vec![State::New; self.nodes.len()];
+        let mut aliases = vec![0u8; self.nodes.len()];
         let mut stack = Vec::new();
         for start in 0..self.nodes.len() {
             stack.push(start);
@@ -338,6 +354,16 @@ impl Graph {
                     }
                     State::Entered => {
                         self.facts[at] = self.facts_of(node);
+                        if let Node::Wrapper {
+                            kind: TcKind::Alias,
+                            content,
+                            ..
+                        } = node
+                        {
+                            let behind = content.node().map_or(0, |content| aliases[content]);
+                            aliases[at] = behind.saturating_add(1);
+                            self.sound &= aliases[at] <= MAX_ALIASES;
+                        }
                         states[at] = State::Done;
                         stack.pop();
                     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use build::Label;
 pub(crate) use graph::{Facts, UnionNode};
-use graph::{Graph, Node, Slot, kind_alignment, kind_holds_text};
+use graph::{Graph, MAX_ALIASES, Node, Slot, kind_alignment, kind_holds_text};
 pub use kind::TcKind;
 pub use typed::{Typed, Wchar, Wstring};
 
@@ -278,8 +278,8 @@ impl TypeCode {
         })
     }
 
-    /// Whether it is a whole type: nothing [left open](Self::recursive), and no type that contains itself other than
-    /// through a sequence or a valuetype. Values can be written and read only of such types.
+    /// Whether it is a whole type: nothing [left open](Self::recursive), no `fixed` of more than 31 digits, and no type
+    /// that contains itself other than through a sequence or a valuetype. Values can be written and read only of such types.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.graph.as_ref().is_none_or(|graph| graph.is_sound())
@@ -439,12 +439,11 @@ impl<'a> TypeRef<'a> {
     #[must_use]
     pub fn resolved(self) -> Self {
         let mut at = self;
-        let mut steps = self.graph.map_or(0, |graph| graph.nodes().len());
-        while let Shape::Alias(content) = at.shape()
-            && steps > 0
-        {
+        for _ in 0..MAX_ALIASES {
+            let Shape::Alias(content) = at.shape() else {
+                break;
+            };
             at = content;
-            steps -= 1; // an alias of itself is not a type, but must not hang us
         }
         at
     }

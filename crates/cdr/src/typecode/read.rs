@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::build::without_node;
-use super::graph::{Case, Graph, Member, Name, Node, Slot, UnionNode};
+use super::graph::{Case, Graph, MAX_ALIASES, Member, Name, Node, Slot, UnionNode};
 use super::{TypeCode, ValueModifier, Visibility};
 use crate::{Decode, Decoder, Dialect, ErrorKind, Result, TcKind, WcharSet};
 
@@ -221,7 +221,7 @@ impl Reader {
 
     /// The kind behind typedefs, as far as it is known already: the null kind if it is not.
     fn resolved_kind(&self, mut slot: Slot) -> TcKind {
-        for _ in 0..=self.nodes.len() {
+        for _ in 0..=MAX_ALIASES {
             let Some(at) = slot.node() else {
                 return slot.kind().unwrap_or(TcKind::Null);
             };

@@ -53,7 +53,9 @@ impl fmt::Display for TypeRef<'_> {
                     }
                     // A member with several labels is declared after the last of them.
                     let goes_on = members.peek().is_some_and(|next| {
-                        !next.name.is_empty() && next.name == member.name && next.ty == member.ty
+                        !next.name.is_empty()
+                            && next.name == member.name
+                            && next.ty.mention().to_string() == member.ty.mention().to_string()
                     });
                     if !goes_on {
                         declare(f, member.ty, member.name)?;

@@ -15,7 +15,7 @@ use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
     SystemExceptionKind, minor,
 };
-use oxorb_cdr::Encode as _;
+use oxorb_cdr::{Encode as _, Encoder};
 use oxorb_giop::ReplyStatus;
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
@@ -208,9 +208,8 @@ fn an_async_reply_is_a_future_that_wakes() {
     server.shutdown(true).unwrap();
 }
 
-/// Its arguments are gone when it learns of it, so the caller must repeat it.
 #[test]
-fn an_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goes_there() {
+fn an_asynchronous_call_goes_on_to_where_it_is_sent() {
     let _guard = watchdog(LONG);
     let client = client(ClientConnections::Private);
     let target = FakeServer::start();
@@ -234,15 +233,69 @@ fn an_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goe
         },
         |server| {
             let object = server.object(&client);
-            for _ in 0..2 {
-                let raised = ping_async(&object, 0).wait().unwrap_err();
-                assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
-                assert_eq!(raised.minor, minor::transient::FORWARDED);
-            }
             assert_eq!(ping_async(&object, 0).wait(), Ok(1));
         },
     );
     client.shutdown(true).unwrap();
+}
+
+/// Its arguments are not kept, so the caller must repeat it.
+#[test]
+fn a_long_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goes_there() {
+    static LENGTHY: Op = Op::twoway("lengthy");
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let target = FakeServer::start();
+    let there = ior_at(target.address());
+    let long = vec![7; 100_000];
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| there.encode(e));
+            let mut forwarded = target.accept();
+            let id = forwarded.request();
+            forwarded.answer(id, 1);
+        },
+        |server| {
+            let object = server.object(&client);
+            let call = || {
+                let reference = Interface::as_ref(&object);
+                let args = |e: &mut Encoder<'_>| {
+                    e.copy_octets(&long);
+                    Ok(())
+                };
+                let sent = reference
+                    .invoke_async::<i64, SystemException>(&LENGTHY, args, |d| d.longlong());
+                sent.wait()
+            };
+            let raised = call().unwrap_err();
+            assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
+            assert_eq!(raised.minor, minor::transient::FORWARDED);
+            assert_eq!(call(), Ok(1));
+        },
+    );
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn forwards_of_an_asynchronous_call_that_lead_in_a_circle_end() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let here = ior_at(server.address());
+            let mut connection = server.accept();
+            while let Received::Request(id, ..) = connection.receive() {
+                connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| here.encode(e));
+            }
+        },
+        |server| {
+            let raised = ping_async(&server.object(&client), 0).wait().unwrap_err();
+            assert_eq!(raised.minor, minor::transient::FORWARD_LOOP);
+            client.shutdown(true).unwrap();
+        },
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
-use oxorb_giop::{ReplyStatus, SystemException};
+use oxorb_giop::{Frame, ReplyStatus, SystemException, Version};
 
 use super::call::Request;
 use super::multiplexed::{Multiplexed, Slot};
@@ -36,6 +36,9 @@ pub struct AsyncReply<R, E> {
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
+    timing: Timing,
+    /// How often it was sent on.
+    forwards: u32,
     state: State,
 }
 
@@ -47,6 +50,14 @@ enum State {
 
 /// Whom a request was sent to: this profile of the route.
 struct Target(Arc<Route>, usize);
+
+/// What an answer means for the call.
+enum Settled {
+    /// The caller's.
+    Reply(Reply),
+    /// The request went on to where the answer said.
+    SentOn(State),
+}
 
 /// Sends the request and gives the future of its answer.
 pub(crate) fn invoke_async<'a, R, E: UserException>(
@@ -64,22 +75,25 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
 
 /// Sends a two-way request.
 pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) -> InFlight {
-    let state = match start(reference, op, args) {
+    let timing = Timing::start(reference);
+    let state = match start(reference, timing, op, args) {
         Ok(state) => state,
         Err(exception) => State::Settled(Some(Err(exception))),
     };
     InFlight {
         reference: reference.clone(),
+        timing,
+        forwards: 0,
         state,
     }
 }
 
 fn start<'a>(
     reference: &Ref,
+    timing: Timing,
     op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<State, SystemException> {
-    let timing = Timing::start(reference);
     let route = reference.route()?;
     if let Some(profile) = route.local() {
         let reply = local::call(reference, &route, profile, op, args)?;
@@ -115,7 +129,7 @@ fn start<'a>(
     }
     if reference.forget_forward() {
         // Nobody answers where it was forwarded to: the original may know better.
-        return start(reference, op, args);
+        return start(reference, timing, op, args);
     }
     Err(failure::record(unreachable, attempts))
 }
@@ -178,33 +192,37 @@ impl InFlight {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, SystemException>> {
-        let reply = match &mut self.state {
-            // Settled once before: here, or by `is_ready`.
-            State::Settled(reply) => reply
-                .take()
-                .expect("an asynchronous call was polled after it had completed"),
-            State::Sent(slot, _) => match slot.poll(context.waker()) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(answer)) => {
-                    Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
-                }
-                Poll::Ready(Err(exception)) => Err(exception),
-            },
-        };
-        Poll::Ready(reply.and_then(|reply| self.settle(reply)))
+        loop {
+            let reply = match &mut self.state {
+                // Settled once before: here, or by `is_ready`.
+                State::Settled(reply) => reply
+                    .take()
+                    .expect("an asynchronous call was polled after it had completed"),
+                State::Sent(slot, _) => match slot.poll(context.waker()) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(answer)) => {
+                        Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
+                    }
+                    Poll::Ready(Err(exception)) => Err(exception),
+                },
+            };
+            match reply.and_then(|reply| self.settle(reply)) {
+                Ok(Settled::Reply(reply)) => return Poll::Ready(Ok(reply)),
+                Ok(Settled::SentOn(state)) => self.state = state,
+                Err(exception) => return Poll::Ready(Err(exception)),
+            }
+        }
     }
 
     /// Results and user exceptions are the caller's; the rest is acted on here.
-    fn settle(&self, reply: Reply) -> Result<Reply, SystemException> {
+    fn settle(&mut self, reply: Reply) -> Result<Settled, SystemException> {
         match reply.status() {
-            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(reply),
+            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(Settled::Reply(reply)),
             ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
             ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM => {
-                // The arguments are gone, so this call ends here; the next one,
-                // and the caller's retry, go to the new place.
                 let ior = reply.read()?;
                 self.reference.forward_to(&ior)?;
-                Err(raise::FORWARDED)
+                self.send_on()
             }
             ReplyStatus::NEEDS_ADDRESSING_MODE => {
                 let wanted: i16 = reply.read()?;
@@ -214,15 +232,46 @@ impl InFlight {
                     }
                     State::Settled(_) => false,
                 };
-                // As above: repeated, it goes the way the server wants it.
-                Err(if addressed {
-                    raise::FORWARDED
-                } else {
-                    raise::ADDRESSING_LOOP
-                })
+                if !addressed {
+                    return Err(raise::ADDRESSING_LOOP);
+                }
+                self.send_on()
             }
             _ => Err(raise::UNKNOWN_REPLY_STATUS),
         }
+    }
+
+    /// Sends the same arguments to where calls go now. They are the octets that
+    /// were sent before, so both places must encode alike; where they do not,
+    /// the caller has to repeat the call.
+    fn send_on(&mut self) -> Result<Settled, SystemException> {
+        self.forwards = super::one_more(self.forwards)?;
+        let State::Sent(slot, Target(route, index)) = &self.state else {
+            return Err(raise::FORWARDED);
+        };
+        let (message, before) = (slot.request(), &route.profiles[*index]);
+        let frame = Frame::parse(message).map_err(|_| raise::FORWARDED)?;
+        let request = oxorb_giop::Request::parse(&frame).map_err(|_| raise::FORWARDED)?;
+        // Since GIOP 1.2 arguments begin at a multiple of 8, so they may move.
+        let alike = self.reference.route()?.profiles.iter().all(|now| {
+            now.peer.is_some()
+                && now.version >= Version::V1_2
+                && before.version >= Version::V1_2
+                && now.code_sets == before.code_sets
+        });
+        if !alike {
+            return Err(raise::FORWARDED);
+        }
+        let op = Operation {
+            name: request.operation,
+            response: request.response,
+        };
+        let args = &message[request.body..];
+        start(&self.reference, self.timing, op, &|e| {
+            e.copy_octets(args);
+            Ok(())
+        })
+        .map(Settled::SentOn)
     }
 }
 

@@ -28,6 +28,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// An idle connection is closed after so many ticks.
 const IDLE_TICKS: u32 = 200;
 
+/// Longest request, in octets, that is kept until its answer is there.
+const KEPT_REQUEST: usize = 64 << 10;
+
 /// Most calls outstanding on one connection; one more is TRANSIENT.
 const MAX_OUTSTANDING: usize = 1024;
 
@@ -55,6 +58,8 @@ pub(crate) struct Slot {
     deadline: Option<Instant>,
     /// What both sides had agreed on when it was sent.
     code_sets: Option<CodeSetContext>,
+    /// The message, in case it has to go elsewhere; empty when it is long.
+    request: Vec<u8>,
     state: Mutex<State>,
 }
 
@@ -135,6 +140,10 @@ impl Multiplexed {
         let slot = Arc::new(Slot {
             deadline: timing.deadline(),
             code_sets,
+            request: match encoded.len() {
+                0..=KEPT_REQUEST => encoded.to_vec(),
+                _ => Vec::new(),
+            },
             state: Mutex::new(State::Waiting(None)),
         });
         let sent = written.and_then(|()| {
@@ -310,6 +319,11 @@ impl Multiplexed {
 }
 
 impl Slot {
+    /// The request as it was sent, unless it was too long to keep.
+    pub(crate) fn request(&self) -> &[u8] {
+        &self.request
+    }
+
     /// The answer, if it is there; otherwise `waker` is woken when it is.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<Result<Answer, SystemException>> {
         let mut state = self.state.lock().expect(UNPOISONED);
@@ -344,6 +358,7 @@ mod tests {
         Arc::new(Slot {
             deadline: None,
             code_sets: None,
+            request: Vec::new(),
             state: Mutex::new(State::Waiting(None)),
         })
     }

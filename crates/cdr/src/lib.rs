@@ -15,6 +15,7 @@
 //!   sender ([`ByteOrder`], A2.1).
 //! - Characters depend on what was negotiated: see [`Dialect`].
 //! - Types of fixed layout go through [`Fixed`], which is what makes sequences of structs fast.
+//! - Types and values known only at run time are [`TypeCode`]s, [`Any`]s and [`Dynamic`]s; IDL `fixed` is a [`Decimal`].
 //! - Octets from a peer are never trusted: see [`Decoder::length`], [`Limits`] and [`ErrorKind`].
 //!
 //! Real-time cost: with a buffer large enough from an earlier message, encoding allocates nothing; decoding allocates only

@@ -314,3 +314,11 @@ fn padding_of_the_peer_does_not_make_a_difference() {
     octets[padding] = 0x77;
     assert_eq!(decoded(&octets, ByteOrder::Big, Dialect::GIOP_1_2), any);
 }
+
+#[test]
+fn types_and_values_are_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<TypeCode>();
+    shared::<Any>();
+    shared::<Dynamic>();
+}

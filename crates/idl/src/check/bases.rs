@@ -60,7 +60,7 @@ impl Problem for Bases {
                 format!("only local interfaces can inherit from the local interface `{name}`")
             }
             Bases::TooMany { limit } => {
-                format!("this inherits from more than {limit} interfaces")
+                format!("this inherits from more than {limit} others")
             }
             Bases::Clash {
                 name,

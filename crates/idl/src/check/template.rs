@@ -83,7 +83,7 @@ impl Problem for TemplateProblem {
                 format!("the template `{template}` would hold itself")
             }
             TemplateProblem::TooMany { limit } => {
-                format!("templates make more than {limit} definitions")
+                format!("instances nest too deep, or make more than {limit} definitions")
             }
         }
     }

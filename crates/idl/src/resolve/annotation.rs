@@ -10,6 +10,7 @@ use crate::model::{
     Value,
 };
 use crate::source::Span;
+use std::rc::Rc;
 
 impl Resolver<'_> {
     /// Applied annotations as the model keeps them; a name that has no value
@@ -26,7 +27,9 @@ impl Resolver<'_> {
             let params: Vec<AnnotationParam> = one
                 .params
                 .iter()
-                .filter_map(|(name, expr)| self.annotation_param(name.as_ref(), expr, &user))
+                .filter_map(|(name, expr)| {
+                    self.annotation_param(name.as_ref(), expr, user.as_deref())
+                })
                 .collect();
             if let Some(user) = &user {
                 self.check_members(one, user, &params);
@@ -44,15 +47,15 @@ impl Resolver<'_> {
         &mut self,
         name: Option<&Ident>,
         expr: &Expr,
-        user: &Option<AnnotationDef>,
+        user: Option<&AnnotationDef>,
     ) -> Option<AnnotationParam> {
-        let only = user.as_ref().filter(|user| user.members.len() == 1);
+        let only = user.filter(|user| user.members.len() == 1);
         let only = only.map(|user| user.members[0].name.clone());
         let name = match name {
             Some(name) => name.name.to_string(),
             None => only.unwrap_or_else(|| "value".into()),
         };
-        let members = user.as_ref().map_or(&[][..], |user| &user.members);
+        let members = user.map_or(&[][..], |user| &user.members);
         let ty = members.iter().find(|member| member.name == name);
         if let Some(ty) = ty.and_then(|member| member.ty.clone()) {
             let value = AnnotationValue::Constant(self.value(expr, &ty)?);
@@ -105,7 +108,7 @@ impl Resolver<'_> {
 
     /// The definition behind `@name`, if a user gave one: looked for in the
     /// scopes around, innermost first.
-    fn user_annotation(&self, applied: &ast::Annotation) -> Option<AnnotationDef> {
+    fn user_annotation(&self, applied: &ast::Annotation) -> Option<Rc<AnnotationDef>> {
         if self.user_annotations.is_empty() {
             return None;
         }
@@ -148,7 +151,7 @@ impl Resolver<'_> {
             members,
         };
         self.model.add_annotation(made.clone());
-        self.user_annotations.insert(scoped_name, made);
+        self.user_annotations.insert(scoped_name, made.into());
     }
 
     fn annotation_member(&mut self, member: &ast::AnnotationMember) -> AnnotationMember {

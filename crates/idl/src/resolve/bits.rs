@@ -4,8 +4,9 @@ use super::annotation::Target;
 use super::scope::{Entity, ScopeKind};
 use super::{Resolver, Wanted};
 use crate::ast::{self, Ident, Notes, TypeSpec};
+use crate::check::bases::Bases;
 use crate::check::bits::BitProblem;
-use crate::model::{Basic, BitField, BitMask, BitSet, DefKind, Flag, Type};
+use crate::model::{Basic, BitField, BitMask, BitSet, DefId, DefKind, Flag, Type};
 use crate::source::Span;
 use std::collections::BTreeMap;
 
@@ -62,6 +63,16 @@ impl Resolver<'_> {
         if let Some(second) = body.bases.get(1) {
             self.report(second.span(), BitProblem::SecondBase);
         }
+        let base_of = |def: &DefId| match &self.model.def(*def).kind {
+            DefKind::BitSet(body) => body.base,
+            _ => None,
+        };
+        // More can have no bit of their own.
+        let long = std::iter::successors(base, base_of).nth(64).is_some();
+        if long {
+            self.report(body.name.span, Bases::TooMany { limit: 64 });
+        }
+        let base = base.filter(|_| !long);
         let empty = DefKind::BitSet(BitSet::default());
         let def = self.define(notes, &body.name, empty);
         let scope = self.scopes.add(self.here, ScopeKind::Constructed, def);

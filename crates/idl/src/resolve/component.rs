@@ -1,6 +1,7 @@
 //! Components, connectors, port types, ports and homes.
 
 use super::annotation::Target;
+use super::interface::MAX_BASES;
 use super::scope::Entity;
 use super::{Resolver, Wanted};
 use crate::ast::{self, Ident, Item, Notes, ScopedName, TypeKind, TypeSpec};
@@ -244,19 +245,8 @@ impl Resolver<'_> {
     }
 
     fn derives_from_key_base(&self, key: DefId) -> bool {
-        let mut seen = std::collections::BTreeSet::new();
-        let mut todo = vec![key];
-        while let Some(def) = todo.pop() {
-            if self.model.def(def).scoped_name == "Components::PrimaryKeyBase" {
-                return true;
-            }
-            if let DefKind::ValueType(value) = &self.model.def(def).kind
-                && seen.insert(def)
-            {
-                todo.extend(&value.bases);
-            }
-        }
-        false
+        let mut all = self.value_ancestors(key).into_iter();
+        all.any(|def| self.model.def(def).scoped_name == "Components::PrimaryKeyBase")
     }
 
     fn check_base_home(
@@ -271,16 +261,13 @@ impl Resolver<'_> {
             return;
         };
         let (base_manages, base_key) = (home.manages, home.primary_key);
-        let mut component = Some(manages);
-        let derived = std::iter::from_fn(|| {
-            let now = component?;
-            component = match &self.model.def(now).kind {
-                DefKind::Component(body) => body.base,
-                _ => None,
-            };
-            Some(now)
-        })
-        .any(|def| def == base_manages);
+        let base_of = |def: &DefId| match &self.model.def(*def).kind {
+            DefKind::Component(body) => body.base,
+            _ => None,
+        };
+        let derived = std::iter::successors(Some(manages), base_of)
+            .take(MAX_BASES)
+            .any(|def| def == base_manages);
         if !derived {
             let problem = ComponentProblem::Manages {
                 manages: self.model.def(manages).name.clone(),
@@ -290,26 +277,10 @@ impl Resolver<'_> {
             self.report(body.manages.span(), problem);
         }
         if let (Some(key), Some(base_key), Some(name)) = (key, base_key, &body.primary_key) {
-            let related = key == base_key || self.value_derives(key, base_key);
+            let related = self.value_ancestors(key).contains(&base_key);
             if !related {
                 self.report(name.span(), ComponentProblem::OtherKey { at });
             }
         }
-    }
-
-    fn value_derives(&self, from: DefId, wanted: DefId) -> bool {
-        let mut seen = std::collections::BTreeSet::new();
-        let mut todo = vec![from];
-        while let Some(def) = todo.pop() {
-            if def == wanted {
-                return true;
-            }
-            if let DefKind::ValueType(value) = &self.model.def(def).kind
-                && seen.insert(def)
-            {
-                todo.extend(&value.bases);
-            }
-        }
-        false
     }
 }

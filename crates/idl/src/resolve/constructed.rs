@@ -1,10 +1,12 @@
 //! Structs, exceptions, unions and enums.
 
 use super::annotation::Target;
+use super::interface::MAX_BASES;
 use super::scope::{Entity, ScopeKind};
 use super::{Completeness, Resolver, Wanted};
 use crate::ast::{self, Ident, Label, Member, Notes, TypeSpec};
 use crate::check::anonymous::Position;
+use crate::check::bases::Bases;
 use crate::check::struct_base::StructBase;
 use crate::check::union::Union as UnionProblem;
 use crate::model::{Basic, Case, DefId, DefKind, Field, Struct, Type, Union, Value};
@@ -44,6 +46,17 @@ impl Resolver<'_> {
                 at: self.model.def(base).span,
             };
             self.report(name.span(), problem);
+            return None;
+        }
+        let base_of = |def: &DefId| match &self.model.def(*def).kind {
+            DefKind::Struct(body) => body.base,
+            _ => None,
+        };
+        if std::iter::successors(Some(base), base_of)
+            .nth(MAX_BASES)
+            .is_some()
+        {
+            self.report(name.span(), Bases::TooMany { limit: MAX_BASES });
             return None;
         }
         Some(base)

@@ -86,17 +86,12 @@ impl Resolver<'_> {
         range: std::ops::RangeInclusive<i128>,
         problem: impl FnOnce(String) -> BitProblem,
     ) -> Option<i128> {
-        match evaluate(expr, None, self)? {
-            Raw::Integer(value) if range.contains(&value) => Some(value),
-            Raw::Integer(value) => {
-                self.report(expr.span, problem(value.to_string()));
-                None
-            }
-            raw => {
-                self.report(expr.span, problem(raw.what().into()));
-                None
-            }
+        let value = self.integer(expr)?;
+        if !range.contains(&value) {
+            self.report(expr.span, problem(value.to_string()));
+            return None;
         }
+        Some(value)
     }
 
     /// The value of a bound or dimension; `None` was reported.

@@ -16,7 +16,7 @@ use crate::source::Span;
 use std::collections::BTreeMap;
 
 /// From how many interfaces one may inherit; every lookup may visit them all.
-const MAX_BASES: usize = 500;
+pub(super) const MAX_BASES: usize = 500;
 
 impl Resolver<'_> {
     pub(super) fn forward_interface(&mut self, notes: &Notes, kind: InterfaceKind, name: &Ident) {

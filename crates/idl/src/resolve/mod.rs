@@ -32,6 +32,7 @@ use crate::{Lenient, Options};
 use pragma::Ids;
 use scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use template::Templates;
 
 /// Resolves and checks a tree. `None` if there is any error, from this stage
@@ -85,7 +86,7 @@ struct Resolver<'a> {
     announced: BTreeMap<DefId, Announced>,
     ids: Ids,
     /// What users defined with `@annotation`, by full name.
-    user_annotations: BTreeMap<String, AnnotationDef>,
+    user_annotations: BTreeMap<String, Rc<AnnotationDef>>,
     templates: Templates,
 }
 

@@ -311,12 +311,12 @@ impl Resolver<'_> {
 }
 
 fn scoped(name: &PragmaName) -> ScopedName {
-    let ident = |part: &Box<str>| Ident {
-        name: part.clone(),
+    let ident = |part: &str| Ident {
+        name: part.into(),
         span: name.span,
     };
     ScopedName {
         absolute: name.absolute,
-        parts: name.parts.iter().map(ident).collect(),
+        parts: name.parts.iter().map(|part| ident(part)).collect(),
     }
 }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// How deep templates may instantiate others.
 const MAX_DEPTH: usize = 8;
 
-/// How many definitions all instances together may make.
+/// How many definitions there may be when something is instantiated.
 const MAX_DEFINITIONS: usize = 100_000;
 
 /// Templates that can be instantiated, and what is known of instances.
@@ -30,8 +30,8 @@ pub(super) struct Templates {
     values: BTreeSet<DefId>,
     /// Whether the instance stands in a main file; innermost last.
     open: Vec<bool>,
-    /// Definitions made by instances so far.
-    made: usize,
+    /// That instances make too many definitions was said.
+    too_many: bool,
 }
 
 impl Templates {
@@ -144,11 +144,11 @@ impl Resolver<'_> {
             self.poison(&instance.name);
             return;
         }
-        let too_many =
-            self.templates.open.len() >= MAX_DEPTH || self.templates.made > MAX_DEFINITIONS;
-        if too_many {
-            let limit = MAX_DEFINITIONS;
-            self.report(instance.name.span, TemplateProblem::TooMany { limit });
+        if self.templates.open.len() >= MAX_DEPTH || self.model.len() > MAX_DEFINITIONS {
+            if !std::mem::replace(&mut self.templates.too_many, true) {
+                let limit = MAX_DEFINITIONS;
+                self.report(instance.name.span, TemplateProblem::TooMany { limit });
+            }
             self.poison(&instance.name);
             return;
         }
@@ -165,12 +165,10 @@ impl Resolver<'_> {
             return;
         };
         self.opens_module(module, instance.name.span);
-        let before = self.model.len();
         let main = self.is_main(instance.name.span);
         self.templates.open.push(main);
         self.template_body(bindings, module, &template.body);
         self.templates.open.pop();
-        self.templates.made += self.model.len() - before;
     }
 
     /// Whether a template is being tried out or instantiated around here.
@@ -192,8 +190,8 @@ impl Resolver<'_> {
         for (param, arg) in params.iter().zip(args) {
             let found = match &param.kind {
                 TemplateParamKind::Const(ty) => self.value_argument(param, ty, arg, to),
-                TemplateParamKind::Exception => self.named_argument(arg, Wanted::Exception),
-                TemplateParamKind::Interface => self.named_argument(arg, Wanted::Base),
+                TemplateParamKind::Exception => self.named_argument(param, arg, Wanted::Exception),
+                TemplateParamKind::Interface => self.named_argument(param, arg, Wanted::Base),
                 _ => self.type_argument(param, arg, &bound).map(|ty| match &ty {
                     Type::Named(def) => {
                         let entity = Entity::Def(*def);
@@ -225,26 +223,27 @@ impl Resolver<'_> {
         Entity::Def(def)
     }
 
-    fn named_argument(&mut self, arg: &TemplateArg, wanted: Wanted) -> Option<Entity> {
-        match arg {
-            TemplateArg::Type(TypeSpec {
-                kind: TypeKind::Named(name),
-                ..
-            }) => self.look_up_def(name, wanted).map(Entity::Def),
-            _ => {
-                let found = "something without a name".into();
-                let param = "here".into();
-                let wanted = wanted.text().to_owned();
-                let problem = TemplateProblem::Kind {
-                    param,
-                    wanted,
-                    found,
-                    at: arg.span(),
-                };
-                self.report(arg.span(), problem);
-                None
-            }
+    fn named_argument(
+        &mut self,
+        param: &TemplateParam,
+        arg: &TemplateArg,
+        wanted: Wanted,
+    ) -> Option<Entity> {
+        if let TemplateArg::Type(TypeSpec {
+            kind: TypeKind::Named(name),
+            ..
+        }) = arg
+        {
+            return self.look_up_def(name, wanted).map(Entity::Def);
         }
+        let problem = TemplateProblem::Kind {
+            param: param.name.name.to_string(),
+            wanted: wanted.text().to_owned(),
+            found: "something without a name".into(),
+            at: param.name.span,
+        };
+        self.report(arg.span(), problem);
+        None
     }
 
     fn value_argument(

@@ -1,6 +1,7 @@
 //! Valuetypes, boxed types and event types.
 
 use super::annotation::Target;
+use super::interface::MAX_BASES;
 use super::scope::{Entity, ScopeId, ScopeKind};
 use super::{Resolver, Wanted};
 use crate::ast::{self, Declarator, Ident, Notes, ScopedName, TypeSpec, ValueWords};
@@ -191,10 +192,12 @@ impl Resolver<'_> {
         else {
             return;
         };
-        let DefKind::Interface(interface) = &self.model.def(*own).kind else {
+        let scopes = (self.scopes.of_def(*own), self.scopes.of_def(inherited));
+        let (Some(own_scope), Some(inherited_scope)) = scopes else {
             return;
         };
-        if *own != inherited && !self.model.all_bases(interface).contains(&inherited) {
+        let all = self.scopes.with_bases(own_scope);
+        if !all.contains(&inherited_scope) && !self.scopes.is_open_ended(own_scope) {
             let problem = ValueProblem::SupportsUnrelated {
                 name: self.model.def(*own).name.clone(),
                 inherited: self.model.def(inherited).name.clone(),
@@ -213,21 +216,36 @@ impl Resolver<'_> {
 
     /// The interface that is not abstract and that these bases support.
     fn inherited_support(&self, bases: &[DefId]) -> Option<DefId> {
-        let mut seen = std::collections::BTreeSet::new();
-        let mut todo = bases.to_vec();
-        while let Some(def) = todo.pop() {
-            if !seen.insert(def) {
-                continue;
-            }
-            if let DefKind::ValueType(value) = &self.model.def(def).kind {
-                let own = value.supports.iter().find(|def| self.is_concrete(**def));
-                if let Some(own) = own {
-                    return Some(*own);
+        bases
+            .iter()
+            .flat_map(|base| self.value_ancestors(*base))
+            .find_map(|def| match &self.model.def(def).kind {
+                DefKind::ValueType(value) => {
+                    let mut all = value.supports.iter();
+                    all.find(|def| self.is_concrete(**def)).copied()
                 }
-                todo.extend(&value.bases);
+                _ => None,
+            })
+    }
+
+    /// A valuetype and all it inherits from, nearest first; cut off where
+    /// there are more than anybody writes.
+    pub(super) fn value_ancestors(&self, def: DefId) -> Vec<DefId> {
+        let mut all = vec![def];
+        let mut next = 0;
+        while let Some(def) = all.get(next)
+            && all.len() <= MAX_BASES
+        {
+            if let DefKind::ValueType(value) = &self.model.def(*def).kind {
+                for base in &value.bases {
+                    if !all.contains(base) {
+                        all.push(*base);
+                    }
+                }
             }
+            next += 1;
         }
-        None
+        all
     }
 
     pub(super) fn state(

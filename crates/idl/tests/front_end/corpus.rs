@@ -24,8 +24,8 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("COS/SecurityReplaceable.idl", &["E0405"]),
 ];
 
-/// Each file compiles, or is refused only for what is not supported yet or is
-/// known to be wrong with it. Without `OXORB_CORPUS` there is nothing to do;
+/// Each file compiles, or is refused only for what is known to be wrong with
+/// it. Without `OXORB_CORPUS` there is nothing to do;
 /// with it, there has to be.
 #[test]
 fn foreign_idl_is_understood() {
@@ -66,13 +66,12 @@ fn foreign_idl_is_understood() {
     );
 }
 
-/// The codes of all errors but "not supported yet".
+/// The codes of all errors.
 fn wrong(failed: &Failed) -> BTreeSet<&'static str> {
     let problems = failed.report.diagnostics.iter().map(|found| &found.problem);
     problems
         .filter(|problem| problem.severity() == Severity::Error)
         .map(|problem| problem.code())
-        .filter(|code| !code.is_not_yet())
         .map(|code| code.0)
         .collect()
 }

@@ -23,6 +23,13 @@ fn long_chains_compile() {
         format!("union U switch (long) {{ {cases} long a; }};"),
         format!("const long sum = {} 1;", "1 + ".repeat(MANY)),
         forwards,
+        repeat(|i| format!("module T{i}<typename A> {{ typedef A b; }}; module T{i}<long> m{i};")),
+        repeat(|i| format!("@annotation A{i} {{ long v default {i}; }}; @A{i} struct s{i} {{}};")),
+        repeat(|i| {
+            format!(
+                "valuetype V{i}; valuetype W{i} {{ public V{i} v; }}; valuetype V{i} {{ public W{i} w; }};"
+            )
+        }),
     ];
     for source in sources {
         if let Err(failed) = compile(&source) {
@@ -34,8 +41,21 @@ fn long_chains_compile() {
 #[test]
 fn deep_nesting_and_long_inheritance_are_refused() {
     let bases = repeat(|i| format!("interface B{} : B{i} {{}};", i + 1));
+    let kind = |word: &str| repeat(|i| format!("{word} B{} : B{i} {{}};", i + 1));
     let sources = [
         (format!("interface B0 {{}}; {bases}"), "E0606"),
+        (format!("valuetype B0 {{}}; {}", kind("valuetype")), "E0606"),
+        (format!("component B0 {{}}; {}", kind("component")), "E0606"),
+        (format!("struct B0 {{}}; {}", kind("struct")), "E0606"),
+        (format!("bitset B0 {{}}; {}", kind("bitset")), "E0606"),
+        (
+            format!(
+                "typedef {}long{} x;",
+                "map<long, ".repeat(MANY),
+                "> ".repeat(MANY)
+            ),
+            "E0320",
+        ),
         (
             format!(
                 "{} {}",

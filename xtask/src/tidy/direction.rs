@@ -5,6 +5,7 @@
 //! build time   idl -> idlgen -> cli
 //! wire side    cdr -> giop ----------------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
+//! no stubs     core -> dynamic -> cli;  idl and dynamic -> idltypes -> cli
 //! ```
 
 use std::path::Path;
@@ -20,7 +21,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 17] = [
+const LAYERS: [Layer; 19] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -76,6 +77,11 @@ const LAYERS: [Layer; 17] = [
         why: "the facade shows the run-time crates and no compiler",
     },
     Layer {
+        package: "oxorb-dynamic",
+        uses: &["oxorb-cdr", "oxorb-giop", "oxorb-core"],
+        why: "calls without stubs learn their types at run time, from wherever, and know no compiler",
+    },
+    Layer {
         package: "oxorb-idl",
         uses: &[],
         why: "the front end knows no back end and nothing of the run time",
@@ -86,8 +92,19 @@ const LAYERS: [Layer; 17] = [
         why: "the generator writes text about the run time and never touches it",
     },
     Layer {
+        package: "oxorb-idltypes",
+        uses: &["oxorb-cdr", "oxorb-idl", "oxorb-dynamic"],
+        why: "it turns IDL into types for tools, and nothing that only runs needs it",
+    },
+    Layer {
         package: "oxorb-cli",
-        uses: &["oxorb", "oxorb-idl", "oxorb-idlgen"],
+        uses: &[
+            "oxorb",
+            "oxorb-dynamic",
+            "oxorb-idl",
+            "oxorb-idlgen",
+            "oxorb-idltypes",
+        ],
         why: "the command is a user of the facade, as an application is",
     },
     Layer {
@@ -124,6 +141,12 @@ const LAYERS: [Layer; 17] = [
 
 /// Packages whose names begin so share a row.
 const EXAMPLE: &str = "oxorb-example-";
+
+/// What applications use.
+const FACADE: &str = "oxorb";
+
+/// Helpers of tests, and generated code to try things with.
+const FOR_TESTS: &[&str] = &["oxorb-testkit", "oxorb-codegen-tests"];
 
 /// Build scripts may compile IDL, and nothing else of ours.
 const BUILD: &[&str] = &["oxorb-idlgen"];
@@ -179,11 +202,13 @@ fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static 
     }
     let fine = match kind {
         DependencyKind::Build => BUILD.contains(&used),
-        // Tests may also use what lies below what they test, the testkit and the compiler.
+        // Tests may also use what lies below what they test, what is made for tests, and the compiler. Where the facade
+        // lies beside, they are applications.
         DependencyKind::Development => {
             layer.uses.contains(&used)
-                || used == "oxorb-testkit"
+                || FOR_TESTS.contains(&used)
                 || BUILD.contains(&used)
+                || used == FACADE && !reaches(FACADE, user)
                 || layer.uses.iter().any(|next| reaches(next, used))
         }
         _ => layer.uses.contains(&used),
@@ -239,6 +264,8 @@ mod tests {
         assert_eq!(allowed("oxorb-cdr", "oxorb-testkit", tests), Ok(()));
         assert_eq!(allowed("oxorb-codegen-tests", "oxorb-cdr", tests), Ok(()));
         assert!(allowed("oxorb-cdr", "oxorb-giop", tests).is_err());
+        assert!(allowed("oxorb-poa", "oxorb", tests).is_err());
+        assert_eq!(allowed("oxorb-dynamic", "oxorb", tests), Ok(()));
     }
 
     #[test]

@@ -1,0 +1,140 @@
+//! What an operation can end with instead of results.
+
+use std::fmt;
+
+use oxorb_cdr::{Dynamic, DynamicError, Encoder, ErrorKind, Result as CdrResult, TypeCode};
+use oxorb_core::Raise;
+use oxorb_giop::{CompletionStatus, SystemException, minor};
+
+/// An exception that an operation declares.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UserException {
+    /// Its type.
+    pub ty: TypeCode,
+    /// Its members, as a [`Dynamic::Struct`].
+    pub members: Dynamic,
+}
+
+impl UserException {
+    /// Its repository id.
+    pub fn id(&self) -> &str {
+        self.ty.id().unwrap_or_default()
+    }
+}
+
+/// Why a call without stubs has no results.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Exception {
+    /// An exception that the operation declares.
+    User(UserException),
+    /// A user exception that the operation does not declare: its repository id is all that is known. A stub would say
+    /// `UNKNOWN`.
+    Unlisted(String),
+    /// A system exception.
+    System(SystemException),
+    /// A value is not one of its type, or octets received are none.
+    Value {
+        /// The parameter, or `return value`, or the exception.
+        of: String,
+        /// What is wrong, and where within the value.
+        error: DynamicError,
+        /// What a stub would say: `BAD_PARAM`, `MARSHAL`, `DATA_CONVERSION`.
+        exception: SystemException,
+    },
+}
+
+impl Exception {
+    /// A declared exception, if the members are what its type says.
+    pub fn user(ty: TypeCode, members: Dynamic) -> Result<Self, DynamicError> {
+        members.check(&ty)?;
+        Ok(Exception::User(UserException { ty, members }))
+    }
+
+    /// As the system exception that a caller with stubs, who knows nothing of it, would get.
+    pub fn to_system(&self) -> SystemException {
+        match self {
+            Exception::System(exception) | Exception::Value { exception, .. } => *exception,
+            Exception::User(_) | Exception::Unlisted(_) => UNLISTED,
+        }
+    }
+
+    /// Of an argument: it certainly did not run.
+    pub(crate) fn argument(of: &str, error: DynamicError) -> Self {
+        Self::value(of, error, CompletionStatus::No)
+    }
+
+    /// Of a result or the members of an exception: it certainly ran.
+    pub(crate) fn result(of: &str, error: DynamicError) -> Self {
+        Self::value(of, error, CompletionStatus::Yes)
+    }
+
+    fn value(of: &str, error: DynamicError, completed: CompletionStatus) -> Self {
+        Exception::Value {
+            exception: SystemException::from_cdr(error.to_cdr(0), completed),
+            of: of.to_owned(),
+            error,
+        }
+    }
+}
+
+/// The operation raised what it does not declare.
+pub(crate) const UNLISTED: SystemException = SystemException::unknown(
+    minor::unknown::UNLISTED_USER_EXCEPTION,
+    CompletionStatus::Yes,
+);
+
+impl From<SystemException> for Exception {
+    fn from(exception: SystemException) -> Self {
+        Exception::System(exception)
+    }
+}
+
+impl From<UserException> for Exception {
+    fn from(exception: UserException) -> Self {
+        Exception::User(exception)
+    }
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exception::User(exception) => write!(f, "the operation raised {}", exception.id()),
+            Exception::Unlisted(id) => {
+                write!(f, "the operation raised {id}, which it does not declare")
+            }
+            Exception::System(exception) => exception.fmt(f),
+            Exception::Value { of, error, .. } => {
+                let dot = match error.path.as_bytes().first() {
+                    None => ": ",
+                    Some(b'[') => "",
+                    Some(_) => ".",
+                };
+                write!(f, "{of}{dot}{error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Exception {}
+
+impl Raise for Exception {
+    fn system(&self) -> Option<SystemException> {
+        match self {
+            Exception::User(_) => None,
+            other => Some(other.to_system()),
+        }
+    }
+
+    fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {
+        let at = e.position();
+        match self {
+            Exception::User(UserException { ty, members }) => {
+                // The value of an exception begins with its repository id.
+                let written = members.encode(ty, e);
+                written.map_err(|error| error.to_cdr(at))
+            }
+            _ => Err(ErrorKind::BadValue.at(at)),
+        }
+    }
+}

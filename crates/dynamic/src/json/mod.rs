@@ -1,0 +1,102 @@
+//! Values and types as JSON, and back. The whole mapping is in `docs/json.md`.
+//!
+//! ```
+//! use oxorb_dynamic::TypeCode;
+//! use oxorb_dynamic::json::{Json, Plain, from_json};
+//! use serde_json::json;
+//!
+//! let point = TypeCode::structure("IDL:P:1.0", "P", [("x", TypeCode::SHORT), ("name", TypeCode::STRING)]);
+//! let value = from_json(&json!({ "x": 7, "name": "here" }), &point, &Plain)?;
+//! assert_eq!(serde_json::to_string(&Json(&value))?, r#"{"x":7,"name":"here"}"#);
+//!
+//! let error = from_json(&json!({ "x": "7", "name": "here" }), &point, &Plain).unwrap_err();
+//! assert_eq!(error.to_string(), "x: expected a number, found a string");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod base64;
+mod number;
+mod read;
+mod types;
+mod write;
+
+use std::fmt;
+
+use oxorb_cdr::TypeCode;
+use oxorb_giop::{Ior, Url, parse_reference};
+
+pub use read::from_json;
+pub use types::{JsonType, type_from_json};
+pub use write::Json;
+
+/// What names in JSON mean: of types, and of objects.
+pub trait Names {
+    /// The type of a scoped name or repository id: for `any` and `TypeCode`.
+    fn find_type(&self, name: &str) -> Option<TypeCode>;
+
+    /// The reference that a text other than `IOR:` and `corbaloc:` stands for; else why it stands for none.
+    fn find_object(&self, text: &str) -> Result<Ior, String> {
+        match parse_reference(text) {
+            Ok(Url::Ior(ior)) => Ok(ior),
+            Ok(Url::Corbaloc(corbaloc)) => corbaloc
+                .to_ior()
+                .ok_or_else(|| "it has no address that can be used".to_owned()),
+            Ok(_) => Err("only IOR: and corbaloc: references can be given here".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// No names but those of IDL itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl Names for Plain {
+    fn find_type(&self, _: &str) -> Option<TypeCode> {
+        None
+    }
+}
+
+/// Why JSON is not a value of a type, and which part of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JsonError {
+    /// The way to the part, as in `route[3].name`; empty for the whole.
+    pub path: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl JsonError {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        JsonError {
+            path: String::new(),
+            what: what.into(),
+        }
+    }
+
+    /// The same error, seen from what the part belongs to: `args[0]` and `.name` or `[3]`.
+    #[must_use]
+    pub fn within(mut self, whole: &str) -> Self {
+        let dot = match self.path.as_bytes().first() {
+            None | Some(b'[') => "",
+            Some(_) => ".",
+        };
+        self.path = format!("{whole}{dot}{}", self.path);
+        self
+    }
+
+    fn at(self, index: usize) -> Self {
+        self.within(&format!("[{index}]"))
+    }
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for JsonError {}

@@ -1,0 +1,128 @@
+//! Numbers that JSON does not have.
+
+use oxorb_cdr::LongDouble;
+
+/// The largest integer that every reader of JSON takes for what it is: they may hold numbers as `double`.
+pub(super) const EXACT: u64 = (1 << 53) - 1;
+
+/// As text that reads back as the same number: in decimal if that is exact as a `double`, else in the hexadecimal
+/// notation of C.
+pub(super) fn show_long_double(value: LongDouble) -> String {
+    let near = value.to_f64();
+    if near.is_nan() {
+        return "NaN".to_owned();
+    }
+    if LongDouble::from(near) == value {
+        return match near {
+            f64::INFINITY => "Infinity".to_owned(),
+            f64::NEG_INFINITY => "-Infinity".to_owned(),
+            near => near.to_string(),
+        };
+    }
+    let bits = value.to_bits();
+    let sign = if bits >> 127 == 1 { "-" } else { "" };
+    let exponent = (bits >> 112 & 0x7fff) as i32;
+    let (leading, exponent) = match exponent {
+        0 => (0, -16382),
+        exponent => (1, exponent - 16383),
+    };
+    let fraction = format!("{:028x}", bits & ((1 << 112) - 1));
+    let fraction = fraction.trim_end_matches('0');
+    format!("{sign}0x{leading}.{fraction}p{exponent:+}")
+}
+
+/// Decimal, with the precision of a `double`, or hexadecimal, exact.
+pub(super) fn read_long_double(text: &str) -> Option<LongDouble> {
+    let (sign, magnitude) = match text.strip_prefix('-') {
+        Some(magnitude) => (1 << 127, magnitude),
+        None => (0, text),
+    };
+    let Some(digits) = magnitude.strip_prefix("0x") else {
+        return read_double(text).map(LongDouble::from);
+    };
+    let (mantissa, exponent) = digits.split_once('p')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let (leading, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if fraction.len() > 28 || !fraction.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let fraction = match fraction.len() {
+        0 => 0,
+        length => u128::from_str_radix(fraction, 16).ok()? << (4 * (28 - length)),
+    };
+    let biased = match leading {
+        "1" if (-16382..=16383).contains(&exponent) => (exponent + 16383) as u128,
+        "0" if exponent == -16382 => 0,
+        _ => return None,
+    };
+    Some(LongDouble::from_bits(sign | biased << 112 | fraction))
+}
+
+/// A decimal number, or one of those that JSON has no number for.
+pub(super) fn read_double(text: &str) -> Option<f64> {
+    match text {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        // Rust reads "inf" and "infinity" in any case, too, which is not what is documented.
+        text if text.ends_with(|last: char| last.is_ascii_digit() || last == '.') => {
+            text.parse().ok()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_long_double_comes_back() {
+        let exact = [
+            0.0,
+            -0.0,
+            1.5,
+            -1e300,
+            5e-324,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+        ];
+        for number in exact {
+            let value = LongDouble::from(number);
+            assert_eq!(
+                read_long_double(&show_long_double(value)),
+                Some(value),
+                "{number}"
+            );
+        }
+        let third = 0x3ffd_5555_5555_5555_5555_5555_5555_5555;
+        let largest = 0xfffe_ffff_ffff_ffff_ffff_ffff_ffff_ffff;
+        for bits in [third, largest, 1, 1 << 127 | 3 << 60] {
+            let value = LongDouble::from_bits(bits);
+            let text = show_long_double(value);
+            assert_eq!(read_long_double(&text), Some(value), "{text}");
+        }
+        assert_eq!(
+            show_long_double(LongDouble::from_bits(third)),
+            "0x1.5555555555555555555555555555p-2"
+        );
+        assert_eq!(show_long_double(LongDouble::from(f64::NAN)), "NaN");
+    }
+
+    #[test]
+    fn what_is_no_number() {
+        for text in [
+            "",
+            "x",
+            "inf",
+            "nan",
+            "0x",
+            "0x1p",
+            "0x2.0p0",
+            "0x1.p99999",
+            "0x1.+1p0",
+        ] {
+            assert_eq!(read_long_double(text), None, "{text}");
+        }
+    }
+}

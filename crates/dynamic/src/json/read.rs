@@ -1,0 +1,361 @@
+//! JSON to values.
+
+use oxorb_cdr::{
+    Any, Decimal, Dynamic, Field, RawProfile, RawReference, Selected, Shape, TcKind, TypeCode,
+    TypeRef,
+};
+use serde_json::{Map, Value};
+
+use super::number::{read_double, read_long_double};
+use super::{JsonError, Names, base64, type_from_json};
+
+/// A value of a type. The error names the part that is none.
+pub fn from_json(json: &Value, ty: &TypeCode, names: &dyn Names) -> Result<Dynamic, JsonError> {
+    if !ty.is_complete() {
+        return Err(JsonError::new("the type is not complete"));
+    }
+    let value = read(json, ty.as_ref(), names)?;
+    // Bounds, and characters that no code set has.
+    value.check(ty).map_err(|error| JsonError {
+        path: error.path,
+        what: error.reason.to_string(),
+    })?;
+    Ok(value)
+}
+
+fn read(json: &Value, ty: TypeRef<'_>, names: &dyn Names) -> Result<Dynamic, JsonError> {
+    let ty = ty.resolved();
+    Ok(match ty.shape() {
+        Shape::Simple(kind) => return read_simple(json, kind, names),
+        Shape::String { .. } => Dynamic::String(text(json)?.to_owned()),
+        Shape::Wstring { .. } => Dynamic::Wstring(text(json)?.to_owned()),
+        Shape::Fixed { digits, scale } => Dynamic::Fixed(fixed(json, digits, scale)?),
+        Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
+            let octets = element.resolved().kind() == TcKind::Octet;
+            match json {
+                Value::String(text) if octets => {
+                    let octets = base64::decode(text);
+                    Dynamic::Octets(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
+                }
+                _ if octets => Dynamic::Octets(
+                    elements(json, |json| integer(json, 0, u8::MAX.into(), "octet"))?
+                        .into_iter()
+                        .map(|octet| octet as u8)
+                        .collect(),
+                ),
+                _ => {
+                    let elements = elements(json, |json| read(json, element, names))?;
+                    match ty.kind() {
+                        TcKind::Array => Dynamic::Array(elements),
+                        _ => Dynamic::Sequence(elements),
+                    }
+                }
+            }
+        }
+        Shape::Struct | Shape::Except => read_struct(json, ty, names)?,
+        Shape::Union { discriminator, .. } => read_union(json, ty, discriminator, names)?,
+        Shape::Enum => enumerator(json, ty)?,
+        Shape::Value { .. } | Shape::ValueBox(_) if json.is_null() => Dynamic::Null,
+        Shape::Named(TcKind::Native | TcKind::LocalInterface) => {
+            return Err(JsonError::new("values of this type cannot be sent"));
+        }
+        Shape::Named(_) => Dynamic::Reference(reference(json, names)?),
+        _ => {
+            return Err(JsonError::new(
+                "valuetypes other than null cannot be JSON yet",
+            ));
+        }
+    })
+}
+
+fn read_simple(json: &Value, kind: TcKind, names: &dyn Names) -> Result<Dynamic, JsonError> {
+    let whole = |low: i128, high: i128| integer(json, low, high, kind.idl());
+    Ok(match kind {
+        TcKind::Null | TcKind::Void if json.is_null() => Dynamic::Null,
+        TcKind::Null | TcKind::Void => return Err(unlike("null", json)),
+        TcKind::Short => Dynamic::Short(whole(i16::MIN.into(), i16::MAX.into())? as i16),
+        TcKind::Ushort => Dynamic::Ushort(whole(0, u16::MAX.into())? as u16),
+        TcKind::Long => Dynamic::Long(whole(i32::MIN.into(), i32::MAX.into())? as i32),
+        TcKind::Ulong => Dynamic::Ulong(whole(0, u32::MAX.into())? as u32),
+        TcKind::Longlong => Dynamic::Longlong(whole(i64::MIN.into(), i64::MAX.into())? as i64),
+        TcKind::Ulonglong => Dynamic::Ulonglong(whole(0, u64::MAX.into())? as u64),
+        TcKind::Octet => Dynamic::Octet(whole(0, u8::MAX.into())? as u8),
+        TcKind::Float => {
+            let double = double(json)?;
+            let float = double as f32;
+            if double.is_finite() && !float.is_finite() {
+                return Err(JsonError::new(format!("{double} is too large for float")));
+            }
+            Dynamic::Float(float)
+        }
+        TcKind::Double => Dynamic::Double(double(json)?),
+        TcKind::Longdouble => {
+            let value = match json {
+                Value::String(text) => read_long_double(text),
+                other => Some(double(other)?.into()),
+            };
+            Dynamic::Longdouble(value.ok_or_else(|| JsonError::new("this is no number"))?)
+        }
+        TcKind::Boolean => Dynamic::Boolean(
+            json.as_bool()
+                .ok_or_else(|| unlike("true or false", json))?,
+        ),
+        TcKind::Char => Dynamic::Char(character(json)?),
+        TcKind::Wchar => Dynamic::Wchar(character(json)?),
+        TcKind::TypeCode => Dynamic::TypeCode(type_from_json(json, names)?),
+        TcKind::Any => Dynamic::Any(any(json, names)?),
+        TcKind::Principal => {
+            let octets = base64::decode(text(json)?);
+            Dynamic::Principal(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
+        }
+        // `Object` and `ValueBase` are of no simple kind.
+        other => return Err(JsonError::new(format!("a {other} cannot be JSON"))),
+    })
+}
+
+fn read_struct(json: &Value, ty: TypeRef<'_>, names: &dyn Names) -> Result<Dynamic, JsonError> {
+    let object = object(json)?;
+    let unknown = |name: &&String| ty.members().all(|member| **member.name != ***name);
+    if let Some(name) = object.keys().find(unknown) {
+        let known: Vec<&str> = ty.members().map(|member| &**member.name).collect();
+        return Err(JsonError::new(format!(
+            "there is no member {name} in {}; it has {}",
+            ty.name().unwrap_or("the struct"),
+            listed(&known)
+        )));
+    }
+    let fields = ty.members().map(|member| {
+        let json = object
+            .get(&**member.name)
+            .ok_or_else(|| JsonError::new(format!("member {} is missing", member.name)))?;
+        let value = read(json, member.ty, names).map_err(|error| error.within(member.name))?;
+        let name = member.name.clone();
+        Ok(Field { name, value })
+    });
+    Ok(Dynamic::Struct(fields.collect::<Result<_, JsonError>>()?))
+}
+
+/// `{"discriminator": 1, "member": ...}`, or `{"name": ...}` with the name of a member.
+fn read_union(
+    json: &Value,
+    ty: TypeRef<'_>,
+    discriminator: TypeRef<'_>,
+    names: &dyn Names,
+) -> Result<Dynamic, JsonError> {
+    let object = object(json)?;
+    let Some(chosen) = object.get("discriminator") else {
+        return read_union_by_name(object, ty, names);
+    };
+    let chosen =
+        read(chosen, discriminator, names).map_err(|error| error.within("discriminator"))?;
+    let member = chosen.label().and_then(|label| ty.select(label));
+    if let Some(name) = object
+        .keys()
+        .find(|name| !["discriminator", "member"].contains(&name.as_str()))
+    {
+        return Err(JsonError::new(format!(
+            "a union has a discriminator and a member, and nothing called {name}"
+        )));
+    }
+    let member = match (member, object.get("member")) {
+        (None, None | Some(Value::Null)) => None,
+        (None, Some(_)) => {
+            return Err(JsonError::new("the discriminator selects no member").within("member"));
+        }
+        (Some(member), None) => {
+            return Err(JsonError::new(format!(
+                "the discriminator selects {}, but there is no member",
+                member.name
+            )));
+        }
+        (Some(member), Some(json)) => {
+            let value = read(json, member.ty, names).map_err(|error| error.within("member"))?;
+            let name = member.name.clone();
+            Some(Field { name, value })
+        }
+    };
+    Ok(Dynamic::Union(Box::new(Selected {
+        discriminator: chosen,
+        member,
+    })))
+}
+
+fn read_union_by_name(
+    object: &Map<String, Value>,
+    ty: TypeRef<'_>,
+    names: &dyn Names,
+) -> Result<Dynamic, JsonError> {
+    let wrong = || {
+        let known: Vec<&str> = ty.members().map(|member| &**member.name).collect();
+        JsonError::new(format!(
+            "expected a discriminator and a member, or one of {}",
+            listed(&known)
+        ))
+    };
+    let mut entries = object.iter();
+    let (Some((name, json)), None) = (entries.next(), entries.next()) else {
+        return Err(wrong());
+    };
+    let whole = ty.to_type_code();
+    let mut union =
+        Dynamic::default_for(&whole).map_err(|error| JsonError::new(error.to_string()))?;
+    union.select_member(&whole, name).map_err(|_| wrong())?;
+    let label = match &union {
+        Dynamic::Union(selected) => selected.discriminator.label(),
+        _ => None,
+    };
+    let member = label.and_then(|label| ty.select(label)).ok_or_else(wrong)?;
+    let value = read(json, member.ty, names).map_err(|error| error.within(name))?;
+    if let Some(place) = union.member_mut(name) {
+        *place = value;
+    }
+    Ok(union)
+}
+
+fn enumerator(json: &Value, ty: TypeRef<'_>) -> Result<Dynamic, JsonError> {
+    let known = ty.enumerators();
+    let name = json
+        .as_str()
+        .ok_or_else(|| unlike(&format!("one of {}", listed(known)), json))?;
+    match known.iter().position(|enumerator| **enumerator == *name) {
+        Some(ordinal) => Ok(Dynamic::Enum {
+            name: known[ordinal].clone(),
+            ordinal: ordinal as u32,
+        }),
+        None => Err(JsonError::new(format!(
+            "{name} is none of {}",
+            listed(known)
+        ))),
+    }
+}
+
+fn any(json: &Value, names: &dyn Names) -> Result<Any, JsonError> {
+    if json.is_null() {
+        return Ok(Any::default());
+    }
+    let object = object(json)?;
+    let (Some(ty), Some(value), 2) = (object.get("type"), object.get("value"), object.len()) else {
+        return Err(JsonError::new("an any is {\"type\": ..., \"value\": ...}"));
+    };
+    let ty = type_from_json(ty, names).map_err(|error| error.within("type"))?;
+    let value = from_json(value, &ty, names).map_err(|error| error.within("value"))?;
+    Any::with_type(ty, value).map_err(|error| JsonError::new(error.to_string()).within("value"))
+}
+
+fn reference(json: &Value, names: &dyn Names) -> Result<RawReference, JsonError> {
+    let text = match json {
+        Value::Null => return Ok(RawReference::default()),
+        Value::String(text) => text,
+        other => return Err(unlike("a reference as a string, or null", other)),
+    };
+    let ior = names
+        .find_object(text)
+        .map_err(|why| JsonError::new(format!("not a reference: {why}")))?;
+    let profiles = ior.profiles.into_iter().map(|profile| RawProfile {
+        tag: profile.tag,
+        data: profile.data,
+    });
+    Ok(RawReference {
+        type_id: ior.type_id,
+        profiles: profiles.collect(),
+    })
+}
+
+/// Whole numbers; those of 64 bits may be strings, because not every writer of JSON has so many digits.
+fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonError> {
+    let wide = high > u32::MAX.into();
+    let value = match json {
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => value.into(),
+            (_, Some(value)) => value.into(),
+            _ => {
+                return Err(JsonError::new(format!(
+                    "expected a whole number, found {number}"
+                )));
+            }
+        },
+        Value::String(text) if wide => text
+            .parse()
+            .map_err(|_| JsonError::new(format!("expected a whole number, found {text:?}")))?,
+        other => return Err(unlike("a number", other)),
+    };
+    if value < low || value > high {
+        return Err(JsonError::new(format!(
+            "{value} is no {ty}, which goes from {low} to {high}"
+        )));
+    }
+    Ok(value)
+}
+
+fn double(json: &Value) -> Result<f64, JsonError> {
+    match json {
+        Value::Number(number) => number.as_f64().ok_or_else(|| unlike("a number", json)),
+        Value::String(text) => read_double(text)
+            .filter(|value| !value.is_finite())
+            .ok_or_else(|| unlike("a number, or \"NaN\", \"Infinity\", \"-Infinity\"", json)),
+        other => Err(unlike("a number", other)),
+    }
+}
+
+fn fixed(json: &Value, digits: u16, scale: i16) -> Result<Decimal, JsonError> {
+    let text = match json {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        other => return Err(unlike("a decimal number as a string", other)),
+    };
+    let value: Decimal = text
+        .parse()
+        .map_err(|_| JsonError::new(format!("{text} is no decimal number")))?;
+    u8::try_from(scale)
+        .ok()
+        .and_then(|scale| value.rescaled(scale).ok())
+        .filter(|value| u16::from(value.digits()) <= digits)
+        .ok_or_else(|| JsonError::new(format!("{text} is no fixed<{digits}, {scale}>")))
+}
+
+fn character(json: &Value) -> Result<char, JsonError> {
+    let mut characters = text(json)?.chars();
+    match (characters.next(), characters.next()) {
+        (Some(character), None) => Ok(character),
+        _ => Err(JsonError::new("expected a string of one character")),
+    }
+}
+
+fn elements<T>(
+    json: &Value,
+    mut read: impl FnMut(&Value) -> Result<T, JsonError>,
+) -> Result<Vec<T>, JsonError> {
+    let elements = json.as_array().ok_or_else(|| unlike("an array", json))?;
+    let read = |(at, json)| read(json).map_err(|error| error.at(at));
+    elements.iter().enumerate().map(read).collect()
+}
+
+pub(super) fn text(json: &Value) -> Result<&str, JsonError> {
+    json.as_str().ok_or_else(|| unlike("a string", json))
+}
+
+pub(super) fn object(json: &Value) -> Result<&Map<String, Value>, JsonError> {
+    json.as_object().ok_or_else(|| unlike("an object", json))
+}
+
+pub(super) fn unlike(expected: &str, json: &Value) -> JsonError {
+    let found = match json {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    JsonError::new(format!("expected {expected}, found {found}"))
+}
+
+/// `a, b, c`, but not without end.
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    const MOST: usize = 12;
+    let mut list: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();
+    if names.len() > MOST {
+        list.push("...");
+    }
+    list.join(", ")
+}

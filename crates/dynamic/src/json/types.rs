@@ -1,0 +1,395 @@
+//! Types to JSON and back: `"sequence<long>"`, or an object for what has a name.
+
+use std::cell::RefCell;
+
+use oxorb_cdr::{Label, Shape, TcKind, TypeCode, TypeRef, ValueModifier, Visibility};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::read::{object, text};
+use super::{JsonError, Names};
+
+/// A type, for `serde`.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonType<'t>(pub &'t TypeCode);
+
+impl Serialize for JsonType<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let open = RefCell::new(Vec::new());
+        let ty = self.0.as_ref();
+        Part { ty, open: &open }.serialize(to)
+    }
+}
+
+/// A part of a type within the types whose repository ids are `open`.
+struct Part<'t, 'o> {
+    ty: TypeRef<'t>,
+    open: &'o RefCell<Vec<&'t str>>,
+}
+
+impl<'t, 'o> Part<'t, 'o> {
+    fn part(&self, ty: TypeRef<'t>) -> Part<'t, 'o> {
+        Part {
+            ty,
+            open: self.open,
+        }
+    }
+}
+
+impl Serialize for Part<'_, '_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if is_plain(self.ty) {
+            return to.collect_str(&self.ty);
+        }
+        let id = self.ty.id().unwrap_or_default();
+        let again = !id.is_empty() && self.open.borrow().contains(&id);
+        let mut map = to.serialize_map(None)?;
+        if again {
+            map.serialize_entry("kind", "recursive")?;
+            map.serialize_entry("id", id)?;
+            return map.end();
+        }
+        map.serialize_entry("kind", self.ty.kind().idl())?;
+        if self.ty.id().is_some() {
+            map.serialize_entry("id", id)?;
+            map.serialize_entry("name", self.ty.name().unwrap_or_default())?;
+        }
+        self.open.borrow_mut().push(id);
+        match self.ty.shape() {
+            Shape::Sequence { element, bound } => {
+                map.serialize_entry("type", &self.part(element))?;
+                if let Some(bound) = bound {
+                    map.serialize_entry("bound", &bound)?;
+                }
+            }
+            Shape::Array { element, length } => {
+                map.serialize_entry("type", &self.part(element))?;
+                map.serialize_entry("length", &length)?;
+            }
+            Shape::Alias(content) | Shape::ValueBox(content) => {
+                map.serialize_entry("type", &self.part(content))?;
+            }
+            Shape::Union { discriminator, .. } => {
+                map.serialize_entry("discriminator", &self.part(discriminator))?;
+                map.serialize_entry("members", &Members(self))?;
+            }
+            Shape::Value { modifier, base } => {
+                map.serialize_entry("modifier", modifier_name(modifier))?;
+                if let Some(base) = base {
+                    map.serialize_entry("base", &self.part(base))?;
+                }
+                map.serialize_entry("members", &Members(self))?;
+            }
+            Shape::Struct | Shape::Except => map.serialize_entry("members", &Members(self))?,
+            Shape::Enum => {
+                let names: Vec<&str> = self.ty.enumerators().iter().map(|name| &**name).collect();
+                map.serialize_entry("members", &names)?;
+            }
+            _ => {}
+        }
+        self.open.borrow_mut().pop();
+        map.end()
+    }
+}
+
+struct Members<'p, 't, 'o>(&'p Part<'t, 'o>);
+
+impl Serialize for Members<'_, '_, '_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let valuetype = matches!(self.0.ty.shape(), Shape::Value { .. });
+        to.collect_seq(self.0.ty.members().map(|member| Member {
+            name: member.name,
+            ty: self.0.part(member.ty),
+            label: member.label,
+            private: valuetype && member.visibility == Visibility::Private,
+        }))
+    }
+}
+
+struct Member<'m, 't, 'o> {
+    name: &'m str,
+    ty: Part<'t, 'o>,
+    label: Option<Label>,
+    private: bool,
+}
+
+impl Serialize for Member<'_, '_, '_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        match self.label {
+            // Labels have at most 64 bits.
+            Some(Label::Value(label)) => map.serialize_entry("label", &(label as i64))?,
+            Some(Label::Default) => map.serialize_entry("label", "default")?,
+            None => {}
+        }
+        map.serialize_entry("name", self.name)?;
+        map.serialize_entry("type", &self.ty)?;
+        if self.private {
+            map.serialize_entry("private", &true)?;
+        }
+        map.end()
+    }
+}
+
+/// Whether it is all said by words of IDL.
+fn is_plain(ty: TypeRef<'_>) -> bool {
+    match ty.shape() {
+        Shape::Simple(_) | Shape::String { .. } | Shape::Wstring { .. } | Shape::Fixed { .. } => {
+            true
+        }
+        Shape::Sequence { element, .. } => is_plain(element),
+        _ => WELL_KNOWN.contains(&ty.to_type_code()),
+    }
+}
+
+const WELL_KNOWN: [TypeCode; 3] = [
+    TypeCode::OBJECT,
+    TypeCode::VALUE_BASE,
+    TypeCode::ABSTRACT_BASE,
+];
+
+fn modifier_name(modifier: ValueModifier) -> &'static str {
+    match modifier {
+        ValueModifier::None => "none",
+        ValueModifier::Custom => "custom",
+        ValueModifier::Abstract => "abstract",
+        ValueModifier::Truncatable => "truncatable",
+    }
+}
+
+/// A type: words of IDL (`"unsigned long"`, `"sequence<string<8>, 3>"`, `"long[2][3]"`), the name or repository id of
+/// a type that `names` knows, or an object as [`JsonType`] makes them.
+pub fn type_from_json(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
+    let ty = read(json, names)?;
+    if ty.is_complete() {
+        Ok(ty)
+    } else {
+        Err(JsonError::new(
+            "it contains itself, or a type that is not there",
+        ))
+    }
+}
+
+fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
+    if let Value::String(words) = json {
+        return from_words(words, names)
+            .ok_or_else(|| JsonError::new(format!("there is no type {words}")));
+    }
+    let object = object(json)?;
+    let kind = field_text(object, "kind")?;
+    let id = || field_text(object, "id");
+    let name = || object.get("name").map_or(Ok(""), text);
+    let part = |field: &str| {
+        let json = object.get(field).ok_or_else(|| lacks(field))?;
+        read(json, names).map_err(|error| error.within(field))
+    };
+    let number = |field: &str| match object.get(field) {
+        None => Ok(None),
+        Some(json) => json
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok())
+            .map(Some)
+            .ok_or_else(|| JsonError::new("expected a whole number").within(field)),
+    };
+    Ok(match kind {
+        "recursive" => TypeCode::recursive(id()?),
+        "sequence" => TypeCode::bounded_sequence(part("type")?, number("bound")?.unwrap_or(0)),
+        "array" => TypeCode::array(
+            part("type")?,
+            number("length")?.ok_or_else(|| lacks("length"))?,
+        ),
+        "typedef" => TypeCode::alias(id()?, name()?, part("type")?),
+        "struct" => TypeCode::structure(id()?, name()?, pairs(&members(object, names)?)),
+        "exception" => TypeCode::exception(id()?, name()?, pairs(&members(object, names)?)),
+        "enum" => {
+            let list = object.get("members").and_then(Value::as_array);
+            let list = list.ok_or_else(|| lacks("members"))?;
+            let list: Vec<&str> = list.iter().map(text).collect::<Result<_, _>>()?;
+            TypeCode::enumeration(id()?, name()?, list)
+        }
+        "union" => {
+            let members = members(object, names)?;
+            let cases = members.iter().map(|member| {
+                let label = member.label.ok_or_else(|| lacks("label"))?;
+                Ok((label, member.name, member.ty.clone()))
+            });
+            let cases: Vec<_> = cases.collect::<Result<_, JsonError>>()?;
+            TypeCode::union(id()?, name()?, part("discriminator")?, cases)
+        }
+        TcKindName::VALUE | TcKindName::EVENT => {
+            let modifier = match object.get("modifier").map_or(Ok("none"), text)? {
+                "none" => ValueModifier::None,
+                "custom" => ValueModifier::Custom,
+                "abstract" => ValueModifier::Abstract,
+                "truncatable" => ValueModifier::Truncatable,
+                other => return Err(JsonError::new(format!("{other} is no modifier"))),
+            };
+            let base = object.get("base").map(|_| part("base")).transpose()?;
+            let members = members(object, names)?;
+            let members = members
+                .iter()
+                .map(|member| (member.name, member.ty.clone(), member.visibility));
+            match kind {
+                TcKindName::VALUE => TypeCode::value(id()?, name()?, modifier, base, members),
+                _ => TypeCode::event(id()?, name()?, modifier, base, members),
+            }
+        }
+        kind => {
+            let make = NAMED.iter().find(|(named, _)| named.idl() == kind);
+            let (_, make) =
+                make.ok_or_else(|| JsonError::new(format!("{kind} is no kind of types")))?;
+            make(id()?, name()?)
+        }
+    })
+}
+
+struct TcKindName;
+
+impl TcKindName {
+    const VALUE: &'static str = TcKind::Value.idl();
+    const EVENT: &'static str = TcKind::Event.idl();
+}
+
+type MakeNamed = fn(&str, &str) -> TypeCode;
+
+/// The kinds of which a type code knows no more than the name.
+const NAMED: [(TcKind, MakeNamed); 6] = [
+    (TcKind::Objref, TypeCode::interface),
+    (TcKind::AbstractInterface, TypeCode::abstract_interface),
+    (TcKind::LocalInterface, TypeCode::local_interface),
+    (TcKind::Native, TypeCode::native),
+    (TcKind::Component, TypeCode::component),
+    (TcKind::Home, TypeCode::home),
+];
+
+struct ReadMember<'j> {
+    name: &'j str,
+    ty: TypeCode,
+    label: Option<Label>,
+    visibility: Visibility,
+}
+
+fn members<'j>(
+    object: &'j Map<String, Value>,
+    names: &dyn Names,
+) -> Result<Vec<ReadMember<'j>>, JsonError> {
+    let list = object.get("members").and_then(Value::as_array);
+    let list = list.ok_or_else(|| lacks("members"))?;
+    let member = |json: &'j Value| {
+        let member = self::object(json)?;
+        let label = match member.get("label") {
+            None => None,
+            Some(Value::String(word)) if word == "default" => Some(Label::Default),
+            Some(label) => Some(Label::Value(
+                label
+                    .as_i64()
+                    .ok_or_else(|| JsonError::new("a label is a number or \"default\""))?
+                    .into(),
+            )),
+        };
+        let ty = member.get("type").ok_or_else(|| lacks("type"))?;
+        let private = member.get("private").and_then(Value::as_bool) == Some(true);
+        Ok(ReadMember {
+            name: field_text(member, "name")?,
+            ty: read(ty, names).map_err(|error| error.within("type"))?,
+            label,
+            visibility: if private {
+                Visibility::Private
+            } else {
+                Visibility::Public
+            },
+        })
+    };
+    let numbered = list.iter().enumerate();
+    numbered
+        .map(|(at, json)| {
+            member(json).map_err(|error: JsonError| error.within(&format!("members[{at}]")))
+        })
+        .collect()
+}
+
+fn pairs<'m>(members: &'m [ReadMember<'m>]) -> impl Iterator<Item = (&'m str, TypeCode)> {
+    members
+        .iter()
+        .map(|member| (member.name, member.ty.clone()))
+}
+
+fn field_text<'j>(object: &'j Map<String, Value>, field: &str) -> Result<&'j str, JsonError> {
+    let json = object.get(field).ok_or_else(|| lacks(field))?;
+    text(json).map_err(|error| error.within(field))
+}
+
+fn lacks(field: &str) -> JsonError {
+    JsonError::new(format!("there is no {field}"))
+}
+
+/// A type in the words of IDL.
+fn from_words(words: &str, names: &dyn Names) -> Option<TypeCode> {
+    let words = words.trim();
+    if let Some(rest) = words.strip_suffix(']') {
+        let (element, length) = rest.rsplit_once('[')?;
+        return array(element, length.trim().parse().ok()?, names);
+    }
+    if let Some(rest) = words.strip_suffix('>') {
+        let (template, params) = rest.split_once('<')?;
+        return template_type(template.trim(), params, names);
+    }
+    if words == "Object" || words == "CORBA::Object" {
+        return Some(TypeCode::OBJECT);
+    }
+    if words == "ValueBase" || words == "CORBA::ValueBase" {
+        return Some(TypeCode::VALUE_BASE);
+    }
+    if words == "AbstractBase" || words == "CORBA::AbstractBase" {
+        return Some(TypeCode::ABSTRACT_BASE);
+    }
+    let squeezed: Vec<&str> = words.split_whitespace().collect();
+    let squeezed = squeezed.join(" ");
+    let simple = TcKind::ALL.iter().find(|kind| kind.idl() == squeezed);
+    match simple {
+        Some(TcKind::String) => Some(TypeCode::STRING),
+        Some(TcKind::Wstring) => Some(TypeCode::WSTRING),
+        Some(&kind) => TypeCode::simple(kind),
+        None if words == "TypeCode" => Some(TypeCode::TYPE_CODE),
+        None => names.find_type(words),
+    }
+}
+
+/// The dimensions stand outermost first, so the last one read is the innermost.
+fn array(element: &str, length: u32, names: &dyn Names) -> Option<TypeCode> {
+    let mut dimensions = vec![length];
+    let mut element = element.trim();
+    while let Some(rest) = element.strip_suffix(']') {
+        let (outer, length) = rest.rsplit_once('[')?;
+        dimensions.push(length.trim().parse().ok()?);
+        element = outer.trim();
+    }
+    let element = from_words(element, names)?;
+    Some(dimensions.into_iter().fold(element, TypeCode::array))
+}
+
+fn template_type(template: &str, params: &str, names: &dyn Names) -> Option<TypeCode> {
+    match template {
+        "string" => Some(TypeCode::bounded_string(params.trim().parse().ok()?)),
+        "wstring" => Some(TypeCode::bounded_wstring(params.trim().parse().ok()?)),
+        "fixed" => {
+            let (digits, scale) = params.split_once(',')?;
+            let digits = digits.trim().parse().ok()?;
+            Some(TypeCode::fixed(digits, scale.trim().parse().ok()?))
+        }
+        "sequence" => {
+            // What follows the last comma is a bound, unless it belongs to the element.
+            if let Some((element, bound)) = params.rsplit_once(',')
+                && let Ok(bound) = bound.trim().parse()
+            {
+                return Some(TypeCode::bounded_sequence(
+                    from_words(element, names)?,
+                    bound,
+                ));
+            }
+            Some(TypeCode::sequence(from_words(params, names)?))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! Values to JSON.
+
+use oxorb_cdr::{Any, Dynamic, RawReference};
+use oxorb_giop::{Ior, TaggedProfile};
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+
+use super::number::{EXACT, show_long_double};
+use super::{JsonType, base64};
+
+/// A value, for `serde`: members in the order of IDL.
+#[derive(Clone, Copy, Debug)]
+pub struct Json<'v>(pub &'v Dynamic);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Dynamic::Null => to.serialize_unit(),
+            Dynamic::Short(v) => to.serialize_i16(*v),
+            Dynamic::Long(v) => to.serialize_i32(*v),
+            Dynamic::Ushort(v) => to.serialize_u16(*v),
+            Dynamic::Ulong(v) => to.serialize_u32(*v),
+            Dynamic::Octet(v) => to.serialize_u8(*v),
+            Dynamic::Longlong(v) if v.unsigned_abs() > EXACT => to.collect_str(v),
+            Dynamic::Longlong(v) => to.serialize_i64(*v),
+            Dynamic::Ulonglong(v) if *v > EXACT => to.collect_str(v),
+            Dynamic::Ulonglong(v) => to.serialize_u64(*v),
+            Dynamic::Float(v) if v.is_finite() => to.serialize_f32(*v),
+            Dynamic::Float(v) => to.serialize_str(not_finite(f64::from(*v))),
+            Dynamic::Double(v) if v.is_finite() => to.serialize_f64(*v),
+            Dynamic::Double(v) => to.serialize_str(not_finite(*v)),
+            Dynamic::Longdouble(v) => to.serialize_str(&show_long_double(*v)),
+            Dynamic::Fixed(v) => to.collect_str(v),
+            Dynamic::Boolean(v) => to.serialize_bool(*v),
+            Dynamic::Char(v) | Dynamic::Wchar(v) => to.serialize_char(*v),
+            Dynamic::String(v) | Dynamic::Wstring(v) => to.serialize_str(v),
+            Dynamic::Octets(v) | Dynamic::Principal(v) => to.serialize_str(&base64::encode(v)),
+            Dynamic::Sequence(v) | Dynamic::Array(v) => to.collect_seq(v.iter().map(Json)),
+            Dynamic::Struct(fields) => to.collect_map(
+                fields
+                    .iter()
+                    .map(|field| (&*field.name, Json(&field.value))),
+            ),
+            Dynamic::Union(selected) => {
+                let mut map = to.serialize_map(None)?;
+                map.serialize_entry("discriminator", &Json(&selected.discriminator))?;
+                if let Some(member) = &selected.member {
+                    map.serialize_entry("member", &Json(&member.value))?;
+                }
+                map.end()
+            }
+            // A compact type has no names.
+            Dynamic::Enum { name, ordinal } if name.is_empty() => to.serialize_u32(*ordinal),
+            Dynamic::Enum { name, .. } => to.serialize_str(name),
+            Dynamic::Reference(reference) => match reference.is_nil() {
+                true => to.serialize_unit(),
+                false => to.collect_str(&ior(reference)),
+            },
+            Dynamic::TypeCode(ty) => JsonType(ty).serialize(to),
+            Dynamic::Any(any) => write_any(any, to),
+            other => Err(S::Error::custom(format!(
+                "a value of this kind cannot be JSON yet: {}",
+                other.what()
+            ))),
+        }
+    }
+}
+
+fn write_any<S: Serializer>(any: &Any, to: S) -> Result<S::Ok, S::Error> {
+    let value = any.dynamic().map_err(S::Error::custom)?;
+    let mut map = to.serialize_map(Some(2))?;
+    map.serialize_entry("type", &JsonType(any.type_code()))?;
+    map.serialize_entry("value", &Json(&value))?;
+    map.end()
+}
+
+fn not_finite(value: f64) -> &'static str {
+    match value {
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => "NaN",
+    }
+}
+
+fn ior(reference: &RawReference) -> Ior {
+    let profiles = reference.profiles.iter().map(|profile| TaggedProfile {
+        tag: profile.tag,
+        data: profile.data.clone(),
+    });
+    Ior {
+        type_id: reference.type_id.clone(),
+        profiles: profiles.collect(),
+    }
+}

@@ -1,0 +1,31 @@
+//! Calls and servants without stubs: for tools, gateways and tests that learn an interface at run time only.
+//!
+//! | to | see |
+//! |---|---|
+//! | call an operation (DII) | [`Request`], or [`invoke`] |
+//! | serve an interface (DSI) | [`DynamicServant`], [`servant`] |
+//! | say what an operation looks like | [`Signature`] |
+//! | turn values into JSON and back | `json`, with the feature of this name |
+//!
+//! Values are [`Dynamic`] trees and types [`TypeCode`]s. On the wire, and to the other side, such a call is like any
+//! other; here it costs about an allocation for each part of a value.
+#![forbid(unsafe_code)]
+
+mod call;
+mod exception;
+#[cfg(feature = "json")]
+pub mod json;
+mod list;
+mod many;
+mod request;
+mod servant;
+mod signature;
+
+pub use call::{Results, invoke, send};
+pub use exception::{Exception, UserException};
+pub use list::{NVList, NamedValue};
+pub use many::{next_response, poll_next_response, send_multiple_deferred, send_multiple_oneway};
+pub use oxorb_cdr::{Dynamic, DynamicError, TypeCode};
+pub use request::Request;
+pub use servant::{DynamicServant, Invocation, servant};
+pub use signature::{Direction, Parameter, Signature};

@@ -1,0 +1,128 @@
+//! Named values, as the standard's Dynamic Invocation Interface has them.
+
+use oxorb_cdr::{Dynamic, TypeCode};
+
+use crate::Direction;
+
+/// A value, its type, and which way it travels: `CORBA::NamedValue`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NamedValue {
+    /// Of the parameter; for messages only.
+    pub name: String,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// Its type.
+    pub ty: TypeCode,
+    /// [`Dynamic::Null`] as long as there is none.
+    pub value: Dynamic,
+}
+
+/// The arguments of a request in the order of IDL: `CORBA::NVList`.
+///
+/// ```
+/// use oxorb_dynamic::{Direction, NVList, TypeCode};
+///
+/// let mut list = NVList::new();
+/// list.add_in("amount", TypeCode::ULONG, 10u32).add_out("left", TypeCode::LONG);
+/// assert_eq!(list.find("left").unwrap().direction, Direction::Out);
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NVList(Vec<NamedValue>);
+
+impl NVList {
+    /// Without values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what the client sends.
+    pub fn add_in(
+        &mut self,
+        name: impl Into<String>,
+        ty: TypeCode,
+        value: impl Into<Dynamic>,
+    ) -> &mut Self {
+        self.add(name, Direction::In, ty, value.into())
+    }
+
+    /// Adds what the client sends and the server answers with.
+    pub fn add_inout(
+        &mut self,
+        name: impl Into<String>,
+        ty: TypeCode,
+        value: impl Into<Dynamic>,
+    ) -> &mut Self {
+        self.add(name, Direction::InOut, ty, value.into())
+    }
+
+    /// Adds what the server answers with.
+    pub fn add_out(&mut self, name: impl Into<String>, ty: TypeCode) -> &mut Self {
+        self.add(name, Direction::Out, ty, Dynamic::Null)
+    }
+
+    /// Adds any named value.
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        direction: Direction,
+        ty: TypeCode,
+        value: Dynamic,
+    ) -> &mut Self {
+        self.0.push(NamedValue {
+            name: name.into(),
+            direction,
+            ty,
+            value,
+        });
+        self
+    }
+
+    /// The first one of a name.
+    pub fn find(&self, name: &str) -> Option<&NamedValue> {
+        self.0.iter().find(|named| named.name == name)
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, NamedValue> {
+        self.0.iter()
+    }
+
+    /// As [`iter`](Self::iter), to change them.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, NamedValue> {
+        self.0.iter_mut()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<NamedValue> for NVList {
+    fn from_iter<I: IntoIterator<Item = NamedValue>>(values: I) -> Self {
+        NVList(values.into_iter().collect())
+    }
+}
+
+impl IntoIterator for NVList {
+    type Item = NamedValue;
+    type IntoIter = std::vec::IntoIter<NamedValue>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a NVList {
+    type Item = &'a NamedValue;
+    type IntoIter = std::slice::Iter<'a, NamedValue>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,265 @@
+//! `CORBA::Request`: one call, put together and sent step by step.
+
+use std::sync::Arc;
+
+use oxorb_cdr::{Dynamic, TypeCode};
+use oxorb_core::{Context, InFlight, Ref};
+use oxorb_giop::{CompletionStatus, SystemException, minor};
+
+use crate::call::{self, begin, read_answer};
+use crate::{Exception, NVList, NamedValue, Results, Signature};
+
+/// One call of an operation that is known at run time only (CORBA 3.4, 8.3).
+///
+/// Arguments and types are added in the order of IDL, or given all at once with a [`Signature`]. It is sent once:
+///
+/// | | and then |
+/// |---|---|
+/// | [`invoke`](Self::invoke) | has the results |
+/// | [`send_oneway`](Self::send_oneway) | nothing more |
+/// | [`send_deferred`](Self::send_deferred) | [`poll_response`](Self::poll_response), [`get_response`](Self::get_response) |
+///
+/// What comes out of order is `BAD_INV_ORDER`, with the minor codes of the standard.
+///
+/// ```no_run
+/// # let orb = oxorb::Orb::builder().build()?;
+/// use oxorb::Interface as _;
+/// use oxorb_dynamic::{Request, TypeCode};
+///
+/// let account = orb.string_to_object("corbaloc::server.example:2809/Account")?;
+/// let mut request = Request::new(account.as_ref(), "withdraw")?;
+/// request.add_in("amount", TypeCode::ULONG, 10u32).set_return_type(TypeCode::LONGLONG);
+/// let left = i64::try_from(&request.invoke()?.returns)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Request {
+    target: Ref,
+    signature: Arc<Signature>,
+    args: Vec<Dynamic>,
+    context: Context,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    /// With [`Request::invoke`] or [`Request::send_oneway`]: nothing is to come.
+    Synchronous,
+    Deferred(InFlight),
+    Taken,
+}
+
+/// What every object answers itself, and its reference asks for.
+const IMPLICIT: [&str; 6] = [
+    "_component",
+    "_interface",
+    "_is_a",
+    "_non_existent",
+    "_not_existent",
+    "_repository_id",
+];
+
+impl Request {
+    /// Without parameters and result yet (`_request`).
+    ///
+    /// `BAD_PARAM` 32 for the operations that every object has, such as `_is_a`: the reference has methods for them.
+    pub fn new(target: &Ref, operation: &str) -> Result<Self, SystemException> {
+        Self::with_signature(target, Arc::new(Signature::new(operation)), Vec::new())
+    }
+
+    /// With all its types, and the values of the in and inout parameters in order.
+    pub fn with_signature(
+        target: &Ref,
+        signature: impl Into<Arc<Signature>>,
+        args: Vec<Dynamic>,
+    ) -> Result<Self, SystemException> {
+        let signature = signature.into();
+        if IMPLICIT.contains(&signature.operation.as_str()) {
+            return Err(IMPLICIT_OPERATION);
+        }
+        Ok(Request {
+            target: target.clone(),
+            signature,
+            args,
+            context: Context::new(),
+            state: State::New,
+        })
+    }
+
+    /// With the arguments of a list (`_create_request`).
+    pub fn with_list(
+        target: &Ref,
+        operation: &str,
+        arguments: NVList,
+        returns: TypeCode,
+    ) -> Result<Self, SystemException> {
+        let mut request = Self::new(target, operation)?;
+        request.set_return_type(returns);
+        for argument in arguments {
+            request.add(argument);
+        }
+        Ok(request)
+    }
+
+    /// Whom it goes to.
+    pub fn target(&self) -> &Ref {
+        &self.target
+    }
+
+    /// What is known of the operation.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Adds an `in` parameter and its value.
+    pub fn add_in(&mut self, name: &str, ty: TypeCode, value: impl Into<Dynamic>) -> &mut Self {
+        self.change(|signature| signature.with_in(name, ty));
+        self.args.push(value.into());
+        self
+    }
+
+    /// Adds an `inout` parameter and its value.
+    pub fn add_inout(&mut self, name: &str, ty: TypeCode, value: impl Into<Dynamic>) -> &mut Self {
+        self.change(|signature| signature.with_inout(name, ty));
+        self.args.push(value.into());
+        self
+    }
+
+    /// Adds an `out` parameter.
+    pub fn add_out(&mut self, name: &str, ty: TypeCode) -> &mut Self {
+        self.change(|signature| signature.with_out(name, ty));
+        self
+    }
+
+    /// Adds a parameter; its value does not count if it is an `out` one.
+    pub fn add(&mut self, argument: NamedValue) -> &mut Self {
+        let NamedValue {
+            name,
+            direction,
+            ty,
+            value,
+        } = argument;
+        self.change(|signature| signature.with(name, direction, ty));
+        if direction.is_sent() {
+            self.args.push(value);
+        }
+        self
+    }
+
+    /// Sets the type of the return value.
+    pub fn set_return_type(&mut self, ty: TypeCode) -> &mut Self {
+        self.change(|signature| signature.returning(ty));
+        self
+    }
+
+    /// Adds an exception; those not added are [`Exception::Unlisted`] when they are raised.
+    pub fn add_exception(&mut self, ty: TypeCode) -> &mut Self {
+        self.change(|signature| signature.raising(ty));
+        self
+    }
+
+    /// Sets the context clause of the operation, and the context itself.
+    pub fn set_context(&mut self, clause: &[&str], context: Context) -> &mut Self {
+        self.change(|signature| signature.with_context(clause.iter().copied()));
+        self.context = context;
+        self
+    }
+
+    /// Calls the operation and waits for its results.
+    ///
+    /// Invoked or sent before: `BAD_INV_ORDER` 5.
+    pub fn invoke(&mut self) -> Result<Results, Exception> {
+        self.leave_new(INVOKED_TWICE)?;
+        call::invoke(&self.target, &self.signature, &self.args, &self.context)
+    }
+
+    /// Sends it and wants no answer.
+    ///
+    /// Invoked or sent before: `BAD_INV_ORDER` 10.
+    pub fn send_oneway(&mut self) -> Result<(), Exception> {
+        self.leave_new(ALREADY_SENT)?;
+        call::send(&self.target, &self.signature, &self.args, &self.context)
+    }
+
+    /// Sends it and returns; the answer is asked for later.
+    ///
+    /// What fails now, other than a wrong argument, is said when the answer is asked for. Invoked or sent before:
+    /// `BAD_INV_ORDER` 10.
+    pub fn send_deferred(&mut self) -> Result<(), Exception> {
+        self.leave_new(ALREADY_SENT)?;
+        if self.signature.oneway {
+            return call::send(&self.target, &self.signature, &self.args, &self.context);
+        }
+        let sent = begin(&self.target, &self.signature, &self.args, &self.context)?;
+        self.state = State::Deferred(sent);
+        Ok(())
+    }
+
+    /// Whether the answer is there. Never waits.
+    ///
+    /// `BAD_INV_ORDER` 11: not sent yet; 12: the answer was taken; 13: not sent deferred.
+    pub fn poll_response(&mut self) -> Result<bool, SystemException> {
+        match &mut self.state {
+            State::Deferred(sent) => Ok(sent.is_ready()),
+            other => Err(other.no_answer()),
+        }
+    }
+
+    /// Waits for the answer and takes it.
+    ///
+    /// `BAD_INV_ORDER` as [`poll_response`](Self::poll_response).
+    pub fn get_response(&mut self) -> Result<Results, Exception> {
+        match std::mem::replace(&mut self.state, State::Taken) {
+            State::Deferred(sent) => {
+                sent.wait(|answered| read_answer(&self.signature, answered))?
+            }
+            other => {
+                self.state = other;
+                Err(self.state.no_answer().into())
+            }
+        }
+    }
+
+    /// Whether an answer is still to be taken.
+    pub(crate) fn is_pending(&self) -> bool {
+        matches!(self.state, State::Deferred(_))
+    }
+
+    fn leave_new(&mut self, otherwise: SystemException) -> Result<(), SystemException> {
+        if !matches!(self.state, State::New) {
+            return Err(otherwise);
+        }
+        self.state = State::Synchronous;
+        Ok(())
+    }
+
+    fn change(&mut self, change: impl FnOnce(Signature) -> Signature) {
+        let signature = Arc::make_mut(&mut self.signature);
+        let before = std::mem::replace(signature, Signature::new(String::new()));
+        *signature = change(before);
+    }
+}
+
+impl State {
+    fn no_answer(&self) -> SystemException {
+        match self {
+            State::New => NOT_SENT,
+            State::Synchronous | State::Deferred(_) => SYNCHRONOUS,
+            State::Taken => RESULT_TAKEN,
+        }
+    }
+}
+
+const fn out_of_order(minor: u32) -> SystemException {
+    SystemException::bad_inv_order(minor, CompletionStatus::No)
+}
+
+const INVOKED_TWICE: SystemException = out_of_order(minor::bad_inv_order::REQUEST_INVOKED_TWICE);
+const ALREADY_SENT: SystemException = out_of_order(minor::bad_inv_order::ALREADY_SENT);
+pub(crate) const NOT_SENT: SystemException = out_of_order(minor::bad_inv_order::NOT_SENT);
+const RESULT_TAKEN: SystemException = out_of_order(minor::bad_inv_order::RESULT_TAKEN);
+const SYNCHRONOUS: SystemException = out_of_order(minor::bad_inv_order::SYNCHRONOUS);
+
+const IMPLICIT_OPERATION: SystemException =
+    SystemException::bad_param(minor::bad_param::IMPLICIT_OPERATION, CompletionStatus::No);

@@ -1,0 +1,119 @@
+//! Servants of interfaces that are known at run time only (DSI).
+
+use std::sync::Arc;
+
+use oxorb_cdr::Dynamic;
+use oxorb_core::{Context, ObjectRef, Orb, Outcome, Servant, Upcall};
+
+use crate::call::{read_arguments, write_results};
+use crate::exception::UNLISTED;
+use crate::{Exception, Results, Signature};
+
+/// A servant that learns at run time what it serves (CORBA 3.4, 8.5).
+///
+/// ```
+/// use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature, TypeCode};
+///
+/// struct Clock(Signature);
+///
+/// impl DynamicServant for Clock {
+///     fn repository_id(&self) -> &str {
+///         "IDL:Clock:1.0"
+///     }
+///     fn signature(&self, operation: &str) -> Option<&Signature> {
+///         (operation == self.0.operation).then_some(&self.0)
+///     }
+///     fn invoke(&self, _: Invocation<'_>) -> Result<Results, Exception> {
+///         Ok(Results::returning(1_000_000i64))
+///     }
+/// }
+///
+/// let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+/// let now = Signature::new("now").returning(TypeCode::LONGLONG);
+/// let clock = orb.root_poa().activate_servant(oxorb_dynamic::servant(Clock(now.clone())))?;
+/// let told = oxorb_dynamic::invoke(&clock, &now, &[], &oxorb::Context::new())?;
+/// assert_eq!(told.returns, Dynamic::Longlong(1_000_000));
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait DynamicServant: Send + Sync + 'static {
+    /// The most derived interface, as `IDL:bank/Account:1.0`.
+    fn repository_id(&self) -> &str;
+
+    /// Whether the object supports the interface `id`.
+    fn is_a(&self, id: &str) -> bool {
+        id == self.repository_id()
+    }
+
+    /// The operation of a name on the wire; `None` is answered with `BAD_OPERATION`.
+    fn signature(&self, operation: &str) -> Option<&Signature>;
+
+    /// Serves one request of an operation that [`signature`](Self::signature) knows. Results that are not of their
+    /// types, and exceptions that are not declared, are answered as a generated skeleton would.
+    fn invoke(&self, invocation: Invocation<'_>) -> Result<Results, Exception>;
+}
+
+/// One request to a [`DynamicServant`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Invocation<'r> {
+    /// What is called, as [`DynamicServant::signature`] gave it.
+    pub signature: &'r Signature,
+    /// The values of the in and inout parameters, in order.
+    pub args: Vec<Dynamic>,
+    /// What came with the request, if the operation has a `context` clause.
+    pub context: Context,
+    /// Whether the caller waits for an answer.
+    pub expects_reply: bool,
+    /// The ORB that serves it, for references among the arguments.
+    pub orb: &'r Orb,
+}
+
+impl Invocation<'_> {
+    /// The name on the wire.
+    pub fn operation(&self) -> &str {
+        &self.signature.operation
+    }
+}
+
+/// Wraps a servant for `Poa::activate_servant`.
+pub fn servant(servant: impl DynamicServant) -> Arc<dyn Servant> {
+    Arc::new(Adapter(servant))
+}
+
+struct Adapter<S>(S);
+
+impl<S: DynamicServant> Servant for Adapter<S> {
+    fn repository_id(&self) -> &str {
+        self.0.repository_id()
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        self.0.is_a(id) || id == <ObjectRef as oxorb_core::Interface>::REPOSITORY_ID
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        let Some(signature) = self.0.signature(upcall.operation()) else {
+            return upcall.unknown_operation();
+        };
+        let (args, context) = match upcall.args(|d| read_arguments(signature, d)) {
+            Ok(read) => read,
+            Err(rejected) => return upcall.reject(rejected),
+        };
+        let invocation = Invocation {
+            signature,
+            args,
+            context,
+            expects_reply: upcall.expects_reply(),
+            orb: upcall.orb(),
+        };
+        match self.0.invoke(invocation) {
+            Ok(_) if signature.oneway => upcall.done(),
+            Ok(results) => upcall.reply(|e| write_results(signature, &results, e)),
+            Err(Exception::User(user)) if signature.exception(user.id()).is_none() => {
+                upcall.fail(UNLISTED)
+            }
+            Err(exception) => upcall.raise(&exception),
+        }
+    }
+}

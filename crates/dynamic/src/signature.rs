@@ -1,0 +1,220 @@
+//! What an operation looks like.
+
+use oxorb_cdr::TypeCode;
+use oxorb_core::Operation;
+use oxorb_giop::Response;
+
+/// Which way a parameter travels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// From client to server.
+    In,
+    /// From server to client.
+    Out,
+    /// Both.
+    InOut,
+}
+
+impl Direction {
+    /// Whether the client sends a value.
+    pub fn is_sent(self) -> bool {
+        self != Direction::Out
+    }
+
+    /// Whether the server answers with a value.
+    pub fn is_returned(self) -> bool {
+        self != Direction::In
+    }
+
+    /// As in IDL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::In => "in",
+            Direction::Out => "out",
+            Direction::InOut => "inout",
+        }
+    }
+}
+
+/// One parameter of an operation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// As in IDL; for messages only.
+    pub name: String,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// Its type.
+    pub ty: TypeCode,
+}
+
+/// Name, parameters, result and exceptions of an operation: all that is needed to call or to serve it.
+///
+/// ```
+/// use oxorb_dynamic::{Signature, TypeCode};
+///
+/// let overdrawn = TypeCode::exception("IDL:Overdrawn:1.0", "Overdrawn", [("missing", TypeCode::LONG)]);
+/// let withdraw = Signature::new("withdraw")
+///     .with_in("amount", TypeCode::ULONG)
+///     .returning(TypeCode::LONGLONG)
+///     .raising(overdrawn);
+/// assert_eq!(withdraw.to_string(), "long long withdraw(in unsigned long amount) raises (Overdrawn)");
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signature {
+    /// The name on the wire: `withdraw`, `_get_balance`.
+    pub operation: String,
+    /// In the order of IDL.
+    pub params: Vec<Parameter>,
+    /// Of the return value; [`TypeCode::VOID`] if there is none.
+    pub returns: TypeCode,
+    /// The exceptions it declares.
+    pub raises: Vec<TypeCode>,
+    /// The strings of its `context` clause.
+    pub context: Vec<String>,
+    /// Never answered.
+    pub oneway: bool,
+}
+
+impl Signature {
+    /// Without parameters, result and exceptions.
+    pub fn new(operation: impl Into<String>) -> Self {
+        Signature {
+            operation: operation.into(),
+            params: Vec::new(),
+            returns: TypeCode::VOID,
+            raises: Vec::new(),
+            context: Vec::new(),
+            oneway: false,
+        }
+    }
+
+    /// Of reading an attribute.
+    pub fn attribute_get(attribute: &str, ty: TypeCode) -> Self {
+        Self::new(format!("_get_{attribute}")).returning(ty)
+    }
+
+    /// Of writing an attribute.
+    pub fn attribute_set(attribute: &str, ty: TypeCode) -> Self {
+        Self::new(format!("_set_{attribute}")).with_in(attribute, ty)
+    }
+
+    /// Adds an `in` parameter.
+    #[must_use]
+    pub fn with_in(self, name: impl Into<String>, ty: TypeCode) -> Self {
+        self.with(name, Direction::In, ty)
+    }
+
+    /// Adds an `out` parameter.
+    #[must_use]
+    pub fn with_out(self, name: impl Into<String>, ty: TypeCode) -> Self {
+        self.with(name, Direction::Out, ty)
+    }
+
+    /// Adds an `inout` parameter.
+    #[must_use]
+    pub fn with_inout(self, name: impl Into<String>, ty: TypeCode) -> Self {
+        self.with(name, Direction::InOut, ty)
+    }
+
+    /// Adds a parameter.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, direction: Direction, ty: TypeCode) -> Self {
+        self.params.push(Parameter {
+            name: name.into(),
+            direction,
+            ty,
+        });
+        self
+    }
+
+    /// Sets the type of the return value.
+    #[must_use]
+    pub fn returning(mut self, ty: TypeCode) -> Self {
+        self.returns = ty;
+        self
+    }
+
+    /// Adds an exception.
+    #[must_use]
+    pub fn raising(mut self, exception: TypeCode) -> Self {
+        self.raises.push(exception);
+        self
+    }
+
+    /// Sets the strings of the `context` clause.
+    #[must_use]
+    pub fn with_context<S: Into<String>>(mut self, clause: impl IntoIterator<Item = S>) -> Self {
+        self.context = clause.into_iter().map(S::into).collect();
+        self
+    }
+
+    /// Makes it `oneway`.
+    #[must_use]
+    pub fn oneway(mut self) -> Self {
+        self.oneway = true;
+        self
+    }
+
+    /// The parameters that the client sends.
+    pub fn inputs(&self) -> impl Iterator<Item = &Parameter> {
+        self.params.iter().filter(|param| param.direction.is_sent())
+    }
+
+    /// The parameters that the server answers with.
+    pub fn outputs(&self) -> impl Iterator<Item = &Parameter> {
+        let returned = |param: &&Parameter| param.direction.is_returned();
+        self.params.iter().filter(returned)
+    }
+
+    /// Whether there is a return value.
+    pub fn has_result(&self) -> bool {
+        self.returns.resolved() != TypeCode::VOID
+    }
+
+    /// The declared exception with this repository id.
+    pub fn exception(&self, repository_id: &str) -> Option<&TypeCode> {
+        let has_id = |ty: &&TypeCode| ty.id() == Some(repository_id);
+        self.raises.iter().find(has_id)
+    }
+
+    /// As its requests name it.
+    pub(crate) fn request(&self) -> Operation<'_> {
+        Operation {
+            name: &self.operation,
+            response: if self.oneway {
+                Response::None
+            } else {
+                Response::WithTarget
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Signature {
+    /// As in IDL.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.oneway {
+            f.write_str("oneway ")?;
+        }
+        write!(f, "{} {}(", named(&self.returns), self.operation)?;
+        for (at, param) in self.params.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            let (direction, ty) = (param.direction.as_str(), named(&param.ty));
+            write!(f, "{comma}{direction} {ty} {}", param.name)?;
+        }
+        f.write_str(")")?;
+        if !self.raises.is_empty() {
+            let names: Vec<String> = self.raises.iter().map(named).collect();
+            write!(f, " raises ({})", names.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// A type by its name, if it has one.
+fn named(ty: &TypeCode) -> String {
+    match ty.name() {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => ty.to_string(),
+    }
+}

@@ -1,0 +1,34 @@
+use std::fmt;
+
+/// Why something in an IDL file has no type code or signature.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unsupported {
+    /// Nothing has this name.
+    Unknown(String),
+    /// What has this name is no type.
+    NotAType(String),
+    /// What has this name is no interface.
+    NotAnInterface(String),
+    /// The definition is declared but not defined in the files given.
+    Undefined(String),
+    /// CORBA has no type code for it, because its octets depend on more than its type: the name, and what it is.
+    NoTypeCode(String, &'static str),
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "there is no {name} in the IDL"),
+            Self::NotAType(name) => write!(f, "{name} is no type"),
+            Self::NotAnInterface(name) => write!(f, "{name} is no interface"),
+            Self::Undefined(name) => {
+                write!(f, "{name} is declared but not defined in the IDL given")
+            }
+            Self::NoTypeCode(name, what) => {
+                write!(f, "{name}: {what} cannot be sent without stubs")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unsupported {}

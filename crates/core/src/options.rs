@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::{Limits, Version};
+use oxorb_giop::{Limits, Version, setting};
 use oxorb_transport::Endpoint;
 
 /// How clients share connections (CHECKLIST A4).
@@ -243,6 +243,15 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "MaxIdleConnections",
+        value: "N",
+        help: "Most idle connections a client keeps for each server address. Default 16.",
+        apply: |options, text| {
+            options.max_idle_connections = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "MaxGIOPVersion",
         value: "1.0|1.1|1.2",
         help: "The highest GIOP version to publish and to speak. Default 1.2.",
@@ -293,11 +302,50 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        name: "MaxMessage",
+        name: setting::MAX_MESSAGE,
         value: "OCTETS",
         help: "The longest message to accept and to send. Default 64 MiB.",
         apply: |options, text| {
             options.limits.max_message = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: setting::MAX_PARTIAL_MESSAGES,
+        value: "N",
+        help: "Most fragmented messages of a connection that may be incomplete. Default 16.",
+        apply: |options, text| {
+            options.limits.max_partial_messages = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: setting::MAX_PARTIAL_OCTETS,
+        value: "OCTETS",
+        help: "Most that incomplete fragmented messages of a connection may hold. Default 64 MiB.",
+        apply: |options, text| {
+            options.limits.max_partial_octets = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxDepth",
+        value: "N",
+        help: "How deeply encapsulations and recursive values may nest. Default 64.",
+        apply: |options, text| {
+            options.limits.cdr.max_depth = match number(text)? {
+                0 => return Err("expected a number of at least 1".to_owned()),
+                depth => depth,
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "KeptCapacity",
+        value: "OCTETS",
+        help: "The largest buffer that a connection keeps between messages. Default 2 MiB.",
+        apply: |options, text| {
+            options.limits.kept_capacity = number(text)?;
             Ok(())
         },
     },
@@ -461,6 +509,7 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxorb_giop::Violation;
 
     fn take(args: &[&str]) -> Result<(Options, Vec<String>), SettingError> {
         let mut options = Options::default();
@@ -512,6 +561,29 @@ mod tests {
                 .to_string()
                 .contains("needs a value")
         );
+    }
+
+    #[test]
+    fn limits_are_set_by_the_names_that_errors_give() {
+        let (options, _) = take(&[
+            "-ORBMaxMessage=100",
+            "-ORBMaxPartialMessages=3",
+            "-ORBMaxPartialOctets=400",
+            "-ORBMaxDepth=9",
+            "-ORBKeptCapacity=0",
+            "-ORBMaxIdleConnections=1",
+        ])
+        .unwrap();
+        let limits = &options.limits;
+        let Err(Violation::Limit { limit, setting, .. }) = limits.check_outgoing(101) else {
+            panic!("101 octets are more than 100");
+        };
+        assert_eq!((limit, find(setting).is_some()), (100, true));
+        assert_eq!(limits.max_partial_messages, 3);
+        assert_eq!(limits.max_partial_octets, 400);
+        assert_eq!(limits.cdr.max_depth, 9);
+        assert_eq!(limits.kept_capacity, 0);
+        assert_eq!(options.max_idle_connections, 1);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub use header::{Header, MessageType};
 pub use iiop_profile::{IiopEndpoint, IiopProfile};
 pub use inbox::Inbox;
 pub use ior::{Ior, IorError, TaggedProfile, profile_tag};
-pub use limits::Limits;
+pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };

@@ -17,18 +17,18 @@ use crate::{Side, Violation};
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Largest whole message in octets, header included, received (reassembled, if fragmented) or sent. Default 64 MiB.
-    /// Setting `max-message-size`. A peer can make us hold this much.
+    /// Setting `MaxMessage`. A peer can make us hold this much.
     pub max_message: usize,
-    /// Most fragmented messages that may be incomplete at once. Default 16. Setting `max-partial-messages`.
+    /// Most fragmented messages that may be incomplete at once. Default 16. Setting `MaxPartialMessages`.
     /// Each costs its octets; the table is searched once per Fragment.
     pub max_partial_messages: usize,
     /// Most octets all incomplete fragmented messages of a connection may hold together. Default 64 MiB.
-    /// Setting `max-partial-octets`.
+    /// Setting `MaxPartialOctets`.
     pub max_partial_octets: usize,
-    /// Largest receive buffer kept between messages, in octets. Default 2 MiB. Setting `kept-capacity`.
+    /// Largest receive buffer kept between messages, in octets. Default 2 MiB. Setting `KeptCapacity`.
     /// A larger one saves allocations for larger messages and costs that much memory per connection that had one.
     pub kept_capacity: usize,
-    /// Limits of decoding: nesting depth and the like.
+    /// Limits of decoding: nesting depth (setting `MaxDepth`) and the like.
     pub cdr: cdr::Limits,
 }
 
@@ -51,10 +51,21 @@ impl Limits {
             what: "size in octets of a message",
             size,
             limit: self.max_message as u64,
-            setting: "max-message-size",
+            setting: setting::MAX_MESSAGE,
             side,
         }
     }
+}
+
+/// What the settings that raise a limit are called, in the ORB's table of settings as in the text of a
+/// [`Violation::Limit`]: an error must name a setting that exists.
+pub mod setting {
+    /// Of [`max_message`](super::Limits::max_message).
+    pub const MAX_MESSAGE: &str = "MaxMessage";
+    /// Of [`max_partial_messages`](super::Limits::max_partial_messages).
+    pub const MAX_PARTIAL_MESSAGES: &str = "MaxPartialMessages";
+    /// Of [`max_partial_octets`](super::Limits::max_partial_octets).
+    pub const MAX_PARTIAL_OCTETS: &str = "MaxPartialOctets";
 }
 
 impl Default for Limits {

@@ -265,7 +265,7 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
         what: "size in octets of a message",
         size,
         limit: 100,
-        setting: "max-message-size",
+        setting: "MaxMessage",
         side: Side::Received,
     };
     let message = request(Version::V1_2, ByteOrder::Little, 1, &[0; 200]);
@@ -284,12 +284,12 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
     assert!(matches!(
         receive(&mut inbox, &pieces.concat(), &[64]),
         Err(Violation::Limit {
-            setting: "max-message-size",
+            setting: "MaxMessage",
             ..
         })
     ));
     let text = too_large(248).to_string();
-    for part in ["248", "100", "max-message-size", "received from the peer"] {
+    for part in ["248", "100", "MaxMessage", "received from the peer"] {
         assert!(text.contains(part), "{text}");
     }
 }
@@ -313,7 +313,7 @@ fn incomplete_messages_are_limited_in_number_and_octets() {
             what: "number of incomplete fragmented messages",
             size: 3,
             limit: 2,
-            setting: "max-partial-messages",
+            setting: "MaxPartialMessages",
             side: Side::Received,
         })
     );
@@ -322,7 +322,7 @@ fn incomplete_messages_are_limited_in_number_and_octets() {
     assert!(matches!(
         receive(&mut inbox, &stream, &[999]),
         Err(Violation::Limit {
-            setting: "max-partial-octets",
+            setting: "MaxPartialOctets",
             limit: 400,
             ..
         })

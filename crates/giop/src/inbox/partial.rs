@@ -5,7 +5,7 @@ use oxorb_cdr::Dialect;
 use crate::order::ulong_from;
 use crate::{
     CancelRequest, Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side,
-    Version, Violation,
+    Version, Violation, setting,
 };
 
 /// The incomplete messages of one connection.
@@ -128,7 +128,7 @@ impl Partials {
                 what: "size in octets of all incomplete fragmented messages",
                 size,
                 limit: limits.max_partial_octets as u64,
-                setting: "max-partial-octets",
+                setting: setting::MAX_PARTIAL_OCTETS,
                 side: Side::Received,
             });
         }
@@ -207,7 +207,7 @@ fn too_many(limits: &Limits) -> Violation {
         what: "number of incomplete fragmented messages",
         size: limits.max_partial_messages as u64 + 1,
         limit: limits.max_partial_messages as u64,
-        setting: "max-partial-messages",
+        setting: setting::MAX_PARTIAL_MESSAGES,
         side: Side::Received,
     }
 }

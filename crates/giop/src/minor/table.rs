@@ -56,8 +56,8 @@ minors! {
     }
     ImpLimit imp_limit {
         OMG 1 NO_USABLE_PROFILE: "no profile of the reference can be used here", "check the protocols both sides have enabled";
-        OXORB 1 MESSAGE_TOO_LARGE: "the message to send is larger than this side's limit", "raise max-message-size on this side, or send less at a time";
-        OXORB 2 RECEIVED_TOO_LARGE: "the message received is larger than this side's limit", "raise max-message-size on the receiving side, or send less at a time";
+        OXORB 1 MESSAGE_TOO_LARGE: "the message to send is larger than this side's limit", "raise MaxMessage on this side, or send less at a time";
+        OXORB 2 RECEIVED_TOO_LARGE: "the message received is larger than this side's limit", "raise MaxMessage on the receiving side, or send less at a time";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";

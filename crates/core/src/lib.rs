@@ -8,8 +8,8 @@
 //! server   octets --> Frame --> Upcall --> Adapter --> servant --> Outcome --> octets
 //! ```
 //!
-//! Read [`client`](crate::client) for the left half of that picture and
-//! [`server`](crate::server) for the right half. The object adapter stands
+//! Read [`client`] for the left half of that picture and
+//! [`server`] for the right half. The object adapter stands
 //! behind the one upward trait, [`Adapter`]; this crate knows no POA.
 #![forbid(unsafe_code)]
 

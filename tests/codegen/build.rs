@@ -10,5 +10,6 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/names.idl",
         "idl/types.idl",
         "idl/unions.idl",
+        "idl/values.idl",
     ])
 }

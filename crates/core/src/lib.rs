@@ -31,6 +31,7 @@ mod route;
 mod servant;
 pub mod server;
 mod upcall;
+mod value;
 
 pub use adapter::{Adapter, Located};
 pub use client::{Answered, AsyncReply, InFlight};
@@ -44,3 +45,4 @@ pub use orb::{Orb, SetupError, WeakOrb};
 pub use reference::Ref;
 pub use servant::Servant;
 pub use upcall::{Outcome, Rejected, Upcall};
+pub use value::Abstract;

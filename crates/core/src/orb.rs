@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
+use oxorb_cdr::ValueRegistry;
 use oxorb_giop::{SystemException, Version};
 use oxorb_transport::{Endpoint, ListenError};
 
@@ -44,6 +45,7 @@ struct Inner {
     published: OnceLock<Vec<Address>>,
     opening: Mutex<()>,
     registry: Registry,
+    values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
     ended: Mutex<bool>,
@@ -70,6 +72,7 @@ impl Orb {
                 published: OnceLock::new(),
                 opening: Mutex::new(()),
                 registry: Registry::default(),
+                values: ValueRegistry::default(),
                 initial: Mutex::default(),
                 closing: AtomicBool::new(false),
                 ended: Mutex::new(false),
@@ -175,6 +178,12 @@ impl Orb {
     /// The one adapter; a client without one knows no objects.
     pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
         self.inner.adapter.get().map(|adapter| &**adapter)
+    }
+
+    /// The valuetypes that may arrive where neither they nor their bases' IDL file is known: see
+    /// [`ValueRegistry`].
+    pub fn values(&self) -> &ValueRegistry {
+        &self.inner.values
     }
 
     pub(crate) fn registry(&self) -> &Registry {

@@ -82,6 +82,7 @@ impl<'r> Upcall<'r> {
             .decoder(self.dialect)
             .with_limits(self.orb.options().limits.cdr)
             .with_scope(reference::scope(self.orb))
+            .with_values(self.orb.values())
             .at(self.request.body);
         decode(&mut d)
             .and_then(|args| d.finish().map(|()| args))

@@ -307,6 +307,7 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
         ErrorKind::BadEnumerator(_) => marshal::ENUMERATOR,
         ErrorKind::BadLabel => marshal::LABEL,
         ErrorKind::BadString => marshal::STRING,
+        ErrorKind::NoValueFactory => marshal::NO_VALUE_FACTORY,
         ErrorKind::TooDeep { .. } => marshal::TOO_DEEP,
         ErrorKind::TrailingOctets(_) => marshal::TRAILING,
         _ => marshal::OTHER,

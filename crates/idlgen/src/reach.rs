@@ -37,10 +37,19 @@ impl Reach<'_> {
             | DefKind::ForwardInterface(_)
             | DefKind::Native
             | DefKind::Enum(_) => {}
+            DefKind::ValueType(value) => {
+                value.bases.iter().for_each(|base| self.def(*base));
+                value.supports.iter().for_each(|base| self.def(*base));
+                value.state.iter().for_each(|one| self.ty(&one.field.ty));
+                value.exports.iter().for_each(|export| self.export(export));
+                for factory in &value.factories {
+                    factory.params.iter().for_each(|param| self.ty(&param.ty));
+                    factory.raises.iter().for_each(|id| self.def(*id));
+                }
+            }
+            DefKind::ValueBox(content) => self.ty(content),
             // Refused when they are printed.
-            DefKind::ValueType(_)
-            | DefKind::ValueBox(_)
-            | DefKind::BitMask(_)
+            DefKind::BitMask(_)
             | DefKind::BitSet(_)
             | DefKind::Component(_)
             | DefKind::Connector(_)

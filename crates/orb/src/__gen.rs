@@ -3,12 +3,14 @@
 pub use std::sync::LazyLock;
 
 pub use oxorb_cdr::{
-    Any, Decimal, Decode, Decoder, Encode, Encoder, Error as CdrError, ErrorKind as CdrErrorKind,
-    Fixed, FixedPoint, FixedReader, FixedWriter, Label, Layout, LongDouble, Nilable, OctetSeq,
-    Result as CdrResult, TypeCode, Typed, fixed,
+    Any, CustomMarshal, Decimal, Decode, Decoder, Encode, Encoder, Error as CdrError,
+    ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader, FixedWriter, Inherits,
+    Label, Layout, Link, LongDouble, Nilable, OctetSeq, Result as CdrResult, TypeCode, Typed,
+    Value, ValueBase, ValueInfo, ValueModifier, ValueState, Valuetype, Visibility, fixed,
 };
 pub use oxorb_core::{
-    AsyncReply, Context, Interface, ObjectRef, Op, Outcome, Raise, Ref, Rejected, Servant,
-    ServedBy, Upcall, UserException, decode_context, decode_ref, encode_context, encode_ref,
+    Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Outcome, Raise, Ref, Rejected,
+    Servant, ServedBy, Upcall, UserException, decode_context, decode_ref, encode_context,
+    encode_ref,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};

@@ -35,19 +35,24 @@
 
 #[doc(hidden)]
 pub mod __gen;
+/// What values are written to and read from: for [`CustomMarshal`].
+pub mod cdr {
+    pub use oxorb_cdr::{Decode, Decoder, Encode, Encoder, Error, ErrorKind, Result};
+}
 mod builder;
 mod orb;
 
 pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
-    Any, ByteOrder, Decimal, DecimalError, Dynamic, DynamicError, FixedPoint, LongDouble, OctetSeq,
-    TcKind, TypeCode, Typed, Wchar, Wstring,
+    Any, ByteOrder, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError, Factory,
+    FixedPoint, Link, LongDouble, OctetSeq, StringValue, TcKind, TypeCode, Typed, Value, ValueBase,
+    ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
 };
 pub use oxorb_core::{
-    AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface, ObjectRef,
-    Options, Outcome, Ref, ResolveError, SETTINGS, Servant, Setting, SettingError, SetupError,
-    Upcall, last_failure,
+    Abstract, AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface,
+    ObjectRef, Options, Outcome, Ref, ResolveError, SETTINGS, Servant, Setting, SettingError,
+    SetupError, Upcall, last_failure,
 };
 pub use oxorb_giop::{
     CompletionStatus, Ior, SystemException, SystemExceptionKind, Version, describe, minor,

@@ -23,6 +23,27 @@ oxorb::include_idl!("mapping");
 oxorb::include_idl!("names");
 oxorb::include_idl!("types");
 oxorb::include_idl!("unions");
+oxorb::include_idl!("values");
+
+/// A custom valuetype says itself how it travels.
+mod secret {
+    use crate::values::Secret;
+    use oxorb::CustomMarshal;
+    use oxorb::cdr::{Decoder, Encoder, Result};
+
+    impl CustomMarshal for Secret {
+        fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> {
+            e.string("code")?;
+            e.long(self.code);
+            Ok(())
+        }
+
+        fn unmarshal(d: &mut Decoder<'_>) -> Result<Self> {
+            d.string()?;
+            Ok(Self { code: d.long()? })
+        }
+    }
+}
 
 /// Its modules would hide the crates `std` and `oxorb` from the rest of this file.
 pub mod corners {

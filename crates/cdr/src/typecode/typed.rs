@@ -1,7 +1,10 @@
 use core::ops::Deref;
 
 use super::TypeCode;
-use crate::{Decode, Decoder, Encode, Encoder, LongDouble, OctetSeq, Result};
+use crate::{
+    Decode, Decoder, Encode, Encoder, Link, LongDouble, OctetSeq, Result, Value, ValueBase,
+    Valuetype,
+};
 
 /// A Rust type that stands for one IDL type. Generated code implements it.
 ///
@@ -65,6 +68,7 @@ typed! {
     Wchar: WCHAR;
     Wstring: WSTRING;
     crate::Any: ANY;
+    ValueBase: VALUE_BASE;
 }
 
 /// An unbounded sequence.
@@ -90,6 +94,18 @@ impl<T: Typed, const N: usize> Typed for [T; N] {
 }
 
 impl<T: Typed + ?Sized> Typed for Box<T> {
+    fn type_code() -> TypeCode {
+        T::type_code()
+    }
+}
+
+impl<T: Typed + Valuetype> Typed for Link<T> {
+    fn type_code() -> TypeCode {
+        T::type_code()
+    }
+}
+
+impl<T: Typed + Valuetype> Typed for Value<T> {
     fn type_code() -> TypeCode {
         T::type_code()
     }

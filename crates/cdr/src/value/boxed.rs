@@ -1,7 +1,7 @@
 //! The boxed values that the specifications themselves declare.
 
 use super::{Factory, Inherits, ValueBase, ValueInfo, ValueState, Valuetype};
-use crate::{Decoder, Encoder, Result};
+use crate::{Decoder, Encoder, Result, TypeCode, Typed};
 
 /// `CORBA::StringValue`: a string that may be null and may be shared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -27,6 +27,12 @@ impl ValueState for StringValue {
 
 impl Inherits<ValueBase> for StringValue {}
 
+impl Typed for StringValue {
+    fn type_code() -> TypeCode {
+        TypeCode::value_box(Self::INFO.id, "StringValue", TypeCode::STRING)
+    }
+}
+
 /// `CORBA::WStringValue`: a wide string that may be null and may be shared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WstringValue(pub String);
@@ -50,3 +56,9 @@ impl ValueState for WstringValue {
 }
 
 impl Inherits<ValueBase> for WstringValue {}
+
+impl Typed for WstringValue {
+    fn type_code() -> TypeCode {
+        TypeCode::value_box(Self::INFO.id, "WStringValue", TypeCode::WSTRING)
+    }
+}

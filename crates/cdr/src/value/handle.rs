@@ -161,8 +161,11 @@ impl<T: Valuetype> Link<T> {
     }
 }
 
+/// A value, and the graph to hold with it.
+type Reached = (Arc<dyn Instance>, Option<Arc<Graph>>);
+
 impl Target {
-    fn resolve(&self) -> Option<(Arc<dyn Instance>, Option<Arc<Graph>>)> {
+    fn resolve(&self) -> Option<Reached> {
         match self {
             Self::Null => None,
             Self::Owned(instance, within) => Some((Arc::clone(instance), within.graph())),

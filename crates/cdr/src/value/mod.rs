@@ -6,6 +6,8 @@
 
 mod boxed;
 mod chunks;
+
+pub(crate) mod fuzz;
 mod handle;
 mod info;
 mod read;

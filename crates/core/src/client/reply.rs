@@ -153,6 +153,7 @@ impl Reply {
             .decoder(self.dialect)
             .with_limits(self.orb.options().limits.cdr)
             .with_scope(reference::scope(&self.orb))
+            .with_values(self.orb.values())
             .at(self.body)
     }
 }

@@ -42,6 +42,10 @@ pub enum Plan {
     Named(DefId),
     /// An object reference, nil allowed.
     Reference(Target),
+    /// A value, shared or null: of a valuetype, boxed or `ValueBase`.
+    Value,
+    /// An abstract interface: an object reference or a value.
+    Abstract,
     /// A sequence whose elements lie in memory as on the wire but for octet
     /// order: copied as one block (A7.3).
     Block {
@@ -141,10 +145,10 @@ impl Plan {
                     InterfaceKind::Local => {
                         return Err(NotYet::new("a local interface as a type"));
                     }
-                    InterfaceKind::Abstract => {
-                        return Err(NotYet::new("an abstract interface as a type"));
-                    }
+                    InterfaceKind::Abstract => Plan::Abstract,
                 },
+                DefKind::ForwardInterface(InterfaceKind::Abstract) => Plan::Abstract,
+                DefKind::ValueType(_) | DefKind::ValueBox(_) => Plan::Value,
                 DefKind::ForwardInterface(_) => Plan::Reference(Target::Interface(*id)),
                 DefKind::Native => return Err(NotYet::new("a native type")),
                 _ => return Err(NotYet::new("this kind of definition as a type")),
@@ -158,7 +162,7 @@ impl Plan {
             Type::Any => Plan::Any,
             Type::TypeCode => Plan::TypeCode,
             Type::Map(..) => return Err(NotYet::new("`map`")),
-            Type::ValueBase => return Err(NotYet::new("`ValueBase`")),
+            Type::ValueBase => Plan::Value,
         })
     }
 

@@ -109,6 +109,9 @@ impl Measure<'_> {
             Plan::Named(id) => self.named(*id),
             // Nil: an empty type id and no profile.
             Plan::Reference(_) => Size::unbounded(8),
+            // Null, or an indirection.
+            Plan::Value => Size::unbounded(4),
+            Plan::Abstract => Size::unbounded(5),
             Plan::Block { element, bound } => {
                 let element = self.basic(*element);
                 self.counted(element, *bound)

@@ -61,7 +61,10 @@ impl Walk<'_> {
             Plan::Basic(basic) => self.basic(*basic),
             Plan::Fixed { .. } => {}
             Plan::Text { .. } | Plan::TypeCode => self.traits.copy = false,
-            Plan::Any | Plan::Reference(Target::Object | Target::Interface(_)) => {
+            Plan::Any
+            | Plan::Value
+            | Plan::Abstract
+            | Plan::Reference(Target::Object | Target::Interface(_)) => {
                 self.traits.copy = false;
                 self.traits.eq = false;
             }

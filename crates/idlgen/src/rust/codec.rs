@@ -194,7 +194,7 @@ impl Rust<'_> {
                 };
                 Step::Plain(quote!(#e.fixed(#value)))
             }
-            Plan::Named(_) | Plan::Any | Plan::TypeCode => {
+            Plan::Named(_) | Plan::Any | Plan::TypeCode | Plan::Value | Plan::Abstract => {
                 let value = place.receiver();
                 Step::Fallible(quote!(#value.encode(#e)))
             }
@@ -254,6 +254,10 @@ impl Rust<'_> {
             }
             Plan::Named(_) | Plan::Any | Plan::TypeCode | Plan::Fixed { .. } => {
                 self.decode_by_type(scope, vars, ty)
+            }
+            Plan::Value | Plan::Abstract => {
+                let path = self.ty(scope, ty);
+                Step::Fallible(quote!(<#path>::decode(#d)))
             }
             Plan::Reference(_) => Step::Fallible(quote!(#runtime::decode_ref(#d))),
             Plan::Block { bound, .. } => {
@@ -350,6 +354,7 @@ fn is_canonical(plan: &Plan) -> bool {
     match plan {
         Plan::Basic(basic) => *basic != Basic::WChar,
         Plan::Text { wide, bound } => !wide && bound.is_none(),
+        Plan::Value | Plan::Abstract => true,
         Plan::Named(_) | Plan::Fixed { .. } | Plan::Any | Plan::TypeCode | Plan::Reference(_) => {
             true
         }

@@ -14,6 +14,7 @@ mod structs;
 mod typecodes;
 mod types;
 mod unions;
+mod values;
 
 use std::collections::HashMap;
 
@@ -138,8 +139,8 @@ impl<'m> Rust<'m> {
             DefKind::Const(constant) => vec![self.constant(scope, def, constant).map_err(fail)?],
             // Nothing can be said about a native type; its uses are refused.
             DefKind::Native | DefKind::TemplateModule(_) => Vec::new(),
-            DefKind::ValueType(_) => return Err(fail(NotYet::new("a valuetype"))),
-            DefKind::ValueBox(_) => return Err(fail(NotYet::new("a boxed valuetype"))),
+            DefKind::ValueType(value) => self.valuetype(scope, def, value).map_err(fail)?,
+            DefKind::ValueBox(content) => vec![self.boxed(scope, def, content).map_err(fail)?],
             DefKind::BitMask(_) => return Err(fail(NotYet::new("a bitmask"))),
             DefKind::BitSet(_) => return Err(fail(NotYet::new("a bitset"))),
             DefKind::Component(_) => return Err(fail(NotYet::new("a component"))),
@@ -241,7 +242,12 @@ fn allow() -> TokenStream {
 fn is_typed(kind: &DefKind) -> bool {
     matches!(
         kind,
-        DefKind::Struct(_) | DefKind::Exception(_) | DefKind::Union(_) | DefKind::Enum(_)
+        DefKind::Struct(_)
+            | DefKind::Exception(_)
+            | DefKind::Union(_)
+            | DefKind::Enum(_)
+            | DefKind::ValueType(_)
+            | DefKind::ValueBox(_)
     ) || matches!(kind, DefKind::ForwardInterface(kind) if *kind == InterfaceKind::Unconstrained)
 }
 

@@ -200,6 +200,12 @@ impl Names {
                 let fields = body.fields.iter().map(|field| snake(&field.name));
                 self.parts.insert(id, distinct(fields));
             }
+            DefKind::ValueType(value) => {
+                let fields = value.state.iter().map(|one| snake(&one.field.name));
+                // Whatever the state is called, there may be a base before it.
+                self.parts
+                    .insert(id, distinct(fields.chain(["base".to_owned()])));
+            }
             DefKind::Enum(body) => {
                 let variants = body.enumerators.iter().map(|one| camel(&one.name));
                 self.parts.insert(id, distinct(variants));

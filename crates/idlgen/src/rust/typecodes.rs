@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use oxorb_idl::model::{Basic, Def, DefId, DefKind, InterfaceKind, Struct, Type, Union, Value};
+use oxorb_idl::model::{
+    Basic, Def, DefId, DefKind, InterfaceKind, Struct, Type, Union, Value, ValueKind, ValueType,
+};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -162,9 +164,51 @@ impl Rust<'_> {
                 let content = self.type_code(scope, &alias.ty, spelling);
                 quote!(#tc::alias(#id, #name, #content))
             }
+            DefKind::ValueType(value) => self.value_code(scope, def, value, spelling),
+            DefKind::ValueBox(content) => {
+                let content = self.type_code(scope, content, spelling);
+                quote!(#tc::value_box(#id, #name, #content))
+            }
             DefKind::Interface(interface) => interface_code(&tc, interface.kind, id, name),
             DefKind::ForwardInterface(kind) => interface_code(&tc, *kind, id, name),
             _ => quote!(#tc::native(#id, #name)),
+        }
+    }
+
+    fn value_code(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        value: &ValueType,
+        spelling: &mut Spelling,
+    ) -> TokenStream {
+        let r = &scope.runtime;
+        let (id, name) = (&def.repository_id, &def.name);
+        let modifier = match (value.kind, value.truncatable) {
+            (ValueKind::Custom, _) => quote!(Custom),
+            (ValueKind::Abstract, _) => quote!(Abstract),
+            (ValueKind::Stateful, true) => quote!(Truncatable),
+            (ValueKind::Stateful, false) => quote!(None),
+        };
+        let base = match self.state_base(value) {
+            Some(base) => self.mention(scope, base, spelling),
+            None => quote!(None),
+        };
+        let members = value.state.iter().map(|one| {
+            let name = &one.field.name;
+            let ty = self.type_code(scope, &one.field.ty, spelling);
+            let visibility = match one.public {
+                true => quote!(Public),
+                false => quote!(Private),
+            };
+            quote!((#name, #ty, #r::Visibility::#visibility))
+        });
+        let make = match value.event {
+            true => quote!(event),
+            false => quote!(value),
+        };
+        quote! {
+            #r::TypeCode::#make(#id, #name, #r::ValueModifier::#modifier, #base, [#(#members),*])
         }
     }
 
@@ -238,6 +282,11 @@ impl Rust<'_> {
                     .for_each(|case| names(&case.field.ty, parts));
             }
             DefKind::Typedef(alias) => names(&alias.ty, parts),
+            DefKind::ValueType(value) => {
+                parts.extend(self.state_base(value));
+                (value.state.iter()).for_each(|one| names(&one.field.ty, parts));
+            }
+            DefKind::ValueBox(content) => names(content, parts),
             _ => {}
         }
     }

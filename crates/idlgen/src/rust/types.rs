@@ -55,7 +55,17 @@ impl Rust<'_> {
             }
             Type::Named(id) => match self.model.def(*id).kind {
                 DefKind::Interface(_) | DefKind::ForwardInterface(_) => {
-                    self.nilable(scope, Target::Interface(*id))
+                    match self.is_abstract(*id) {
+                        false => self.nilable(scope, Target::Interface(*id)),
+                        true => {
+                            let (r, reference) = (&scope.runtime, self.reference(scope, *id));
+                            quote!(#r::Abstract<#reference>)
+                        }
+                    }
+                }
+                DefKind::ValueType(_) | DefKind::ValueBox(_) => {
+                    let (r, value) = (&scope.runtime, self.named(scope, *id));
+                    quote!(#r::Link<#value>)
                 }
                 _ => self.named(scope, *id),
             },
@@ -71,6 +81,10 @@ impl Rust<'_> {
             Type::TypeCode => {
                 let r = &scope.runtime;
                 quote!(#r::TypeCode)
+            }
+            Type::ValueBase => {
+                let r = &scope.runtime;
+                quote!(#r::Link<#r::ValueBase>)
             }
             // The rest is refused when the plan is made.
             _ => self.nilable(scope, Target::Object),

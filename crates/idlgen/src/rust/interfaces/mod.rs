@@ -45,6 +45,9 @@ impl<'m> Rust<'m> {
         if is_remote(interface) {
             items.push(self.reference_only(scope, def, interface));
             items.push(self.typed(scope, def));
+            if self.is_abstract(def.id) {
+                items.push(self.abstract_interface(scope, def));
+            }
             items.push(self.client_methods(scope, def, interface)?);
             items.push(self.served_by(scope, def));
             let inner = self.scope(Some(def.id));

@@ -1,0 +1,121 @@
+//! Values of every shape, for the fuzz target.
+
+use core::any::{Any, TypeId};
+
+use super::{Factory, Inherits, Link, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
+use crate::{ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Limits, Result};
+
+/// Reads values from any octets. What can be read can be written, and is the same when read and written again.
+pub fn decode_values(data: &[u8]) {
+    let registry = ValueRegistry::default();
+    registry.register(Node::factories());
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        let Some(values) = read(data, order, &registry) else {
+            continue;
+        };
+        let Some(once) = write(&values, order) else {
+            continue;
+        };
+        let again = read(&once, order, &registry).expect("what was written can be read");
+        let twice = write(&again, order).expect("as before");
+        assert_eq!(once, twice);
+    }
+}
+
+fn read(data: &[u8], order: ByteOrder, registry: &ValueRegistry) -> Option<Vec<Link<Node>>> {
+    let limits = Limits {
+        max_value_depth: 40,
+        ..Limits::default()
+    };
+    let mut decoder = Decoder::new(data, order, Dialect::new(2))
+        .with_limits(limits)
+        .with_values(registry);
+    Decode::decode(&mut decoder).ok()
+}
+
+fn write(values: &Vec<Link<Node>>, order: ByteOrder) -> Option<Vec<u8>> {
+    let mut encoder = Encoder::new(Vec::new(), order, Dialect::new(2));
+    values.encode(&mut encoder).ok()?;
+    Some(encoder.finish().to_vec())
+}
+
+/// `valuetype Node { public octet mark; public Node next; public sequence<ValueBase> rest; };`
+#[derive(Debug)]
+struct Node {
+    mark: u8,
+    next: Link<Node>,
+    rest: Vec<Link<ValueBase>>,
+}
+
+/// `valuetype Longer : truncatable Node { public double weight; public string text; public Node last; };`
+#[derive(Debug)]
+struct Longer {
+    base: Node,
+    weight: f64,
+    text: String,
+    last: Link<Node>,
+}
+
+impl Valuetype for Node {
+    const INFO: &'static ValueInfo = &ValueInfo::new("N");
+
+    fn factories() -> &'static [Factory] {
+        static ALL: &[Factory] = &[Factory::of::<Node>(), Factory::of::<Longer>()];
+        ALL
+    }
+}
+
+impl Valuetype for Longer {
+    const INFO: &'static ValueInfo = &ValueInfo {
+        bases: &[Node::INFO],
+        truncatable: true,
+        ..ValueInfo::new("L")
+    };
+
+    fn factories() -> &'static [Factory] {
+        &Node::factories()[1..]
+    }
+}
+
+impl Inherits<Node> for Longer {}
+
+impl ValueState for Node {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        self.mark.encode(e)?;
+        self.next.encode(e)?;
+        self.rest.encode(e)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Self {
+            mark: Decode::decode(d)?,
+            next: Decode::decode(d)?,
+            rest: Decode::decode(d)?,
+        })
+    }
+}
+
+impl ValueState for Longer {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        self.base.encode_state(e)?;
+        self.weight.encode(e)?;
+        self.text.encode(e)?;
+        self.last.encode(e)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Self {
+            base: Node::decode_state(d)?,
+            weight: Decode::decode(d)?,
+            text: Decode::decode(d)?,
+            last: Decode::decode(d)?,
+        })
+    }
+
+    fn part(&self, of: TypeId) -> Option<&dyn Any> {
+        match of == TypeId::of::<Self>() {
+            true => Some(self),
+            false => self.base.part(of),
+        }
+    }
+}

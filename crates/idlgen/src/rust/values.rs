@@ -1,0 +1,332 @@
+//! Valuetypes: structs for the state, and what tells the runtime about them.
+
+use std::collections::BTreeSet;
+
+use oxorb_idl::model::{Def, DefId, DefKind, InterfaceKind, Type, ValueKind, ValueType};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::codec::{Place, Step, Vars, sequence};
+use super::scope::Scope;
+use super::types::ident;
+use super::{Rust, docs};
+use crate::plan::{NotYet, Plan};
+
+/// One state member, ready to print.
+struct Member<'m> {
+    doc: String,
+    name: Ident,
+    ty: &'m Type,
+    plan: Plan,
+}
+
+impl<'m> Rust<'m> {
+    /// `valuetype` and `eventtype`.
+    pub(super) fn valuetype(
+        &self,
+        scope: &Scope<'_>,
+        def: &'m Def,
+        value: &'m ValueType,
+    ) -> Result<Vec<TokenStream>, NotYet> {
+        let kind = match (value.event, value.kind) {
+            (true, _) => "eventtype",
+            (false, ValueKind::Abstract) => "abstract valuetype",
+            (false, ValueKind::Custom) => "custom valuetype",
+            (false, ValueKind::Stateful) => "valuetype",
+        };
+        let docs = docs::item(&def.doc, kind, def);
+        let mut items = match value.kind {
+            ValueKind::Abstract => {
+                let name = ident(&self.names.item(def.id).name);
+                vec![quote! {
+                    #docs
+                    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+                    pub enum #name {}
+                }]
+            }
+            _ => self.state(scope, def, value, &docs)?,
+        };
+        items.push(self.value_info(scope, def, value));
+        Ok(items)
+    }
+
+    /// `valuetype Name content;`
+    pub(super) fn boxed(
+        &self,
+        scope: &Scope<'_>,
+        def: &'m Def,
+        content: &'m Type,
+    ) -> Result<TokenStream, NotYet> {
+        let plan = Plan::of(self.model, content)?;
+        let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).name));
+        let docs = docs::item(&def.doc, "valuetype", def);
+        let (ty, id) = (self.ty(scope, content), &def.repository_id);
+        let vars = Vars::beside([].into_iter());
+        let write = sequence(vec![self.encode(
+            scope,
+            &vars,
+            &plan,
+            &Place::Owned(quote!(self.0)),
+        )]);
+        let read = self.decode(scope, &vars, content, &plan).tried();
+        Ok(quote! {
+            #docs
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct #name(pub #ty);
+            impl #r::Valuetype for #name {
+                const INFO: &'static #r::ValueInfo = &#r::ValueInfo::new(#id);
+                fn factories() -> &'static [#r::Factory] {
+                    static ALL: &[#r::Factory] = &[#r::Factory::of::<#name>()];
+                    ALL
+                }
+            }
+            impl #r::Inherits<#r::ValueBase> for #name {}
+            impl #r::ValueState for #name {
+                fn encode_state<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> { #write }
+                fn decode_state(d: &mut #r::Decoder<'_>) -> #r::CdrResult<Self> { Ok(Self(#read)) }
+            }
+        })
+    }
+
+    /// An abstract interface may be a value, too.
+    pub(super) fn abstract_interface(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
+        let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).reference));
+        let (id, factories) = (&def.repository_id, self.factories(scope, def.id));
+        quote! {
+            impl #r::Valuetype for #name {
+                const INFO: &'static #r::ValueInfo = &#r::ValueInfo::new(#id);
+                #factories
+            }
+        }
+    }
+
+    /// Whether a definition is an abstract interface.
+    pub(super) fn is_abstract(&self, id: DefId) -> bool {
+        match &self.model.def(id).kind {
+            DefKind::Interface(interface) => interface.kind == InterfaceKind::Abstract,
+            DefKind::ForwardInterface(kind) => *kind == InterfaceKind::Abstract,
+            _ => false,
+        }
+    }
+
+    /// The base that a valuetype inherits state from.
+    pub(super) fn state_base(&self, value: &ValueType) -> Option<DefId> {
+        value.bases.first().copied().filter(|base| {
+            matches!(&self.model.def(*base).kind, DefKind::ValueType(base) if base.kind != ValueKind::Abstract)
+        })
+    }
+
+    /// The struct of the state, and how it travels.
+    fn state(
+        &self,
+        scope: &Scope<'_>,
+        def: &'m Def,
+        value: &'m ValueType,
+        docs: &TokenStream,
+    ) -> Result<Vec<TokenStream>, NotYet> {
+        let r = &scope.runtime;
+        let name = ident(&self.names.item(def.id).name);
+        let members = self.state_members(def, value)?;
+        let base = self.state_base(value).map(|base| {
+            let field = self.names.parts(def.id).last().expect("named");
+            (ident(field), self.named(scope, base))
+        });
+        let base_field = base.iter().map(|(field, ty)| {
+            quote! {
+                #[doc = " The state of the base."]
+                pub #field: #ty
+            }
+        });
+        let fields = members.iter().map(|member| {
+            let (name, ty) = (&member.name, self.ty(scope, member.ty));
+            let docs = docs::or(&member.doc, "");
+            quote!(#docs pub #name: #ty)
+        });
+        let fields = base_field.chain(fields);
+        let codec = match value.kind {
+            ValueKind::Custom => quote! {
+                fn encode_state<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> {
+                    #r::CustomMarshal::marshal(self, e)
+                }
+                fn decode_state(d: &mut #r::Decoder<'_>) -> #r::CdrResult<Self> {
+                    #r::CustomMarshal::unmarshal(d)
+                }
+            },
+            _ => self.state_codec(scope, &members, base.as_ref()),
+        };
+        let part = base.iter().map(|(field, _)| {
+            let option = scope.std("Option");
+            quote! {
+                fn part(&self, of: ::core::any::TypeId) -> #option<&dyn ::core::any::Any> {
+                    match of == ::core::any::TypeId::of::<Self>() {
+                        true => Some(self),
+                        false => #r::ValueState::part(&self.#field, of),
+                    }
+                }
+            }
+        });
+        Ok(vec![
+            quote! {
+                #docs
+                #[derive(Debug, Clone, PartialEq)]
+                pub struct #name { #(#fields),* }
+            },
+            quote! {
+                impl #r::ValueState for #name {
+                    #codec
+                    #(#part)*
+                }
+            },
+        ])
+    }
+
+    fn state_codec(
+        &self,
+        scope: &Scope<'_>,
+        members: &[Member<'_>],
+        base: Option<&(Ident, TokenStream)>,
+    ) -> TokenStream {
+        let r = &scope.runtime;
+        let vars = Vars::beside([].into_iter());
+        let base_write = base.map(|(field, _)| {
+            Step::Fallible(quote!(#r::ValueState::encode_state(&self.#field, e)))
+        });
+        let write = members.iter().map(|member| {
+            let name = &member.name;
+            self.encode(
+                scope,
+                &vars,
+                &member.plan,
+                &Place::Owned(quote!(self.#name)),
+            )
+        });
+        let write = sequence(base_write.into_iter().chain(write).collect());
+        let base_read = base.map(|(field, _)| quote!(#field: #r::ValueState::decode_state(d)?));
+        let read = members.iter().map(|member| {
+            let name = &member.name;
+            let value = self.decode(scope, &vars, member.ty, &member.plan).tried();
+            quote!(#name: #value)
+        });
+        let read = base_read.into_iter().chain(read);
+        quote! {
+            fn encode_state<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> { #write }
+            fn decode_state(d: &mut #r::Decoder<'_>) -> #r::CdrResult<Self> {
+                Ok(Self { #(#read),* })
+            }
+        }
+    }
+
+    fn state_members(&self, def: &Def, value: &'m ValueType) -> Result<Vec<Member<'m>>, NotYet> {
+        let names = self.names.parts(def.id).iter();
+        let members = value.state.iter().zip(names).map(|(one, name)| {
+            let field = &one.field;
+            let doc = match one.public {
+                true => field.doc.clone(),
+                false => docs_of_private(&field.doc),
+            };
+            Ok(Member {
+                doc,
+                name: ident(name),
+                ty: &field.ty,
+                plan: Plan::of(self.model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?,
+            })
+        });
+        members.collect()
+    }
+
+    /// What IDL says about a valuetype, and who makes its values.
+    fn value_info(&self, scope: &Scope<'_>, def: &Def, value: &ValueType) -> TokenStream {
+        let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).name));
+        let (id, factories) = (&def.repository_id, self.factories(scope, def.id));
+        let bases = value.bases.iter().map(|base| {
+            let base = self.named(scope, *base);
+            quote!(<#base as #r::Valuetype>::INFO)
+        });
+        let bases = (!value.bases.is_empty()).then(|| quote!(bases: &[#(#bases),*],));
+        let supports = self.supported(value);
+        let supports = supports.iter().map(|id| &self.model.def(*id).repository_id);
+        let supports = (!value.supports.is_empty()).then(|| quote!(supports: &[#(#supports),*],));
+        let truncatable = value.truncatable.then(|| quote!(truncatable: true,));
+        let custom = (value.kind == ValueKind::Custom).then(|| quote!(custom: true,));
+        let inherits = self.value_bases(def.id);
+        let inherits = inherits.iter().map(|base| {
+            let base = match self.model.def(*base).kind {
+                DefKind::Interface(_) => self.reference(scope, *base),
+                _ => self.named(scope, *base),
+            };
+            quote!(impl #r::Inherits<#base> for #name {})
+        });
+        let special = quote!(#bases #supports #truncatable #custom);
+        let info = match special.is_empty() {
+            true => quote!(#r::ValueInfo::new(#id)),
+            false => quote!(#r::ValueInfo { #special ..#r::ValueInfo::new(#id) }),
+        };
+        quote! {
+            impl #r::Valuetype for #name {
+                const INFO: &'static #r::ValueInfo = &#info;
+                #factories
+            }
+            impl #r::Inherits<#r::ValueBase> for #name {}
+            #(#inherits)*
+        }
+    }
+
+    /// The types with a state whose values may stand where `id` is declared.
+    fn factories(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
+        let r = &scope.runtime;
+        let known = self
+            .children
+            .values()
+            .flatten()
+            .copied()
+            .collect::<BTreeSet<_>>();
+        let known = known.into_iter().filter(|one| {
+            let concrete = matches!(&self.model.def(*one).kind, DefKind::ValueType(value) if value.kind != ValueKind::Abstract);
+            concrete && (*one == id || self.value_bases(*one).contains(&id))
+        });
+        let known = known.map(|one| {
+            let one = self.named(scope, one);
+            quote!(#r::Factory::of::<#one>())
+        });
+        quote! {
+            fn factories() -> &'static [#r::Factory] {
+                static ALL: &[#r::Factory] = &[#(#known),*];
+                ALL
+            }
+        }
+    }
+
+    /// All valuetypes and abstract interfaces that a value of a type may stand for, itself apart.
+    fn value_bases(&self, id: DefId) -> BTreeSet<DefId> {
+        let mut found = BTreeSet::new();
+        let mut todo = vec![id];
+        while let Some(one) = todo.pop() {
+            let DefKind::ValueType(value) = &self.model.def(one).kind else {
+                continue;
+            };
+            let supported = self.supported(value).into_iter();
+            found.extend(supported.filter(|id| self.is_abstract(*id)));
+            todo.extend(value.bases.iter().filter(|base| found.insert(**base)));
+        }
+        found
+    }
+
+    /// The interfaces a valuetype names in `supports`, and their bases.
+    fn supported(&self, value: &ValueType) -> BTreeSet<DefId> {
+        let mut found = BTreeSet::new();
+        for id in &value.supports {
+            found.insert(*id);
+            if let DefKind::Interface(interface) = &self.model.def(*id).kind {
+                found.extend(self.model.all_bases(interface));
+            }
+        }
+        found
+    }
+}
+
+/// Rust has no members that only the implementation of a type sees, wherever that stands.
+fn docs_of_private(doc: &str) -> String {
+    format!("{doc}\n\nPrivate in IDL: for the implementation of the type only.")
+        .trim()
+        .to_owned()
+}

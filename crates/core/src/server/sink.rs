@@ -144,6 +144,21 @@ pub(crate) fn write_message(
     version: Version,
     fragment_size: Option<usize>,
 ) -> Result<(), WriteError> {
+    let whole = fragment_size.is_none_or(|size| message.len() <= size);
+    if whole && message.is_contiguous() {
+        return link.write(&mut [IoSlice::new(message.contiguous())]);
+    }
+    write_pieces(link, message, version, fragment_size)
+}
+
+/// A message that refers to memory elsewhere, or is too large to go in one piece.
+#[inline(never)]
+fn write_pieces(
+    link: &dyn Link,
+    message: &Encoded<'_>,
+    version: Version,
+    fragment_size: Option<usize>,
+) -> Result<(), WriteError> {
     let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     let slices = message.io_slices(&mut slices);
     let fragments = fragment_size

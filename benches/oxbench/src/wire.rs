@@ -2,8 +2,8 @@
 
 use crate::experiment::Operation;
 
-/// Octets of object key the raw exchange assumes; ORBs differ by a few octets here.
-const KEY: usize = 16;
+/// Octets of object key the raw exchange assumes: those of OxORB; omniORB has ten less.
+const KEY: usize = 24;
 
 /// Octets of one call's request and reply, GIOP headers included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn ping_is_a_header_and_eight_octets() {
         let lengths = lengths(Operation::Ping, 8);
-        assert_eq!(lengths.request, 64 + 8);
+        assert_eq!(lengths.request, 72 + 8);
         assert_eq!(lengths.reply, 24 + 8);
     }
 

@@ -6,6 +6,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/consts.idl",
         "idl/edges.idl",
         "idl/global.idl",
+        "idl/idl4.idl",
         "idl/mapping.idl",
         "idl/names.idl",
         "idl/types.idl",

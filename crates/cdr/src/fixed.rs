@@ -254,7 +254,13 @@ impl<'r> FixedReader<'r> {
     /// The error for an ordinal, just read, that its enumeration does not have.
     #[cold]
     pub fn bad_enumerator(&self, ordinal: u32) -> Error {
-        ErrorKind::BadEnumerator(ordinal).at(self.base + self.at - 4)
+        self.bad_enumerator_of(ordinal, 4)
+    }
+
+    /// The same for an enumeration that takes one or two octets.
+    #[cold]
+    pub fn bad_enumerator_of(&self, ordinal: u32, octets: usize) -> Error {
+        ErrorKind::BadEnumerator(ordinal).at(self.base + self.at - octets)
     }
 
     #[cold]

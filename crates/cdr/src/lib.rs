@@ -24,6 +24,7 @@
 
 mod any;
 mod array;
+mod bits;
 mod byte_order;
 mod decimal;
 mod decoder;
@@ -35,9 +36,11 @@ mod fixed;
 mod gather;
 mod limits;
 mod long_double;
+mod map;
 mod nilable;
 mod octet_seq;
 mod primitive;
+mod small;
 mod text;
 mod traits;
 mod typecode;
@@ -47,6 +50,7 @@ mod value;
 pub mod fuzz;
 
 pub use any::Any;
+pub use bits::{BitReader, BitWriter};
 pub use byte_order::ByteOrder;
 pub use decimal::{Decimal, DecimalError, FixedPoint};
 pub use decoder::Decoder;

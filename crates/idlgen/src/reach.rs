@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use oxorb_idl::model::{Def, DefId, DefKind, Export, Model, Type, Value};
+use oxorb_idl::model::{Def, DefId, DefKind, Export, Field, Model, Type, Value};
 
 /// Ids of all definitions to generate, enclosing scopes included.
 pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
@@ -36,11 +36,19 @@ impl Reach<'_> {
             DefKind::Module(_)
             | DefKind::ForwardInterface(_)
             | DefKind::Native
-            | DefKind::Enum(_) => {}
+            | DefKind::Enum(_)
+            | DefKind::BitMask(_)
+            | DefKind::BitSet(_)
+            | DefKind::TemplateModule(_) => {}
+            // No code is made of them.
+            DefKind::Component(_)
+            | DefKind::Connector(_)
+            | DefKind::PortType(_)
+            | DefKind::Home(_) => {}
             DefKind::ValueType(value) => {
                 value.bases.iter().for_each(|base| self.def(*base));
                 value.supports.iter().for_each(|base| self.def(*base));
-                value.state.iter().for_each(|one| self.ty(&one.field.ty));
+                value.state.iter().for_each(|one| self.field(&one.field));
                 value.exports.iter().for_each(|export| self.export(export));
                 for factory in &value.factories {
                     factory.params.iter().for_each(|param| self.ty(&param.ty));
@@ -48,14 +56,6 @@ impl Reach<'_> {
                 }
             }
             DefKind::ValueBox(content) => self.ty(content),
-            // Refused when they are printed.
-            DefKind::BitMask(_)
-            | DefKind::BitSet(_)
-            | DefKind::Component(_)
-            | DefKind::Connector(_)
-            | DefKind::PortType(_)
-            | DefKind::Home(_)
-            | DefKind::TemplateModule(_) => {}
             DefKind::Interface(interface) => {
                 interface.bases.iter().for_each(|base| self.def(*base));
                 interface
@@ -64,12 +64,13 @@ impl Reach<'_> {
                     .for_each(|export| self.export(export));
             }
             DefKind::Struct(body) | DefKind::Exception(body) => {
-                body.fields.iter().for_each(|field| self.ty(&field.ty));
+                body.base.iter().for_each(|base| self.def(*base));
+                body.fields.iter().for_each(|field| self.field(field));
             }
             DefKind::Union(body) => {
                 self.ty(&body.discriminator);
                 for case in &body.cases {
-                    self.ty(&case.field.ty);
+                    self.field(&case.field);
                     case.labels.iter().for_each(|label| self.value(label));
                 }
             }
@@ -96,10 +97,19 @@ impl Reach<'_> {
         }
     }
 
+    fn field(&mut self, field: &Field) {
+        self.ty(&field.ty);
+        field.default.iter().for_each(|value| self.value(value));
+    }
+
     fn ty(&mut self, ty: &Type) {
         match ty {
             Type::Named(id) => self.def(*id),
             Type::Sequence(element, _) | Type::Array(element, _) => self.ty(element),
+            Type::Map(key, value, _) => {
+                self.ty(key);
+                self.ty(value);
+            }
             _ => {}
         }
     }

@@ -2,15 +2,18 @@
 //! of the same name, and `the_page_quotes_these_tests` checks that it does.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::{Context, Interface, LongDouble, ObjectRef, Orb, SystemException};
+use oxorb::{
+    Any, Context, Decimal, Interface, LongDouble, ObjectRef, Orb, SystemException, TypeCode, Typed,
+};
 use oxorb_codegen_tests::{Weather, mapping};
 
 use mapping::account::{self, WithdrawError};
-use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Sensor};
+use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Rights, Sensor};
 
 #[test]
 fn names() {
@@ -141,6 +144,130 @@ fn recursive_types() {
 }
 
 #[test]
+fn any() {
+    let (_orb, archive) = archive();
+    // Any generated type goes in and comes out.
+    let key = Any::new(Hop {
+        kind: 1,
+        distance: 1500,
+        lane: 3,
+    });
+    let found: Any = archive.fetch(&key).unwrap();
+    assert_eq!(found.get::<String>().unwrap(), None, "not a string but:");
+    let event: mapping::Event = found.get().unwrap().expect("an event");
+    assert_eq!(event.body, key);
+    // References as everywhere: in an `Option`, for they may be nil.
+    let any = Any::new(Some(archive.clone()));
+    assert_eq!(any.get().unwrap(), Some(Some(archive)));
+    // What Rust does not tell apart: `wchar`, `wstring`, and typedefs.
+    let wide = Any::new(oxorb::Wstring("Höhe €".into()));
+    let metres = Any::new_as(mapping::metres::type_code(), 1500_i32).unwrap();
+    assert_eq!(metres.type_code().name(), Some("Metres"));
+    assert_eq!(wide.type_code().to_string(), "wstring");
+}
+
+#[test]
+fn type_codes() {
+    let (_orb, archive) = archive();
+    let hop: TypeCode = Hop::type_code();
+    assert_eq!(hop.id(), Some("IDL:mapping/Hop:1.0"));
+    assert_eq!(hop.as_ref().members().count(), 3);
+    let metres = Any::new_as(mapping::metres::type_code(), 1500_i32).unwrap();
+    let (kind, plain) = archive.kind(&metres).unwrap();
+    assert_eq!(kind.id(), Some("IDL:mapping/Metres:1.0"));
+    assert_eq!(plain, TypeCode::LONG);
+}
+
+#[test]
+fn fixed_point_numbers() {
+    let item = mapping::Item {
+        name: "coffee".into(),
+        cost: mapping::Price::new("2.50".parse().unwrap()).unwrap(),
+    };
+    let tax: Decimal = item.cost.get() * mapping::TAX_RATE;
+    assert_eq!(tax.rounded(2).unwrap().to_string(), "0.48");
+}
+
+#[test]
+fn small_integers() {
+    let nudge = mapping::Nudge {
+        dx: -1,
+        dy: 1,
+        force: 255,
+    };
+    let _: (i8, i8, u8) = (nudge.dx, nudge.dy, nudge.force);
+}
+
+#[test]
+fn maps() {
+    let mut scores = mapping::Scores::new();
+    scores.insert("Ada".into(), 7);
+    let _: BTreeMap<String, i32> = scores;
+}
+
+#[test]
+fn bitmasks() {
+    let rights = Rights::READ | Rights::ADMIN;
+    assert!(rights.contains(Rights::READ) && !rights.contains(Rights::WRITE));
+    assert_eq!(rights.bits(), 0b1000_0001_u8);
+    assert!(rights.without(rights).is_empty());
+}
+
+#[test]
+fn bitsets() {
+    let header = mapping::Header {
+        version: 1,
+        urgent: true,
+        level: -20,
+    };
+    let _: (u8, bool, i16) = (header.version, header.urgent, header.level);
+}
+
+#[test]
+fn struct_inheritance() {
+    let stop = mapping::Stop {
+        kind: 1,
+        distance: 1500,
+        lane: 3,
+        platform: "7b".into(),
+    };
+    let hop = Hop::from(stop);
+    assert_eq!(hop.distance, 1500);
+}
+
+#[test]
+fn optional_members() {
+    let guest = mapping::Guest {
+        name: "Ada".into(),
+        title: None,
+    };
+    let _: Option<String> = guest.title;
+}
+
+#[test]
+fn default_values() {
+    let profile = mapping::Profile {
+        verbose: true,
+        ..Default::default()
+    };
+    assert_eq!((profile.seconds, profile.language.as_str()), (30, "de"));
+}
+
+#[test]
+fn enums_of_other_sizes() {
+    assert_eq!(mapping::Level::High as u32, 5);
+}
+
+#[test]
+fn template_modules() {
+    let page = mapping::hop_lists::Page {
+        entries: vec![],
+        last: true,
+    };
+    let _: Vec<Hop> = page.entries;
+}
+
+#[test]
 fn constants() {
     let (g, greeting, first): (f64, &str, Phase) =
         (mapping::GRAVITY, mapping::GREETING, mapping::FIRST);
@@ -257,6 +384,71 @@ fn inheritance() {
     let account = AccountRef::from(savings);
     assert_eq!(account.balance().unwrap(), 99);
     assert!(account.narrow::<mapping::SavingsRef>().unwrap().is_some());
+}
+
+struct SystemClock;
+
+impl mapping::Clock for SystemClock {
+    fn now(&self) -> oxorb::Result<i64> {
+        Ok(42)
+    }
+}
+
+struct Bell;
+
+impl mapping::Alarm for Bell {
+    fn watch(
+        &self,
+        reference: Option<&Arc<dyn mapping::Clock>>,
+    ) -> oxorb::Result<Option<Arc<dyn mapping::Clock>>> {
+        Ok(reference.cloned())
+    }
+}
+
+#[test]
+fn local_interfaces() {
+    let clock: Arc<dyn mapping::Clock> = Arc::new(SystemClock);
+    let alarm: Arc<dyn mapping::Alarm> = Arc::new(Bell);
+    let same = alarm.watch(Some(&clock)).unwrap().unwrap();
+    assert_eq!(same.now().unwrap(), 42);
+}
+
+struct Terminal;
+
+impl mapping::Window for Terminal {
+    fn open(&self) -> oxorb::Result<mapping::Handle> {
+        Ok(Arc::new("/dev/tty"))
+    }
+}
+
+#[test]
+fn native_types() {
+    let window: Arc<dyn mapping::Window> = Arc::new(Terminal);
+    let handle = window.open().unwrap();
+    assert_eq!(handle.downcast_ref::<&str>(), Some(&"/dev/tty"));
+}
+
+struct Shelf;
+
+impl mapping::Archive for Shelf {
+    fn fetch(&self, key: &Any) -> oxorb::Result<Any> {
+        let event = mapping::Event {
+            topic: "found".into(),
+            body: key.clone(),
+        };
+        Ok(Any::new(event))
+    }
+
+    fn kind(&self, value: &Any) -> oxorb::Result<(TypeCode, TypeCode)> {
+        let kind = value.type_code();
+        Ok((kind.clone(), kind.resolved()))
+    }
+}
+
+fn archive() -> (Orb, mapping::ArchiveRef) {
+    let orb = orb();
+    let archive = orb.root_poa().activate(Shelf).unwrap();
+    (orb, archive)
 }
 
 struct Clerk {

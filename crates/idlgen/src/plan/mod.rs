@@ -12,7 +12,7 @@ pub use call::{Arg, Call, calls};
 pub use size::{Size, size};
 pub use traits::Traits;
 
-use oxorb_idl::model::{Basic, DefId, DefKind, InterfaceKind, Model, Type};
+use oxorb_idl::model::{Basic, BitSet, DefId, DefKind, Enum, Field, InterfaceKind, Model, Type};
 use oxorb_idl::source::Span;
 
 /// How one value travels.
@@ -38,7 +38,8 @@ pub enum Plan {
     Any,
     /// `CORBA::TypeCode`.
     TypeCode,
-    /// A struct, union, exception or enum: by the codec made for that definition.
+    /// A struct, union, exception, enum, bitmask or bitset: by the codec made
+    /// for that definition.
     Named(DefId),
     /// An object reference, nil allowed.
     Reference(Target),
@@ -61,6 +62,19 @@ pub enum Plan {
         /// Most elements allowed.
         bound: Option<u32>,
     },
+    /// A `map`: its entries, key and value, in the order of the keys.
+    Map {
+        /// How a key travels.
+        key: Box<Plan>,
+        /// How a value travels.
+        value: Box<Plan>,
+        /// Most entries allowed.
+        bound: Option<u32>,
+    },
+    /// An `@optional` member: whether it is there, and then itself.
+    Optional(Box<Plan>),
+    /// A local interface or a native type, which does not travel.
+    Local(DefId),
     /// One dimension of an array.
     Array {
         /// How one element travels; another array for inner dimensions.
@@ -108,7 +122,6 @@ impl Plan {
     /// The plan for a type as it is used.
     pub fn of(model: &Model, ty: &Type) -> Result<Plan, NotYet> {
         Ok(match model.resolve(ty) {
-            Type::Basic(Basic::Int8) => return Err(NotYet::new("`int8`")),
             Type::Basic(basic) => Plan::Basic(*basic),
             Type::String(bound) => Plan::Text {
                 wide: false,
@@ -139,18 +152,24 @@ impl Plan {
                     })
             }
             Type::Named(id) => match &model.def(*id).kind {
-                DefKind::Struct(_) | DefKind::Union(_) | DefKind::Enum(_) => Plan::Named(*id),
+                DefKind::Struct(_)
+                | DefKind::Union(_)
+                | DefKind::Enum(_)
+                | DefKind::BitMask(_)
+                | DefKind::BitSet(_) => Plan::Named(*id),
                 DefKind::Interface(interface) => match interface.kind {
                     InterfaceKind::Unconstrained => Plan::Reference(Target::Interface(*id)),
-                    InterfaceKind::Local => {
-                        return Err(NotYet::new("a local interface as a type"));
-                    }
+                    InterfaceKind::Local => Plan::Local(*id),
                     InterfaceKind::Abstract => Plan::Abstract,
                 },
                 DefKind::ForwardInterface(InterfaceKind::Abstract) => Plan::Abstract,
+                DefKind::ForwardInterface(InterfaceKind::Local) | DefKind::Native => {
+                    Plan::Local(*id)
+                }
                 DefKind::ValueType(_) | DefKind::ValueBox(_) => Plan::Value,
                 DefKind::ForwardInterface(_) => Plan::Reference(Target::Interface(*id)),
-                DefKind::Native => return Err(NotYet::new("a native type")),
+                // Until they have code of their own, whatever they are at least.
+                DefKind::Component(_) | DefKind::Home(_) => Plan::Reference(Target::Object),
                 _ => return Err(NotYet::new("this kind of definition as a type")),
             },
             Type::Object => Plan::Reference(Target::Object),
@@ -161,9 +180,59 @@ impl Plan {
             },
             Type::Any => Plan::Any,
             Type::TypeCode => Plan::TypeCode,
-            Type::Map(..) => return Err(NotYet::new("`map`")),
+            Type::Map(key, value, bound) => {
+                let key = Plan::of(model, key)?;
+                if !key.has_order(model) {
+                    return Err(NotYet::new("a `map` whose keys have no order"));
+                }
+                Plan::Map {
+                    key: Box::new(key),
+                    value: Box::new(Plan::of(model, value)?),
+                    bound: *bound,
+                }
+            }
             Type::ValueBase => Plan::Value,
         })
+    }
+
+    /// The plan for a member of a struct, exception or union.
+    pub fn of_field(model: &Model, field: &Field) -> Result<Plan, NotYet> {
+        let plan = Plan::of(model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?;
+        if !plan.travels() {
+            return Err(NotYet::new("a member that cannot be sent").at(field.span));
+        }
+        Ok(match field.optional {
+            true => Plan::Optional(Box::new(plan)),
+            false => plan,
+        })
+    }
+
+    /// Whether values can be sent at all.
+    pub fn travels(&self) -> bool {
+        match self {
+            Plan::Local(_) => false,
+            Plan::List { element, .. } | Plan::Array { element, .. } | Plan::Optional(element) => {
+                element.travels()
+            }
+            Plan::Map { key, value, .. } => key.travels() && value.travels(),
+            _ => true,
+        }
+    }
+
+    /// Whether values can be keys of a map.
+    fn has_order(&self, model: &Model) -> bool {
+        match self {
+            Plan::Basic(basic) => {
+                !matches!(basic, Basic::Float | Basic::Double | Basic::LongDouble)
+            }
+            Plan::Text { .. } | Plan::Fixed { .. } => true,
+            Plan::Named(id) => {
+                matches!(model.def(*id).kind, DefKind::Enum(_) | DefKind::BitMask(_))
+            }
+            Plan::Block { element, .. } => Plan::Basic(*element).has_order(model),
+            Plan::List { element, .. } | Plan::Array { element, .. } => element.has_order(model),
+            _ => false,
+        }
     }
 
     /// Whether `bool`, a number, a character or an enum: small enough to be
@@ -171,7 +240,9 @@ impl Plan {
     pub fn is_scalar(&self, model: &Model) -> bool {
         match self {
             Plan::Basic(_) | Plan::Fixed { .. } => true,
-            Plan::Named(id) => matches!(model.def(*id).kind, DefKind::Enum(_)),
+            Plan::Named(id) => {
+                matches!(model.def(*id).kind, DefKind::Enum(_) | DefKind::BitMask(_))
+            }
             _ => false,
         }
     }
@@ -179,5 +250,35 @@ impl Plan {
 
 /// Whether a run of such values is one block in memory and on the wire.
 fn is_block(basic: Basic) -> bool {
-    !matches!(basic, Basic::Char | Basic::WChar | Basic::LongDouble)
+    !matches!(
+        basic,
+        Basic::Int8 | Basic::Char | Basic::WChar | Basic::LongDouble
+    )
+}
+
+/// The integer that a value of an enum is on the wire.
+pub fn enum_integer(body: &Enum) -> Basic {
+    body.bit_bound.map_or(Basic::ULong, unsigned)
+}
+
+/// Whether a type code, which knows ordinals of 32 bits only, can tell what an
+/// enum is on the wire.
+pub fn is_plain_enum(body: &Enum) -> bool {
+    let mut all = body.enumerators.iter().zip(0..);
+    enum_integer(body) == Basic::ULong && all.all(|(one, ordinal)| one.value == ordinal)
+}
+
+/// The smallest unsigned integer of at least so many bits.
+pub fn unsigned(bits: u16) -> Basic {
+    match bits {
+        0..=8 => Basic::Octet,
+        9..=16 => Basic::UShort,
+        17..=32 => Basic::ULong,
+        _ => Basic::ULongLong,
+    }
+}
+
+/// The integer that a bitset is on the wire.
+pub fn bitset_integer(model: &Model, body: &BitSet) -> Basic {
+    unsigned(model.all_bits(body).iter().map(|field| field.bits).sum())
 }

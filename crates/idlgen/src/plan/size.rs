@@ -1,8 +1,8 @@
 //! How many octets a value takes on the wire (A7.1, A7.8).
 
-use oxorb_idl::model::{Basic, DefId, DefKind, Model};
+use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model, Type};
 
-use super::Plan;
+use super::{Plan, bitset_integer, enum_integer, unsigned};
 
 /// The bounds of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,19 @@ impl Measure<'_> {
                 let element = self.plan(element);
                 self.counted(element, *bound)
             }
+            Plan::Map { key, value, bound } => {
+                let entry = self.plan(key).then(self.plan(value));
+                self.counted(entry, *bound)
+            }
+            Plan::Optional(plan) => {
+                let there = self.basic(Basic::Boolean);
+                let whole = there.then(self.plan(plan)).variable();
+                Size {
+                    min: there.min,
+                    ..whole
+                }
+            }
+            Plan::Local(_) => Size::unbounded(0),
             Plan::Array { element, length } => self.plan(element).times(u64::from(*length)),
         }
     }
@@ -156,17 +169,21 @@ impl Measure<'_> {
         }
         self.open.push(id);
         let size = match &self.model.def(id).kind {
-            DefKind::Enum(_) => Size::primitive(4, 4),
-            DefKind::Struct(body) | DefKind::Exception(body) => body
-                .fields
-                .iter()
-                .map(|field| self.ty(&field.ty))
+            DefKind::Enum(body) => self.basic(enum_integer(body)),
+            DefKind::BitMask(body) => self.basic(unsigned(body.bit_bound)),
+            // Written as one number, but only after a check of each field.
+            DefKind::BitSet(body) => self.basic(bitset_integer(self.model, body)).variable(),
+            DefKind::Struct(body) | DefKind::Exception(body) => self
+                .model
+                .all_fields(body)
+                .into_iter()
+                .map(|field| self.field(field))
                 .fold(Size::NOTHING, Size::then),
             DefKind::Union(body) => {
                 let members = body
                     .cases
                     .iter()
-                    .map(|case| self.ty(&case.field.ty))
+                    .map(|case| self.field(&case.field))
                     .reduce(Size::or)
                     .unwrap_or(Size::NOTHING);
                 let head = self.ty(&body.discriminator);
@@ -183,7 +200,11 @@ impl Measure<'_> {
         size
     }
 
-    fn ty(&mut self, ty: &oxorb_idl::model::Type) -> Size {
+    fn field(&mut self, field: &Field) -> Size {
+        Plan::of_field(self.model, field).map_or(Size::unbounded(0), |plan| self.plan(&plan))
+    }
+
+    fn ty(&mut self, ty: &Type) -> Size {
         Plan::of(self.model, ty).map_or(Size::unbounded(0), |plan| self.plan(&plan))
     }
 }

@@ -1,6 +1,6 @@
 //! What holds for the values of a type, found by looking at all its parts.
 
-use oxorb_idl::model::{Basic, DefId, DefKind, Model, Type};
+use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model};
 
 use super::{Plan, Target};
 
@@ -39,18 +39,19 @@ impl Walk<'_> {
     fn parts(&mut self, id: DefId) {
         match &self.model.def(id).kind {
             DefKind::Struct(body) | DefKind::Exception(body) => {
-                body.fields.iter().for_each(|field| self.ty(&field.ty));
+                let fields = self.model.all_fields(body);
+                fields.into_iter().for_each(|field| self.field(field));
             }
             DefKind::Union(body) => {
                 self.traits.copy = false;
-                body.cases.iter().for_each(|case| self.ty(&case.field.ty));
+                body.cases.iter().for_each(|case| self.field(&case.field));
             }
             _ => {}
         }
     }
 
-    fn ty(&mut self, ty: &Type) {
-        match Plan::of(self.model, ty) {
+    fn field(&mut self, field: &Field) {
+        match Plan::of_field(self.model, field) {
             Ok(plan) => self.plan(&plan),
             Err(_) => self.traits.eq = false,
         }
@@ -72,7 +73,13 @@ impl Walk<'_> {
                 self.basic(*element);
                 self.traits.copy = false;
             }
-            Plan::List { element, .. } | Plan::Array { element, .. } => {
+            Plan::Map { key, value, .. } => {
+                self.plan(key);
+                self.plan(value);
+                self.traits.copy = false;
+            }
+            Plan::Local(_) => (self.traits.copy, self.traits.eq) = (false, false),
+            Plan::List { element, .. } | Plan::Array { element, .. } | Plan::Optional(element) => {
                 self.plan(element);
                 self.traits.copy = false;
             }

@@ -179,7 +179,7 @@ impl Rust<'_> {
                 Step::Fallible(quote!(#e.#method(#text #bound)))
             }
             Plan::Fixed { digits, scale } => {
-                let value = place.value();
+                let value = place.receiver();
                 let (digits, scale) = (
                     Literal::u16_unsuffixed(*digits),
                     Literal::u8_unsuffixed(*scale),
@@ -211,6 +211,22 @@ impl Rust<'_> {
                 let item = self.encode_item(scope, vars, element);
                 Step::Fallible(quote!(#e.sequence_with(#items, #bound, |#e, item| #item)))
             }
+            Plan::Map { .. } if is_canonical(plan) => {
+                let value = place.receiver();
+                Step::Fallible(quote!(#value.encode(#e)))
+            }
+            Plan::Map { key, value, bound } => {
+                let (map, bound) = (place.borrow(), limit(*bound));
+                let key = self.encode(scope, vars, key, &Place::Behind(quote!(key)));
+                let value = self.encode(scope, vars, value, &Place::Behind(quote!(value)));
+                let entry = sequence(vec![key, value]);
+                Step::Fallible(quote!(#e.map_with(#map, #bound, |#e, key, value| { #entry })))
+            }
+            Plan::Optional(inner) => {
+                let (value, item) = (place.option(), self.encode_item(scope, vars, inner));
+                Step::Fallible(quote!(#e.optional(#value, |#e, item| #item)))
+            }
+            Plan::Local(_) => unreachable!("not sent, the front end checks"),
             Plan::Array { .. } if is_canonical(plan) => {
                 let value = place.receiver();
                 Step::Fallible(quote!(#value.encode(#e)))
@@ -271,6 +287,20 @@ impl Rust<'_> {
                 let item = self.decode(scope, vars, self.element(ty), element).last();
                 Step::Fallible(quote!(#d.sequence_with(#bound, #least, |#d| #item)))
             }
+            Plan::Map { .. } if is_canonical(plan) => self.decode_by_type(scope, vars, ty),
+            Plan::Map { key, value, bound } => {
+                let bound = limit(*bound);
+                let least = least_of(size(self.model, key).min + size(self.model, value).min);
+                let (key_ty, value_ty) = self.entry(ty);
+                let key = self.decode(scope, vars, key_ty, key).tried();
+                let value = self.decode(scope, vars, value_ty, value).tried();
+                Step::Fallible(quote!(#d.map_with(#bound, #least, |#d| Ok((#key, #value)))))
+            }
+            Plan::Optional(inner) => {
+                let item = self.decode(scope, vars, ty, inner).last();
+                Step::Fallible(quote!(#d.optional(|#d| #item)))
+            }
+            Plan::Local(_) => unreachable!("not sent, the front end checks"),
             Plan::Array { .. } if is_canonical(plan) => self.decode_by_type(scope, vars, ty),
             Plan::Array { element, .. } => {
                 let inner = self.inner_array(ty);
@@ -283,7 +313,9 @@ impl Rust<'_> {
     fn decode_by_type(&self, scope: &Scope<'_>, vars: &Vars, ty: &Type) -> Step {
         let (d, path) = (&vars.d, self.ty(scope, ty));
         match ty {
-            Type::Array(..) | Type::Fixed(..) => Step::Fallible(quote!(<#path>::decode(#d))),
+            Type::Array(..) | Type::Fixed(..) | Type::Map(..) => {
+                Step::Fallible(quote!(<#path>::decode(#d)))
+            }
             _ => Step::Fallible(quote!(#path::decode(#d))),
         }
     }
@@ -335,6 +367,14 @@ impl Rust<'_> {
         }
     }
 
+    /// The types of key and value of a map.
+    fn entry<'t>(&'t self, ty: &'t Type) -> (&'t Type, &'t Type) {
+        match self.model.resolve(ty) {
+            Type::Map(key, value, _) => (key, value),
+            _ => unreachable!("only maps have entries"),
+        }
+    }
+
     /// An array type without its outermost dimension.
     fn inner_array(&self, ty: &Type) -> Type {
         match self.model.resolve(ty) {
@@ -361,12 +401,19 @@ fn is_canonical(plan: &Plan) -> bool {
         Plan::Block { bound, .. } => bound.is_none(),
         Plan::List { element, bound } => bound.is_none() && is_canonical(element),
         Plan::Array { element, .. } => is_canonical(element),
+        Plan::Map { key, value, bound } => {
+            bound.is_none() && is_canonical(key) && is_canonical(value)
+        }
+        Plan::Optional(_) | Plan::Local(_) => false,
     }
 }
 
 /// The fewest octets of one element.
 fn least(rust: &Rust<'_>, plan: &Plan) -> Literal {
-    let least = size(rust.model, plan).min;
+    least_of(size(rust.model, plan).min)
+}
+
+fn least_of(least: u64) -> Literal {
     Literal::usize_unsuffixed(usize::try_from(least).unwrap_or(usize::MAX))
 }
 
@@ -393,10 +440,10 @@ fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, TokenStream) {
 }
 
 /// The codec method for one value of a basic type.
-fn method(basic: Basic) -> TokenStream {
+pub(super) fn method(basic: Basic) -> TokenStream {
     match basic {
         Basic::Octet | Basic::UInt8 => quote!(octet),
-        Basic::Int8 => unreachable!("refused when the plan is made"),
+        Basic::Int8 => quote!(int8),
         Basic::Boolean => quote!(boolean),
         Basic::Char => quote!(char),
         Basic::WChar => quote!(wchar),

@@ -1,12 +1,13 @@
 //! Enumerations.
 
-use oxorb_idl::model::{Def, Enum};
+use oxorb_idl::model::{Basic, Def, Enum};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::scope::Scope;
 use super::types::ident;
 use super::{Rust, docs};
+use crate::plan::enum_integer;
 
 impl Rust<'_> {
     /// `enum`: discriminants are the ordinals on the wire.
@@ -25,10 +26,13 @@ impl Rust<'_> {
             .iter()
             .map(|name| ident(name))
             .collect();
-        let ordinals: Vec<_> = (0..)
-            .take(variants.len())
-            .map(Literal::u32_unsuffixed)
-            .collect();
+        let values = body.enumerators.iter().map(|one| one.value);
+        let ordinals: Vec<_> = values.map(Literal::u32_unsuffixed).collect();
+        let (integer, failed) = match enum_integer(body) {
+            Basic::Octet => (quote!(u8), quote!(bad_enumerator_of(unknown.into(), 1))),
+            Basic::UShort => (quote!(u16), quote!(bad_enumerator_of(unknown.into(), 2))),
+            _ => (quote!(u32), quote!(bad_enumerator(unknown))),
+        };
         let variant_docs = body
             .enumerators
             .iter()
@@ -41,21 +45,29 @@ impl Rust<'_> {
         };
         let codec = quote! {
             impl #r::Fixed for #name {
-                const LAYOUT: #r::Layout = <u32 as #r::Fixed>::LAYOUT;
+                const LAYOUT: #r::Layout = <#integer as #r::Fixed>::LAYOUT;
                 #[inline(always)]
                 fn put(&self, w: &mut #r::FixedWriter<'_>) {
-                    (*self as u32).put(w);
+                    (*self as #integer).put(w);
                 }
                 #[inline(always)]
                 fn take(r: &mut #r::FixedReader<'_>) -> #r::CdrResult<Self> {
-                    match u32::take(r)? {
+                    match #integer::take(r)? {
                         #(#ordinals => Ok(Self::#variants),)*
-                        unknown => Err(r.bad_enumerator(unknown)),
+                        unknown => Err(r.#failed),
                     }
                 }
             }
             #r::fixed!(#name);
         };
-        vec![declaration, codec]
+        let default = body.default.map(|ordinal| {
+            let (default, variant) = (scope.std("Default"), &variants[ordinal as usize]);
+            quote! {
+                impl #default for #name {
+                    fn default() -> Self { Self::#variant }
+                }
+            }
+        });
+        [declaration, codec].into_iter().chain(default).collect()
     }
 }

@@ -1,8 +1,10 @@
 //! The Rust back end: prints plans as Rust items.
 
+mod bits;
 mod case;
 mod codec;
 mod consts;
+mod defaults;
 mod docs;
 mod enums;
 mod imports;
@@ -120,7 +122,6 @@ impl<'m> Rust<'m> {
     /// The items for one definition.
     fn def(&self, scope: &Scope<'_>, def: &'m Def) -> Result<Vec<TokenStream>, Unmapped> {
         let fail = |what| Unmapped { def: def.id, what };
-        check_idl4(def).map_err(fail)?;
         let mut items = match &def.kind {
             DefKind::Module(_) => return Ok(vec![self.module(def)?]),
             DefKind::Interface(interface) => return self.interface(scope, def, interface),
@@ -137,16 +138,18 @@ impl<'m> Rust<'m> {
             DefKind::Enum(body) => self.enumeration(scope, def, body),
             DefKind::Typedef(alias) => vec![self.alias(scope, def, alias).map_err(fail)?],
             DefKind::Const(constant) => vec![self.constant(scope, def, constant).map_err(fail)?],
-            // Nothing can be said about a native type; its uses are refused.
-            DefKind::Native | DefKind::TemplateModule(_) => Vec::new(),
             DefKind::ValueType(value) => self.valuetype(scope, def, value).map_err(fail)?,
             DefKind::ValueBox(content) => vec![self.boxed(scope, def, content).map_err(fail)?],
-            DefKind::BitMask(_) => return Err(fail(NotYet::new("a bitmask"))),
-            DefKind::BitSet(_) => return Err(fail(NotYet::new("a bitset"))),
-            DefKind::Component(_) => return Err(fail(NotYet::new("a component"))),
-            DefKind::Connector(_) => return Err(fail(NotYet::new("a connector"))),
-            DefKind::PortType(_) => return Err(fail(NotYet::new("a port type"))),
-            DefKind::Home(_) => return Err(fail(NotYet::new("a home"))),
+            DefKind::BitMask(body) => self.bitmask(scope, def, body),
+            DefKind::BitSet(body) => self.bitset(scope, def, body),
+            DefKind::Native => vec![self.native(scope, def)],
+            // Only instances of template modules exist; of components and what
+            // belongs to them no code is made yet.
+            DefKind::TemplateModule(_)
+            | DefKind::Component(_)
+            | DefKind::Connector(_)
+            | DefKind::PortType(_)
+            | DefKind::Home(_) => Vec::new(),
         };
         if is_typed(&def.kind) {
             items.push(self.typed(scope, def));
@@ -209,26 +212,6 @@ impl<'m> Rust<'m> {
     }
 }
 
-/// What IDL 4 adds to structs and enums and changes the wire.
-fn check_idl4(def: &Def) -> Result<(), NotYet> {
-    match &def.kind {
-        DefKind::Struct(body) if body.base.is_some() => Err(NotYet::new("struct inheritance")),
-        DefKind::Struct(body) => match body.fields.iter().find(|field| field.optional) {
-            Some(field) => Err(NotYet::new("`@optional`").at(field.span)),
-            None => Ok(()),
-        },
-        DefKind::Enum(body) if body.bit_bound.is_some() => Err(NotYet::new("`@bit_bound`")),
-        DefKind::Enum(body) => {
-            let mut all = body.enumerators.iter().zip(0..);
-            match all.find(|(one, ordinal)| one.value != *ordinal) {
-                Some((one, _)) => Err(NotYet::new("`@value`").at(one.span)),
-                None => Ok(()),
-            }
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The attributes of a module at file scope. Not inner ones: the text is
 /// `include!`d, where these are not allowed.
 fn allow() -> TokenStream {
@@ -248,6 +231,8 @@ fn is_typed(kind: &DefKind) -> bool {
             | DefKind::Enum(_)
             | DefKind::ValueType(_)
             | DefKind::ValueBox(_)
+            | DefKind::BitMask(_)
+            | DefKind::BitSet(_)
     ) || matches!(kind, DefKind::ForwardInterface(kind) if *kind == InterfaceKind::Unconstrained)
 }
 

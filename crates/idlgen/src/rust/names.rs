@@ -197,7 +197,8 @@ impl Names {
     fn inside(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
         match &model.def(id).kind {
             DefKind::Struct(body) | DefKind::Exception(body) => {
-                let fields = body.fields.iter().map(|field| snake(&field.name));
+                let fields = model.all_fields(body);
+                let fields = fields.into_iter().map(|field| snake(&field.name));
                 self.parts.insert(id, distinct(fields));
             }
             DefKind::ValueType(value) => {
@@ -209,6 +210,15 @@ impl Names {
             DefKind::Enum(body) => {
                 let variants = body.enumerators.iter().map(|one| camel(&one.name));
                 self.parts.insert(id, distinct(variants));
+            }
+            DefKind::BitMask(body) => {
+                let flags = body.flags.iter().map(|flag| screaming(&flag.name));
+                self.parts.insert(id, distinct(flags));
+            }
+            DefKind::BitSet(body) => {
+                let fields = model.all_bits(body);
+                let fields = fields.into_iter().filter_map(|field| field.name.as_deref());
+                self.parts.insert(id, distinct(fields.map(snake)));
             }
             DefKind::Union(body) => {
                 let mut taken = HashSet::new();

@@ -1,6 +1,6 @@
 //! Structs and exceptions.
 
-use oxorb_idl::model::{Def, Struct, Type};
+use oxorb_idl::model::{self, Def, DefId, Struct};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
@@ -12,9 +12,8 @@ use crate::plan::{NotYet, Plan, Size, Traits, size};
 
 /// One field, ready to print.
 struct Field<'m> {
-    doc: &'m str,
+    declared: &'m model::Field,
     name: Ident,
-    ty: &'m Type,
     plan: Plan,
 }
 
@@ -28,10 +27,15 @@ impl<'m> Rust<'m> {
     ) -> Result<Vec<TokenStream>, NotYet> {
         let fields = self.fields(def, body)?;
         let docs = docs::item(&def.doc, "struct", def);
-        Ok(vec![
+        let mut items = vec![
             self.declaration(scope, def, docs, &fields),
             self.field_codec(scope, def, &fields),
-        ])
+        ];
+        items.extend(body.base.map(|base| self.base_part(scope, def, base)));
+        if fields.iter().any(|field| field.declared.default.is_some()) {
+            items.push(self.default_impl(scope, def)?);
+        }
+        Ok(items)
     }
 
     /// `exception`: a struct that knows its id and is an error.
@@ -71,15 +75,31 @@ impl<'m> Rust<'m> {
 
     fn fields(&self, def: &Def, body: &'m Struct) -> Result<Vec<Field<'m>>, NotYet> {
         let names = self.names.parts(def.id).iter();
-        let fields = body.fields.iter().zip(names).map(|(field, name)| {
+        let fields = self.model.all_fields(body).into_iter().zip(names);
+        let fields = fields.map(|(declared, name)| {
             Ok(Field {
-                doc: &field.doc,
+                declared,
                 name: ident(name),
-                ty: &field.ty,
-                plan: Plan::of(self.model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?,
+                plan: Plan::of_field(self.model, declared)?,
             })
         });
         fields.collect()
+    }
+
+    /// A struct as the struct it inherits from.
+    fn base_part(&self, scope: &Scope<'_>, def: &Def, base: DefId) -> TokenStream {
+        let name = ident(&self.names.item(def.id).name);
+        let (from, target) = (scope.std("From"), self.named(scope, base));
+        let (own, inherited) = (self.names.parts(def.id), self.names.parts(base));
+        let moves = inherited.iter().zip(own).map(|(to, field)| {
+            let (to, field) = (ident(to), ident(field));
+            quote!(#to: derived.#field)
+        });
+        quote! {
+            impl #from<#name> for #target {
+                fn from(derived: #name) -> Self { Self { #(#moves),* } }
+            }
+        }
     }
 
     fn declaration(
@@ -92,8 +112,8 @@ impl<'m> Rust<'m> {
         let name = ident(&self.names.item(def.id).name);
         let derives = derives(Traits::of(self.model, def.id));
         let fields = fields.iter().map(|field| {
-            let (name, ty) = (&field.name, self.ty(scope, field.ty));
-            let docs = docs::or(field.doc, "");
+            let (name, ty) = (&field.name, self.field_ty(scope, field.declared));
+            let docs = docs::or(&field.declared.doc, "");
             quote!(#docs pub #name: #ty)
         });
         quote! {
@@ -117,7 +137,7 @@ impl<'m> Rust<'m> {
         let name = ident(&self.names.item(def.id).name);
         let types: Vec<_> = fields
             .iter()
-            .map(|field| self.ty(scope, field.ty))
+            .map(|field| self.field_ty(scope, field.declared))
             .collect();
         let fields: Vec<_> = fields.iter().map(|field| &field.name).collect();
         quote! {
@@ -151,7 +171,8 @@ impl<'m> Rust<'m> {
         let write = sequence(write.collect());
         let read = fields.iter().map(|field| {
             let name = &field.name;
-            let value = self.decode(scope, &vars, field.ty, &field.plan).tried();
+            let ty = &field.declared.ty;
+            let value = self.decode(scope, &vars, ty, &field.plan).tried();
             quote!(#name: #value)
         });
         let read = Step::Plain(quote!(Self { #(#read),* }));

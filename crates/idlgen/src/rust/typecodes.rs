@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use oxorb_idl::model::{
-    Basic, Def, DefId, DefKind, InterfaceKind, Struct, Type, Union, Value, ValueKind, ValueType,
+    Basic, Def, DefId, DefKind, Field, InterfaceKind, Struct, Type, Union, Value, ValueKind,
+    ValueType,
 };
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -12,6 +13,7 @@ use quote::quote;
 use super::Rust;
 use super::scope::Scope;
 use super::types::ident;
+use crate::plan::{bitset_integer, enum_integer, is_plain_enum, unsigned};
 
 /// Making one type code.
 struct Spelling {
@@ -109,7 +111,12 @@ impl Rust<'_> {
             Type::TypeCode => quote!(#tc::TYPE_CODE),
             Type::ValueBase => quote!(#tc::VALUE_BASE),
             Type::Named(id) => self.mention(scope, *id, spelling),
-            Type::Map(..) => unreachable!("refused when the plan is made"),
+            Type::Map(key, value, bound) => {
+                let key = self.type_code(scope, key, spelling);
+                let value = self.type_code(scope, value, spelling);
+                let bound = Literal::u32_unsuffixed(bound.unwrap_or(0));
+                quote!(#tc::map(#key, #value, #bound))
+            }
         }
     }
 
@@ -130,6 +137,7 @@ impl Rust<'_> {
             return quote!(#module::type_code());
         }
         let ty = match def.kind {
+            DefKind::Component(_) | DefKind::Home(_) => return self.spell(scope, id, spelling),
             DefKind::Interface(_) | DefKind::ForwardInterface(_) => self.reference(scope, id),
             _ => self.named(scope, id),
         };
@@ -156,6 +164,21 @@ impl Rust<'_> {
                 let members = self.cases(scope, body, spelling);
                 quote!(#tc::union(#id, #name, #discriminator, [#(#members),*]))
             }
+            // Type codes know no such enums.
+            DefKind::Enum(body) if !is_plain_enum(body) => {
+                let integer = constant(enum_integer(body));
+                quote!(#tc::alias(#id, #name, #tc::#integer))
+            }
+            DefKind::BitMask(body) => {
+                let integer = constant(unsigned(body.bit_bound));
+                quote!(#tc::alias(#id, #name, #tc::#integer))
+            }
+            DefKind::BitSet(body) => {
+                let integer = constant(bitset_integer(self.model, body));
+                quote!(#tc::alias(#id, #name, #tc::#integer))
+            }
+            DefKind::Component(_) => quote!(#tc::component(#id, #name)),
+            DefKind::Home(_) => quote!(#tc::home(#id, #name)),
             DefKind::Enum(body) => {
                 let names = body.enumerators.iter().map(|one| &one.name);
                 quote!(#tc::enumeration(#id, #name, [#(#names),*]))
@@ -218,31 +241,58 @@ impl Rust<'_> {
         body: &Struct,
         spelling: &mut Spelling,
     ) -> Vec<TokenStream> {
-        let members = body.fields.iter().map(|field| {
-            let (name, ty) = (&field.name, self.type_code(scope, &field.ty, spelling));
+        let members = self.model.all_fields(body).into_iter().map(|field| {
+            let (name, ty) = (&field.name, self.member(scope, field, spelling));
             quote!((#name, #ty))
         });
         members.collect()
+    }
+
+    fn member(&self, scope: &Scope<'_>, field: &Field, spelling: &mut Spelling) -> TokenStream {
+        let (r, ty) = (&scope.runtime, self.type_code(scope, &field.ty, spelling));
+        match field.optional {
+            true => quote!(#r::TypeCode::optional(#ty)),
+            false => ty,
+        }
     }
 
     /// One member for each label.
     fn cases(&self, scope: &Scope<'_>, body: &Union, spelling: &mut Spelling) -> Vec<TokenStream> {
         let label = &scope.runtime;
         let label = quote!(#label::Label);
+        let is_int8 = *self.model.resolve(&body.discriminator) == Type::Basic(Basic::Int8);
         let mut members = Vec::new();
         for case in &body.cases {
             let labels = case.labels.iter().map(|value| {
-                let value = Literal::i128_unsuffixed(number(value));
+                // As the octet it is on the wire.
+                let mask = if is_int8 { 0xFF } else { -1 };
+                let value = Literal::i128_unsuffixed(self.label_number(value) & mask);
                 quote!(#label::Value(#value))
             });
             let default = case.is_default.then(|| quote!(#label::Default));
             for label in labels.chain(default) {
                 let name = &case.field.name;
-                let ty = self.type_code(scope, &case.field.ty, spelling);
+                let ty = self.member(scope, &case.field, spelling);
                 members.push(quote!((#label, #name, #ty)));
             }
         }
         members
+    }
+
+    /// A label as type codes have it.
+    fn label_number(&self, label: &Value) -> i128 {
+        match label {
+            Value::Integer(number) => *number,
+            Value::Boolean(truth) => i128::from(*truth),
+            Value::Char(c) => i128::from(u32::from(*c)),
+            Value::Enumerator(id, ordinal) => match &self.model.def(*id).kind {
+                DefKind::Enum(body) => body.enumerators[*ordinal as usize].value.into(),
+                _ => (*ordinal).into(),
+            },
+            Value::Float(_) | Value::String(_) | Value::Fixed(_) => {
+                unreachable!("no type of a discriminator has such values")
+            }
+        }
     }
 
     /// The types that contain each other with this one; none if it does not
@@ -273,7 +323,8 @@ impl Rust<'_> {
     fn parts_of(&self, id: DefId, parts: &mut Vec<DefId>) {
         match &self.model.def(id).kind {
             DefKind::Struct(body) | DefKind::Exception(body) => {
-                body.fields.iter().for_each(|field| names(&field.ty, parts));
+                let fields = self.model.all_fields(body);
+                fields.iter().for_each(|field| names(&field.ty, parts));
             }
             DefKind::Union(body) => {
                 names(&body.discriminator, parts);
@@ -297,6 +348,10 @@ fn names(ty: &Type, parts: &mut Vec<DefId>) {
     match ty {
         Type::Named(id) => parts.push(*id),
         Type::Sequence(element, _) | Type::Array(element, _) => names(element, parts),
+        Type::Map(key, value, _) => {
+            names(key, parts);
+            names(value, parts);
+        }
         _ => {}
     }
 }
@@ -306,19 +361,6 @@ fn interface_code(tc: &TokenStream, kind: InterfaceKind, id: &str, name: &str) -
         InterfaceKind::Unconstrained => quote!(#tc::interface(#id, #name)),
         InterfaceKind::Local => quote!(#tc::local_interface(#id, #name)),
         InterfaceKind::Abstract => quote!(#tc::abstract_interface(#id, #name)),
-    }
-}
-
-/// A label as type codes have it.
-fn number(label: &Value) -> i128 {
-    match label {
-        Value::Integer(number) => *number,
-        Value::Boolean(truth) => i128::from(*truth),
-        Value::Char(c) => i128::from(u32::from(*c)),
-        Value::Enumerator(_, ordinal) => i128::from(*ordinal),
-        Value::Float(_) | Value::String(_) | Value::Fixed(_) => {
-            unreachable!("no type of a discriminator has such values")
-        }
     }
 }
 

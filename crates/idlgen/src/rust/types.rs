@@ -1,6 +1,6 @@
 //! IDL types as Rust types.
 
-use oxorb_idl::model::{Basic, Def, DefKind, Type, Typedef};
+use oxorb_idl::model::{Basic, Def, DefId, DefKind, Field, InterfaceKind, Type, Typedef};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
@@ -53,7 +53,15 @@ impl Rust<'_> {
                     quote!([#inner; #length])
                 })
             }
-            Type::Named(id) => match self.model.def(*id).kind {
+            Type::Map(key, value, _) => {
+                let (key, value) = (self.ty(scope, key), self.ty(scope, value));
+                quote!(::std::collections::BTreeMap<#key, #value>)
+            }
+            Type::Named(id) => match &self.model.def(*id).kind {
+                DefKind::Interface(interface) if interface.kind == InterfaceKind::Local => {
+                    let (option, local) = (scope.std("Option"), self.local(scope, *id));
+                    quote!(#option<#local>)
+                }
                 DefKind::Interface(_) | DefKind::ForwardInterface(_) => {
                     match self.is_abstract(*id) {
                         false => self.nilable(scope, Target::Interface(*id)),
@@ -67,6 +75,7 @@ impl Rust<'_> {
                     let (r, value) = (&scope.runtime, self.named(scope, *id));
                     quote!(#r::Link<#value>)
                 }
+                DefKind::Component(_) | DefKind::Home(_) => self.nilable(scope, Target::Object),
                 _ => self.named(scope, *id),
             },
             Type::Fixed(digits, scale) => {
@@ -100,6 +109,24 @@ impl Rust<'_> {
         }
     }
 
+    /// An object with a local interface, never nil.
+    fn local(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
+        let (arc, interface) = (scope.std("Arc"), self.named(scope, id));
+        quote!(#arc<dyn #interface>)
+    }
+
+    /// The type of a member.
+    pub(super) fn field_ty(&self, scope: &Scope<'_>, field: &Field) -> TokenStream {
+        let ty = self.ty(scope, &field.ty);
+        match field.optional {
+            true => {
+                let option = scope.std("Option");
+                quote!(#option<#ty>)
+            }
+            false => ty,
+        }
+    }
+
     fn nilable(&self, scope: &Scope<'_>, target: Target) -> TokenStream {
         let (option, reference) = (scope.std("Option"), self.target(scope, target));
         quote!(#option<#reference>)
@@ -124,6 +151,10 @@ impl Rust<'_> {
                 let (option, reference) = (scope.std("Option"), self.target(scope, *target));
                 quote!(#option<&#(#life)* #reference>)
             }
+            Plan::Local(id) if !matches!(self.model.def(*id).kind, DefKind::Native) => {
+                let (option, local) = (scope.std("Option"), self.local(scope, *id));
+                quote!(#option<&#(#life)* #local>)
+            }
             Plan::Block { .. } | Plan::List { .. } => {
                 let Type::Sequence(element, _) = self.model.resolve(ty) else {
                     unreachable!("only sequences have these plans")
@@ -135,6 +166,17 @@ impl Rust<'_> {
                 let ty = self.ty(scope, ty);
                 quote!(&#(#life)* #ty)
             }
+        }
+    }
+
+    /// `native`: whatever the two sides of a local call agree on.
+    pub(super) fn native(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
+        let name = ident(&self.names.item(def.id).name);
+        let docs = docs::item(&def.doc, "native", def);
+        let (arc, send, sync) = (scope.std("Arc"), scope.std("Send"), scope.std("Sync"));
+        quote! {
+            #docs
+            pub type #name = #arc<dyn ::core::any::Any + #send + #sync>;
         }
     }
 

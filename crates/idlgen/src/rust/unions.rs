@@ -5,7 +5,7 @@
 //! names) the variant carries it too, in a type that holds only labels that
 //! belong there: a value that contradicts its label cannot be built.
 
-use oxorb_idl::model::{Case, Def, DefKind, Type, Union, Value};
+use oxorb_idl::model::{Case, Def, DefKind, Field, Type, Union, Value};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -23,7 +23,7 @@ struct Variant<'m> {
     label: Option<Ident>,
     constructor: Ident,
     /// The value; none for labels that no case names.
-    value: Option<(&'m Type, Plan)>,
+    value: Option<(&'m Field, Plan)>,
     labels: &'m [Value],
     takes_rest: bool,
     docs: TokenStream,
@@ -54,11 +54,7 @@ impl<'m> Rust<'m> {
                 name: ident(&self.names.parts(def.id)[index]),
                 label: carries.then(|| ident(&names.labels[index])),
                 constructor: ident(&names.constructors[index]),
-                value: Some((
-                    &case.field.ty,
-                    Plan::of(self.model, &case.field.ty)
-                        .map_err(|not_yet| not_yet.at(case.field.span))?,
-                )),
+                value: Some((&case.field, Plan::of_field(self.model, &case.field)?)),
                 labels: &case.labels,
                 takes_rest: case.is_default,
                 docs: docs::after(&self.case_text(case), &case.field.doc),
@@ -122,7 +118,7 @@ impl<'m> Rust<'m> {
         use oxorb_idl::model::Basic;
         match self.model.resolve(ty) {
             Type::Basic(Basic::Boolean) => Some(2),
-            Type::Basic(Basic::Octet) => Some(256),
+            Type::Basic(Basic::Octet | Basic::Int8 | Basic::UInt8) => Some(256),
             Type::Basic(Basic::Short | Basic::UShort) => Some(1 << 16),
             Type::Named(id) => match &self.model.def(*id).kind {
                 DefKind::Enum(body) => Some(body.enumerators.len()),
@@ -145,7 +141,10 @@ impl<'m> Rust<'m> {
         let variants = variants.iter().map(|variant| {
             let (name, docs) = (&variant.name, &variant.docs);
             let label = variant.label.iter().map(|label| quote!(#inner::#label));
-            let value = variant.value.iter().map(|(ty, _)| self.ty(scope, ty));
+            let value = variant
+                .value
+                .iter()
+                .map(|(field, _)| self.field_ty(scope, field));
             let carried = label.chain(value);
             quote!(#docs #name(#(#carried),*))
         });
@@ -181,7 +180,10 @@ impl<'m> Rust<'m> {
             let docs = docs::lines(&format!(
                 "`{variant_name}` with the label [`{inner}::{label}`] has by default."
             ));
-            let ty = variant.value.iter().map(|(ty, _)| self.ty(scope, ty));
+            let ty = variant
+                .value
+                .iter()
+                .map(|(field, _)| self.field_ty(scope, field));
             let value = variant.value.iter().map(|_| quote!(value));
             let default = match self.names.shadows("Default") {
                 true => quote!(<#inner::#label as ::core::default::Default>::default()),
@@ -225,7 +227,7 @@ impl<'m> Rust<'m> {
             let read = variant
                 .value
                 .iter()
-                .map(|(ty, plan)| self.decode(scope, &vars, ty, plan).tried());
+                .map(|(field, plan)| self.decode(scope, &vars, &field.ty, plan).tried());
             let label = variant
                 .label
                 .iter()
@@ -337,25 +339,28 @@ impl<'m> Rust<'m> {
     /// The least value of the discriminator that no label names.
     fn unnamed(&self, body: &Union) -> Value {
         let named = |value: &Value| body.cases.iter().any(|case| case.labels.contains(value));
-        let candidates: Box<dyn Iterator<Item = Value>> =
-            match self.model.resolve(&body.discriminator) {
-                Type::Basic(basic) => {
-                    use oxorb_idl::model::Basic;
-                    match basic {
-                        Basic::Boolean => Box::new([false, true].map(Value::Boolean).into_iter()),
-                        Basic::Char | Basic::WChar => Box::new(('\0'..).map(Value::Char)),
-                        Basic::Short | Basic::Long | Basic::LongLong => {
-                            Box::new((0..).chain((-0x8000..0).rev()).map(Value::Integer))
-                        }
-                        _ => Box::new((0..).map(Value::Integer)),
+        let candidates: Box<dyn Iterator<Item = Value>> = match self
+            .model
+            .resolve(&body.discriminator)
+        {
+            Type::Basic(basic) => {
+                use oxorb_idl::model::Basic;
+                match basic {
+                    Basic::Boolean => Box::new([false, true].map(Value::Boolean).into_iter()),
+                    Basic::Char | Basic::WChar => Box::new(('\0'..).map(Value::Char)),
+                    Basic::Int8 => Box::new((0..128).chain((-128..0).rev()).map(Value::Integer)),
+                    Basic::Short | Basic::Long | Basic::LongLong => {
+                        Box::new((0..0x8000).chain((-0x8000..0).rev()).map(Value::Integer))
                     }
+                    _ => Box::new((0..).map(Value::Integer)),
                 }
-                Type::Named(id) => {
-                    let id = *id;
-                    Box::new((0..).map(move |ordinal| Value::Enumerator(id, ordinal)))
-                }
-                _ => Box::new((0..).map(Value::Integer)),
-            };
+            }
+            Type::Named(id) => {
+                let id = *id;
+                Box::new((0..).map(move |ordinal| Value::Enumerator(id, ordinal)))
+            }
+            _ => Box::new((0..).map(Value::Integer)),
+        };
         let mut candidates = candidates;
         candidates
             .find(|value| !named(value))

@@ -41,7 +41,8 @@ impl<'m> Rust<'m> {
         let own = self.calls(def.id, interface)?;
         let methods = self.own_methods(def.id, &own);
         let mut items = vec![self.servant_trait(scope, def, interface, &methods)];
-        let mut inside = TokenStream::new();
+        let inner = self.scope(Some(def.id));
+        let mut inside = self.errors(&inner, &methods);
         if is_remote(interface) {
             items.push(self.reference_only(scope, def, interface));
             items.push(self.typed(scope, def));
@@ -50,8 +51,6 @@ impl<'m> Rust<'m> {
             }
             items.push(self.client_methods(scope, def, interface)?);
             items.push(self.served_by(scope, def));
-            let inner = self.scope(Some(def.id));
-            inside.extend(self.errors(&inner, &methods));
             inside.extend(self.descriptors(def, &methods));
             inside.extend(self.skeleton(&inner, def, interface));
             inside.extend(self.serve(&inner, def, &methods));

@@ -14,7 +14,8 @@ use oxorb_giop::{
 
 use crate::{Interface, ObjectRef, Orb, Ref, naming};
 
-/// A file may lead to a URL that leads to a file ... but not for ever.
+/// A file, or an initial reference, may lead to a URL that leads to another ...
+/// but not for ever.
 const MAX_INDIRECTIONS: u32 = 8;
 
 /// Longest file with a reference, in octets.
@@ -70,7 +71,7 @@ impl Orb {
     }
 
     fn follow(&self, text: &str, depth: u32) -> Result<ObjectRef, ResolveError> {
-        if depth == MAX_INDIRECTIONS {
+        if depth >= MAX_INDIRECTIONS {
             return Err(ResolveError::TooManyIndirections(text.to_owned()));
         }
         let malformed = |error| ResolveError::Malformed {
@@ -102,7 +103,7 @@ impl Orb {
         match (&url.location, url.to_ior()) {
             (_, Some(ior)) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
             (Location::InitialReference | Location::Iiop(_), None) => {
-                self.initial(&String::from_utf8_lossy(&url.key), depth + 1)
+                self.initial(&String::from_utf8_lossy(&url.key), depth)
             }
         }
     }

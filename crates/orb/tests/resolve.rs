@@ -1,0 +1,289 @@
+//! From text to objects: every form of a reference, initial references by
+//! every way to give them, names, and what is said when one leads nowhere.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::*;
+use oxorb::__gen::{CdrResult, Encoder, Raise, encode_ref};
+use oxorb::{
+    Interface, ObjectRef, Orb, Outcome, ResolveError, Servant, SystemException,
+    SystemExceptionKind, Upcall,
+};
+use oxorb_testkit::watchdog;
+
+/// A naming context that knows `Pingers/first` and a name bound to nil.
+struct Names {
+    first: ObjectRef,
+}
+
+struct NotFound;
+
+impl Raise for NotFound {
+    fn system(&self) -> Option<SystemException> {
+        None
+    }
+
+    fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {
+        e.string("IDL:omg.org/CosNaming/NamingContext/NotFound:1.0")
+    }
+}
+
+impl Servant for Names {
+    fn repository_id(&self) -> &str {
+        "IDL:omg.org/CosNaming/NamingContextExt:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        if upcall.operation() != "resolve_str" {
+            return upcall.unknown_operation();
+        }
+        match upcall.args(|d| d.string()).as_deref() {
+            Ok("Pingers/first") => upcall.reply(|e| encode_ref(e, Some(&self.first))),
+            Ok("Pingers/none") => upcall.reply(|e| encode_ref::<ObjectRef>(e, None)),
+            Ok(_) => upcall.raise(&NotFound),
+            Err(rejected) => upcall.reject(*rejected),
+        }
+    }
+}
+
+/// A server of one pinger, which is bound to the name `First`.
+struct Bench {
+    server: Orb,
+    object: ObjectRef,
+}
+
+impl Bench {
+    fn at(endpoint: &str) -> Bench {
+        let server = Orb::builder().listen(endpoint).build().unwrap();
+        let pinger = std::sync::Arc::new(Pinger::default());
+        let object = server.root_poa().activate_servant(pinger).unwrap();
+        let object = ObjectRef::from_ref(object);
+        server.bind("First", &object);
+        Bench { server, object }
+    }
+
+    fn new() -> Bench {
+        Bench::at("iiop://127.0.0.1:0")
+    }
+
+    fn with_names() -> Bench {
+        let bench = Bench::new();
+        let first = bench.object.clone();
+        let names = std::sync::Arc::new(Names { first });
+        let names = bench.server.root_poa().activate_servant(names).unwrap();
+        bench
+            .server
+            .bind("NameService", &ObjectRef::from_ref(names));
+        bench
+    }
+
+    fn end(self) {
+        self.server.shutdown(true).unwrap();
+    }
+}
+
+fn client_of(args: &[&str]) -> Orb {
+    let args = args.iter().map(|arg| (*arg).to_owned());
+    Orb::builder().args(args).build().unwrap()
+}
+
+/// The message of a failure to find anything at `text`.
+fn lost(orb: &Orb, text: &str) -> String {
+    orb.string_to_object(text).unwrap_err().to_string()
+}
+
+/// A file that is gone after the test.
+struct File(PathBuf);
+
+impl File {
+    fn with(name: &str, content: &str) -> File {
+        let path = std::env::temp_dir().join(format!("oxorb-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        File(path)
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.0.display())
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn every_form_of_a_reference_leads_to_the_object() {
+    let _guard = watchdog(LONG);
+    let bench = Bench::new();
+    let ior = bench.object.to_ior();
+    let file = File::with("first.ior", &format!("{ior}\n"));
+    let again = File::with("again.ior", &file.url());
+    let client = client_of(&[]);
+    for text in [
+        ior.clone(),
+        ior.to_lowercase().replacen("ior:", "IOR:", 1),
+        bench.object.to_corbaloc().unwrap(),
+        format!("corbaloc::{}/First", address(&bench.object)),
+        format!("corbaloc:iiop:1.0@{}/First", address(&bench.object)),
+        // The first address leads nowhere.
+        format!("corbaloc::127.0.0.1:1,:{}/First", address(&bench.object)),
+        file.url(),
+        again.url(),
+    ] {
+        let object = client.string_to_object(&text).unwrap();
+        assert_eq!(ping(&object, 7), Ok(8), "{text}");
+    }
+    bench.end();
+}
+
+#[test]
+fn a_server_on_an_ipv6_address_is_reached() {
+    let _guard = watchdog(LONG);
+    if std::net::TcpListener::bind(("::1", 0)).is_err() {
+        eprintln!("this host has no IPv6: nothing to test");
+        return;
+    }
+    let bench = Bench::at("iiop://[::1]:0");
+    let url = bench.object.to_corbaloc().unwrap();
+    assert!(url.starts_with("corbaloc:iiop:1.2@[::1]:"), "{url}");
+    let client = client_of(&[]);
+    for text in [url, bench.object.to_ior()] {
+        let object = client.string_to_object(&text).unwrap();
+        assert_eq!(ping(&object, 1), Ok(2), "{text}");
+    }
+    bench.end();
+}
+
+#[test]
+fn initial_references_are_registered_given_or_below_a_default() {
+    let _guard = watchdog(LONG);
+    let bench = Bench::new();
+    let at = address(&bench.object);
+    let reached = |orb: &Orb, name: &str| {
+        let object = orb.resolve_initial_references(name).unwrap();
+        assert_eq!(ping(&object, 1), Ok(2), "{name}");
+    };
+    reached(&bench.server, "First");
+
+    let given = client_of(&[
+        "-ORBInitRef",
+        "A=corbaloc::127.0.0.1:1/First",
+        "-ORBInitRef",
+        &format!("A=corbaloc::{at}/First"),
+        "-ORBInitRef=B=corbaloc:rir:/A",
+    ]);
+    reached(&given, "A"); // the later one counts
+    reached(&given, "B");
+    assert_eq!(given.list_initial_services(), ["A", "B"]);
+    let unknown = given.resolve_initial_references("C").unwrap_err();
+    assert!(unknown.to_string().contains("only A, B"), "{unknown}");
+
+    let below = client_of(&["-ORBDefaultInitRef", &format!("corbaloc::{at}")]);
+    reached(&below, "First");
+    let object = below.string_to_object("corbaloc:rir:/First").unwrap();
+    assert_eq!(ping(&object, 1), Ok(2));
+    bench.end();
+}
+
+#[test]
+fn references_that_lead_to_each_other_have_an_end() {
+    let _guard = watchdog(LONG);
+    let circle = client_of(&[
+        "-ORBInitRef",
+        "A=corbaloc:rir:/B",
+        "-ORBInitRef",
+        "B=corbaloc:rir:/A",
+    ]);
+    assert!(matches!(
+        circle.resolve_initial_references("A"),
+        Err(ResolveError::TooManyIndirections(_))
+    ));
+    let file = File::with("circle.ior", "");
+    std::fs::write(&file.0, file.url()).unwrap();
+    assert!(matches!(
+        circle.string_to_object(&file.url()),
+        Err(ResolveError::TooManyIndirections(_))
+    ));
+}
+
+#[test]
+fn names_are_asked_for_at_the_naming_service() {
+    let _guard = watchdog(LONG);
+    let bench = Bench::with_names();
+    let at = address(&bench.object);
+    let client = client_of(&[
+        "-ORBInitRef",
+        &format!("NameService=corbaloc::{at}/NameService"),
+    ]);
+    for text in [
+        format!("corbaname::{at}#Pingers/first"),
+        "corbaname:rir:#Pingers/first".to_owned(),
+    ] {
+        let object = client.string_to_object(&text).unwrap();
+        assert_eq!(ping(&object, 1), Ok(2), "{text}");
+    }
+    let context = client.string_to_object(&format!("corbaname::{at}"));
+    assert_eq!(context.unwrap().non_existent(), Ok(false));
+
+    let missing = lost(&client, "corbaname:rir:#Pingers/second");
+    assert!(missing.contains("no such name"), "{missing}");
+    let nil = lost(&client, "corbaname:rir:#Pingers/none");
+    assert!(nil.contains("nil reference"), "{nil}");
+    let nobody = lost(&client, "corbaname::127.0.0.1:1#Pingers/first");
+    assert!(nobody.contains("refused"), "{nobody}");
+    bench.end();
+}
+
+#[test]
+fn what_leads_nowhere_says_why_and_has_an_exception() {
+    use SystemExceptionKind::{BadParam, InvObjref};
+
+    let _guard = watchdog(LONG);
+    let orb = client_of(&[]);
+    for (text, why, kind) in [
+        ("gopher://x", "start with IOR:", BadParam),
+        ("IOR:0", "pairs of hexadecimal digits", BadParam),
+        ("IOR:0000", "was part of the text lost", InvObjref),
+        ("corbaloc::h:0/x", "port", BadParam),
+        ("file:/nobody/here.ior", "/nobody/here.ior", BadParam),
+        ("corbaloc:rir:/Nobody", "-ORBInitRef Nobody=", BadParam),
+    ] {
+        let error = orb.string_to_object(text).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(why), "{text}: {message}");
+        assert_eq!(SystemException::from(error).kind, kind, "{text}");
+    }
+}
+
+#[test]
+fn an_object_of_another_interface_is_not_what_was_asked_for() {
+    let _guard = watchdog(LONG);
+    #[derive(Clone, Debug, PartialEq)]
+    struct Other(oxorb::Ref);
+
+    impl Interface for Other {
+        const REPOSITORY_ID: &'static str = "IDL:test/Other:1.0";
+
+        fn from_ref(reference: oxorb::Ref) -> Self {
+            Other(reference)
+        }
+
+        fn as_ref(&self) -> &oxorb::Ref {
+            &self.0
+        }
+    }
+
+    let bench = Bench::new();
+    let client = client_of(&[]);
+    let url = format!("corbaloc::{}/First", address(&bench.object));
+    let error = client.resolve::<Other>(&url).unwrap_err().to_string();
+    assert!(error.contains("is no IDL:test/Other:1.0"), "{error}");
+    let nobody = client.resolve::<Other>("corbaloc::127.0.0.1:1/First");
+    let error = nobody.unwrap_err().to_string();
+    assert!(error.contains("refused"), "{error}");
+    bench.end();
+}

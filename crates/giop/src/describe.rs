@@ -313,7 +313,10 @@ fn named(name: Option<&str>, value: u32) -> String {
 }
 
 fn key(octets: &[u8]) -> Key {
-    let maker = octets.starts_with(TAO_KEY).then_some("TAO");
+    let maker = KEYS
+        .iter()
+        .find(|(start, _)| octets.starts_with(start))
+        .map(|(_, maker)| *maker);
     Key {
         octets: octets.len(),
         text: octets.escape_ascii().to_string(),
@@ -322,8 +325,8 @@ fn key(octets: &[u8]) -> Key {
     }
 }
 
-/// What the object keys of every TAO start with.
-const TAO_KEY: &[u8] = &[0x14, 0x01, 0x0f, 0x00];
+/// What the object keys of an ORB start with.
+const KEYS: [(&[u8], &str); 2] = [(&[0x14, 0x01, 0x0f, 0x00], "TAO"), (b"OX1", "OxORB")];
 
 fn to_hex(octets: &[u8]) -> String {
     let mut text = String::new();

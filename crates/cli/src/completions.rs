@@ -7,9 +7,10 @@ use crate::output::Done;
 
 /// Arguments of `oxorb completions`.
 #[derive(clap::Args)]
-#[command(
-    after_help = "For bash: oxorb completions bash > ~/.local/share/bash-completion/completions/oxorb"
-)]
+#[command(after_help = "Where shells look for it:\n  \
+    oxorb completions bash > ~/.local/share/bash-completion/completions/oxorb\n  \
+    oxorb completions zsh > ~/.zfunc/_oxorb    (with ~/.zfunc in fpath, before compinit)\n  \
+    oxorb completions fish > ~/.config/fish/completions/oxorb.fish")]
 pub(crate) struct Args {
     /// For which shell
     shell: Shell,

@@ -14,7 +14,7 @@ use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
 pub(crate) struct Args {
     /// Name of the exception, as TRANSIENT; without a minor code all its codes are listed
     exception: String,
-    /// Minor code, decimal or 0x...
+    /// Minor code, decimal or 0x...; a number below 4096 is looked for among those of all vendors
     minor: Option<String>,
     /// For whom the output is
     #[arg(long, value_enum, default_value_t)]
@@ -46,7 +46,7 @@ pub(crate) fn run(args: Args) -> Done {
     })?;
     let wanted = args.minor.as_deref().map(code).transpose()?;
     let rows: Vec<Row> = minor::all()
-        .filter(|row| row.kind == kind && wanted.is_none_or(|wanted| wanted == row.code))
+        .filter(|row| row.kind == kind && wanted.is_none_or(|wanted| fits(row.code, wanted)))
         .map(|row| Row {
             exception: kind.name(),
             minor: row.code,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> Done {
                     "{STRONG}{} {} {}{STRONG:#} {FAINT}(minor 0x{:08x}){FAINT:#}\n  {}\n  What to do: {}",
                     row.exception,
                     row.vendor.unwrap_or("?"),
-                    row.minor & 0xfff,
+                    row.minor & NUMBER,
                     row.minor,
                     row.cause,
                     row.remedy
@@ -85,6 +85,14 @@ pub(crate) fn run(args: Args) -> Done {
         }
     }
 }
+
+/// Messages print `OMG 2`, so the number alone must do, too.
+fn fits(code: u32, wanted: u32) -> bool {
+    code == wanted || code & NUMBER == wanted
+}
+
+/// The part of a minor code that is not the vendor.
+const NUMBER: u32 = 0xfff;
 
 fn code(text: &str) -> Result<u32, crate::Failed> {
     let parsed = match text.strip_prefix("0x") {

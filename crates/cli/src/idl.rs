@@ -11,6 +11,11 @@ use crate::output::{Done, Failed, Format, because, print};
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Say what is wrong with IDL files
+    #[command(
+        after_help = "Every problem is told in one run, with its place and how to mend it; warnings do not fail \
+        the check.\n\nExamples:\n  oxorb idl check idl/*.idl\n  \
+        oxorb idl check -I /usr/share/idl/omniORB --format json bank.idl"
+    )]
     Check {
         #[command(flatten)]
         source: Source,
@@ -20,7 +25,9 @@ pub(crate) enum Command {
     },
     /// Turn IDL files into Rust
     #[command(
-        after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same."
+        after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same.\n\n\
+        Examples:\n  oxorb idl gen --out src idl/bank.idl\n  \
+        oxorb idl gen --out src idl/bank.idl --check    (in CI: is what was committed up to date?)"
     )]
     Gen {
         #[command(flatten)]

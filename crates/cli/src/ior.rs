@@ -6,6 +6,7 @@ use oxorb::describe::{self, Content, ExplainedComponent, Key};
 use oxorb::{Interface, Ior, Orb};
 use serde_json::{Value, json};
 
+use crate::orb::with_args;
 use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
 
 /// Verbs of `oxorb ior`.
@@ -17,7 +18,7 @@ pub(crate) enum Command {
         oxorb ior show file:///tmp/account.ior\n  nameclt resolve Bank | oxorb ior show -"
     )]
     Show {
-        /// IOR:, corbaloc:, file: or - for standard input
+        /// IOR:, corbaloc:, corbaname:, file: or - for standard input
         reference: String,
         /// For whom the output is
         #[arg(long, value_enum, default_value_t)]
@@ -32,7 +33,7 @@ pub(crate) fn run(command: Command) -> Done {
         "-" => std::io::read_to_string(std::io::stdin())?,
         _ => reference,
     };
-    let orb = Orb::builder().build()?;
+    let orb = with_args(Orb::builder()).build()?;
     let object = orb.string_to_object(&text).map_err(because)?;
     let ior = Interface::as_ref(&object).ior();
     let explained = describe::reference(ior);

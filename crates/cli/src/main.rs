@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod idl;
 mod ior;
+mod orb;
 mod output;
 mod ping;
 mod statistics;
@@ -25,6 +26,8 @@ use output::Failed;
     max_term_width = 100
 )]
 #[command(after_help = "Start with `oxorb demo`.\n\n\
+    Settings of the ORB, as -ORBInitRef NAME=URL or OXORB_INITREF=NAME=URL in the environment, are taken by\n\
+    every command that calls or serves objects; docs/config.md lists them.\n\n\
     Exit status: 0 done, 1 it failed (one message on standard error says why), 2 wrong usage.")]
 struct Cli {
     #[command(subcommand)]
@@ -54,7 +57,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let args = match orb::take_args(std::env::args_os()) {
+        Ok(args) => args,
+        Err(error) => {
+            output::error(&error.to_string());
+            return ExitCode::from(2);
+        }
+    };
+    let done = match Cli::parse_from(args).command {
         Command::Demo(args) => demo::run(args),
         Command::Idl(command) => idl::run(command),
         Command::Ior(command) => ior::run(command),

@@ -60,6 +60,20 @@ pub(crate) fn print(text: impl Display) -> Done {
     settle(write!(out, "{text}").and_then(|()| out.flush()))
 }
 
+/// Moves the cursor of the terminal that standard output is. Not by way of
+/// [`print()`]: who wants no colours still has a cursor.
+pub(crate) fn control(sequence: &str) -> Done {
+    let mut out = std::io::stdout().lock();
+    settle(out.write_all(sequence.as_bytes()))
+}
+
+/// Prints a value as one line of JSON, at once.
+pub(crate) fn print_line(value: &impl serde::Serialize) -> Done {
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+    print(line)
+}
+
 /// Prints a value as one JSON document.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Done {
     let mut out = std::io::stdout().lock();

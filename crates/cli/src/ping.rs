@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use oxorb::{ClientConnections, Interface, Ior, ObjectRef, Orb, Ref, SystemException};
 use serde_json::json;
 
+use crate::orb::with_args;
 use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
 use crate::statistics::{Latencies, Percentiles, Time};
 
@@ -13,13 +14,13 @@ use crate::statistics::{Latencies, Percentiles, Time};
 #[derive(clap::Args)]
 #[command(
     after_help = "A call of _non_existent is what is measured: every CORBA object answers it, whatever its \
-    interface.\n\nExamples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 0 file:///tmp/account.ior"
+    interface. Exit status 0: it was reached at one endpoint at least, and answered every call.\n\nExamples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 0 file:///tmp/account.ior"
 )]
 pub(crate) struct Args {
     /// IOR:, corbaloc:, corbaname: or file:
     reference: String,
     /// How many calls to measure
-    #[arg(short = 'c', long, default_value_t = 100)]
+    #[arg(short = 'c', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Milliseconds between calls
     #[arg(short = 'i', long, default_value_t = 0, value_name = "MS")]
@@ -48,8 +49,8 @@ pub(crate) fn run(args: Args) -> Done {
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
         .connect_timeout(timeout)
-        .round_trip_timeout(timeout)
-        .build()?;
+        .round_trip_timeout(timeout);
+    let orb = with_args(orb).build()?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
     let ior = Interface::as_ref(&object).ior();
     if ior.is_nil() {
@@ -76,7 +77,8 @@ pub(crate) fn run(args: Args) -> Done {
         }
         return Err(because("the object was reached at none of its endpoints"));
     };
-    let calls = measure(&each[reached].1, &args)?;
+    let calls =
+        measure(&each[reached].1, &args).map_err(|exception| because(explained(exception)))?;
     match args.format {
         Format::Text => print(calls_text(&calls)),
         Format::Json => {
@@ -125,14 +127,25 @@ fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
     let start = Instant::now();
     let what = match at.non_existent() {
         Ok(false) => "the object is there",
-        Ok(true) => "a server answers, but says that the object does not exist",
-        Err(exception) => return failed(format!("connected, but {exception}")),
+        Ok(true) => {
+            return failed("a server answers, but it has no such object".to_owned());
+        }
+        Err(exception) => return failed(format!("connected, but {}", explained(exception))),
     };
     Endpoint {
         address: address.to_owned(),
         reached: true,
         what: what.to_owned(),
         first_call_ns: Some(start.elapsed().as_nanos() as u64),
+    }
+}
+
+/// With what went wrong on the connection, where that is known.
+fn explained(exception: SystemException) -> String {
+    let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
+    match failure.as_ref().and_then(|failure| failure.attempts.last()) {
+        Some(attempt) => format!("{exception}: {}", attempt.what),
+        None => exception.to_string(),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
+use oxorb::Interface as _;
+
 const ACCOUNT: &str = "corbaloc:iiop:1.2@127.0.0.1:1,iiop:1.2@[::1]:1/Account";
 
 fn oxorb(args: &[&str]) -> Output {
@@ -118,6 +120,36 @@ fn ping_says_what_failed_at_each_endpoint() {
 }
 
 #[test]
+fn ping_tells_a_server_from_its_object() {
+    let orb = oxorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .unwrap();
+    let object: oxorb::ObjectRef = orb.root_poa().create_reference_with_id("here").unwrap();
+    let url = object.to_corbaloc().unwrap();
+    let output = oxorb(&["ping", &url]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("it has no such object"), "{shown}");
+    assert_eq!(output.status.code(), Some(1));
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn settings_of_the_orb_are_taken_and_mistakes_in_them_told() {
+    let url = format!("Account={ACCOUNT}");
+    for args in [
+        ["-ORBInitRef", &url, "ior", "show", "corbaloc:rir:/Account"],
+        ["ior", "show", "-ORBInitRef", &url, "corbaloc:rir:/Account"],
+    ] {
+        assert!(good(&args).contains("Account (7 octets)"));
+    }
+    let output = oxorb(&["explain", "-ORBInitReff=x", "TRANSIENT"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("did you mean -ORBInitRef?"), "{message}");
+}
+
+#[test]
 fn idl_check_points_at_the_place() {
     let folder = std::env::temp_dir().join(format!("oxorb-command-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -142,6 +174,8 @@ fn idl_check_points_at_the_place() {
 fn explain_knows_the_minor_codes() {
     let row = good(&["explain", "object_not_exist", "0x4f4d0002"]);
     assert!(row.contains("What to do:"), "{row}");
+    // A message that was read out says `OMG 2`.
+    assert_eq!(good(&["explain", "object_not_exist", "2"]), row);
     let unknown = bad(&["explain", "NOT_AN_EXCEPTION"]);
     assert!(unknown.contains("OBJECT_NOT_EXIST"), "{unknown}");
 }

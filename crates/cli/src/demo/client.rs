@@ -7,7 +7,8 @@ use oxorb::{ClientConnections, Orb};
 
 use super::interface::navigator::FollowError;
 use super::interface::{Alarm, Cause, NavigatorRef, Position, Waypoint};
-use crate::output::Done;
+use crate::orb::with_args;
+use crate::output::{Done, print_line};
 use crate::statistics::{Latencies, Percentiles};
 
 /// Arguments of a client process.
@@ -83,13 +84,11 @@ pub(crate) fn run(args: Args) -> Done {
     let outcome = call(&args, &mut told);
     told.done = true;
     told.error = outcome.err();
-    println!("{}", serde_json::to_string(&told)?);
-    Ok(())
+    print_line(&told)
 }
 
 fn call(args: &Args, told: &mut Told) -> Result<(), String> {
-    let orb = Orb::builder()
-        .client_connections(ClientConnections::Private)
+    let orb = with_args(Orb::builder().client_connections(ClientConnections::Private))
         .build()
         .map_err(|error| error.to_string())?;
     let navigator: NavigatorRef = orb
@@ -114,10 +113,9 @@ fn call(args: &Args, told: &mut Told) -> Result<(), String> {
             if after >= end {
                 return Ok(());
             }
-            println!(
-                "{}",
-                serde_json::to_string(told).map_err(|error| error.to_string())?
-            );
+            if print_line(told).is_err() {
+                return Err("nobody listens any more".to_owned());
+            }
             tell = after + INTERVAL;
         }
     }

@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal as _, stdout};
 use std::time::Duration;
 
+use terminal_size::{Height, Width, terminal_size};
+
 use super::client::{Role, Told};
 use super::server::Started;
-use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, print};
+use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print};
 use crate::statistics::Time;
 
 /// How often the table changes on a terminal.
@@ -36,7 +38,7 @@ impl<'s> Display<'s> {
     pub(crate) fn new(format: Format, started: &'s Started) -> Self {
         let how = match format {
             Format::Json => How::Silent,
-            Format::Text if stdout().is_terminal() => How::Table,
+            Format::Text if stdout().is_terminal() && !is_dumb() => How::Table,
             Format::Text => How::Lines,
         };
         Display {
@@ -54,7 +56,7 @@ impl<'s> Display<'s> {
         }
         print(format!(
             "{STRONG}A Navigator is being served{STRONG:#} {FAINT}(IDL: oxorb demo --idl){FAINT:#}\n  {}\n  {}\n\n\
-             Call it from another ORB while this runs, or try: oxorb ping {}\n\n",
+             Call it from another ORB while this runs, or try:\n  oxorb ping {}\n\n",
             self.started.corbaloc, self.started.ior, self.started.corbaloc
         ))
     }
@@ -80,9 +82,10 @@ impl<'s> Display<'s> {
     pub(crate) fn summary(&mut self, clients: &[Told]) -> Done {
         match self.how {
             How::Silent => return Ok(()),
-            How::Table => self.redraw(clients)?,
-            How::Lines => print(table(clients))?,
+            How::Table => self.erase()?,
+            How::Lines => {}
         }
+        print(table(clients).text(usize::MAX))?;
         let calls: u64 = clients.iter().map(|told| told.latency.calls).sum();
         let failed = clients.iter().filter(|told| told.error.is_some()).count();
         let verdict = if failed == 0 {
@@ -91,31 +94,66 @@ impl<'s> Display<'s> {
             format!("{BAD}{failed} of {} clients failed{BAD:#}", clients.len())
         };
         print(format!(
-            "\n{verdict}: {calls} calls, each through its own TCP connection on loopback.\n"
+            "\n{verdict}: {calls} calls over {} TCP connections.\n",
+            clients.len()
         ))
     }
 
+    /// A line that wraps, or scrolls away, could not be drawn over: what does
+    /// not fit the terminal as it is now is left out until the summary.
     fn redraw(&mut self, clients: &[Told]) -> Done {
-        let table = table(clients);
-        let up = match self.drawn {
-            0 => String::new(),
-            lines => format!("\x1b[{lines}A\x1b[J"),
+        self.erase()?;
+        let (columns, rows) = match terminal_size() {
+            Some((Width(columns), Height(rows))) => (usize::from(columns), usize::from(rows)),
+            None => (80, 24),
         };
-        self.drawn = table.lines().count();
-        print(format!("{up}{table}"))
+        let mut table = table(clients);
+        table.lines.truncate(rows.saturating_sub(2));
+        self.drawn = 1 + table.lines.len();
+        print(table.text(columns))
+    }
+
+    fn erase(&mut self) -> Done {
+        match std::mem::take(&mut self.drawn) {
+            0 => Ok(()),
+            lines => control(&format!("\x1b[{lines}A\x1b[J")),
+        }
     }
 }
 
-fn table(clients: &[Told]) -> String {
-    let mut text = format!(
-        "{STRONG}{:<3} {:<28} {:>9} {:>10} {:>10} {:>10} {:>10}{STRONG:#}\n",
+/// A terminal that cannot move its cursor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb")
+}
+
+/// Fits 80 columns.
+struct Table {
+    head: String,
+    lines: Vec<String>,
+}
+
+impl Table {
+    /// At most so many columns of it.
+    fn text(&self, columns: usize) -> String {
+        // All of it is ASCII: an octet is a column.
+        let cut = |line: &str| line.get(..columns).unwrap_or(line).to_owned();
+        let mut text = format!("{STRONG}{}{STRONG:#}\n", cut(&self.head));
+        for line in &self.lines {
+            let _ = writeln!(text, "{}", cut(line));
+        }
+        text
+    }
+}
+
+fn table(clients: &[Told]) -> Table {
+    let head = format!(
+        "{:<2} {:<27} {:>8} {:>9} {:>9} {:>9} {:>9}",
         "#", "client", "calls/s", "p50", "p99", "p99.9", "max"
     );
-    for (number, told) in clients.iter().enumerate() {
+    let lines = clients.iter().enumerate().map(|(number, told)| {
         let latency = &told.latency;
-        let _ = writeln!(
-            text,
-            "{:<3} {:<28} {:>9.0} {:>10} {:>10} {:>10} {:>10}",
+        format!(
+            "{:<2} {:<27} {:>8.0} {:>9} {:>9} {:>9} {:>9}",
             number + 1,
             what(told.role),
             rate(told),
@@ -123,9 +161,12 @@ fn table(clients: &[Told]) -> String {
             Time(latency.p99_ns),
             Time(latency.p999_ns),
             Time(latency.max_ns),
-        );
+        )
+    });
+    Table {
+        head,
+        lines: lines.collect(),
     }
-    text
 }
 
 fn line(number: usize, told: &Told) -> String {

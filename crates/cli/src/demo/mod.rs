@@ -149,6 +149,7 @@ impl Process {
     fn start(args: &[&str]) -> Result<Self, Failed> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(args)
+            .args(crate::orb::args())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;

@@ -8,7 +8,8 @@ use oxorb::{Interface as _, Orb, SystemException};
 
 use super::interface::navigator::FollowError;
 use super::interface::{Alarm, Cause, Navigator, NavigatorRef, Position, Waypoint};
-use crate::output::Done;
+use crate::orb::with_args;
+use crate::output::{Done, print_line};
 
 /// Arguments of the server process.
 #[derive(clap::Args)]
@@ -29,14 +30,14 @@ pub(crate) struct Started {
 
 /// Serves until standard input is closed.
 pub(crate) fn run(args: Args) -> Done {
-    let orb = Orb::builder().listen(&args.listen).build()?;
+    let orb = with_args(Orb::builder().listen(&args.listen)).build()?;
     let navigator: NavigatorRef = orb.root_poa().activate(Vehicle::default())?;
     orb.bind("Navigator", &navigator);
     let started = Started {
         ior: navigator.to_ior(),
         corbaloc: corbaloc(&navigator),
     };
-    println!("{}", serde_json::to_string(&started)?);
+    print_line(&started)?;
 
     let ending = orb.clone();
     std::thread::spawn(move || {

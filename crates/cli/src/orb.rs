@@ -1,0 +1,41 @@
+//! The ORB's own settings on the command line: `-ORBInitRef NAME=URL` and the like.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+use oxorb::{Builder, Options, SettingError};
+
+static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Takes `-ORB...` arguments out of the command line, wherever they stand, and
+/// leaves the rest.
+pub(crate) fn take_args(
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<Vec<OsString>, SettingError> {
+    let (mut settings, mut rest) = (Vec::new(), Vec::new());
+    let mut args = args.into_iter();
+    while let Some(arg) = args.next() {
+        let Some(setting) = arg.to_str().filter(|text| text.starts_with("-ORB")) else {
+            rest.push(arg);
+            continue;
+        };
+        settings.push(setting.to_owned());
+        if !setting.contains('=') {
+            settings.extend(args.next().and_then(|value| value.into_string().ok()));
+        }
+    }
+    // A command that makes no ORB would not notice a mistake.
+    Options::default().take_args(settings.iter().cloned())?;
+    let _ = TAKEN.set(settings);
+    Ok(rest)
+}
+
+/// What was taken, for a process that shall be configured in the same way.
+pub(crate) fn args() -> &'static [String] {
+    TAKEN.get().map_or(&[], Vec::as_slice)
+}
+
+/// Applies what was taken; it wins over what `builder` has been told before.
+pub(crate) fn with_args(builder: Builder) -> Builder {
+    builder.args(args().iter().cloned())
+}

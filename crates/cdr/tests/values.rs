@@ -5,7 +5,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Link, Result, Value};
+use oxorb_cdr::{
+    ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Factory, Inherits, Link, Result, Value,
+    ValueInfo, ValueState, Valuetype,
+};
 
 #[path = "support/graph.rs"]
 mod graph;
@@ -28,6 +31,7 @@ const CASES: &[(&str, Write, Read)] = &[
         write_cycle_in_chunks,
         read_cycle_in_chunks,
     ),
+    ("unknown", write_unknown, read_unknown),
 ];
 
 /// Encoders keep what they are lent until the end.
@@ -207,6 +211,62 @@ fn read_cycle_in_chunks(d: &mut Decoder<'_>) -> Result<()> {
     Ok(())
 }
 
+/// `valuetype Newer : truncatable Base { public string more; public double most; };`, which JacORB does not know.
+#[derive(Debug)]
+struct Newer {
+    base: Base,
+    more: String,
+    most: f64,
+}
+
+impl Valuetype for Newer {
+    const INFO: &'static ValueInfo = &ValueInfo {
+        bases: &[Base::INFO],
+        truncatable: true,
+        ..ValueInfo::new("IDL:values/Newer:1.0")
+    };
+
+    fn factories() -> &'static [Factory] {
+        static ALL: &[Factory] = &[Factory::of::<Newer>()];
+        ALL
+    }
+}
+
+impl Inherits<Base> for Newer {}
+
+impl ValueState for Newer {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        self.base.encode_state(e)?;
+        self.more.encode(e)?;
+        self.most.encode(e)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Self {
+            base: Base::decode_state(d)?,
+            more: Decode::decode(d)?,
+            most: d.double()?,
+        })
+    }
+}
+
+fn write_unknown(e: &mut Encoder<'static>) -> Result<()> {
+    let newer = Value::new(Newer {
+        base: Base { id: 21 },
+        more: "more".into(),
+        most: 0.5,
+    });
+    lend(e, Link::<Base>::from(newer))?;
+    e.long(77);
+    Ok(())
+}
+
+fn read_unknown(d: &mut Decoder<'_>) -> Result<()> {
+    assert_eq!(Value::<Base>::decode(d)?.id, 21);
+    assert_eq!(d.long()?, 77);
+    Ok(())
+}
+
 fn vectors() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/values")
 }
@@ -227,12 +287,57 @@ fn written(write: impl FnOnce(&mut Encoder<'static>) -> Result<()>, order: ByteO
 
 #[test]
 fn what_jacorb_writes() {
-    for (name, _, read) in CASES {
+    for (name, _, read) in CASES.iter().filter(|(name, ..)| *name != "unknown") {
         let octets = fs::read(vectors().join(format!("jacorb/{name}.bin"))).unwrap();
         let mut decoder = decoder(&octets, ByteOrder::Big);
         read(&mut decoder).unwrap_or_else(|error| panic!("{name}: {error}"));
         decoder.finish().unwrap();
     }
+}
+
+/// `Base` as a program knows it that was built before the types that inherit from it.
+#[derive(Debug)]
+struct OldBase {
+    id: i32,
+}
+
+impl Valuetype for OldBase {
+    const INFO: &'static ValueInfo = Base::INFO;
+
+    fn factories() -> &'static [Factory] {
+        static ALL: &[Factory] = &[Factory::of::<OldBase>()];
+        ALL
+    }
+}
+
+impl ValueState for OldBase {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        self.id.encode(e)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        d.long().map(|id| Self { id })
+    }
+}
+
+#[test]
+fn what_jacorb_writes_is_truncated_to_what_is_known() {
+    let octets = fs::read(vectors().join("jacorb/truncatable.bin")).unwrap();
+    let mut decoder = decoder(&octets, ByteOrder::Big);
+    let all = decoder.sequence::<Link<OldBase>>(None).unwrap();
+    assert_eq!(decoder.long(), Ok(77));
+    decoder.finish().unwrap();
+    let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
+    assert_eq!(ids, [7, 7]);
+
+    // The second element is the first one again; the node that comes last is in what was skipped.
+    let octets = fs::read(vectors().join("jacorb/cycle-in-chunks.bin")).unwrap();
+    let mut decoder = self::decoder(&octets, ByteOrder::Big);
+    let all = decoder.sequence::<Link<OldBase>>(None).unwrap();
+    assert_eq!(all[0], all[1]);
+    let first = Value::<Node>::decode(&mut decoder).unwrap();
+    assert_eq!(first.next.get().unwrap().next.get(), Some(first));
+    decoder.finish().unwrap();
 }
 
 #[test]

@@ -12,7 +12,9 @@ mod ast;
 mod check;
 mod constant;
 pub mod diagnostic;
+pub mod diff;
 mod driver;
+pub mod equivalent;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod lex;
@@ -20,7 +22,9 @@ pub mod model;
 mod options;
 mod parse;
 mod preprocess;
+pub mod print;
 mod resolve;
+pub mod show;
 pub mod source;
 
 pub use driver::{Compiled, Failed, Report, compile, compile_from};

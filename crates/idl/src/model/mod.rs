@@ -29,6 +29,9 @@ pub struct Model {
     /// In the arena, but no part of the model.
     left_out: BTreeSet<DefId>,
     annotations: Vec<AnnotationDef>,
+    /// For each definition, when it was defined; not when it was announced.
+    order: Vec<u32>,
+    clock: u32,
 }
 
 impl Model {
@@ -131,7 +134,25 @@ impl Model {
         let id = DefId(self.defs.len() as u32);
         def.id = id;
         self.defs.push(def);
+        self.order.push(self.clock);
+        self.clock += 1;
         id
+    }
+
+    /// What was announced is defined now; the front end only.
+    pub(crate) fn defined_now(&mut self, id: DefId) {
+        self.order[id.0 as usize] = self.clock;
+        self.clock += 1;
+    }
+
+    /// Sorts definitions as their definitions stand in the source.
+    pub(crate) fn order(&self, id: DefId) -> u32 {
+        self.order[id.0 as usize]
+    }
+
+    /// Whether a definition is part of the model.
+    pub(crate) fn holds(&self, id: DefId) -> bool {
+        !self.left_out.contains(&id)
     }
 
     /// A definition that is still being built; the front end only.

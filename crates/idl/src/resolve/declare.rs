@@ -248,6 +248,7 @@ impl Resolver<'_> {
                     return self.define(notes, name, kind);
                 }
                 self.move_to_end(def);
+                self.model.defined_now(def);
                 let annotations = self.annotations(&notes.annotations, target(&kind));
                 let in_main_file = self.is_main(name.span);
                 let slot = self.model.def_mut(def);

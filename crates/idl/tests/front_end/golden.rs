@@ -54,7 +54,7 @@ pub(crate) fn golden(folder: &str, actual: impl Fn(&Path, &Options) -> Result<St
 }
 
 /// The `*.idl` files of a folder below [`root`], sorted.
-fn cases(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let mut cases: Vec<PathBuf> = entries
         .map(|entry| Path::new(folder).join(entry.unwrap().file_name()))
@@ -65,7 +65,7 @@ fn cases(folder: &str) -> Vec<PathBuf> {
 }
 
 /// What the first line asks for: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
-fn options(case: &Path) -> Options {
+pub(crate) fn options(case: &Path) -> Options {
     let mut options = Options::default();
     let text = fs::read(root().join(case)).unwrap();
     let text = String::from_utf8_lossy(&text);

@@ -9,3 +9,4 @@ mod golden;
 mod robust;
 mod shapes;
 mod tokens;
+mod views;

@@ -1,0 +1,210 @@
+//! Changes of interfaces, operations and attributes.
+
+use super::types::shape;
+use super::{Diff, Effect};
+use crate::model::{Attribute, DefId, Export, Interface, Operation};
+
+impl Diff<'_> {
+    pub(super) fn interface(&mut self, name: &str, was: &Interface, now: &Interface) {
+        if was.kind != now.kind {
+            let what = "it is local or abstract in one of the two only".to_owned();
+            let why = "local references do not travel, abstract ones do with a mark";
+            self.add(name, Effect::Wire, what, why);
+        }
+        self.bases(name, "base", &was.bases, &now.bases);
+        for old in &was.exports {
+            let export = format!("{name}::{}", export_name(old));
+            let new = now
+                .exports
+                .iter()
+                .find(|new| export_name(new) == export_name(old));
+            match (old, new) {
+                (Export::Operation(old), Some(Export::Operation(new))) => {
+                    self.operation(&export, old, new);
+                }
+                (Export::Attribute(old), Some(Export::Attribute(new))) => {
+                    self.attribute(&export, old, new);
+                }
+                _ => {
+                    let what = format!("`{}` is gone", export_name(old));
+                    let why = "old clients that call it get BAD_OPERATION";
+                    self.add(&export, Effect::Wire, what, why);
+                }
+            }
+        }
+        for new in &now.exports {
+            let known = was
+                .exports
+                .iter()
+                .any(|old| export_name(old) == export_name(new));
+            if !known {
+                let what = format!("`{}` is new", export_name(new));
+                let export = format!("{name}::{}", export_name(new));
+                let why = "servants have to implement it; old servers answer BAD_OPERATION";
+                self.add(&export, Effect::Mapping, what, why);
+            }
+        }
+    }
+
+    /// Operations of valuetypes, which are called in the process only.
+    pub(super) fn local_exports(&mut self, name: &str, was: &[Export], now: &[Export]) {
+        let list = |all: &[Export]| {
+            let names: Vec<String> = all.iter().map(export_name).map(str::to_owned).collect();
+            names.join(", ")
+        };
+        if list(was) != list(now) {
+            let what = "its operations or attributes changed".to_owned();
+            let why = "they are called in the process only";
+            self.add(name, Effect::Mapping, what, why);
+        }
+    }
+
+    pub(super) fn bases(&mut self, name: &str, word: &str, was: &[DefId], now: &[DefId]) {
+        let was: Vec<&str> = was
+            .iter()
+            .map(|id| self.old.def(*id).scoped_name.as_str())
+            .collect();
+        let now: Vec<&str> = now
+            .iter()
+            .map(|id| self.new.def(*id).scoped_name.as_str())
+            .collect();
+        let gone: Vec<String> = was
+            .iter()
+            .filter(|base| !now.contains(base))
+            .map(|base| format!("the {word} `{base}` is gone"))
+            .collect();
+        let came: Vec<String> = now
+            .iter()
+            .filter(|base| !was.contains(base))
+            .map(|base| format!("the {word} `{base}` is new"))
+            .collect();
+        for what in gone {
+            let why = "old peers may use it as what it was";
+            self.add(name, Effect::Wire, what, why);
+        }
+        for what in came {
+            let why = "whoever implements it has more to do";
+            self.add(name, Effect::Mapping, what, why);
+        }
+    }
+
+    fn operation(&mut self, name: &str, was: &Operation, now: &Operation) {
+        if was.oneway != now.oneway {
+            let what = "it is oneway in one of the two only".to_owned();
+            self.add(
+                name,
+                Effect::Wire,
+                what,
+                "one side waits for a reply that never comes",
+            );
+        }
+        match (&was.returns, &now.returns) {
+            (Some(was), Some(now)) => self.ty(name, "the result", was, now),
+            (None, None) => {}
+            _ => {
+                let what = "it returns something in one of the two only".to_owned();
+                self.add(
+                    name,
+                    Effect::Wire,
+                    what,
+                    "results travel first in the reply",
+                );
+            }
+        }
+        let form = |count: usize| format!("{count} parameter{}", if count == 1 { "" } else { "s" });
+        if was.params.len() != now.params.len() {
+            let (before, after) = (form(was.params.len()), form(now.params.len()));
+            let what = format!("it had {before} and has {after} now");
+            self.add(
+                name,
+                Effect::Wire,
+                what,
+                "parameters travel in order, without names",
+            );
+        }
+        for (old, new) in was.params.iter().zip(&now.params) {
+            if old.direction != new.direction {
+                let what = format!("the parameter `{}` goes another way", old.name);
+                let why = "`in` is in the request, `out` in the reply";
+                self.add(name, Effect::Wire, what, why);
+            }
+            let swapped = old.name != new.name;
+            if swapped && shape(self.old, &old.ty) == shape(self.new, &new.ty) {
+                let what = format!("the parameter `{}` is called `{}` now", old.name, new.name);
+                let why = "parameters travel in order, without names; mind their meaning";
+                self.add(name, Effect::Nothing, what, why);
+            }
+            let what = format!("the parameter `{}`", old.name);
+            self.ty(name, &what, &old.ty, &new.ty);
+        }
+        self.raises(name, "it", &was.raises, &now.raises);
+        if was.context != now.context {
+            let what = "the context clause changed".to_owned();
+            self.add(
+                name,
+                Effect::Wire,
+                what,
+                "contexts travel behind the parameters",
+            );
+        }
+    }
+
+    fn attribute(&mut self, name: &str, was: &Attribute, now: &Attribute) {
+        match (was.readonly, now.readonly) {
+            (false, true) => {
+                let what = "it is readonly now".to_owned();
+                self.add(
+                    name,
+                    Effect::Wire,
+                    what,
+                    "old clients that set it get BAD_OPERATION",
+                );
+            }
+            (true, false) => {
+                let what = "it can be set now".to_owned();
+                let why = "servants have to implement that; old servers answer BAD_OPERATION";
+                self.add(name, Effect::Mapping, what, why);
+            }
+            _ => {}
+        }
+        self.ty(name, "it", &was.ty, &now.ty);
+        self.raises(name, "getting it", &was.get_raises, &now.get_raises);
+        self.raises(name, "setting it", &was.set_raises, &now.set_raises);
+    }
+
+    fn raises(&mut self, name: &str, what: &str, was: &[DefId], now: &[DefId]) {
+        let was: Vec<&str> = was
+            .iter()
+            .map(|id| self.old.def(*id).scoped_name.as_str())
+            .collect();
+        let now: Vec<&str> = now
+            .iter()
+            .map(|id| self.new.def(*id).scoped_name.as_str())
+            .collect();
+        let came: Vec<String> = now
+            .iter()
+            .filter(|id| !was.contains(id))
+            .map(|id| format!("{what} may raise `{id}` now"))
+            .collect();
+        let gone: Vec<String> = was
+            .iter()
+            .filter(|id| !now.contains(id))
+            .map(|id| format!("{what} raises `{id}` no more"))
+            .collect();
+        for text in came {
+            let why = "old clients take it for UNKNOWN";
+            self.add(name, Effect::Wire, text, why);
+        }
+        for text in gone {
+            let why = "clients wait for it in vain; a server that still raises it sends UNKNOWN";
+            self.add(name, Effect::Mapping, text, why);
+        }
+    }
+}
+
+fn export_name(export: &Export) -> &str {
+    match export {
+        Export::Operation(operation) => &operation.name,
+        Export::Attribute(attribute) => &attribute.name,
+    }
+}

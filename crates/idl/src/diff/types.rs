@@ -1,0 +1,217 @@
+//! Changes of types, members, enumerators and constants.
+
+use super::{Diff, Effect};
+use crate::model::{Case, Const, Enum, Field, Model, Type, Union, ValueType};
+use crate::print::{type_text, value_text};
+
+impl Diff<'_> {
+    /// The type of something that `name` and `what` say.
+    pub(super) fn ty(&mut self, name: &str, what: &str, was: &Type, now: &Type) {
+        let (was_shape, now_shape) = (shape(self.old, was), shape(self.new, now));
+        let (was, now) = (text(self.old, was), text(self.new, now));
+        if was_shape != now_shape {
+            let what = format!("{what} was `{was}` and is `{now}` now");
+            let why = "it has another form on the wire, or other bounds";
+            self.add(name, Effect::Wire, what, why);
+        } else if was != now {
+            let what = format!("{what} was written `{was}` and is written `{now}` now");
+            let why = "another name for the same type; only type codes show it";
+            self.add(name, Effect::Mapping, what, why);
+        }
+    }
+
+    pub(super) fn fields(&mut self, name: &str, was: &[&Field], now: &[&Field]) {
+        for (was, now) in was.iter().zip(now) {
+            let member = format!("{name}::{}", was.name);
+            if was.name != now.name {
+                let moved = shape(self.old, &was.ty) != shape(self.new, &now.ty);
+                let what = format!("the member `{}` gave its place to `{}`", was.name, now.name);
+                match moved {
+                    true => {
+                        let why = "members travel in order, without names";
+                        self.add(&member, Effect::Wire, what, why);
+                    }
+                    false => {
+                        let why = "both have one type; only source code and type codes name them";
+                        self.add(&member, Effect::Mapping, what, why);
+                    }
+                }
+                continue;
+            }
+            self.ty(&member, &format!("`{}`", was.name), &was.ty, &now.ty);
+            if was.optional != now.optional {
+                let what = format!("`{}` is optional in one of the two only", was.name);
+                let why = "a boolean before it says whether it is there";
+                self.add(&member, Effect::Wire, what, why);
+            }
+        }
+        let common = was.len().min(now.len());
+        for gone in &was[common..] {
+            let what = format!("the member `{}` is gone", gone.name);
+            let member = format!("{name}::{}", gone.name);
+            self.add(&member, Effect::Wire, what, "old peers expect it");
+        }
+        for came in &now[common..] {
+            let what = format!("the member `{}` is new", came.name);
+            let member = format!("{name}::{}", came.name);
+            self.add(&member, Effect::Wire, what, "old peers do not expect it");
+        }
+    }
+
+    pub(super) fn union(&mut self, name: &str, was: &Union, now: &Union) {
+        let what = "the discriminator";
+        self.ty(name, what, &was.discriminator, &now.discriminator);
+        for old in &was.cases {
+            let same = |new: &&Case| new.field.name == old.field.name;
+            let member = format!("{name}::{}", old.field.name);
+            let Some(new) = now.cases.iter().find(same) else {
+                let what = format!("the member `{}` is gone", old.field.name);
+                self.add(&member, Effect::Wire, what, "old peers may still send it");
+                continue;
+            };
+            let what = format!("`{}`", old.field.name);
+            self.ty(&member, &what, &old.field.ty, &new.field.ty);
+            let (before, after) = (labels(self.old, old), labels(self.new, new));
+            if before != after {
+                let what = format!("the labels were {before} and are {after} now");
+                self.add(
+                    &member,
+                    Effect::Wire,
+                    what,
+                    "labels say which member travels",
+                );
+            }
+        }
+        for new in &now.cases {
+            if !was.cases.iter().any(|old| old.field.name == new.field.name) {
+                let what = format!("the member `{}` is new", new.field.name);
+                let member = format!("{name}::{}", new.field.name);
+                self.add(&member, Effect::Wire, what, "old peers cannot read it");
+            }
+        }
+    }
+
+    pub(super) fn enumeration(&mut self, name: &str, was: &Enum, now: &Enum) {
+        if was.bit_bound != now.bit_bound {
+            let what = "the bit bound changed".to_owned();
+            self.add(name, Effect::Wire, what, "it says how many octets travel");
+        }
+        for old in &was.enumerators {
+            let one = format!("{name}::{}", old.name);
+            if let Some(new) = now.enumerators.iter().find(|new| new.name == old.name) {
+                if new.value != old.value {
+                    let (before, after) = (old.value, new.value);
+                    let what = format!("`{}` was {before} and is {after} now", old.name);
+                    self.add(&one, Effect::Wire, what, "the number travels, not the name");
+                }
+                continue;
+            }
+            match now.enumerators.iter().find(|new| new.value == old.value) {
+                Some(new) if !was.enumerators.iter().any(|one| one.name == new.name) => {
+                    let what = format!("`{}` is called `{}` now", old.name, new.name);
+                    self.add(
+                        &one,
+                        Effect::Mapping,
+                        what,
+                        "the number travels, not the name",
+                    );
+                }
+                _ => {
+                    let what = format!("`{}` is gone", old.name);
+                    self.add(&one, Effect::Wire, what, "old peers may still send it");
+                }
+            }
+        }
+        for new in &now.enumerators {
+            let known = was
+                .enumerators
+                .iter()
+                .any(|old| old.name == new.name || old.value == new.value);
+            if !known {
+                let what = format!("`{}` is new", new.name);
+                let one = format!("{name}::{}", new.name);
+                self.add(&one, Effect::Wire, what, "old peers refuse the number");
+            }
+        }
+    }
+
+    pub(super) fn constant(&mut self, name: &str, was: &Const, now: &Const) {
+        let before = value_text(self.old, &was.value, Some(&was.ty));
+        let after = value_text(self.new, &now.value, Some(&now.ty));
+        if before != after {
+            let what = format!("it was {before} and is {after} now");
+            let why = "constants do not travel; mind what they are used for";
+            self.add(name, Effect::Mapping, what, why);
+        }
+        let (before, after) = (text(self.old, &was.ty), text(self.new, &now.ty));
+        if before != after {
+            let what = format!("it was a `{before}` and is a `{after}` now");
+            self.add(name, Effect::Mapping, what, "constants do not travel");
+        }
+    }
+
+    pub(super) fn value_type(&mut self, name: &str, was: &ValueType, now: &ValueType) {
+        if was.kind != now.kind {
+            let what = "it is custom or abstract in one of the two only".to_owned();
+            self.add(name, Effect::Wire, what, "its state travels in another way");
+        }
+        if was.truncatable != now.truncatable {
+            let what = "it is truncatable in one of the two only".to_owned();
+            let why = "receivers that do not know it may take it for its base, or not";
+            self.add(name, Effect::Wire, what, why);
+        }
+        self.bases(name, "base", &was.bases, &now.bases);
+        self.bases(name, "supported interface", &was.supports, &now.supports);
+        let was_state = self.old.all_state(was);
+        let now_state = self.new.all_state(now);
+        let was_fields: Vec<&Field> = was_state.iter().map(|member| &member.field).collect();
+        let now_fields: Vec<&Field> = now_state.iter().map(|member| &member.field).collect();
+        self.fields(name, &was_fields, &now_fields);
+        for (old, new) in was_state.iter().zip(&now_state) {
+            if old.field.name == new.field.name && old.public != new.public {
+                let what = format!("`{}` is public in one of the two only", old.field.name);
+                let member = format!("{name}::{}", old.field.name);
+                let why = "both travel; source code may lose sight of it";
+                self.add(&member, Effect::Mapping, what, why);
+            }
+        }
+        self.local_exports(name, &was.exports, &now.exports);
+    }
+}
+
+fn labels(model: &Model, case: &Case) -> String {
+    let mut labels: Vec<String> = case
+        .labels
+        .iter()
+        .map(|label| value_text(model, label, None))
+        .collect();
+    labels.sort();
+    if case.is_default {
+        labels.push("default".into());
+    }
+    labels.join(", ")
+}
+
+/// A type as it is written, dimensions and all.
+pub(super) fn text(model: &Model, ty: &Type) -> String {
+    let sizes = match ty {
+        Type::Array(_, sizes) => &sizes[..],
+        _ => &[],
+    };
+    let sizes: String = sizes.iter().map(|size| format!("[{size}]")).collect();
+    type_text(model, ty, false) + &sizes
+}
+
+/// A type without typedefs: equal where the same octets travel, as far as the
+/// named definitions in it are the same.
+pub(super) fn shape(model: &Model, ty: &Type) -> String {
+    let ty = model.resolve(ty);
+    match ty {
+        Type::Sequence(element, bound) => format!("{bound:?}<{}>", shape(model, element)),
+        Type::Array(element, sizes) => format!("{sizes:?}{}", shape(model, element)),
+        Type::Map(key, value, bound) => {
+            format!("{bound:?}<{}, {}>", shape(model, key), shape(model, value))
+        }
+        ty => type_text(model, ty, false),
+    }
+}

@@ -1,0 +1,101 @@
+//! What is made of models: IDL, equivalent IDL, JSON, differences.
+
+use crate::golden::{Rooted, cases, golden, options};
+use oxorb_idl::diff::{Effect, diff};
+use oxorb_idl::model::Model;
+use oxorb_idl::source::{Memory, SourceMap};
+use oxorb_idl::{Options, compile_from, equivalent, print, show};
+use std::path::{Path, PathBuf};
+
+/// Every good case, printed, compiles to a model that is printed likewise, and
+/// that nothing sets apart from the first.
+#[test]
+fn printed_models_mean_the_same() {
+    for case in cases("ok") {
+        let options = options(&case);
+        let model = compile(&case, &options);
+        let printed = print::print(&model);
+        let again = compile_text(&printed, &options);
+        assert_eq!(print::print(&again), printed, "{}", case.display());
+        let reached = diff(&model, &again)
+            .into_iter()
+            .filter(|change| change.effect > Effect::Nothing)
+            .filter(|change| !change.what.ends_with("is gone"));
+        let reached: Vec<_> = reached.collect();
+        assert!(
+            reached.is_empty(),
+            "{}: {reached:?}\n{printed}",
+            case.display()
+        );
+    }
+}
+
+#[test]
+fn equivalent_idl_is_as_recorded() {
+    golden("equivalent", |case, options| {
+        let text = equivalent::print(&compile(case, options));
+        // Nothing is left to translate, only types move before operations.
+        let plain = print::print(&compile_text(&text, options));
+        assert!(equivalent::print(&compile_text(&plain, options)) == plain);
+        Ok(text)
+    });
+}
+
+#[test]
+fn json_is_as_recorded() {
+    golden("json", |case, options| {
+        let json = show::json(&compile(case, options));
+        Ok(serde_json::to_string_pretty(&json).unwrap() + "\n")
+    });
+}
+
+/// Cases come in pairs: `x.idl` is new, `old/x.idl` was before.
+#[test]
+fn differences_are_as_recorded() {
+    golden("diff", |case, options| {
+        let before = case.with_file_name("old").join(case.file_name().unwrap());
+        let changes = diff(&compile(&before, options), &compile(case, options));
+        let lines = changes.iter().map(|change| {
+            let (name, effect) = (&change.name, change.effect);
+            format!("{effect}: {name}: {} ({})\n", change.what, change.why)
+        });
+        Ok(lines.collect())
+    });
+}
+
+#[test]
+fn nothing_differs_from_itself() {
+    for case in cases("ok") {
+        let model = compile(&case, &options(&case));
+        assert_eq!(diff(&model, &model), [], "{}", case.display());
+    }
+}
+
+fn compile(case: &Path, options: &Options) -> Model {
+    match compile_from(SourceMap::new(Rooted), &[case], options) {
+        Ok(compiled) => compiled.model,
+        Err(failed) => panic!("{failed}"),
+    }
+}
+
+/// Compiles text that may include the OMG's own files.
+fn compile_text(text: &str, options: &Options) -> Model {
+    let path = PathBuf::from("printed.idl");
+    let components = include_bytes!("../../../../idl/omg/Components.idl").to_vec();
+    let files = Memory(
+        [
+            (path.clone(), text.as_bytes().to_vec()),
+            ("lib/Components.idl".into(), components),
+        ]
+        .into(),
+    );
+    let options = Options {
+        include_dirs: vec!["lib".into()],
+        lenient: options.lenient,
+        ..Options::default()
+    };
+    match compile_from(SourceMap::new(files), &[path], &options) {
+        Ok(compiled) => compiled.model,
+        Err(failed) => panic!("{failed}\n{text}"),
+    }
+}

@@ -1,6 +1,7 @@
 //! The `oxorb` command: noun, verb, and `--format json` for other programs.
 #![forbid(unsafe_code)]
 
+mod call;
 mod completions;
 mod demo;
 mod explain;
@@ -9,7 +10,9 @@ mod ior;
 mod orb;
 mod output;
 mod ping;
+mod serve;
 mod statistics;
+mod types;
 
 use std::process::ExitCode;
 
@@ -44,6 +47,10 @@ enum Command {
     /// Look into object references
     #[command(subcommand)]
     Ior(ior::Command),
+    /// Call an operation of any object, with types from its IDL
+    Call(call::Args),
+    /// Serve an interface from a table of answers: a stand-in for a server that is not there yet
+    Serve(serve::Args),
     /// Reach an object, and measure how long its answers take
     Ping(ping::Args),
     /// Say what a system exception means and what to do about it
@@ -68,6 +75,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args),
         Command::Idl(command) => idl::run(command),
         Command::Ior(command) => ior::run(command),
+        Command::Call(args) => call::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Ping(args) => ping::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),

@@ -1,0 +1,99 @@
+//! Results and exceptions as JSON.
+
+use oxorb::{SystemException, last_failure};
+use oxorb_dynamic::json::Json;
+use oxorb_dynamic::{Exception, Results, Signature};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+/// The return value alone, or `{"returns": ..., "out": {...}}` when there are inout or out parameters.
+pub(crate) struct ResultsJson<'r> {
+    signature: &'r Signature,
+    results: &'r Results,
+}
+
+impl<'r> ResultsJson<'r> {
+    pub(crate) fn new(signature: &'r Signature, results: &'r Results) -> Self {
+        ResultsJson { signature, results }
+    }
+}
+
+impl Serialize for ResultsJson<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.results.out.is_empty() {
+            return Json(&self.results.returns).serialize(to);
+        }
+        let mut map = to.serialize_map(None)?;
+        if self.signature.has_result() {
+            map.serialize_entry("returns", &Json(&self.results.returns))?;
+        }
+        map.serialize_entry("out", &Out(self))?;
+        map.end()
+    }
+}
+
+struct Out<'o, 'r>(&'o ResultsJson<'r>);
+
+impl Serialize for Out<'_, '_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let names = self.0.signature.outputs().map(|param| &param.name);
+        let values = self.0.results.out.iter().map(Json);
+        to.collect_map(names.zip(values))
+    }
+}
+
+/// `{"exception": "IDL:...", ...}`
+pub(crate) struct ExceptionJson<'e>(pub(crate) &'e Exception);
+
+impl Serialize for ExceptionJson<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        match self.0 {
+            Exception::User(user) => {
+                map.serialize_entry("exception", user.id())?;
+                map.serialize_entry("name", user.ty.name().unwrap_or_default())?;
+                map.serialize_entry("members", &Json(&user.members))?;
+            }
+            Exception::Unlisted(id) => {
+                map.serialize_entry("exception", id)?;
+                map.serialize_entry("unlisted", &true)?;
+            }
+            other => {
+                let SystemException {
+                    kind,
+                    minor,
+                    completed,
+                } = other.to_system();
+                map.serialize_entry("exception", kind.repository_id())?;
+                map.serialize_entry("name", &kind.to_string())?;
+                map.serialize_entry("minor", &minor)?;
+                map.serialize_entry("completed", &completed.to_string())?;
+                map.serialize_entry("message", &other.to_string())?;
+                if let Some(failure) = failure(other) {
+                    let attempts = failure.attempts.iter().map(
+                        |attempt| json!({ "endpoint": attempt.endpoint, "what": attempt.what }),
+                    );
+                    map.serialize_entry("attempts", &attempts.collect::<Vec<_>>())?;
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+/// For people: what happened, and at which endpoint.
+pub(super) fn explained(exception: &Exception) -> String {
+    match failure(exception) {
+        Some(failure) => failure.to_string(),
+        None => exception.to_string(),
+    }
+}
+
+/// What was tried to reach the object, if that is why.
+fn failure(exception: &Exception) -> Option<oxorb::Failure> {
+    let Exception::System(system) = exception else {
+        return None;
+    };
+    last_failure().filter(|failure| failure.exception == *system)
+}

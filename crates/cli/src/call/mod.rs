@@ -1,0 +1,119 @@
+//! `oxorb call`: one operation of any object, without stubs.
+
+mod answer;
+mod arguments;
+mod target;
+
+use std::time::Duration;
+
+use oxorb::{ClientConnections, Context, Interface as _, Orb, Ref};
+use oxorb_dynamic::{Dynamic, Signature};
+
+use crate::output::{Done, Failed, because, print_json};
+use crate::types::{IdlArgs, Known};
+
+pub(crate) use answer::{ExceptionJson, ResultsJson};
+
+/// Arguments of `oxorb call`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+An ARG is a JSON value; text, enumerators, references and decimal numbers need no quotes. docs/json.md has the whole \
+mapping. An attribute is read by its name, and written by NAME=VALUE.
+
+Prints the return value as JSON; with inout or out parameters, an object of returns and out. An exception is printed \
+as JSON, too, and the status is 1.
+
+Examples:
+  oxorb call --idl bank.idl file:account.ior withdraw 10
+  oxorb call --idl bank.idl corbaloc::host:2809/Account balance
+  oxorb call --idl bank.idl corbaloc::host:2809/Account owner='Ada Lovelace'
+  oxorb call --idl nav.idl IOR:0100... follow '[{\"place\": {\"x\": 1, \"y\": 2}, \"name\": \"A\"}]'
+  oxorb call --idl nav.idl IOR:0100... follow --args @route.json
+  oxorb call IOR:0100... _repository_id")]
+pub(crate) struct Args {
+    /// The object: IOR:, corbaloc:, corbaname: or file:
+    reference: String,
+    /// Operation, attribute, or ATTRIBUTE=VALUE
+    operation: String,
+    /// One for each in and inout parameter
+    #[arg(value_name = "ARG", allow_negative_numbers = true)]
+    args: Vec<String>,
+    /// All arguments as one JSON array, or as an object by their names; @FILE reads a file, - standard input
+    #[arg(long = "args", value_name = "JSON", conflicts_with = "args")]
+    document: Option<String>,
+    #[command(flatten)]
+    idl: IdlArgs,
+    /// Scoped name or repository id of the interface; if not given, the object is asked
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// Milliseconds the call may take, connecting included
+    #[arg(long, default_value_t = 10_000, value_name = "MS")]
+    timeout: u64,
+    /// Want no answer, whatever the IDL says
+    #[arg(long)]
+    oneway: bool,
+}
+
+/// Calls, and prints what came back.
+pub(crate) fn run(args: Args) -> Done {
+    let timeout = Duration::from_millis(args.timeout);
+    let orb = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .connect_timeout(timeout)
+        .round_trip_timeout(timeout)
+        .build()?;
+    let object = orb.string_to_object(&args.reference).map_err(because)?;
+    let object = object.as_ref();
+    if object.ior().is_nil() {
+        return Err(because("the reference is nil: it refers to no object"));
+    }
+    if let Some(answer) = target::implicit(object, &args.operation, &args.args) {
+        return print_json(&answer?);
+    }
+    if args.idl.files.is_empty() {
+        return Err(because(
+            "types come from IDL: name the file that declares the interface with --idl FILE",
+        ));
+    }
+    let types = args.idl.load()?;
+    let (name, value) = match args.operation.split_once('=') {
+        Some((attribute, value)) => (attribute.trim(), Some(value)),
+        None => (args.operation.as_str(), None),
+    };
+    let wanted = target::Wanted {
+        name,
+        write: value.is_some(),
+    };
+    let signature = target::find(&types, object, args.interface.as_deref(), &wanted)?;
+    let given = match (value, &args.document) {
+        (Some(_), _) if !args.args.is_empty() || args.document.is_some() => {
+            return Err(because(
+                "an attribute is written with one value: NAME=VALUE",
+            ));
+        }
+        (Some(value), _) => arguments::Given::Word(value),
+        (None, Some(document)) => arguments::Given::Document(document),
+        (None, None) => arguments::Given::Words(&args.args),
+    };
+    let known = Known {
+        types: &types,
+        orb: &orb,
+    };
+    let values = arguments::read(given, &signature, &known).map_err(because)?;
+    call(object, &signature, &values, args.oneway)
+}
+
+fn call(object: &Ref, signature: &Signature, values: &[Dynamic], oneway: bool) -> Done {
+    let context = Context::new();
+    if oneway || signature.oneway {
+        let sent = oxorb_dynamic::send(object, signature, values, &context);
+        return sent.map_err(|exception| because(answer::explained(&exception)));
+    }
+    match oxorb_dynamic::invoke(object, signature, values, &context) {
+        Ok(results) => print_json(&ResultsJson::new(signature, &results)),
+        Err(exception) => {
+            print_json(&ExceptionJson(&exception))?;
+            Err(Failed::Because(answer::explained(&exception)))
+        }
+    }
+}

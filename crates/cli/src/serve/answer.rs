@@ -1,0 +1,110 @@
+//! Answers, and how one becomes the results of a request.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use oxorb::SystemException;
+use oxorb_dynamic::json::{Names, from_json};
+use oxorb_dynamic::{Dynamic, Exception, Results, Signature, TypeCode};
+use serde_json::Value;
+
+use super::pattern::Pattern;
+use super::template::{Scope, expand};
+
+/// One answer of a script.
+#[derive(Debug)]
+pub(super) struct Answer {
+    when: Pattern,
+    /// How often it may be given; `None`: always.
+    times: Option<u64>,
+    given: AtomicU64,
+    delay: Duration,
+    content: Content,
+}
+
+/// What an answer says; values may refer to the arguments.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// What is left out is zero, empty or nil.
+    Results {
+        returns: Option<Value>,
+        out: BTreeMap<String, Value>,
+    },
+    User(TypeCode, Value),
+    System(SystemException),
+}
+
+impl Answer {
+    pub(super) fn new(
+        when: Pattern,
+        times: Option<u64>,
+        delay: Duration,
+        content: Content,
+    ) -> Self {
+        Answer {
+            when,
+            times,
+            given: AtomicU64::new(0),
+            delay,
+            content,
+        }
+    }
+
+    /// Whether it answers these arguments, and is not used up. Uses it.
+    pub(super) fn takes(&self, args: &[Value]) -> bool {
+        if !self.when.matches(args) {
+            return false;
+        }
+        let before = self.given.fetch_add(1, Ordering::Relaxed);
+        self.times.is_none_or(|times| before < times)
+    }
+
+    /// Waits as long as it says, and gives what it says. The inner error is one of the script.
+    pub(super) fn give(
+        &self,
+        signature: &Signature,
+        scope: &Scope<'_>,
+        names: &dyn Names,
+    ) -> Result<Result<Results, Exception>, String> {
+        if !self.delay.is_zero() {
+            std::thread::sleep(self.delay);
+        }
+        match &self.content {
+            Content::System(exception) => Ok(Err((*exception).into())),
+            Content::User(ty, members) => {
+                let members = value(Some(members), ty, scope, names, "with")?;
+                let raised = Exception::user(ty.clone(), members);
+                raised.map(Err).map_err(|error| error.to_string())
+            }
+            Content::Results { returns, out } => {
+                let returns = value(
+                    returns.as_ref(),
+                    &signature.returns,
+                    scope,
+                    names,
+                    "returns",
+                )?;
+                let out = signature
+                    .outputs()
+                    .map(|param| value(out.get(&param.name), &param.ty, scope, names, &param.name))
+                    .collect::<Result<_, _>>()?;
+                Ok(Ok(Results { returns, out }))
+            }
+        }
+    }
+}
+
+fn value(
+    template: Option<&Value>,
+    ty: &TypeCode,
+    scope: &Scope<'_>,
+    names: &dyn Names,
+    of: &str,
+) -> Result<Dynamic, String> {
+    let Some(template) = template else {
+        return Dynamic::default_for(ty).map_err(|error| format!("{of}: {error}"));
+    };
+    let json = expand(template, scope).map_err(|why| format!("{of}: {why}"))?;
+    from_json(&json, ty, names).map_err(|error| error.within(of).to_string())
+}

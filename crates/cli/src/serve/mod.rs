@@ -1,0 +1,146 @@
+//! `oxorb serve`: a stand-in server that answers from a table.
+
+mod answer;
+mod pattern;
+mod script;
+mod stand_in;
+mod template;
+
+use std::path::PathBuf;
+
+use oxorb::{Interface as _, ObjectRef, Orb};
+use oxorb_idltypes::{Interface, Types};
+use serde_json::json;
+
+use crate::output::{Done, Failed, because};
+use crate::types::{IdlArgs, Known};
+
+use script::Script;
+use stand_in::{Log, StandIn};
+
+/// Arguments of `oxorb serve`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Prints JSON, a line for each: first the reference, then every request with its answer. Serves until it is killed. \
+docs/serve.md says all about scripts.
+
+A script, in TOML or JSON:
+  [attributes]
+  balance = 100
+  [[operations.withdraw]]
+  when = { amount = 1000 }
+  raises = \"Overdrawn\"
+  with = { missing = 900 }
+  [[operations.withdraw]]
+  returns = \"$amount\"
+  delay_ms = 5
+
+Examples:
+  oxorb serve --idl bank.idl --interface bank::Account --script account.toml --name Account --port 2809
+  oxorb call --idl bank.idl corbaloc::localhost:2809/Account withdraw 10")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    idl: IdlArgs,
+    /// Scoped name or repository id; may be left out if the IDL has one interface
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// What to answer: a .toml or .json file
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Answer what the script does not mention with zeros and empty values, instead of NO_IMPLEMENT
+    #[arg(long)]
+    defaults: bool,
+    /// Address to listen on; 0.0.0.0 for all of them
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+    /// Port to listen on; 0 lets the system choose
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Also answer to corbaloc::HOST:PORT/NAME
+    #[arg(long)]
+    name: Option<String>,
+    /// Write the reference to a file, too
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+}
+
+/// Serves until it is killed.
+pub(crate) fn run(args: Args) -> Done {
+    if args.idl.files.is_empty() {
+        return Err(because(
+            "types come from IDL: name the file that declares the interface with --idl FILE",
+        ));
+    }
+    let types = args.idl.load()?;
+    let interface = interface(&types, args.interface.as_deref())?;
+    let script = match &args.script {
+        Some(path) => Script::read(path).map_err(because)?,
+        None => Script::default(),
+    };
+    let host = match args.host.contains(':') && !args.host.starts_with('[') {
+        true => format!("[{}]", args.host),
+        false => args.host.clone(),
+    };
+    let orb = Orb::builder()
+        .listen(&format!("iiop://{host}:{}", args.port))
+        .build()?;
+    let known = Known {
+        types: &types,
+        orb: &orb,
+    };
+    let scoped_name = interface.scoped_name.clone();
+    let table = script.check(&interface, &known).map_err(because)?;
+    let stand_in = StandIn::new(
+        interface,
+        types,
+        orb.clone(),
+        table,
+        args.defaults,
+        Log::new(),
+    );
+    let object = orb
+        .root_poa()
+        .activate_servant(oxorb_dynamic::servant(stand_in))?;
+    let object = ObjectRef::from_ref(object);
+    let corbaloc = match &args.name {
+        Some(name) => {
+            orb.bind(name, &object);
+            named(&object, name)
+        }
+        None => object.to_corbaloc(),
+    };
+    if let Some(file) = &args.ior_file {
+        std::fs::write(file, object.to_ior() + "\n")
+            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+    }
+    let ready = json!({ "interface": scoped_name, "ior": object.to_ior(), "corbaloc": corbaloc });
+    Log::line(&ready);
+    orb.run();
+    Ok(())
+}
+
+/// The short form, by the name that was bound.
+fn named(object: &ObjectRef, name: &str) -> Option<String> {
+    let profile = object.as_ref().ior().iiop_profiles().next()?;
+    Some(format!("corbaloc::1.2@{}/{name}", profile.endpoints()[0]))
+}
+
+/// The interface of this name, or the only one.
+fn interface(types: &Types, name: Option<&str>) -> Result<Interface, Failed> {
+    if let Some(name) = name {
+        return types.interface(name).map_err(because);
+    }
+    let mut mine = types.interfaces().filter(|def| def.in_main_file);
+    match (mine.next(), mine.next()) {
+        (Some(only), None) => types.interface_of(only.id).map_err(because),
+        (None, _) => Err(because("the IDL declares no interface")),
+        (Some(_), Some(_)) => {
+            let names = types.interfaces().filter(|def| def.in_main_file);
+            let names: Vec<&str> = names.map(|def| def.scoped_name.as_str()).collect();
+            Err(because(format!(
+                "the IDL has several interfaces, say which one with --interface: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}

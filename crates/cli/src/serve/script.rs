@@ -1,0 +1,220 @@
+//! Scripts: what they hold, and whether that fits the interface.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::time::Duration;
+
+use oxorb::{CompletionStatus, SystemException, SystemExceptionKind};
+use oxorb_dynamic::json::{Names, from_json};
+use oxorb_dynamic::{Dynamic, Signature, TypeCode};
+use oxorb_idltypes::Interface;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::answer::{Answer, Content};
+use super::pattern::Pattern;
+use super::template::has_references;
+
+/// A script as it was written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Script {
+    /// What attributes are at first.
+    #[serde(default)]
+    attributes: BTreeMap<String, Value>,
+    /// Answers by the name of the operation: a list, or only one.
+    #[serde(default)]
+    operations: BTreeMap<String, Value>,
+}
+
+/// One answer as it was written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    when: Option<Value>,
+    returns: Option<Value>,
+    #[serde(default)]
+    out: BTreeMap<String, Value>,
+    raises: Option<String>,
+    with: Option<Value>,
+    minor: Option<u32>,
+    completed: Option<String>,
+    #[serde(default)]
+    delay_ms: u64,
+    times: Option<u64>,
+}
+
+/// A script that fits its interface.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Of the attributes that the script mentions.
+    pub(super) attributes: HashMap<String, Dynamic>,
+    /// By name on the wire.
+    pub(super) answers: HashMap<String, Vec<Answer>>,
+}
+
+impl Script {
+    /// From a file, JSON or TOML by its name.
+    pub(super) fn read(path: &Path) -> Result<Self, String> {
+        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+        match path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            true => serde_json::from_str(&text).map_err(|error| wrong(&error)),
+            false => toml::from_str(&text).map_err(|error| wrong(&error)),
+        }
+    }
+
+    /// Everything that can be known before the first request: names, types, values without references.
+    pub(super) fn check(self, interface: &Interface, names: &dyn Names) -> Result<Table, String> {
+        let mut table = Table::default();
+        for (attribute, json) in self.attributes {
+            let getter = interface.signature(&format!("_get_{attribute}"));
+            let getter = getter.ok_or_else(|| {
+                format!(
+                    "attributes.{attribute}: {} has no such attribute",
+                    interface.scoped_name
+                )
+            })?;
+            let value = from_json(&json, &getter.returns, names)
+                .map_err(|error| error.within(&format!("attributes.{attribute}")).to_string())?;
+            table.attributes.insert(attribute, value);
+        }
+        for (operation, written) in self.operations {
+            let at = format!("operations.{operation}");
+            let signature = interface
+                .signature(&operation)
+                .or_else(|| interface.signature(&format!("_get_{operation}")));
+            let signature = signature
+                .ok_or_else(|| format!("{at}: {} has no such operation", interface.scoped_name))?;
+            let list = match written {
+                Value::Array(list) => list,
+                one => vec![one],
+            };
+            let mut answers = Vec::new();
+            for (number, written) in list.into_iter().enumerate() {
+                let at = format!("{at}[{number}]");
+                let written: Written =
+                    serde_json::from_value(written).map_err(|error| format!("{at}: {error}"))?;
+                answers.push(written.check(&at, signature, names)?);
+            }
+            table.answers.insert(signature.operation.clone(), answers);
+        }
+        Ok(table)
+    }
+}
+
+impl Written {
+    fn check(self, at: &str, signature: &Signature, names: &dyn Names) -> Result<Answer, String> {
+        let when = match &self.when {
+            Some(json) => {
+                Pattern::new(json, signature).map_err(|why| format!("{at}.when: {why}"))?
+            }
+            None => Pattern::default(),
+        };
+        let delay = Duration::from_millis(self.delay_ms);
+        let times = self.times;
+        let content = match &self.raises {
+            Some(name) => {
+                if self.returns.is_some() || !self.out.is_empty() {
+                    return Err(format!("{at}: an answer has results or raises, not both"));
+                }
+                self.exception(name, at, signature, names)?
+            }
+            None => {
+                if self.with.is_some() || self.minor.is_some() || self.completed.is_some() {
+                    return Err(format!("{at}: with, minor and completed belong to raises"));
+                }
+                self.results(at, signature, names)?
+            }
+        };
+        Ok(Answer::new(when, times, delay, content))
+    }
+
+    fn exception(
+        &self,
+        name: &str,
+        at: &str,
+        signature: &Signature,
+        names: &dyn Names,
+    ) -> Result<Content, String> {
+        let simple = name.rsplit("::").next().unwrap_or(name);
+        let declared = signature
+            .raises
+            .iter()
+            .find(|ty| ty.id() == Some(name) || ty.name() == Some(simple));
+        if let Some(ty) = declared {
+            let members = self
+                .with
+                .clone()
+                .unwrap_or_else(|| Value::Object(Default::default()));
+            check_value(&members, ty, names, &format!("{at}.with"))?;
+            return Ok(Content::User(ty.clone(), members));
+        }
+        let kind = match SystemExceptionKind::from_repository_id(name) {
+            Some(kind) => kind,
+            None => {
+                let id = format!("IDL:omg.org/CORBA/{simple}:1.0");
+                SystemExceptionKind::from_repository_id(&id).ok_or_else(|| {
+                    let known = signature.raises.iter().filter_map(TypeCode::name);
+                    let known: Vec<&str> = known.collect();
+                    format!(
+                        "{at}.raises: {name} is no system exception, and {} raises {}",
+                        signature.operation,
+                        if known.is_empty() {
+                            "nothing".to_owned()
+                        } else {
+                            known.join(", ")
+                        }
+                    )
+                })?
+            }
+        };
+        let completed = match self.completed.as_deref() {
+            None | Some("NO") => CompletionStatus::No,
+            Some("YES") => CompletionStatus::Yes,
+            Some("MAYBE") => CompletionStatus::Maybe,
+            Some(other) => {
+                return Err(format!("{at}.completed: {other} is none of YES, NO, MAYBE"));
+            }
+        };
+        let minor = self.minor.unwrap_or(0);
+        Ok(Content::System(SystemException::new(
+            kind, minor, completed,
+        )))
+    }
+
+    fn results(
+        &self,
+        at: &str,
+        signature: &Signature,
+        names: &dyn Names,
+    ) -> Result<Content, String> {
+        if let Some(returns) = &self.returns {
+            check_value(returns, &signature.returns, names, &format!("{at}.returns"))?;
+        }
+        for (name, value) in &self.out {
+            let param = signature.outputs().find(|param| param.name == *name);
+            let param = param.ok_or_else(|| {
+                format!("{at}.out: there is no inout or out parameter {name}: {signature}")
+            })?;
+            check_value(value, &param.ty, names, &format!("{at}.out.{name}"))?;
+        }
+        Ok(Content::Results {
+            returns: self.returns.clone(),
+            out: self.out.clone(),
+        })
+    }
+}
+
+/// What refers to arguments can only be checked when there are some.
+fn check_value(json: &Value, ty: &TypeCode, names: &dyn Names, at: &str) -> Result<(), String> {
+    if has_references(json) {
+        return Ok(());
+    }
+    from_json(json, ty, names)
+        .map(drop)
+        .map_err(|error| error.within(at).to_string())
+}

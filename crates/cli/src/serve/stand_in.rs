@@ -1,0 +1,223 @@
+//! The servant behind a script, and its log.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use oxorb::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
+use oxorb_dynamic::json::Json;
+use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
+use oxorb_idltypes::{Interface, Types};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::script::Table;
+use super::template::Scope;
+use crate::call::{ExceptionJson, ResultsJson};
+use crate::types::Known;
+
+/// Answers every request from a table.
+pub(super) struct StandIn {
+    interface: Interface,
+    types: Types,
+    orb: Orb,
+    table: Table,
+    /// Answer what the table lacks with default values.
+    defaults: bool,
+    /// What attributes are now.
+    attributes: Mutex<HashMap<String, Dynamic>>,
+    /// Requests so far of each operation.
+    counts: HashMap<String, AtomicU64>,
+    log: Log,
+}
+
+impl StandIn {
+    pub(super) fn new(
+        interface: Interface,
+        types: Types,
+        orb: Orb,
+        mut table: Table,
+        defaults: bool,
+        log: Log,
+    ) -> Self {
+        let operations = interface.operations.iter();
+        StandIn {
+            counts: operations
+                .map(|known| (known.operation.clone(), AtomicU64::new(0)))
+                .collect(),
+            attributes: Mutex::new(std::mem::take(&mut table.attributes)),
+            types,
+            interface,
+            orb,
+            table,
+            defaults,
+            log,
+        }
+    }
+
+    fn answer(&self, signature: &Signature, args: &[Dynamic]) -> Result<Results, Exception> {
+        let count = match self.counts.get(&signature.operation) {
+            Some(counter) => counter.fetch_add(1, Ordering::Relaxed) + 1,
+            None => 0,
+        };
+        let names = signature.inputs().map(|param| param.name.as_str());
+        let values = args.iter().map(|arg| serde_json::to_value(Json(arg)));
+        let json: Vec<Value> = values
+            .collect::<Result<_, _>>()
+            .map_err(|error| self.broken(signature, &error.to_string()))?;
+        let answers = self.table.answers.get(&signature.operation);
+        let answer = answers
+            .into_iter()
+            .flatten()
+            .find(|answer| answer.takes(&json));
+        let Some(answer) = answer else {
+            return self.unscripted(signature, args);
+        };
+        let args: Vec<(&str, Value)> = names.zip(json).collect();
+        let scope = Scope { args: &args, count };
+        let known = Known {
+            types: &self.types,
+            orb: &self.orb,
+        };
+        let given = answer.give(signature, &scope, &known);
+        given.map_err(|why| self.broken(signature, &why))?
+    }
+
+    /// Attributes are what they were set to last.
+    fn unscripted(&self, signature: &Signature, args: &[Dynamic]) -> Result<Results, Exception> {
+        let mut attributes = self
+            .attributes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let (Some(name), [value]) = (signature.operation.strip_prefix("_set_"), args) {
+            attributes.insert(name.to_owned(), value.clone());
+            return Ok(Results::default());
+        }
+        let read = signature.operation.strip_prefix("_get_");
+        if let Some(value) = read.and_then(|name| attributes.get(name)) {
+            return Ok(Results {
+                returns: value.clone(),
+                out: Vec::new(),
+            });
+        }
+        drop(attributes);
+        if !self.defaults && read.is_none() && !signature.oneway {
+            return Err(NOT_SCRIPTED.into());
+        }
+        let default = |ty| {
+            Dynamic::default_for(ty).map_err(|error| self.broken(signature, &error.to_string()))
+        };
+        Ok(Results {
+            returns: default(&signature.returns)?,
+            out: signature
+                .outputs()
+                .map(|param| default(&param.ty))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// A mistake in the script that shows only now.
+    fn broken(&self, signature: &Signature, why: &str) -> Exception {
+        eprintln!(
+            "error: the script's answer to {}: {why}",
+            signature.operation
+        );
+        BROKEN.into()
+    }
+}
+
+/// The script says nothing of the operation.
+const NOT_SCRIPTED: SystemException =
+    SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No);
+
+/// The script says what cannot be.
+const BROKEN: SystemException =
+    SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::No);
+
+impl DynamicServant for StandIn {
+    fn repository_id(&self) -> &str {
+        &self.interface.repository_id
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        self.interface.is_a(id)
+    }
+
+    fn signature(&self, operation: &str) -> Option<&Signature> {
+        self.interface.signature(operation)
+    }
+
+    fn invoke(&self, invocation: Invocation<'_>) -> Result<Results, Exception> {
+        let signature = invocation.signature;
+        let answer = self.answer(signature, &invocation.args);
+        self.log.request(signature, &invocation.args, &answer);
+        answer
+    }
+}
+
+/// A line of JSON for everything that happens.
+pub(super) struct Log {
+    start: Instant,
+    requests: AtomicU64,
+}
+
+/// A request and its answer.
+#[derive(Serialize)]
+struct Line<'l> {
+    request: u64,
+    /// Since the start.
+    ms: u64,
+    operation: &'l str,
+    args: Arguments<'l>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results: Option<ResultsJson<'l>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raised: Option<ExceptionJson<'l>>,
+}
+
+struct Arguments<'l>(&'l Signature, &'l [Dynamic]);
+
+impl Serialize for Arguments<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let names = self.0.inputs().map(|param| &param.name);
+        to.collect_map(names.zip(self.1.iter().map(Json)))
+    }
+}
+
+impl Log {
+    pub(super) fn new() -> Self {
+        Log {
+            start: Instant::now(),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// Whoever reads the log may be gone; serving goes on.
+    pub(super) fn line(line: &impl Serialize) {
+        if let Ok(text) = serde_json::to_string(line) {
+            let mut out = std::io::stdout().lock();
+            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+        }
+    }
+
+    fn request(
+        &self,
+        signature: &Signature,
+        args: &[Dynamic],
+        answer: &Result<Results, Exception>,
+    ) {
+        Self::line(&Line {
+            request: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
+            ms: self.start.elapsed().as_millis() as u64,
+            operation: &signature.operation,
+            args: Arguments(signature, args),
+            results: match answer {
+                Ok(results) => Some(ResultsJson::new(signature, results)),
+                Err(_) => None,
+            },
+            raised: answer.as_ref().err().map(ExceptionJson),
+        });
+    }
+}

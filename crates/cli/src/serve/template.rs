@@ -1,0 +1,128 @@
+//! Results that refer to arguments: `"$0"`, `"$amount"`, `"$route[1].name"`, `"Hello ${name}"`, `"$count"`.
+
+use serde_json::Value;
+
+/// What references in a template can name.
+pub(super) struct Scope<'s> {
+    /// The in and inout arguments, with their names, in order.
+    pub(super) args: &'s [(&'s str, Value)],
+    /// How many requests of the operation there were, this one included.
+    pub(super) count: u64,
+}
+
+/// Whether a value depends on the request.
+pub(super) fn has_references(template: &Value) -> bool {
+    match template {
+        Value::String(text) => text.starts_with('$') || text.contains("${"),
+        Value::Array(elements) => elements.iter().any(has_references),
+        Value::Object(members) => members.values().any(has_references),
+        _ => false,
+    }
+}
+
+/// Puts in what references stand for.
+pub(super) fn expand(template: &Value, scope: &Scope<'_>) -> Result<Value, String> {
+    Ok(match template {
+        Value::String(text) => return expand_text(text, scope),
+        Value::Array(elements) => {
+            let elements = elements.iter().map(|element| expand(element, scope));
+            Value::Array(elements.collect::<Result<_, _>>()?)
+        }
+        Value::Object(members) => {
+            let members = members
+                .iter()
+                .map(|(name, member)| Ok((name.clone(), expand(member, scope)?)));
+            Value::Object(members.collect::<Result<_, String>>()?)
+        }
+        plain => plain.clone(),
+    })
+}
+
+/// A text that is one reference becomes its value, whatever that is; `$$` is a dollar.
+fn expand_text(text: &str, scope: &Scope<'_>) -> Result<Value, String> {
+    if let Some(dollar) = text.strip_prefix("$$") {
+        return Ok(Value::String(format!("${dollar}")));
+    }
+    if let Some(reference) = text.strip_prefix('$')
+        && !reference.starts_with('{')
+    {
+        return scope.find(reference);
+    }
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (reference, after) = after
+            .split_once('}')
+            .ok_or_else(|| format!("{text}: a brace is not closed"))?;
+        expanded.push_str(before);
+        match scope.find(reference)? {
+            Value::String(text) => expanded.push_str(&text),
+            other => expanded.push_str(&other.to_string()),
+        }
+        rest = after;
+    }
+    expanded.push_str(rest);
+    Ok(Value::String(expanded))
+}
+
+impl Scope<'_> {
+    fn find(&self, reference: &str) -> Result<Value, String> {
+        let unknown = || format!("${reference}: there is no such argument");
+        let end = reference.find(['.', '[']).unwrap_or(reference.len());
+        let (root, path) = reference.split_at(end);
+        let named = self.args.iter().find(|(name, _)| *name == root);
+        let value = match (named, root.parse::<usize>()) {
+            (Some((_, value)), _) => value,
+            (None, Ok(at)) => &self.args.get(at).ok_or_else(unknown)?.1,
+            (None, Err(_)) if root == "count" && path.is_empty() => return Ok(self.count.into()),
+            (None, Err(_)) => return Err(unknown()),
+        };
+        let mut steps = path.split(['.', '[']).filter(|step| !step.is_empty());
+        let part = steps.try_fold(value, |value, step| match step.strip_suffix(']') {
+            Some(index) => value.get(index.parse::<usize>().ok()?),
+            None => value.get(step),
+        });
+        part.cloned().ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn expanded(template: Value) -> Result<Value, String> {
+        let args = [
+            ("amount", json!(10)),
+            ("route", json!([{ "name": "A" }, { "name": "B" }])),
+        ];
+        let (args, count) = (&args, 3);
+        expand(&template, &Scope { args, count })
+    }
+
+    #[test]
+    fn references_become_values() {
+        assert_eq!(expanded(json!("$0")), Ok(json!(10)));
+        assert_eq!(expanded(json!("$amount")), Ok(json!(10)));
+        assert_eq!(
+            expanded(json!({ "to": ["$route[1].name"] })),
+            Ok(json!({ "to": ["B"] }))
+        );
+        assert_eq!(expanded(json!("$count")), Ok(json!(3)));
+    }
+
+    #[test]
+    fn text_may_hold_references() {
+        let text = json!("${amount} to ${1[0].name}, call ${count}");
+        assert_eq!(expanded(text), Ok(json!("10 to A, call 3")));
+        assert_eq!(expanded(json!("$$0")), Ok(json!("$0")));
+        assert_eq!(expanded(json!("costs 5$")), Ok(json!("costs 5$")));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        for wrong in ["$2", "$nobody", "$route[7]", "$amount.x", "${amount"] {
+            assert!(expanded(json!(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dynamic::skip_exception_id;
 use crate::{
     ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
-    ErrorKind, Limits, Result, TcKind, TypeCode, Typed, WcharSet, skip,
+    ErrorKind, Limits, Result, Scope, TcKind, TypeCode, Typed, WcharSet, skip,
 };
 
 /// An IDL `any`: a value of any type, and the type.
@@ -72,6 +72,8 @@ struct Received {
     order: ByteOrder,
     dialect: Dialect,
     limits: Limits,
+    /// For references and valuetypes within the value.
+    scope: Option<Arc<dyn Scope>>,
 }
 
 impl Any {
@@ -122,6 +124,7 @@ impl Any {
     /// The value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent) to that of `T`.
     ///
     /// Clones a `T` that was put in, decodes one that was received. Fails when octets received are wrong after all.
+    /// Object references in what was received belong to the ORB that received it.
     pub fn get<T>(&self) -> Result<Option<T>>
     where
         T: Typed + Clone + for<'de> Decode<'de> + 'static,
@@ -129,9 +132,9 @@ impl Any {
         self.extract(None)
     }
 
-    /// As [`get`](Self::get), for types with object references in them: what
-    /// [`Decoder::with_scope`] needs to make them usable.
-    pub fn get_in<T>(&self, scope: &(dyn StdAny + Send + Sync)) -> Result<Option<T>>
+    /// As [`get`](Self::get), for an any that no ORB received: with what [`Decoder::with_scope`] needs to make object
+    /// references usable.
+    pub fn get_in<T>(&self, scope: &dyn Scope) -> Result<Option<T>>
     where
         T: Typed + Clone + for<'de> Decode<'de> + 'static,
     {
@@ -171,7 +174,7 @@ impl Any {
         }
     }
 
-    fn extract<T>(&self, scope: Option<&(dyn StdAny + Send + Sync)>) -> Result<Option<T>>
+    fn extract<T>(&self, scope: Option<&dyn Scope>) -> Result<Option<T>>
     where
         T: Typed + Clone + for<'de> Decode<'de> + 'static,
     {
@@ -225,6 +228,7 @@ impl Any {
             order,
             dialect,
             limits: Limits::default(),
+            scope: None,
         })
     }
 
@@ -284,9 +288,13 @@ impl Received {
     }
 
     fn decoder(&self) -> Decoder<'_> {
-        Decoder::new(&self.octets, self.order, self.dialect)
+        let decoder = Decoder::new(&self.octets, self.order, self.dialect)
             .at(self.phase)
-            .with_limits(self.limits)
+            .with_limits(self.limits);
+        match &self.scope {
+            Some(scope) => decoder.with_scope(&**scope),
+            None => decoder,
+        }
     }
 }
 
@@ -310,12 +318,14 @@ impl<'de> Decode<'de> for Any {
             Content::Nothing
         } else {
             let phase = d.phase().wrapping_sub(value.len()) & 7;
+            let bound = ty.as_ref().is_bound();
             Content::Received(Arc::new(Received {
                 octets: [&[0; 8][..phase], value].concat().into(),
                 phase,
                 order: d.order(),
                 dialect: d.dialect(),
                 limits: d.limits(),
+                scope: if bound { d.kept_scope() } else { None },
             }))
         };
         Ok(Self { ty, content })

@@ -1,11 +1,12 @@
 use core::any::Any;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::fixed::take_alike;
 use crate::primitive::{Primitive, padding};
 use crate::value::{Here, Incoming};
 use crate::{
-    ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result,
+    ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result, Scope,
     ValueRegistry,
 };
 
@@ -38,7 +39,7 @@ pub struct Decoder<'de> {
     dialect: Dialect,
     depth: u16,
     limits: Limits,
-    scope: Option<&'de (dyn Any + Send + Sync)>,
+    scope: Option<&'de dyn Scope>,
     registry: Option<&'de ValueRegistry>,
     /// What was read of values; nothing in most messages.
     pub(crate) values: Option<Box<Incoming<'de>>>,
@@ -92,7 +93,16 @@ impl<'de> Decoder<'de> {
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
     ///
+    /// # use std::sync::Arc;
+    /// # use oxorb_cdr::Scope;
+    /// #[derive(Clone)]
     /// struct Orb(&'static str);
+    ///
+    /// impl Scope for Orb {
+    ///     fn keep(&self) -> Arc<dyn Scope> {
+    ///         Arc::new(self.clone())
+    ///     }
+    /// }
     ///
     /// let orb = Orb("mine");
     /// let decoder = Decoder::new(&[], ByteOrder::Big, Dialect::new(2)).with_scope(&orb);
@@ -100,7 +110,7 @@ impl<'de> Decoder<'de> {
     /// ```
     #[inline]
     #[must_use]
-    pub fn with_scope(mut self, scope: &'de (dyn Any + Send + Sync)) -> Self {
+    pub fn with_scope(mut self, scope: &'de dyn Scope) -> Self {
         self.scope = Some(scope);
         self
     }
@@ -108,7 +118,12 @@ impl<'de> Decoder<'de> {
     /// What [`with_scope`](Self::with_scope) was given, if it is a `T`.
     #[inline]
     pub fn scope<T: 'static>(&self) -> Option<&'de T> {
-        self.scope?.downcast_ref()
+        (self.scope? as &dyn Any).downcast_ref()
+    }
+
+    /// What [`with_scope`](Self::with_scope) was given, to outlive the message.
+    pub(crate) fn kept_scope(&self) -> Option<Arc<dyn Scope>> {
+        self.scope.map(Scope::keep)
     }
 
     /// Knows the valuetypes in a registry besides those that the IDL compiler saw at each place.
@@ -119,10 +134,10 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// What [`with_values`](Self::with_values) was given.
+    /// What [`with_values`](Self::with_values) was given, else what the scope knows.
     #[inline]
     pub fn registry(&self) -> Option<&'de ValueRegistry> {
-        self.registry
+        self.registry.or_else(|| self.scope?.values())
     }
 
     /// Octets from the start of the message to what is read next.

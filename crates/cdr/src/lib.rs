@@ -40,6 +40,7 @@ mod map;
 mod nilable;
 mod octet_seq;
 mod primitive;
+mod scope;
 mod small;
 mod text;
 mod traits;
@@ -64,6 +65,7 @@ pub use limits::Limits;
 pub use long_double::LongDouble;
 pub use nilable::Nilable;
 pub use octet_seq::OctetSeq;
+pub use scope::Scope;
 pub use traits::{Decode, Encode};
 pub use typecode::{
     Label, MemberRef, Shape, TcKind, TypeCode, TypeRef, Typed, ValueModifier, Visibility, Wchar,

@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use oxorb_cdr::ErrorKind::{self, *};
 use oxorb_cdr::{
     ByteOrder, Decode, Decoder, Dialect, Encoder, Error, Fixed, FixedReader, FixedWriter, Layout,
-    Limits, Result, fuzz,
+    Limits, Result, Scope, fuzz,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -313,12 +315,21 @@ fn positions_beyond_the_end_are_the_end() {
 
 #[test]
 fn the_scope_goes_along() {
-    let scope = String::from("orb");
+    #[derive(Clone)]
+    struct Orb(&'static str);
+
+    impl Scope for Orb {
+        fn keep(&self) -> Arc<dyn Scope> {
+            Arc::new(self.clone())
+        }
+    }
+
+    let scope = Orb("orb");
     let octets = [0, 0, 0, 1, 0];
     let mut decoder = big(&octets).with_scope(&scope);
     assert_eq!(decoder.scope::<u32>(), None);
     let inner = decoder.encapsulation().expect("whole");
-    assert_eq!(inner.scope::<String>().map(String::as_str), Some("orb"));
+    assert_eq!(inner.scope::<Orb>().map(|orb| orb.0), Some("orb"));
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Object references, untyped.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use oxorb_cdr::{Decode, Decoder, Encoder, ErrorKind, OctetSeq, Result as CdrResult};
+use oxorb_cdr::{
+    Decode, Decoder, Encoder, ErrorKind, OctetSeq, Result as CdrResult, Scope, ValueRegistry,
+};
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
 use crate::client::{self, Answered, AsyncReply, InFlight};
@@ -299,6 +300,12 @@ pub(crate) fn decode_nilable(d: &mut Decoder<'_>) -> CdrResult<Option<Ref>> {
 }
 
 /// What a decoder carries so that references in a message can be bound.
-pub(crate) fn scope(orb: &Orb) -> &(dyn Any + Send + Sync) {
-    orb
+impl Scope for Orb {
+    fn keep(&self) -> Arc<dyn Scope> {
+        Arc::new(self.clone())
+    }
+
+    fn values(&self) -> Option<&ValueRegistry> {
+        Some(Orb::values(self))
+    }
 }

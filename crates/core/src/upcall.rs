@@ -5,7 +5,7 @@ use oxorb_giop::{Begun, CompletionStatus, Frame, ReplyStatus, Request, Response,
 
 use crate::op::Raise;
 use crate::server::Sink;
-use crate::{Orb, Ref, raise, reference};
+use crate::{Orb, Ref, raise};
 
 /// A request on its way to a servant, which must answer it.
 ///
@@ -81,8 +81,7 @@ impl<'r> Upcall<'r> {
             .frame
             .decoder(self.dialect)
             .with_limits(self.orb.options().limits.cdr)
-            .with_scope(reference::scope(self.orb))
-            .with_values(self.orb.values())
+            .with_scope(self.orb)
             .at(self.request.body);
         decode(&mut d)
             .and_then(|args| d.finish().map(|()| args))

@@ -373,5 +373,15 @@ fn calls() {
         let (before, ty) = it.pass(&value, &mut other).unwrap();
         assert_eq!(before.get::<i32>().unwrap(), Some(5));
         assert_eq!((other, ty), (value, idl4::Options::type_code()));
+        // References that come in an any can be called.
+        let mut other = Any::new(vec![
+            Any::new(Some(it.clone())),
+            Any::new(it.a_scores().unwrap()),
+        ]);
+        let (back, _) = it.pass(&other.clone(), &mut other).unwrap();
+        let anys = back.get::<Vec<Any>>().unwrap().expect("a sequence");
+        let thing = anys[0].get::<Option<idl4::EverythingRef>>().unwrap();
+        let thing = thing.flatten().expect("not nil");
+        assert_eq!(thing.a_scores().unwrap(), maps().a_scores);
     }
 }

@@ -268,6 +268,8 @@ pub(crate) struct Graph {
     facts: Vec<Facts>,
     /// Whether some value may hold characters, which depend on a code set.
     text: bool,
+    /// Whether some value may hold references or valuetypes, which an ORB makes something of.
+    bound: bool,
     /// The largest alignment in any value.
     align: usize,
     /// Whether no type is left open, each can have values, and none contains itself other than through a sequence or a value.
@@ -290,6 +292,9 @@ impl Graph {
             text: nodes.iter().any(|node| {
                 matches!(node, Node::Text { .. }) || node.children().any(may_hold_text)
             }),
+            bound: nodes
+                .iter()
+                .any(|node| node_is_bound(node) || node.children().any(is_bound)),
             align: nodes.iter().map(largest_alignment).max().unwrap_or(1),
             sound: !nodes.iter().any(Node::has_no_values),
             nodes,
@@ -314,6 +319,10 @@ impl Graph {
 
     pub(crate) fn holds_text(&self) -> bool {
         self.text
+    }
+
+    pub(crate) fn is_bound(&self) -> bool {
+        self.bound
     }
 
     pub(crate) fn align(&self) -> usize {
@@ -422,6 +431,30 @@ fn may_hold_text(slot: Slot) -> bool {
         slot.kind(),
         Some(Char | Wchar | String | Wstring | Any | Value | AbstractInterface)
     )
+}
+
+/// Whether a value of this type, but for what is in other nodes, is bound to an ORB.
+fn node_is_bound(node: &Node) -> bool {
+    match node {
+        Node::Value { .. } => true,
+        Node::Wrapper { kind, .. } => *kind == TcKind::ValueBox,
+        Node::Named { kind, .. } => *kind != TcKind::Native,
+        _ => false,
+    }
+}
+
+/// Whether a value of a type without a node may be bound to an ORB.
+fn is_bound(slot: Slot) -> bool {
+    use TcKind::*;
+    matches!(
+        slot.kind(),
+        Some(Objref | Any | Value | AbstractInterface | Component | Home)
+    )
+}
+
+/// Whether a value of this type, which needs no graph, may be bound to an ORB.
+pub(crate) fn kind_is_bound(kind: TcKind) -> bool {
+    is_bound(Slot::of_kind(kind))
 }
 
 /// Whether a value of this type, which needs no graph, may hold characters.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use build::Label;
 pub(crate) use graph::{Facts, UnionNode};
-use graph::{Graph, MAX_ALIASES, Node, Slot, kind_alignment, kind_holds_text};
+use graph::{Graph, MAX_ALIASES, Node, Slot, kind_alignment, kind_holds_text, kind_is_bound};
 pub use kind::TcKind;
 pub use typed::{Typed, Wchar, Wstring};
 
@@ -472,6 +472,14 @@ impl<'a> TypeRef<'a> {
         match (self.graph, self.slot.node()) {
             (Some(graph), Some(_)) => graph.holds_text(),
             _ => kind_holds_text(self.slot_kind()),
+        }
+    }
+
+    /// Whether values may hold references or valuetypes, which a decoder needs a [`Scope`](crate::Scope) for.
+    pub(crate) fn is_bound(self) -> bool {
+        match (self.graph, self.slot.node()) {
+            (Some(graph), Some(_)) => graph.is_bound(),
+            _ => kind_is_bound(self.slot_kind()),
         }
     }
 

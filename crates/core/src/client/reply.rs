@@ -8,7 +8,7 @@ use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, SystemException};
 use super::link::ClientLink;
 use super::{Peer, local};
 use crate::op::UserException;
-use crate::{Orb, raise, reference};
+use crate::{Orb, raise};
 
 /// A reply in the receive buffer of its connection. Dropping it returns the
 /// connection.
@@ -152,8 +152,7 @@ impl Reply {
         frame
             .decoder(self.dialect)
             .with_limits(self.orb.options().limits.cdr)
-            .with_scope(reference::scope(&self.orb))
-            .with_values(self.orb.values())
+            .with_scope(&self.orb)
             .at(self.body)
     }
 }

@@ -1,0 +1,23 @@
+use core::any::Any;
+use core::fmt;
+use std::sync::Arc;
+
+use crate::ValueRegistry;
+
+/// What a [`Decoder`](crate::Decoder) carries for values that octets alone do not make: the ORB, to which object references
+/// are bound and which knows the application's valuetypes.
+pub trait Scope: Any + Send + Sync {
+    /// The same, to outlive the message: for an [`Any`](crate::Any) with references or values in it, which is decoded later.
+    fn keep(&self) -> Arc<dyn Scope>;
+
+    /// The valuetypes it knows.
+    fn values(&self) -> Option<&ValueRegistry> {
+        None
+    }
+}
+
+impl fmt::Debug for dyn Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scope")
+    }
+}

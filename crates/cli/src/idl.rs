@@ -1,11 +1,16 @@
 //! `oxorb idl`: the IDL compiler.
 
+use std::fmt::Write as _;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use oxorb_idl::Options;
+use oxorb_idl::diff::Effect;
+use oxorb_idl::model::Model;
 use oxorb_idlgen::{Builder, Error};
+use serde_json::json;
 
-use crate::output::{Done, Failed, Format, because, print};
+use crate::output::{BAD, Done, FAINT, Failed, Format, STRONG, because, print, print_json};
 
 /// Verbs of `oxorb idl`.
 #[derive(clap::Subcommand)]
@@ -39,6 +44,39 @@ pub(crate) enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Print what IDL files mean: names resolved, constants evaluated, templates instantiated
+    #[command(
+        after_help = "Examples:\n  oxorb idl show bank.idl\n  oxorb idl show --format json bank.idl | jq .definitions\n  \
+        oxorb idl show --equivalent component.idl    (IDL3 as the IDL2 that it stands for)"
+    )]
+    Show {
+        #[command(flatten)]
+        source: Source,
+        /// Print components, homes and event types as the interfaces and valuetypes that they stand for
+        #[arg(long)]
+        equivalent: bool,
+        /// For whom the model is
+        #[arg(long, value_enum, default_value_t, conflicts_with = "equivalent")]
+        format: Format,
+    },
+    /// Say what changed between two IDL files, and whom that breaks
+    #[command(
+        after_help = "Each change breaks the wire (peers built with the old IDL may fail), only the mapping \
+        (old source code may not compile), or nothing. Exit status 1 if a change breaks the wire.\n\n\
+        Example:\n  git show main:idl/bank.idl > /tmp/old.idl && oxorb idl diff /tmp/old.idl idl/bank.idl"
+    )]
+    Diff {
+        /// The IDL that peers know
+        old: PathBuf,
+        /// The IDL as it is now
+        new: PathBuf,
+        /// Look for included files in DIR, too
+        #[arg(short = 'I', long = "include", value_name = "DIR")]
+        include: Vec<PathBuf>,
+        /// For whom the changes are
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
 }
 
 /// Which IDL, and how to read it.
@@ -60,16 +98,32 @@ pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Check { source, format } => check(&source, format),
         Command::Gen { source, out, check } => generate(&source, out, check),
+        Command::Show {
+            source,
+            equivalent,
+            format,
+        } => show(&source, equivalent, format),
+        Command::Diff {
+            old,
+            new,
+            include,
+            format,
+        } => diff(&old, &new, &include, format),
+    }
+}
+
+impl Source {
+    fn options(&self) -> Options {
+        Options {
+            include_dirs: self.include.clone(),
+            defines: self.define.clone(),
+            ..Options::default()
+        }
     }
 }
 
 fn check(source: &Source, format: Format) -> Done {
-    let options = oxorb_idl::Options {
-        include_dirs: source.include.clone(),
-        defines: source.define.clone(),
-        ..oxorb_idl::Options::default()
-    };
-    let (report, good) = match oxorb_idl::compile(&source.files, &options) {
+    let (report, good) = match oxorb_idl::compile(&source.files, &source.options()) {
         Ok(compiled) => (compiled.report, true),
         Err(failed) => (failed.report, false),
     };
@@ -113,4 +167,69 @@ fn generate(source: &Source, out: PathBuf, check: bool) -> Done {
         };
     }
     Ok(generated.files.write()?)
+}
+
+fn show(source: &Source, equivalent: bool, format: Format) -> Done {
+    let model = model(&source.files, &source.options())?;
+    match format {
+        Format::Json => print_json(&oxorb_idl::show::json(&model)),
+        Format::Text if equivalent => print(oxorb_idl::equivalent::print(&model)),
+        Format::Text => print(oxorb_idl::print::print(&model)),
+    }
+}
+
+fn diff(old: &Path, new: &Path, include: &[PathBuf], format: Format) -> Done {
+    let options = Options {
+        include_dirs: include.to_vec(),
+        ..Options::default()
+    };
+    let (old, new) = (model(&[old], &options)?, model(&[new], &options)?);
+    let changes = oxorb_idl::diff::diff(&old, &new);
+    match format {
+        Format::Json => {
+            let rows: Vec<_> = changes
+                .iter()
+                .map(|change| {
+                    json!({
+                        "name": change.name,
+                        "effect": change.effect.to_string(),
+                        "what": change.what,
+                        "why": change.why,
+                    })
+                })
+                .collect();
+            print_json(&rows)?;
+        }
+        Format::Text => {
+            let mut text = String::new();
+            for change in &changes {
+                let style = match change.effect {
+                    Effect::Wire => BAD,
+                    Effect::Mapping => STRONG,
+                    Effect::Nothing => FAINT,
+                };
+                let _ = writeln!(
+                    text,
+                    "{style}breaks {:<8}{style:#} {}: {}\n                {FAINT}{}{FAINT:#}",
+                    change.effect, change.name, change.what, change.why
+                );
+            }
+            print(text)?;
+        }
+    }
+    match changes.iter().any(|change| change.effect == Effect::Wire) {
+        true => Err(Failed::Told),
+        false => Ok(()),
+    }
+}
+
+/// Compiles; what is wrong is printed here.
+fn model<P: AsRef<Path>>(files: &[P], options: &Options) -> Result<Model, Failed> {
+    match oxorb_idl::compile(files, options) {
+        Ok(compiled) => Ok(compiled.model),
+        Err(failed) => {
+            anstream::eprint!("{}", failed.report.text(true));
+            Err(Failed::Told)
+        }
+    }
 }

@@ -171,6 +171,41 @@ fn idl_check_points_at_the_place() {
 }
 
 #[test]
+fn idl_diff_says_whom_a_change_breaks() {
+    let folder = std::env::temp_dir().join(format!("oxorb-diff-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let old = file("old.idl", "interface Clock { long long now(); };");
+    let more = file(
+        "more.idl",
+        "interface Clock { long long now(); void set(in long long t); };",
+    );
+    let other = file("other.idl", "interface Clock { long now(); };");
+
+    assert_eq!(good(&["idl", "diff", &old, &old]), "");
+    let added = json(&["idl", "diff", &old, &more, "--format", "json"]);
+    assert_ne!(added[0]["effect"], "wire", "{added}");
+    let output = oxorb(&["idl", "diff", &old, &other]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stdout).contains("breaks wire"),
+        "{}",
+        text(&output.stdout)
+    );
+
+    assert!(good(&["idl", "show", &old]).contains("interface Clock"));
+    assert_eq!(
+        json(&["idl", "show", &old, "--format", "json"])["version"],
+        1
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn explain_knows_the_minor_codes() {
     let row = good(&["explain", "object_not_exist", "0x4f4d0002"]);
     assert!(row.contains("What to do:"), "{row}");

@@ -25,11 +25,7 @@ pub use call::{Results, invoke, send};
 pub use exception::{Exception, UserException};
 pub use list::{NVList, NamedValue};
 pub use many::{next_response, poll_next_response, send_multiple_deferred, send_multiple_oneway};
-<<<<<<< HEAD
 pub use oxorb_cdr::{Dynamic, DynamicError, Shape, TcKind, TypeCode};
-=======
-pub use oxorb_cdr::{Dynamic, DynamicError, TypeCode};
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
 pub use request::Request;
 pub use servant::{DynamicServant, Invocation, servant};
 pub use signature::{Direction, Parameter, Signature};

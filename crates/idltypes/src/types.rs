@@ -1,12 +1,7 @@
 //! Types of IDL to type codes.
 
-<<<<<<< HEAD
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-=======
-use std::cell::RefCell;
-use std::collections::HashMap;
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
 
 use oxorb_cdr::{Label, TypeCode, ValueModifier, Visibility};
 use oxorb_idl::model::{
@@ -21,11 +16,7 @@ use crate::Unsupported;
 pub struct Types {
     model: Model,
     /// Those made before; none that is part of a type still being made.
-<<<<<<< HEAD
     made: Mutex<HashMap<DefId, TypeCode>>,
-=======
-    made: RefCell<HashMap<DefId, TypeCode>>,
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
 }
 
 impl Types {
@@ -33,11 +24,7 @@ impl Types {
     pub fn new(model: Model) -> Self {
         Types {
             model,
-<<<<<<< HEAD
             made: Mutex::default(),
-=======
-            made: RefCell::default(),
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
         }
     }
 
@@ -69,13 +56,10 @@ impl Types {
     pub fn of_def(&self, id: DefId) -> Result<TypeCode, Unsupported> {
         Maker::new(self).named(id)
     }
-<<<<<<< HEAD
 
     fn made(&self) -> MutexGuard<'_, HashMap<DefId, TypeCode>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
-=======
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
 }
 
 /// Makes one type, of which others may be parts that contain it.
@@ -122,28 +106,26 @@ impl<'t> Maker<'t> {
     }
 
     fn named(&mut self, id: DefId) -> Result<TypeCode, Unsupported> {
-<<<<<<< HEAD
         if let Some(made) = self.types.made().get(&id) {
-=======
-        if let Some(made) = self.types.made.borrow().get(&id) {
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
             return Ok(made.clone());
         }
         let def = self.types.model.def(id);
         if self.open.contains(&id) {
             return Ok(TypeCode::recursive(&def.repository_id));
         }
-        self.open.push(id);
+        // Types point back to what they are, not to another name of it: what contains itself is never a typedef alone.
+        let is_typedef = matches!(def.kind, DefKind::Typedef(_));
+        if !is_typedef {
+            self.open.push(id);
+        }
         let made = self.make(def);
-        self.open.pop();
+        if !is_typedef {
+            self.open.pop();
+        }
         let made = made?;
         // What is part of a type still being made is not whole without it.
         if made.is_complete() {
-<<<<<<< HEAD
             self.types.made().insert(id, made.clone());
-=======
-            self.types.made.borrow_mut().insert(id, made.clone());
->>>>>>> 5609ea2f987ed17934eebfab0d119f49fb0cd4bd
         }
         Ok(made)
     }

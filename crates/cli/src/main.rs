@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand};
 
 use output::Failed;
 
-/// OxORB: a real-time CORBA ORB that talks to TAO, omniORB and JacORB.
+/// OxORB: a real-time CORBA ORB that talks to omniORB and JacORB.
 #[derive(Parser)]
 #[command(
     name = "oxorb",

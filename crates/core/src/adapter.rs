@@ -5,9 +5,11 @@ use crate::{Outcome, Ref, Upcall};
 /// Finds the servant of an object key and lets it answer.
 ///
 /// The portable object adapter implements this; a gateway could, too. An ORB
-/// has one adapter. Both methods are called by server threads concurrently
-/// and on the steady path, so they must neither allocate nor take a lock that
-/// is shared between connections.
+/// has one adapter. [`dispatch`](Adapter::dispatch) and
+/// [`locate`](Adapter::locate) are called by server threads concurrently and on
+/// the steady path, so they should neither allocate nor take a lock that is
+/// shared between connections; what an implementation cannot keep of that, it
+/// documents.
 pub trait Adapter: Send + Sync + 'static {
     /// Serves one request; the [`Outcome`] proves that it was answered.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;

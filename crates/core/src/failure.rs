@@ -51,6 +51,18 @@ thread_local! {
 ///
 /// Calls that reach their object leave it alone, so ask right after a failure.
 /// Clones (allocates); not for the steady path.
+///
+/// ```
+/// use oxorb_core::{Interface as _, Options, Orb};
+///
+/// let orb = Orb::new(Options::default());
+/// let object = orb.string_to_object("corbaloc::127.0.0.1:1/Account")?;
+/// let exception = object.non_existent().unwrap_err();
+/// let failure = oxorb_core::last_failure().expect("nobody listens there");
+/// assert_eq!(failure.exception, exception);
+/// assert_eq!(failure.attempts[0].endpoint, "127.0.0.1:1");
+/// # Ok::<(), oxorb_core::ResolveError>(())
+/// ```
 pub fn last_failure() -> Option<Failure> {
     LAST.with_borrow(Clone::clone)
 }

@@ -8,9 +8,21 @@ use oxorb_giop::SystemException;
 
 use crate::{Failure, Ref, Servant, reference};
 
-/// A typed object reference. The IDL compiler implements it for each `...Ref`.
+/// A typed object reference. The IDL compiler implements it for each `...Ref`;
+/// import it (`use oxorb::Interface as _;`) for the methods every object has.
+///
+/// ```
+/// use oxorb_core::{Interface, ObjectRef, Options, Orb};
+///
+/// let orb = Orb::new(Options::default());
+/// let object: ObjectRef = orb.string_to_object("corbaloc::10.0.0.7/Account")?;
+/// assert!(object.to_ior().starts_with("IOR:"));
+/// // Every object is an `Object`; the server need not be asked for that.
+/// assert!(object.narrow::<ObjectRef>()?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
-    /// Of the interface, as `IDL:bank/Account:1.0`.
+    /// The interface's, as `IDL:bank/Account:1.0`.
     const REPOSITORY_ID: &'static str;
 
     /// Types a reference without asking the object (`_unchecked_narrow`).

@@ -27,6 +27,21 @@ const MANY_PEERS: usize = 64;
 /// connections, threads and settings. Cheap to clone.
 ///
 /// It lives until [`shutdown`](Orb::shutdown), whether or not a handle is kept.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_core::{Options, Orb};
+///
+/// let mut options = Options::default();
+/// options.round_trip_timeout = Some(Duration::from_millis(200));
+/// let orb = Orb::new(options);
+/// assert!(orb.string_to_object("corbaloc:rir:/NameService").is_err(), "nobody said where");
+///
+/// let ending = orb.clone();
+/// std::thread::spawn(move || ending.shutdown(false));
+/// orb.run(); // until then
+/// ```
 #[derive(Clone)]
 pub struct Orb {
     inner: Arc<Inner>,

@@ -18,7 +18,25 @@ use crate::{Failure, ObjectRef, Orb, raise};
 /// An object reference: which object, and where it leads now.
 ///
 /// Cheap to clone (one reference count) and usable from any thread. Typed
-/// references such as `bank::AccountRef` wrap one of these.
+/// references such as `bank::AccountRef` wrap one of these and offer the same
+/// through [`Interface`](crate::Interface).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_core::{Interface as _, Options, Orb};
+///
+/// let orb = Orb::new(Options::default());
+/// let object = orb.string_to_object("corbaloc::10.0.0.7:2809/Account")?;
+/// let account = object.as_ref();
+/// assert_eq!(account.to_corbaloc().unwrap(), "corbaloc:iiop:1.0@10.0.0.7:2809/Account");
+///
+/// // The same object, for calls that must be quick.
+/// let hurried = account.with_timeout(Duration::from_millis(5));
+/// assert_eq!(hurried.timeout(), Some(Duration::from_millis(5)));
+/// assert!(hurried.is_equivalent(account));
+/// # Ok::<(), oxorb_core::ResolveError>(())
+/// ```
 #[derive(Clone)]
 pub struct Ref {
     shared: Arc<Shared>,

@@ -7,6 +7,35 @@ use crate::{Outcome, Upcall};
 /// The IDL compiler wraps each typed servant (`impl bank::Account for Teller`)
 /// in one of these. Implement it by hand to serve an interface that is not
 /// known at compile time, or to forward requests.
+///
+/// Called by several threads at a time, hence `Sync`. Every way through
+/// [`dispatch`](Self::dispatch) must answer, or it does not compile:
+///
+/// ```
+/// use oxorb_core::{Outcome, Servant, Upcall};
+///
+/// /// `interface Echo { long long same(in long long n); };`
+/// struct Echo;
+///
+/// impl Servant for Echo {
+///     fn repository_id(&self) -> &str {
+///         "IDL:demo/Echo:1.0"
+///     }
+///
+///     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+///         match upcall.operation() {
+///             "same" => match upcall.args(|d| d.longlong()) {
+///                 Ok(n) => upcall.reply(|e| {
+///                     e.longlong(n);
+///                     Ok(())
+///                 }),
+///                 Err(rejected) => upcall.reject(rejected),
+///             },
+///             _ => upcall.unknown_operation(),
+///         }
+///     }
+/// }
+/// ```
 pub trait Servant: Send + Sync + 'static {
     /// The most derived interface, as `IDL:bank/Account:1.0`.
     fn repository_id(&self) -> &str;

@@ -11,8 +11,10 @@
 //!
 //! Finding the servant of a transient object is two array accesses and three
 //! atomic loads, whatever the number of objects and POAs and the depth of the
-//! tree (A6.3, A6.8); nothing is allocated and no lock is taken. A key of an
-//! object that is gone, or of an earlier run of the server, is refused (A6.5).
+//! tree (A6.3, A6.8); nothing is allocated and no lock is taken. An object that
+//! is persistent, or has an id of the application's, costs a hash and a read
+//! lock of its POA instead. A key of an object that is gone, or of an earlier
+//! run of the server, is refused (A6.5).
 #![forbid(unsafe_code)]
 
 mod adapter;

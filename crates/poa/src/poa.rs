@@ -14,10 +14,50 @@ use crate::object_map::{ObjectMap, Place};
 use crate::policies::{IdAssignment, IdUniqueness, ImplicitActivation, Lifespan};
 use crate::{PoaError, PoaManager, Policies};
 
-/// One object adapter of the tree. Cheap to clone.
+/// One object adapter of the tree (CORBA 3.3 part 1, 15.3.9). Cheap to clone.
 ///
 /// Activation takes a lock and allocates; do it before the deadlines begin.
-/// Requests to active objects do neither.
+/// Requests to active objects do not allocate, and take no lock unless the
+/// object is persistent or has an id of the application's: then a read lock.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use oxorb_core::{Options, Orb, Outcome, Servant, Upcall};
+/// use oxorb_poa::{IdAssignment, Lifespan, Policies, RootAdapter};
+///
+/// struct Teller;
+///
+/// impl Servant for Teller {
+///     fn repository_id(&self) -> &str {
+///         "IDL:bank/Account:1.0"
+///     }
+///
+///     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+///         upcall.unknown_operation()
+///     }
+/// }
+///
+/// let mut options = Options::default();
+/// options.listen.push("iiop://127.0.0.1:0".parse()?);
+/// let orb = Orb::new(options);
+/// let root = RootAdapter::install(&orb); // with the facade: `orb.root_poa()`
+/// let accounts = root.create_poa(
+///     "accounts",
+///     Policies {
+///         lifespan: Lifespan::Persistent,
+///         id_assignment: IdAssignment::User,
+///         ..Policies::default()
+///     },
+/// )?;
+/// // A servant that was made from IDL: `accounts.activate_with_id("savings", teller)`.
+/// let savings = accounts.activate_servant_with_id(&"savings".into(), Arc::new(Teller))?;
+/// assert_eq!(savings.non_existent(), Ok(false));
+/// accounts.deactivate_id("savings")?;
+/// assert_eq!(savings.non_existent(), Ok(true));
+/// orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Poa {
     adapter: Arc<RootAdapter>,
@@ -80,12 +120,12 @@ impl Poa {
         &self.inner.name
     }
 
-    /// Fixed when it was created.
+    /// What it promises about its objects; fixed when it was created.
     pub fn policies(&self) -> Policies {
         self.inner.policies
     }
 
-    /// Says whether requests pass.
+    /// The manager that lets this POA's requests pass, or not; POAs may share one.
     pub fn manager(&self) -> &PoaManager {
         &self.inner.manager
     }

@@ -14,7 +14,7 @@ use crate::object_map::{ObjectMap, Place};
 use crate::policies::{IdAssignment, IdUniqueness, ImplicitActivation, Lifespan};
 use crate::{PoaError, PoaManager, Policies};
 
-/// One object adapter of the tree (CORBA 3.3 part 1, 15.3.9). Cheap to clone.
+/// One object adapter of the tree (`PortableServer::POA`). Cheap to clone.
 ///
 /// Activation takes a lock and allocates; do it before the deadlines begin.
 /// Requests to active objects do not allocate, and take no lock unless the

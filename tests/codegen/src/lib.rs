@@ -27,10 +27,22 @@ oxorb::include_idl!("unions");
 oxorb::include_idl!("values");
 
 /// A custom valuetype says itself how it travels.
-mod secret {
+mod custom {
+    use crate::mapping::Picture;
     use crate::values::Secret;
     use oxorb::CustomMarshal;
     use oxorb::cdr::{Decoder, Encoder, Result};
+
+    impl CustomMarshal for Picture {
+        fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> {
+            e.long(self.width);
+            Ok(())
+        }
+
+        fn unmarshal(d: &mut Decoder<'_>) -> Result<Self> {
+            d.long().map(|width| Self { width })
+        }
+    }
 
     impl CustomMarshal for Secret {
         fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> {

@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::{
-    Any, Context, Decimal, Interface, LongDouble, ObjectRef, Orb, SystemException, TypeCode, Typed,
+    Abstract, Any, Context, Decimal, Interface, Link, LongDouble, ObjectRef, Orb, SystemException,
+    TypeCode, Typed, Value,
 };
 use oxorb_codegen_tests::{Weather, mapping};
 
 use mapping::account::{self, WithdrawError};
 use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Rights, Sensor};
+use mapping::{Employee, Person, PrintableRef, Remark};
 
 #[test]
 fn names() {
@@ -426,6 +428,117 @@ fn native_types() {
     let window: Arc<dyn mapping::Window> = Arc::new(Terminal);
     let handle = window.open().unwrap();
     assert_eq!(handle.downcast_ref::<&str>(), Some(&"/dev/tty"));
+}
+
+struct Porter;
+
+impl mapping::Office for Porter {
+    fn greet(&self, visitor: &Link<Person>) -> oxorb::Result<Link<Person>> {
+        Ok(visitor.clone())
+    }
+
+    fn copy(&self, original: &Abstract<PrintableRef>) -> oxorb::Result<Abstract<PrintableRef>> {
+        Ok(original.clone())
+    }
+}
+
+fn office() -> (Orb, mapping::OfficeRef) {
+    let orb = orb();
+    let office = orb.root_poa().activate(Porter).unwrap();
+    (orb, office)
+}
+
+#[test]
+fn valuetypes() {
+    let (_orb, office) = office();
+    let ada = Value::new(Person {
+        name: "Ada".into(),
+        partner: Link::null(),
+    });
+    let back = office.greet(&ada.into()).unwrap();
+    let ada = back.get().expect("not null");
+    assert_eq!(ada.name, "Ada");
+    assert!(ada.partner.get().is_none());
+}
+
+#[test]
+fn cycles() {
+    let (_orb, office) = office();
+    let ada = Value::cyclic(|ada| Person {
+        name: "Ada".into(),
+        partner: Value::new(Person {
+            name: "William".into(),
+            partner: ada,
+        })
+        .into(),
+    });
+    let ada = office.greet(&ada.into()).unwrap().get().unwrap();
+    let william = ada.partner.get().unwrap();
+    assert_eq!(william.partner.get().unwrap(), ada);
+}
+
+#[test]
+fn derived_values() {
+    let (_orb, office) = office();
+    let grace = Value::new(Employee {
+        base: Person {
+            name: "Grace".into(),
+            partner: Link::null(),
+        },
+        number: 7,
+    });
+    let person = office.greet(&grace.into()).unwrap().get().unwrap();
+    assert_eq!(person.name, "Grace");
+    let employee = person.downcast::<Employee>().expect("an employee");
+    assert_eq!(employee.number, 7);
+    let _: Value<Person> = employee.upcast();
+}
+
+#[test]
+fn boxed_values() {
+    let remark: Link<Remark> = Value::new(Remark("late again".into())).into();
+    let same = remark.clone();
+    assert_eq!(same.get().unwrap().0, "late again");
+    assert_eq!(same, remark);
+}
+
+#[test]
+fn custom_valuetypes() {
+    // In the crate that includes the generated code:
+    // impl oxorb::CustomMarshal for mapping::Picture {
+    //     fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> { .. }
+    //     fn unmarshal(d: &mut Decoder<'_>) -> Result<Self> { .. }
+    // }
+    let picture = Value::new(mapping::Picture { width: 640 });
+    assert_eq!(picture.width, 640);
+    assert!(picture.info().custom);
+}
+
+struct LinePrinter;
+
+impl mapping::Printable for LinePrinter {
+    fn print(&self) -> oxorb::Result<String> {
+        Ok("line".into())
+    }
+}
+
+impl mapping::Printer for LinePrinter {}
+
+#[test]
+fn abstract_interfaces() {
+    let (orb, office) = office();
+    let printer: mapping::PrinterRef = orb.root_poa().activate(LinePrinter).unwrap();
+    let object: Abstract<PrintableRef> = PrintableRef::from(printer).into();
+    let form: Abstract<PrintableRef> = Value::new(mapping::Form { text: "A1".into() }).into();
+    for original in [object, form, Abstract::Nil] {
+        match office.copy(&original).unwrap() {
+            Abstract::Object(object) => assert_eq!(object.print().unwrap(), "line"),
+            Abstract::Value(value) => {
+                assert_eq!(value.downcast::<mapping::Form>().unwrap().text, "A1");
+            }
+            Abstract::Nil => assert_eq!(original, Abstract::Nil),
+        }
+    }
 }
 
 struct Shelf;

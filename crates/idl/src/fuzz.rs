@@ -1,11 +1,13 @@
 //! Entry point of the fuzz target: whatever the octets are, nothing may panic
 //! or run away.
 
+use crate::diff::diff;
+use crate::model::Model;
 use crate::source::{Memory, SourceMap};
-use crate::{Options, compile_from};
+use crate::{Options, compile_from, equivalent, format, print, show};
 
-/// Compiles the octets as a file that may include itself, and renders what
-/// there is to say.
+/// Compiles the octets as a file that may include itself, renders what there is
+/// to say, and shows and formats what can be.
 pub fn compile_everything(data: &[u8]) {
     let files = Memory([("self".into(), data.to_vec())].into());
     let mut options = Options::default();
@@ -14,7 +16,10 @@ pub fn compile_everything(data: &[u8]) {
     options.limits.macro_octets = 1 << 20;
     options.limits.diagnostics = 10;
     let report = match compile_from(SourceMap::new(files), &["self"], &options) {
-        Ok(compiled) => compiled.report,
+        Ok(compiled) => {
+            views(&compiled.model);
+            compiled.report
+        }
         Err(failed) => {
             assert!(failed.report.diagnostics.has_errors());
             failed.report
@@ -22,4 +27,20 @@ pub fn compile_everything(data: &[u8]) {
     };
     report.text(true);
     report.json();
+    style(&String::from_utf8_lossy(data));
+}
+
+fn views(model: &Model) {
+    print::print(model);
+    equivalent::print(model);
+    show::json(model);
+    assert_eq!(diff(model, model), []);
+}
+
+/// What was formatted once stays as it is.
+fn style(text: &str) {
+    let options = format::Options::default();
+    if let Ok(formatted) = format::format(text, &options) {
+        assert_eq!(format::format(&formatted, &options), Ok(formatted));
+    }
 }

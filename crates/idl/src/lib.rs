@@ -15,6 +15,7 @@ pub mod diagnostic;
 pub mod diff;
 mod driver;
 pub mod equivalent;
+pub mod format;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod lex;

@@ -1,7 +1,8 @@
 //! What is made of models: IDL, equivalent IDL, JSON, differences.
 
-use crate::golden::{Rooted, cases, golden, options};
+use crate::golden::{Rooted, cases, golden, options, root};
 use oxorb_idl::diff::{Effect, diff};
+use oxorb_idl::format::{self, format};
 use oxorb_idl::model::Model;
 use oxorb_idl::source::{Memory, SourceMap};
 use oxorb_idl::{Options, compile_from, equivalent, print, show};
@@ -97,5 +98,37 @@ fn compile_text(text: &str, options: &Options) -> Model {
     match compile_from(SourceMap::new(files), &[path], &options) {
         Ok(compiled) => compiled.model,
         Err(failed) => panic!("{failed}\n{text}"),
+    }
+}
+
+#[test]
+fn formatted_idl_is_as_recorded() {
+    golden("format", |case, _| {
+        let text = std::fs::read_to_string(root().join(case)).unwrap();
+        let formatted = format(&text, &format::Options::default()).map_err(|e| e.to_string())?;
+        let again = format(&formatted, &format::Options::default());
+        assert_eq!(again.as_ref(), Ok(&formatted));
+        Ok(formatted)
+    });
+}
+
+/// Whatever the width, formatting again changes nothing, and nothing but white
+/// space is changed: the second is checked by the formatter itself.
+#[test]
+fn formatting_is_stable() {
+    for folder in ["ok", "fail", "tokens", "format"] {
+        for case in cases(folder) {
+            let text = std::fs::read(root().join(&case)).unwrap();
+            let text = String::from_utf8_lossy(&text);
+            for width in [20, 60, 100] {
+                let options = format::Options { indent: 2, width };
+                let Ok(formatted) = format(&text, &options) else {
+                    assert_ne!(folder, "ok", "{}", case.display());
+                    continue;
+                };
+                let again = format(&formatted, &options);
+                assert_eq!(again.as_ref(), Ok(&formatted), "{}", case.display());
+            }
+        }
     }
 }

@@ -1,0 +1,86 @@
+//! IDL in one style: `oxorb idl fmt`.
+//!
+//! Works on the text as it is, before any preprocessing: directives, comments
+//! and macros stay, only the white space between tokens changes. So it needs
+//! no include path, and files that do not compile can be formatted.
+
+mod layout;
+mod scan;
+mod wrap;
+
+use scan::{Kind, Piece, scan};
+use std::fmt;
+
+/// The style.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Spaces per level (4).
+    pub indent: usize,
+    /// Longest line in characters, where a break is possible (100).
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            indent: 4,
+            width: 100,
+        }
+    }
+}
+
+/// Text that cannot be taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Line of the place, from 1.
+    pub line: usize,
+    what: &'static str,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The same text in the given style. Formatting what it gives changes nothing.
+///
+/// One declaration stands on each line; bodies that were written on one line
+/// stay so if they fit; single empty lines stay.
+///
+/// # Errors
+/// A comment or literal that never ends, and braces that do not match.
+///
+/// ```
+/// use oxorb_idl::format::{Options, format};
+/// let text = "module m{ // why\ninterface I:B,C{void f(in long a,out  long b)raises(X);};};";
+/// assert_eq!(
+///     format(text, &Options::default())?,
+///     "module m { // why\n    interface I : B, C { void f(in long a, out long b) raises (X); };\n};\n"
+/// );
+/// # Ok::<(), oxorb_idl::format::Error>(())
+/// ```
+pub fn format(source: &str, options: &Options) -> Result<String, Error> {
+    let pieces = scan(source)?;
+    let text = layout::layout(&pieces, options)?;
+    let again = scan(&text)?;
+    let same = |(a, b): (&Piece<'_>, &Piece<'_>)| a.kind == b.kind && words(a).eq(words(b));
+    if pieces.len() != again.len() || !pieces.iter().zip(&again).all(same) {
+        // Better no style than another meaning.
+        return Err(Error {
+            line: 1,
+            what: "formatting would change this text",
+        });
+    }
+    Ok(text)
+}
+
+/// A piece but for white space inside comments.
+fn words<'s>(piece: &Piece<'s>) -> Box<dyn Iterator<Item = &'s str> + 's> {
+    match piece.kind {
+        Kind::Block => Box::new(piece.text.split_whitespace()),
+        _ => Box::new(std::iter::once(piece.text)),
+    }
+}

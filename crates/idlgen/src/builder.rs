@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use oxorb_idl::diagnostic::{Code, Problem};
+use oxorb_idl::model::{DefKind, Model};
+use oxorb_idl::source::Span;
 use oxorb_idl::{Compiled, Failed, Lenient, Options, Report};
 
 use crate::Files;
@@ -223,7 +225,12 @@ impl Builder {
         let text = self.text(files, target, &compiled);
         let mut report = compiled.report;
         match text {
-            Ok(text) => out.files.insert(target, text),
+            Ok(text) => {
+                out.files.insert(target, text);
+                for (place, problem) in without_code(&compiled.model) {
+                    report.diagnostics.push(place, problem);
+                }
+            }
             Err(unmapped) => {
                 let def = compiled.model.def(unmapped.def);
                 let problem = NotMapped {
@@ -272,6 +279,46 @@ impl Builder {
                     )
                 }),
         }
+    }
+}
+
+/// What is checked and kept in the model, but becomes no Rust.
+fn without_code(model: &Model) -> impl Iterator<Item = (Span, NoCode)> {
+    let own = model.defs().filter(|def| def.in_main_file);
+    own.filter_map(|def| {
+        let kind = match def.kind {
+            DefKind::Component(_) => "component",
+            DefKind::Connector(_) => "connector",
+            DefKind::PortType(_) => "porttype",
+            DefKind::Home(_) => "home",
+            _ => return None,
+        };
+        let scoped_name = def.scoped_name.clone();
+        Some((def.span, NoCode { kind, scoped_name }))
+    })
+}
+
+/// A definition that no code is made for, although the rest of its file becomes Rust.
+#[derive(Debug)]
+struct NoCode {
+    kind: &'static str,
+    scoped_name: String,
+}
+
+impl Problem for NoCode {
+    fn code(&self) -> Code {
+        Code("W0991")
+    }
+
+    fn message(&self) -> String {
+        format!(
+            "no Rust is made for {} `{}`: OxORB has no component model yet",
+            self.kind, self.scoped_name
+        )
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("as a type it is `Object`".to_owned())
     }
 }
 

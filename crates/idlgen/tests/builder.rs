@@ -145,7 +145,7 @@ fn what_has_no_mapping_yet_is_refused_at_its_place() {
         "not-yet",
         &[(
             "a.idl",
-            "module a {\n  local interface L {};\n  local interface I {\n    void f(in short s, in L here);\n  };\n};",
+            "module a {\n  struct Key { long x; }; typedef map<Key, long> Names;\n  struct Whole {\n    short s; Names here;\n  };\n};",
         )],
     );
     let error = folder
@@ -163,7 +163,7 @@ fn what_has_no_mapping_yet_is_refused_at_its_place() {
     );
     let text = error.to_string();
     assert!(
-        text.contains("a.idl:4:29") && text.contains("a local interface as a type"),
+        text.contains("a.idl:2:") && text.contains("a `map` whose keys have no order"),
         "{text}"
     );
 }
@@ -201,4 +201,32 @@ fn the_run_time_may_be_reached_by_another_path() {
         "{text}"
     );
     assert!(!text.contains("::oxorb::__gen"), "{text}");
+}
+
+#[test]
+fn components_become_a_warning_and_the_rest_becomes_rust() {
+    let folder = Folder::new(
+        "components",
+        &[(
+            "shop.idl",
+            "interface Till { Object open(); };\n\
+             component Shop { provides Till front; };\n\
+             home Shops manages Shop {};\n\
+             interface Town { attribute Shop bakery; };\n",
+        )],
+    );
+    let builder = folder.builder().file(folder.file("shop.idl"));
+    let generated = builder.generate().expect("compiles");
+    let (_, text) = only(&generated);
+    assert!(text.contains("pub trait Till"));
+    assert!(text.contains("fn bakery(&self) -> Result<Option<__gen::ObjectRef>, SystemException>"));
+    let warnings = generated.reports[0].diagnostics.iter();
+    let warnings: Vec<_> = warnings.map(|one| one.problem.message()).collect();
+    assert_eq!(
+        warnings,
+        [
+            "no Rust is made for component `Shop`: OxORB has no component model yet",
+            "no Rust is made for home `Shops`: OxORB has no component model yet",
+        ]
+    );
 }

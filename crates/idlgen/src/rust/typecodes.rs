@@ -10,9 +10,9 @@ use oxorb_idl::model::{
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::Rust;
 use super::scope::Scope;
 use super::types::ident;
+use super::{Rust, is_remote};
 use crate::plan::{bitset_integer, enum_integer, is_plain_enum, unsigned};
 
 /// Making one type code.
@@ -137,7 +137,13 @@ impl Rust<'_> {
             return quote!(#module::type_code());
         }
         let ty = match def.kind {
-            DefKind::Component(_) | DefKind::Home(_) => return self.spell(scope, id, spelling),
+            // No Rust type stands for these alone.
+            DefKind::Component(_) | DefKind::Home(_) | DefKind::Native => {
+                return self.spell(scope, id, spelling);
+            }
+            DefKind::Interface(ref interface) if !is_remote(interface) => {
+                return self.spell(scope, id, spelling);
+            }
             DefKind::Interface(_) | DefKind::ForwardInterface(_) => self.reference(scope, id),
             _ => self.named(scope, id),
         };

@@ -204,6 +204,9 @@ impl Resolver<'_> {
     pub(super) fn exceptions(&mut self, names: &[ScopedName]) -> Vec<DefId> {
         let mut found = Vec::new();
         for name in names {
+            if self.is_any_exception(name) {
+                continue;
+            }
             if let Some(def) = self.look_up_def(name, Wanted::Exception)
                 && !found.contains(&def)
             {
@@ -211,6 +214,18 @@ impl Resolver<'_> {
             }
         }
         found
+    }
+
+    /// `native UserExceptionBase`, which CORBA itself has where any exception
+    /// may come (CORBA 3.3 part 1, 17.9).
+    fn is_any_exception(&self, name: &ScopedName) -> bool {
+        match self.find(name) {
+            Some(Entity::Def(def)) => {
+                let def = self.model.def(def);
+                matches!(def.kind, DefKind::Native) && def.name == "UserExceptionBase"
+            }
+            _ => false,
+        }
     }
 
     fn export(&mut self, export: Export) {

@@ -76,6 +76,27 @@ fn wrong(failed: &Failed) -> BTreeSet<&'static str> {
         .collect()
 }
 
+/// The files that come with OxORB: no error, and no warning but for members
+/// whose types have no name.
+#[test]
+fn our_own_files_are_in_order() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../idl/omg");
+    let mut files = Vec::new();
+    collect(&folder, &mut files);
+    assert!(files.len() > 5, "{}", folder.display());
+    for file in &files {
+        match compile(std::slice::from_ref(file), &Options::default()) {
+            Ok(compiled) => {
+                let warnings = compiled.report.diagnostics.iter();
+                let mut others = warnings.filter(|found| found.problem.code().0 != "W0613");
+                let text = compiled.report.text(false);
+                assert!(others.next().is_none(), "{text}");
+            }
+            Err(failed) => panic!("{failed}"),
+        }
+    }
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("OXORB_CORPUS: {}: {error}", folder.display()));

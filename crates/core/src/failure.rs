@@ -9,7 +9,10 @@ use std::fmt;
 use oxorb_giop::SystemException;
 
 /// What was tried to reach an object and what happened each time.
-#[derive(Debug, Clone)]
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
+#[derive(Clone)]
 pub struct Failure {
     /// The exception that the call raised.
     pub exception: SystemException,
@@ -33,6 +36,12 @@ impl fmt::Display for Failure {
             write!(f, "\n  {}: {}", attempt.endpoint, attempt.what)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -167,7 +167,9 @@ pub(crate) fn build_ior<'a>(
 }
 
 /// Why text did not lead to an object.
-#[derive(Debug)]
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
 #[non_exhaustive]
 pub enum ResolveError {
     /// Not a stringified reference; says where and why.
@@ -278,6 +280,12 @@ impl fmt::Display for ResolveError {
                 }
             }
         }
+    }
+}
+
+impl fmt::Debug for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -425,7 +425,10 @@ impl Options {
 }
 
 /// A setting that is unknown or has a value it cannot have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
+#[derive(Clone, PartialEq, Eq)]
 pub struct SettingError {
     /// As it was given.
     pub setting: String,
@@ -436,6 +439,12 @@ pub struct SettingError {
 impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.setting, self.problem)
+    }
+}
+
+impl fmt::Debug for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

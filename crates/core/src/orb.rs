@@ -320,7 +320,9 @@ pub(crate) fn mark_server_thread() {
 const UNPOISONED: &str = "no panic while the lock is held";
 
 /// Why an ORB cannot be made or cannot listen.
-#[derive(Debug)]
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
 #[non_exhaustive]
 pub enum SetupError {
     /// An argument or environment variable.
@@ -352,6 +354,12 @@ impl fmt::Display for SetupError {
             ),
             SetupError::ShutDown => f.write_str("the ORB was shut down"),
         }
+    }
+}
+
+impl fmt::Debug for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

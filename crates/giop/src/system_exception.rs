@@ -16,7 +16,9 @@ use crate::minor;
 /// let e = SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
 /// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: no such object adapter), completed NO");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+///
+/// `Debug` prints the same, so that a `main` which returns it is readable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SystemException {
     /// Which of the forty.
     pub kind: SystemExceptionKind,
@@ -110,6 +112,12 @@ impl<'de> Decode<'de> for SystemException {
 }
 
 impl core::error::Error for SystemException {}
+
+impl fmt::Debug for SystemException {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -255,6 +255,8 @@ fn what_leads_nowhere_says_why_and_has_an_exception() {
         let error = orb.string_to_object(text).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(why), "{text}: {message}");
+        // What `main` prints when it returns the error.
+        assert_eq!(format!("{error:?}"), message);
         assert_eq!(SystemException::from(error).kind, kind, "{text}");
     }
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use oxorb_core::SetupError;
 
 /// Why a POA refused; names after the exceptions of the `PortableServer` module.
-#[derive(Debug)]
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
 #[non_exhaustive]
 pub enum PoaError {
     /// There is a child of this name.
@@ -59,6 +61,12 @@ impl fmt::Display for PoaError {
             }
             PoaError::Setup(error) => error.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for PoaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -340,6 +340,10 @@ impl Layout<'_, '_> {
     }
 
     fn note_break(&mut self, piece: &Piece<'_>) {
+        // A body that is broken would not stay on one line next time.
+        if self.one_line.is_some() {
+            return;
+        }
         let Some(last) = self.state.last else { return };
         let last = self.pieces[last];
         let raises = piece.is_word(&["raises", "getraises", "setraises", "context"]);

@@ -25,31 +25,23 @@ pub(super) fn wrap(
         return;
     }
     let heaviest = breaks.iter().map(|one| one.weight).max().unwrap_or(0);
-    let heavy: Vec<usize> = breaks
-        .iter()
-        .filter(|one| one.weight == heaviest && heaviest > 1)
-        .map(|one| one.at)
-        .chain([line.len()])
-        .collect();
-    let (mut from, mut margin) = (0, indent);
-    for to in heavy {
-        let light = breaks
-            .iter()
-            .map(|one| one.at)
-            .filter(|at| (from + 1..to).contains(at))
-            .chain([to]);
-        let (mut start, mut last) = (from, from);
-        for at in light {
-            if at > start && !fits(margin, line[start..at].trim_start()) && last > start {
-                push(margin, line[start..last].trim_start(), out);
-                margin = deeper;
-                start = last;
-            }
-            last = at;
+    let is_heavy = |one: &Break| heaviest > 1 && one.weight == heaviest;
+    let (mut start, mut last) = (0, 0);
+    let mut margin = indent;
+    let ends = breaks.iter().map(|one| (one.at, is_heavy(one)));
+    for (at, heavy) in ends.chain([(line.len(), true)]) {
+        let too_long = !fits(margin, line[start..at].trim_start());
+        if too_long && last > start {
+            push(margin, line[start..last].trim_start(), out);
+            margin = deeper;
+            start = last;
         }
-        push(margin, line[start..to].trim_start(), out);
-        margin = deeper;
-        from = to;
+        if heavy {
+            push(margin, line[start..at].trim_start(), out);
+            margin = deeper;
+            start = at;
+        }
+        last = at;
     }
 }
 

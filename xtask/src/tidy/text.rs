@@ -16,7 +16,7 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let rust = file.ends_with(".rs");
     let generated = rust && is_generated(text);
-    if !EXACT.iter().any(|folder| file.contains(folder)) {
+    if !EXACT.iter().any(|folder| file.starts_with(folder)) {
         findings.extend(spaces(file, text));
     }
     findings.extend(machine_paths(file, text));

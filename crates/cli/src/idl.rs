@@ -47,7 +47,8 @@ pub(crate) enum Command {
     /// Print what IDL files mean: names resolved, constants evaluated, templates instantiated
     #[command(
         after_help = "Examples:\n  oxorb idl show bank.idl\n  oxorb idl show --format json bank.idl | jq .definitions\n  \
-        oxorb idl show --equivalent component.idl    (IDL3 as the IDL2 that it stands for)"
+        oxorb idl show --equivalent component.idl    (IDL3 as the IDL2 that it stands for)\n  \
+        oxorb idl show --sizes bank.idl               (how large requests and replies get)"
     )]
     Show {
         #[command(flatten)]
@@ -55,8 +56,11 @@ pub(crate) enum Command {
         /// Print components, homes and event types as the interfaces and valuetypes that they stand for
         #[arg(long)]
         equivalent: bool,
+        /// Print how many octets the arguments, results and exceptions of each operation take
+        #[arg(long, conflicts_with = "equivalent")]
+        sizes: bool,
         /// For whom the model is
-        #[arg(long, value_enum, default_value_t, conflicts_with = "equivalent")]
+        #[arg(long, value_enum, default_value_t, conflicts_with_all = ["equivalent", "sizes"])]
         format: Format,
     },
     /// Say what changed between two IDL files, and whom that breaks
@@ -100,9 +104,15 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Gen { source, out, check } => generate(&source, out, check),
         Command::Show {
             source,
-            equivalent,
-            format,
-        } => show(&source, equivalent, format),
+            equivalent: true,
+            ..
+        } => print(oxorb_idl::equivalent::print(&model_of(&source)?)),
+        Command::Show {
+            source,
+            sizes: true,
+            ..
+        } => print(oxorb_idlgen::sizes(&model_of(&source)?)),
+        Command::Show { source, format, .. } => show(&source, format),
         Command::Diff {
             old,
             new,
@@ -169,11 +179,14 @@ fn generate(source: &Source, out: PathBuf, check: bool) -> Done {
     Ok(generated.files.write()?)
 }
 
-fn show(source: &Source, equivalent: bool, format: Format) -> Done {
-    let model = model(&source.files, &source.options())?;
+fn model_of(source: &Source) -> Result<Model, Failed> {
+    model(&source.files, &source.options())
+}
+
+fn show(source: &Source, format: Format) -> Done {
+    let model = model_of(source)?;
     match format {
         Format::Json => print_json(&oxorb_idl::show::json(&model)),
-        Format::Text if equivalent => print(oxorb_idl::equivalent::print(&model)),
         Format::Text => print(oxorb_idl::print::print(&model)),
     }
 }

@@ -18,6 +18,8 @@ mod files;
 pub mod plan;
 mod reach;
 pub mod rust;
+mod sizes;
 
 pub use builder::{Builder, Error, Generated, compile};
 pub use files::{Files, Stale, StaleState};
+pub use sizes::{Bounds, Row, Sizes, sizes};

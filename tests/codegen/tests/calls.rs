@@ -1,10 +1,13 @@
 //! Generated stubs and skeletons against the ORB: every kind of operation,
-//! over TCP from a second ORB, and from the ORB that serves the object.
+//! over TCP from a second ORB, from the ORB that serves the object, and through a gateway without stubs.
+
+mod gateway;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use gateway::Gateway;
 use oxorb::{Context, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::calls::desk::{
     FailingOutError, MayFailError, QuotaError, SetQuotaError, Shut,
@@ -277,10 +280,11 @@ fn refused_by_system() -> SystemException {
     )
 }
 
-/// A desk, reached over TCP and from within; what it heard.
+/// A desk, reached over TCP, from within and through a gateway; what it heard.
 struct Setting {
     remote: DeskRef,
     local: DeskRef,
+    through: DeskRef,
     heard: mpsc::Receiver<String>,
     client: Orb,
     server: Orb,
@@ -292,18 +296,23 @@ impl Setting {
         let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let (servant, heard) = Servant::new();
         let local: DeskRef = server.root_poa().activate(servant).unwrap();
-        let remote = client.resolve(&local.to_ior()).unwrap();
+        let remote: DeskRef = client.resolve(&local.to_ior()).unwrap();
+        let gateway = Gateway::new("calls.idl", "calls::Desk", remote.as_ref());
+        let gateway = oxorb_dynamic::servant(gateway);
+        let gateway = server.root_poa().activate_servant(gateway).unwrap();
+        let through = client.resolve(&gateway.to_string()).unwrap();
         Setting {
             remote,
             local,
+            through,
             heard,
             client,
             server,
         }
     }
 
-    fn both(&self) -> [&DeskRef; 2] {
-        [&self.remote, &self.local]
+    fn each(&self) -> [&DeskRef; 3] {
+        [&self.remote, &self.local, &self.through]
     }
 
     fn heard(&self) -> String {
@@ -323,7 +332,7 @@ impl Drop for Setting {
 #[test]
 fn attributes() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         desk.set_owner("Ada é").unwrap();
         assert_eq!(desk.owner().unwrap(), "Ada é");
         desk.set_height(Level::High).unwrap();
@@ -343,7 +352,7 @@ fn attributes() {
 #[test]
 fn parameters_and_results_of_every_kind() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         desk.nothing().unwrap();
         assert_eq!(desk.add(40, 2).unwrap(), 42);
         assert_eq!(desk.join("a", "ä", "1234").unwrap(), "aä1234");
@@ -372,7 +381,7 @@ fn parameters_and_results_of_every_kind() {
 #[test]
 fn bounds_are_checked_before_anything_is_sent() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         let refused = desk.echo_tiny(&[0; 5]).unwrap_err();
         assert_eq!(refused.completed, oxorb::CompletionStatus::No, "{refused}");
         assert!(desk.join("", "", "12345").is_err());
@@ -383,7 +392,7 @@ fn bounds_are_checked_before_anything_is_sent() {
 #[test]
 fn out_and_inout() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         assert_eq!(desk.out_one().unwrap(), 41);
         let (number, text, remark, blob, left) = desk.out_many("abc").unwrap();
         assert_eq!(
@@ -413,7 +422,7 @@ fn out_and_inout() {
 #[test]
 fn oneway() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         desk.tell("one way", &[1, 2]).unwrap();
         assert_eq!(setting.heard(), "one way [1, 2]");
     }
@@ -422,7 +431,7 @@ fn oneway() {
 #[test]
 fn user_and_system_exceptions() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         desk.may_fail(0).unwrap();
         let failures = [
             MayFailError::Refused(Refused { why: "no".into() }),
@@ -442,7 +451,7 @@ fn user_and_system_exceptions() {
 #[test]
 fn references() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         let left = LeftRef::from(desk.clone());
         let same = desk.reference(Some(&left), None).unwrap().unwrap();
         assert_eq!(same.to_left().unwrap(), -1);
@@ -484,7 +493,7 @@ fn callbacks() {
 #[test]
 fn diamonds() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         assert_eq!(
             (desk.depth().unwrap(), desk.name().unwrap().as_str()),
             (3, "desk")
@@ -510,7 +519,7 @@ fn contexts() {
     context.set("user", "ada");
     context.set("tty.speed", "9600");
     context.set("secret", "stays here");
-    for desk in setting.both() {
+    for desk in setting.each() {
         desk.with_context("with", &context).unwrap();
         assert_eq!(
             setting.heard(),
@@ -522,7 +531,7 @@ fn contexts() {
 #[test]
 fn asynchronous_calls() {
     let setting = Setting::new();
-    for desk in setting.both() {
+    for desk in setting.each() {
         let pending: Vec<_> = (0..20).map(|b| desk.add_async(1, b)).collect();
         for (b, reply) in (0..).zip(pending) {
             assert_eq!(reply.wait().unwrap(), 1 + b);

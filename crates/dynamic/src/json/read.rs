@@ -1,8 +1,8 @@
 //! JSON to values.
 
 use oxorb_cdr::{
-    Any, Decimal, Dynamic, Field, RawProfile, RawReference, Selected, Shape, TcKind, TypeCode,
-    TypeRef,
+    Any, Decimal, Dynamic, Field, RawProfile, RawReference, Reason, Selected, Shape, TcKind,
+    TypeCode, TypeRef,
 };
 use serde_json::{Map, Value};
 
@@ -18,7 +18,11 @@ pub fn from_json(json: &Value, ty: &TypeCode, names: &dyn Names) -> Result<Dynam
     // Bounds, and characters that no code set has.
     value.check(ty).map_err(|error| JsonError {
         path: error.path,
-        what: error.reason.to_string(),
+        what: match error.reason {
+            // There are no octets here for it to be at.
+            Reason::Cdr(error) => error.kind.to_string(),
+            other => other.to_string(),
+        },
     })?;
     Ok(value)
 }

@@ -39,7 +39,10 @@ impl<'t, 'o> Part<'t, 'o> {
 
 impl Serialize for Part<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        if is_plain(self.ty) {
+        if is_well_known(self.ty) {
+            return to.serialize_str(self.ty.name().unwrap_or_default());
+        }
+        if is_plain(self.ty, MOST_WORDS) {
             return to.collect_str(&self.ty);
         }
         let id = self.ty.id().unwrap_or_default();
@@ -50,7 +53,12 @@ impl Serialize for Part<'_, '_> {
             map.serialize_entry("id", id)?;
             return map.end();
         }
-        map.serialize_entry("kind", self.ty.kind().idl())?;
+        let kind = match self.ty.kind() {
+            // IDL has one word for both.
+            TcKind::ValueBox => VALUE_BOX,
+            kind => kind.idl(),
+        };
+        map.serialize_entry("kind", kind)?;
         if self.ty.id().is_some() {
             map.serialize_entry("id", id)?;
             map.serialize_entry("name", self.ty.name().unwrap_or_default())?;
@@ -132,15 +140,25 @@ impl Serialize for Member<'_, '_, '_> {
     }
 }
 
+/// What is within more templates and dimensions is no longer said in words.
+const MOST_WORDS: usize = 6;
+
 /// Whether it is all said by words of IDL.
-fn is_plain(ty: TypeRef<'_>) -> bool {
+fn is_plain(ty: TypeRef<'_>, depth: usize) -> bool {
     match ty.shape() {
         Shape::Simple(_) | Shape::String { .. } | Shape::Wstring { .. } | Shape::Fixed { .. } => {
             true
         }
-        Shape::Sequence { element, .. } => is_plain(element),
-        _ => WELL_KNOWN.contains(&ty.to_type_code()),
+        Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
+            depth > 0 && is_plain(element, depth - 1)
+        }
+        _ => is_well_known(ty),
     }
+}
+
+/// Whether it is one of the three that every IDL file knows by name.
+fn is_well_known(ty: TypeRef<'_>) -> bool {
+    WELL_KNOWN.contains(&ty.to_type_code())
 }
 
 const WELL_KNOWN: [TypeCode; 3] = [
@@ -200,6 +218,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
             number("length")?.ok_or_else(|| lacks("length"))?,
         ),
         "typedef" => TypeCode::alias(id()?, name()?, part("type")?),
+        VALUE_BOX => TypeCode::value_box(id()?, name()?, part("type")?),
         "struct" => TypeCode::structure(id()?, name()?, pairs(&members(object, names)?)),
         "exception" => TypeCode::exception(id()?, name()?, pairs(&members(object, names)?)),
         "enum" => {
@@ -217,7 +236,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
             let cases: Vec<_> = cases.collect::<Result<_, JsonError>>()?;
             TypeCode::union(id()?, name()?, part("discriminator")?, cases)
         }
-        TcKindName::VALUE | TcKindName::EVENT => {
+        VALUE | EVENT => {
             let modifier = match object.get("modifier").map_or(Ok("none"), text)? {
                 "none" => ValueModifier::None,
                 "custom" => ValueModifier::Custom,
@@ -231,7 +250,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
                 .iter()
                 .map(|member| (member.name, member.ty.clone(), member.visibility));
             match kind {
-                TcKindName::VALUE => TypeCode::value(id()?, name()?, modifier, base, members),
+                VALUE => TypeCode::value(id()?, name()?, modifier, base, members),
                 _ => TypeCode::event(id()?, name()?, modifier, base, members),
             }
         }
@@ -244,12 +263,9 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
     })
 }
 
-struct TcKindName;
-
-impl TcKindName {
-    const VALUE: &'static str = TcKind::Value.idl();
-    const EVENT: &'static str = TcKind::Event.idl();
-}
+const VALUE: &str = TcKind::Value.idl();
+const EVENT: &str = TcKind::Event.idl();
+const VALUE_BOX: &str = "valuebox";
 
 type MakeNamed = fn(&str, &str) -> TypeCode;
 
@@ -326,7 +342,12 @@ fn lacks(field: &str) -> JsonError {
 
 /// A type in the words of IDL.
 fn from_words(words: &str, names: &dyn Names) -> Option<TypeCode> {
+    /// Templates within templates take stack.
+    const LONGEST: usize = 1000;
     let words = words.trim();
+    if words.len() > LONGEST {
+        return None;
+    }
     if let Some(rest) = words.strip_suffix(']') {
         let (element, length) = rest.rsplit_once('[')?;
         return array(element, length.trim().parse().ok()?, names);

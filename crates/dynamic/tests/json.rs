@@ -1,0 +1,444 @@
+//! Values and types as JSON: every type there and back, and what is wrong is named.
+#![cfg(feature = "json")]
+
+use oxorb_cdr::{Decimal, Label, LongDouble, RawProfile, RawReference, ValueModifier, Visibility};
+use oxorb_dynamic::json::{Json, JsonType, Names, Plain, from_json, type_from_json};
+use oxorb_dynamic::{Dynamic, TypeCode};
+use serde_json::{Value, json};
+
+fn colour() -> TypeCode {
+    TypeCode::enumeration("IDL:Colour:1.0", "Colour", ["red", "green"])
+}
+
+fn point() -> TypeCode {
+    let members = [("x", TypeCode::SHORT), ("colour", colour())];
+    TypeCode::structure("IDL:Point:1.0", "Point", members)
+}
+
+fn choice() -> TypeCode {
+    let members = [
+        (Label::Value(0), "flat", TypeCode::LONG),
+        (Label::Value(1), "round", point()),
+    ];
+    TypeCode::union("IDL:Choice:1.0", "Choice", colour(), members)
+}
+
+fn tree() -> TypeCode {
+    let branches = TypeCode::sequence(TypeCode::recursive("IDL:Tree:1.0"));
+    TypeCode::structure("IDL:Tree:1.0", "Tree", [("branches", branches)])
+}
+
+/// The JSON of a value, which is read again as the same value.
+#[track_caller]
+fn there_and_back(value: impl Into<Dynamic>, ty: &TypeCode) -> String {
+    let value = value.into();
+    let text = serde_json::to_string(&Json(&value)).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(from_json(&json, ty, &Plain).as_ref(), Ok(&value), "{text}");
+    text
+}
+
+#[track_caller]
+fn read(json: Value, ty: &TypeCode) -> Dynamic {
+    from_json(&json, ty, &Plain).unwrap()
+}
+
+#[track_caller]
+fn wrong(json: Value, ty: &TypeCode) -> String {
+    from_json(&json, ty, &Plain).unwrap_err().to_string()
+}
+
+#[test]
+fn numbers() {
+    assert_eq!(there_and_back(i16::MIN, &TypeCode::SHORT), "-32768");
+    assert_eq!(there_and_back(u16::MAX, &TypeCode::USHORT), "65535");
+    assert_eq!(there_and_back(i32::MIN, &TypeCode::LONG), "-2147483648");
+    assert_eq!(there_and_back(u32::MAX, &TypeCode::ULONG), "4294967295");
+    assert_eq!(
+        there_and_back(9_007_199_254_740_991i64, &TypeCode::LONGLONG),
+        "9007199254740991"
+    );
+    assert_eq!(
+        there_and_back(i64::MIN, &TypeCode::LONGLONG),
+        "\"-9223372036854775808\""
+    );
+    assert_eq!(
+        there_and_back(u64::MAX, &TypeCode::ULONGLONG),
+        "\"18446744073709551615\""
+    );
+    assert_eq!(read(json!(u64::MAX), &TypeCode::ULONGLONG), u64::MAX.into());
+    assert_eq!(there_and_back(255u8, &TypeCode::OCTET), "255");
+
+    assert_eq!(
+        wrong(json!(70000), &TypeCode::SHORT),
+        "70000 is no short, which goes from -32768 to 32767"
+    );
+    assert_eq!(
+        wrong(json!(1.5), &TypeCode::LONG),
+        "expected a whole number, found 1.5"
+    );
+    assert_eq!(
+        wrong(json!("1"), &TypeCode::LONG),
+        "expected a number, found a string"
+    );
+    assert_eq!(
+        wrong(json!("1e3"), &TypeCode::LONGLONG),
+        "expected a whole number, found \"1e3\""
+    );
+    let above =
+        "18446744073709551616 is no unsigned long long, which goes from 0 to 18446744073709551615";
+    assert_eq!(
+        wrong(json!("18446744073709551616"), &TypeCode::ULONGLONG),
+        above
+    );
+}
+
+#[test]
+fn floating_point() {
+    assert_eq!(there_and_back(0.1f32, &TypeCode::FLOAT), "0.1");
+    assert_eq!(there_and_back(1e300, &TypeCode::DOUBLE), "1e+300");
+    assert_eq!(read(json!(3), &TypeCode::DOUBLE), 3.0.into());
+    assert_eq!(
+        there_and_back(f64::NEG_INFINITY, &TypeCode::DOUBLE),
+        "\"-Infinity\""
+    );
+    let nan = read(json!("NaN"), &TypeCode::FLOAT);
+    assert_eq!(serde_json::to_string(&Json(&nan)).unwrap(), "\"NaN\"");
+    assert_eq!(
+        wrong(json!(1e300), &TypeCode::FLOAT),
+        format!("{} is too large for float", 1e300)
+    );
+    assert!(wrong(json!("1.5"), &TypeCode::DOUBLE).starts_with("expected a number"));
+
+    assert_eq!(
+        there_and_back(LongDouble::from(1.5), &TypeCode::LONGDOUBLE),
+        "\"1.5\""
+    );
+    let third = LongDouble::from_bits(0x3ffd_5555_5555_5555_5555_5555_5555_5555);
+    there_and_back(third, &TypeCode::LONGDOUBLE);
+    assert_eq!(
+        read(json!(0.5), &TypeCode::LONGDOUBLE),
+        LongDouble::from(0.5).into()
+    );
+}
+
+#[test]
+fn fixed() {
+    let money = TypeCode::fixed(6, 2);
+    let price: Decimal = "-1234.50".parse().unwrap();
+    assert_eq!(there_and_back(price, &money), "\"-1234.50\"");
+    assert_eq!(read(json!(3), &money), Decimal::new(300, 2).unwrap().into());
+    assert_eq!(wrong(json!("1.234"), &money), "1.234 is no fixed<6, 2>");
+    assert_eq!(wrong(json!("12345"), &money), "12345 is no fixed<6, 2>");
+    assert_eq!(wrong(json!("x"), &money), "x is no decimal number");
+}
+
+#[test]
+fn text() {
+    assert_eq!(
+        there_and_back("a\n\u{e4}", &TypeCode::STRING),
+        "\"a\\n\u{e4}\""
+    );
+    assert_eq!(
+        there_and_back(Dynamic::Wstring("\u{1f600}".into()), &TypeCode::WSTRING),
+        "\"\u{1f600}\""
+    );
+    assert_eq!(there_and_back('x', &TypeCode::CHAR), "\"x\"");
+    assert_eq!(
+        there_and_back(Dynamic::Wchar('\u{df}'), &TypeCode::WCHAR),
+        "\"\u{df}\""
+    );
+    assert_eq!(there_and_back(true, &TypeCode::BOOLEAN), "true");
+    assert_eq!(
+        wrong(json!("xy"), &TypeCode::CHAR),
+        "expected a string of one character"
+    );
+    assert_eq!(
+        wrong(json!(0), &TypeCode::BOOLEAN),
+        "expected true or false, found a number"
+    );
+    let short = TypeCode::bounded_string(2);
+    assert!(
+        wrong(json!("abc"), &short).contains("bound"),
+        "{}",
+        wrong(json!("abc"), &short)
+    );
+}
+
+#[test]
+fn octets_are_base64_or_numbers() {
+    let octets = TypeCode::sequence(TypeCode::OCTET);
+    assert_eq!(there_and_back(vec![0u8, 1, 255], &octets), "\"AAH/\"");
+    assert_eq!(read(json!([0, 1, 255]), &octets), vec![0u8, 1, 255].into());
+    let digest = TypeCode::array(TypeCode::OCTET, 3);
+    there_and_back(vec![1u8, 2, 3], &digest);
+    assert_eq!(wrong(json!("*"), &octets), "this is no base64");
+    assert_eq!(
+        wrong(json!([0, 256]), &octets),
+        "[1]: 256 is no octet, which goes from 0 to 255"
+    );
+    assert_eq!(
+        wrong(json!("AAH/AAH/"), &digest),
+        "there are 6 elements, not 3"
+    );
+}
+
+#[test]
+fn structs_enums_sequences_and_arrays() {
+    let value = read(json!({ "colour": "green", "x": 3 }), &point());
+    assert_eq!(
+        there_and_back(value, &point()),
+        r#"{"x":3,"colour":"green"}"#
+    );
+
+    let matrix = TypeCode::array(TypeCode::array(TypeCode::LONG, 2), 2);
+    let value = read(json!([[1, 2], [3, 4]]), &matrix);
+    assert_eq!(there_and_back(value, &matrix), "[[1,2],[3,4]]");
+    let value = read(json!({ "branches": [{ "branches": [] }] }), &tree());
+    assert_eq!(
+        there_and_back(value, &tree()),
+        r#"{"branches":[{"branches":[]}]}"#
+    );
+
+    assert_eq!(
+        wrong(json!({ "x": 3 }), &point()),
+        "member colour is missing"
+    );
+    assert_eq!(
+        wrong(json!({ "x": 3, "y": 4 }), &point()),
+        "there is no member y in Point; it has x, colour"
+    );
+    assert_eq!(
+        wrong(json!([]), &point()),
+        "expected an object, found an array"
+    );
+    assert_eq!(
+        wrong(json!("blue"), &colour()),
+        "blue is none of red, green"
+    );
+    assert_eq!(
+        wrong(json!(1), &colour()),
+        "expected one of red, green, found a number"
+    );
+    assert_eq!(
+        wrong(json!([[1, 2], [3]]), &matrix),
+        "[1]: there are 1 elements, not 2"
+    );
+    let route = TypeCode::structure("IDL:R:1.0", "R", [("route", TypeCode::sequence(point()))]);
+    let error = wrong(
+        json!({ "route": [{ "x": 1, "colour": "red" }, { "x": null, "colour": "red" }] }),
+        &route,
+    );
+    assert_eq!(error, "route[1].x: expected a number, found null");
+}
+
+#[test]
+fn unions() {
+    let value = read(json!({ "discriminator": "red", "member": 7 }), &choice());
+    assert_eq!(
+        there_and_back(value.clone(), &choice()),
+        r#"{"discriminator":"red","member":7}"#
+    );
+    assert_eq!(read(json!({ "flat": 7 }), &choice()), value);
+
+    let holes = TypeCode::union(
+        "IDL:U:1.0",
+        "U",
+        TypeCode::SHORT,
+        [(Label::Value(1), "one", TypeCode::LONG)],
+    );
+    let nothing = read(json!({ "discriminator": 5 }), &holes);
+    assert_eq!(there_and_back(nothing, &holes), r#"{"discriminator":5}"#);
+
+    let error = wrong(json!({ "round": { "x": 1, "colour": 2 } }), &choice());
+    assert_eq!(
+        error,
+        "round.colour: expected one of red, green, found a number"
+    );
+    assert_eq!(
+        wrong(json!({ "discriminator": "red", "member": "x" }), &choice()),
+        "member: expected a number, found a string"
+    );
+    assert_eq!(
+        wrong(json!({ "discriminator": 5, "member": 1 }), &holes),
+        "member: the discriminator selects no member"
+    );
+    assert_eq!(
+        wrong(json!({ "discriminator": 1 }), &holes),
+        "the discriminator selects one, but there is no member"
+    );
+    assert_eq!(
+        wrong(json!({ "square": 1 }), &choice()),
+        "expected a discriminator and a member, or one of flat, round"
+    );
+    assert!(wrong(json!({ "discriminator": 1, "member": 1, "x": 1 }), &holes).contains("called x"));
+}
+
+#[test]
+fn references() {
+    let account = TypeCode::interface("IDL:Account:1.0", "Account");
+    assert_eq!(there_and_back(RawReference::default(), &account), "null");
+    let reference = RawReference {
+        type_id: "IDL:Account:1.0".into(),
+        profiles: vec![RawProfile {
+            tag: 0,
+            data: vec![1, 2, 3],
+        }],
+    };
+    assert!(there_and_back(reference, &account).starts_with("\"IOR:"));
+    assert!(matches!(
+        read(json!("corbaloc::host.example:2809/Account"), &TypeCode::OBJECT),
+        Dynamic::Reference(reference) if !reference.is_nil()
+    ));
+    assert!(wrong(json!("nonsense"), &account).starts_with("not a reference"));
+    assert_eq!(
+        wrong(json!(1), &account),
+        "expected a reference as a string, or null, found a number"
+    );
+}
+
+#[test]
+fn anys_carry_their_type() {
+    let any = read(
+        json!({ "type": "sequence<short>", "value": [1, 2] }),
+        &TypeCode::ANY,
+    );
+    assert_eq!(
+        there_and_back(any, &TypeCode::ANY),
+        r#"{"type":"sequence<short>","value":[1,2]}"#
+    );
+    let nested = json!({ "type": "any", "value": { "type": "string", "value": "x" } });
+    there_and_back(read(nested, &TypeCode::ANY), &TypeCode::ANY);
+    there_and_back(read(json!(null), &TypeCode::ANY), &TypeCode::ANY);
+
+    // Types of all kinds describe themselves.
+    let kinds = [
+        (json!({ "x": 1, "colour": "red" }), point()),
+        (json!({ "flat": 1 }), choice()),
+        (json!({ "branches": [] }), tree()),
+        (
+            json!("1.5"),
+            TypeCode::alias("IDL:Money:1.0", "Money", TypeCode::fixed(4, 1)),
+        ),
+        (json!([1, 2]), TypeCode::array(TypeCode::LONG, 2)),
+    ];
+    for (json, ty) in kinds {
+        let described = serde_json::to_value(JsonType(&ty)).unwrap();
+        let any = read(json!({ "type": described, "value": json }), &TypeCode::ANY);
+        there_and_back(any, &TypeCode::ANY);
+    }
+    assert_eq!(
+        wrong(json!({ "type": "short", "value": "x" }), &TypeCode::ANY),
+        "value: expected a number, found a string"
+    );
+    assert_eq!(
+        wrong(json!({ "type": "shirt", "value": 1 }), &TypeCode::ANY),
+        "type: there is no type shirt"
+    );
+    assert!(wrong(json!({ "value": 1 }), &TypeCode::ANY).starts_with("an any is"));
+}
+
+#[test]
+fn every_kind_of_type_describes_itself() {
+    let struct_of = |ty| TypeCode::structure("IDL:S:1.0", "S", [("m", ty)]);
+    let value = TypeCode::value(
+        "IDL:V:1.0",
+        "V",
+        ValueModifier::Truncatable,
+        TypeCode::value("IDL:B:1.0", "B", ValueModifier::None, None, []),
+        [
+            ("a", TypeCode::LONG, Visibility::Private),
+            ("b", TypeCode::LONG, Visibility::Public),
+        ],
+    );
+    let types = [
+        TypeCode::VOID,
+        TypeCode::TYPE_CODE,
+        TypeCode::ULONGLONG,
+        TypeCode::OBJECT,
+        TypeCode::VALUE_BASE,
+        TypeCode::bounded_string(7),
+        TypeCode::bounded_wstring(7),
+        TypeCode::fixed(31, 0),
+        TypeCode::bounded_sequence(TypeCode::bounded_sequence(TypeCode::STRING, 2), 3),
+        TypeCode::array(TypeCode::array(TypeCode::LONG, 2), 3),
+        colour(),
+        choice(),
+        tree(),
+        struct_of(TypeCode::sequence(point())),
+        TypeCode::exception("IDL:E:1.0", "E", [("why", TypeCode::STRING)]),
+        TypeCode::alias("IDL:A:1.0", "A", tree()),
+        TypeCode::interface("IDL:I:1.0", "I"),
+        TypeCode::abstract_interface("IDL:I:1.0", "I"),
+        TypeCode::local_interface("IDL:I:1.0", "I"),
+        TypeCode::native("IDL:N:1.0", "N"),
+        TypeCode::component("IDL:C:1.0", "C"),
+        TypeCode::home("IDL:H:1.0", "H"),
+        TypeCode::value_box("IDL:X:1.0", "X", TypeCode::STRING),
+        TypeCode::union(
+            "IDL:D:1.0",
+            "D",
+            TypeCode::CHAR,
+            [
+                (Label::Value(97), "a", TypeCode::LONG),
+                (Label::Default, "b", TypeCode::STRING),
+            ],
+        ),
+        value.clone(),
+        TypeCode::event("IDL:Ev:1.0", "Ev", ValueModifier::None, value, []),
+    ];
+    for ty in types {
+        let json = serde_json::to_value(JsonType(&ty)).unwrap();
+        let again = type_from_json(&json, &Plain).unwrap_or_else(|error| panic!("{json}: {error}"));
+        assert_eq!(again, ty, "{json}");
+    }
+}
+
+#[test]
+fn types_have_words_and_names() {
+    struct OnlyPoint;
+    impl Names for OnlyPoint {
+        fn find_type(&self, name: &str) -> Option<TypeCode> {
+            (name == "m::Point").then(point)
+        }
+    }
+    let words = |words: &str| type_from_json(&json!(words), &OnlyPoint);
+    assert_eq!(words(" unsigned   long "), Ok(TypeCode::ULONG));
+    assert_eq!(
+        words("sequence<sequence<m::Point>, 4>").unwrap(),
+        TypeCode::bounded_sequence(TypeCode::sequence(point()), 4)
+    );
+    assert_eq!(
+        words("sequence<fixed<5, 2>>").unwrap(),
+        TypeCode::sequence(TypeCode::fixed(5, 2))
+    );
+    assert_eq!(
+        words("long[2][3]").unwrap(),
+        TypeCode::array(TypeCode::array(TypeCode::LONG, 3), 2)
+    );
+    assert_eq!(words("string<8>").unwrap(), TypeCode::bounded_string(8));
+    for nonsense in [
+        "",
+        "m::Line",
+        "sequence<>",
+        "long[",
+        "long[x]",
+        "string<x>",
+        "struct",
+        ">",
+        "<>",
+        "]",
+    ] {
+        assert!(words(nonsense).is_err(), "{nonsense}");
+    }
+    let open = json!({ "kind": "sequence", "type": { "kind": "recursive", "id": "IDL:X:1.0" } });
+    assert!(type_from_json(&open, &Plain).is_err());
+    for nonsense in [
+        json!(1),
+        json!({}),
+        json!({ "kind": "struct", "id": "x" }),
+        json!({ "kind": "nothing" }),
+    ] {
+        assert!(type_from_json(&nonsense, &Plain).is_err(), "{nonsense}");
+    }
+}

@@ -184,7 +184,8 @@ impl Rust<'_> {
                     Literal::u16_unsuffixed(*digits),
                     Literal::u8_unsuffixed(*scale),
                 );
-                Step::Fallible(quote!(#e.decimal(#value.get(), #digits, #scale)))
+                // In parentheses: an inout parameter is `*b`.
+                Step::Fallible(quote!(#e.decimal((#value).get(), #digits, #scale)))
             }
             // By copy: an encoder may keep what it is lent, and this may be a temporary.
             Plan::Named(_) if plan.is_scalar(self.model) => {

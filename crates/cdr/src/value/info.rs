@@ -2,8 +2,9 @@
 
 use core::any::{Any, TypeId};
 use core::fmt::{self, Debug};
+use core::iter::successors;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use super::handle::{Instance, Slot};
 use crate::{Decoder, Encoder, Result};
@@ -141,28 +142,42 @@ impl Debug for Factory {
 /// Factories beyond those that the IDL compiler knows at each place: of types from other IDL files, and of all that may
 /// stand where IDL says `ValueBase`.
 ///
-/// Looked into only when an arriving repository id is none that the place itself knows. Takes a lock, shared by readers.
+/// Looked into only when an arriving repository id is none that the place itself knows. Only grows, so looking takes no
+/// lock; the time is that of one look for each call of [`register`](Self::register).
 #[derive(Debug, Default)]
 pub struct ValueRegistry {
-    factories: RwLock<HashMap<&'static str, Factory>>,
+    first: OnceLock<Box<Batch>>,
+}
+
+/// What one call registered.
+#[derive(Debug)]
+struct Batch {
+    factories: HashMap<&'static str, Factory>,
+    later: OnceLock<Box<Batch>>,
 }
 
 impl ValueRegistry {
     /// Adds factories; one for the same repository id is replaced.
     pub fn register(&self, factories: &[Factory]) {
-        let mut known = self
-            .factories
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        known.extend(factories.iter().map(|factory| (factory.info.id, *factory)));
+        let mut batch = Box::new(Batch {
+            factories: factories
+                .iter()
+                .map(|factory| (factory.info.id, *factory))
+                .collect(),
+            later: OnceLock::new(),
+        });
+        let mut end = &self.first;
+        while let Err(unplaced) = end.set(batch) {
+            batch = unplaced;
+            end = &end.get().expect("it holds a batch").later;
+        }
     }
 
     /// The factory for a repository id.
     pub fn factory(&self, id: &str) -> Option<Factory> {
-        let known = self
-            .factories
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        known.get(id).copied()
+        let batches = successors(self.first.get(), |batch| batch.later.get());
+        batches
+            .filter_map(|batch| batch.factories.get(id).copied())
+            .last()
     }
 }

@@ -6,6 +6,7 @@ mod completions;
 mod demo;
 mod explain;
 mod idl;
+mod ifr;
 mod ior;
 mod orb;
 mod output;
@@ -44,6 +45,9 @@ enum Command {
     /// Check IDL files, or turn them into Rust
     #[command(subcommand)]
     Idl(idl::Command),
+    /// Keep, show and serve IDL as an Interface Repository
+    #[command(subcommand)]
+    Ifr(ifr::Command),
     /// Look into object references
     #[command(subcommand)]
     Ior(ior::Command),
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse_from(args).command {
         Command::Demo(args) => demo::run(args),
         Command::Idl(command) => idl::run(command),
+        Command::Ifr(command) => ifr::run(command),
         Command::Ior(command) => ior::run(command),
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),

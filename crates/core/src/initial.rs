@@ -12,7 +12,7 @@ use oxorb_giop::{
     SystemException, TaggedComponent, Url, Version, minor,
 };
 
-use crate::{Interface, ObjectRef, Orb, Ref, naming};
+use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming, raise};
 
 /// A file, or an initial reference, may lead to a URL that leads to another ...
 /// but not for ever.
@@ -20,6 +20,9 @@ const MAX_INDIRECTIONS: u32 = 8;
 
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;
+
+/// Where objects' interfaces are looked up.
+const INTERFACE_REPOSITORY: &str = "InterfaceRepository";
 
 impl Orb {
     /// The object of a stringified reference: `IOR:`, `corbaloc:`,
@@ -63,11 +66,20 @@ impl Orb {
         names
     }
 
-    /// The entry of an interface in the Interface Repository, for `_interface`.
+    /// The entry of an interface in the Interface Repository, for `_interface`: asks the initial reference
+    /// `InterfaceRepository`.
     ///
-    /// Raises INTF_REPOS when this ORB knows no repository.
-    pub fn interface_of(&self, _repository_id: &str) -> Result<Option<ObjectRef>, SystemException> {
-        Err(crate::raise::NO_INTERFACE_REPOSITORY)
+    /// Raises INTF_REPOS when this ORB knows no repository, when it cannot be reached, and when it does not know the
+    /// interface.
+    pub fn interface_of(&self, repository_id: &str) -> Result<Option<ObjectRef>, SystemException> {
+        let repository = self
+            .resolve_initial_references(INTERFACE_REPOSITORY)
+            .map_err(|_| raise::NO_INTERFACE_REPOSITORY)?;
+        match interface_repository::lookup_id(&repository, repository_id) {
+            Ok(Some(entry)) => Ok(Some(entry)),
+            Ok(None) => Err(raise::INTERFACE_NOT_IN_REPOSITORY),
+            Err(_) => Err(raise::NO_INTERFACE_REPOSITORY),
+        }
     }
 
     fn follow(&self, text: &str, depth: u32) -> Result<ObjectRef, ResolveError> {

@@ -19,6 +19,7 @@ mod context;
 mod failure;
 mod initial;
 mod interface;
+mod interface_repository;
 #[doc(hidden)]
 pub mod lock;
 mod naming;

@@ -101,6 +101,10 @@ pub(crate) const MESSAGE_ERROR: SystemException =
 pub(crate) const NO_INTERFACE_REPOSITORY: SystemException =
     SystemException::intf_repos(minor::intf_repos::NOT_AVAILABLE, CompletionStatus::No);
 
+/// The Interface Repository does not know the interface.
+pub(crate) const INTERFACE_NOT_IN_REPOSITORY: SystemException =
+    SystemException::intf_repos(minor::intf_repos::NO_ENTRY, CompletionStatus::No);
+
 /// A listening endpoint cannot be opened.
 pub(crate) const CANNOT_LISTEN: SystemException =
     SystemException::initialize(minor::initialize::CANNOT_LISTEN, CompletionStatus::No);

@@ -46,13 +46,13 @@ pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
     Any, ByteOrder, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError, Factory,
-    FixedPoint, Link, LongDouble, OctetSeq, StringValue, TcKind, TypeCode, Typed, Value, ValueBase,
-    ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
+    FixedPoint, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind, TypeCode, Typed, Value,
+    ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
 };
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface,
-    ObjectRef, Options, Outcome, Ref, ResolveError, SETTINGS, Servant, Setting, SettingError,
-    SetupError, Upcall, last_failure,
+    ObjectRef, Options, Outcome, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting,
+    SettingError, SetupError, Upcall, last_failure,
 };
 pub use oxorb_giop::{
     CompletionStatus, Ior, SystemException, SystemExceptionKind, Version, describe, minor,

@@ -6,6 +6,7 @@
 //! wire side    cdr -> giop ----------------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> cli;  idl and dynamic -> idltypes -> cli
+//! services     orb and idltypes -> ifr -> cli
 //! ```
 
 use std::path::Path;
@@ -21,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 19] = [
+const LAYERS: [Layer; 20] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -97,6 +98,11 @@ const LAYERS: [Layer; 19] = [
         why: "it turns IDL into types for tools, and nothing that only runs needs it",
     },
     Layer {
+        package: "oxorb-ifr",
+        uses: &["oxorb", "oxorb-idl", "oxorb-idltypes"],
+        why: "a service is an application that also reads IDL",
+    },
+    Layer {
         package: "oxorb-cli",
         uses: &[
             "oxorb",
@@ -104,6 +110,7 @@ const LAYERS: [Layer; 19] = [
             "oxorb-idl",
             "oxorb-idlgen",
             "oxorb-idltypes",
+            "oxorb-ifr",
         ],
         why: "the command is a user of the facade, as an application is",
     },

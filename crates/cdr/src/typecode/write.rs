@@ -65,7 +65,7 @@ impl Writer {
             };
         };
         if let Some(&(there, open)) = self.written.get(&ty.slot)
-            && (open || self.count > IN_FULL || self.depth > DEEP)
+            && (open && is_returned_to(ty.kind()) || self.count > IN_FULL || self.depth > DEEP)
         {
             let offset = i32::try_from(here + 4 - there);
             let offset = offset.map_err(|_| e.error(ErrorKind::BadTypeCode))?;
@@ -162,6 +162,12 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// Whether readers take a reference back to a type within which it stands. JacORB does not for typedefs and types without
+/// name, so these are written again, and what they are made of is referred to.
+fn is_returned_to(kind: TcKind) -> bool {
+    !matches!(kind, TcKind::Alias | TcKind::Sequence | TcKind::Array)
 }
 
 fn write_names(ty: TypeRef<'_>, e: &mut Encoder<'_>) {

@@ -103,6 +103,7 @@ minors! {
         OMG 3 NO_USABLE_PROFILE: "no profile of the reference can be used here", "check the protocols both sides have enabled";
         OMG 4 DII_ON_LOCAL: "dynamic invocation on a local object", "call it directly";
         OMG 8 LOCAL_OPERATION: "a local object does not have this operation", "call it on a remote object";
+        OXORB 1 READ_ONLY: "the interface repository is filled from IDL files, not over the wire", "load the IDL with `oxorb ifr load`";
     }
     NoResources no_resources {
         OMG 1 INTERCEPTION_UNSUPPORTED: "this binding does not support the interception operation", "do without it";

@@ -1,0 +1,15 @@
+//! As much of the Interface Repository's protocol as `_interface` needs.
+
+use oxorb_giop::SystemException;
+
+use crate::op::Op;
+use crate::{Interface, ObjectRef, decode_ref};
+
+/// `Repository::lookup_id`; `None` if it knows nothing of this id.
+pub(crate) fn lookup_id(
+    repository: &ObjectRef,
+    repository_id: &str,
+) -> Result<Option<ObjectRef>, SystemException> {
+    static OP: Op = Op::twoway("lookup_id");
+    Interface::as_ref(repository).invoke(&OP, |e| e.string(repository_id), decode_ref::<ObjectRef>)
+}

@@ -1,0 +1,37 @@
+//! Constants of IDL as values of type `any`.
+
+use oxorb::{Any, Dynamic, LongDouble, TcKind, TypeCode};
+use oxorb_idl::model::Value;
+
+/// A constant as a value of its type; empty if it is none, which the front end rules out.
+pub(crate) fn any(value: &Value, ty: &TypeCode) -> Any {
+    let dynamic = dynamic(value, ty).unwrap_or_default();
+    Any::with_type(ty.clone(), dynamic).unwrap_or_default()
+}
+
+fn dynamic(value: &Value, ty: &TypeCode) -> Option<Dynamic> {
+    let ty = ty.resolved();
+    Some(match (value, ty.kind()) {
+        (Value::Integer(n), TcKind::Octet) => Dynamic::Octet(u8::try_from(n & 0xFF).ok()?),
+        (Value::Integer(n), TcKind::Short) => Dynamic::Short((*n).try_into().ok()?),
+        (Value::Integer(n), TcKind::Long) => Dynamic::Long((*n).try_into().ok()?),
+        (Value::Integer(n), TcKind::Longlong) => Dynamic::Longlong((*n).try_into().ok()?),
+        (Value::Integer(n), TcKind::Ushort) => Dynamic::Ushort((*n).try_into().ok()?),
+        (Value::Integer(n), TcKind::Ulong) => Dynamic::Ulong((*n).try_into().ok()?),
+        (Value::Integer(n), TcKind::Ulonglong) => Dynamic::Ulonglong((*n).try_into().ok()?),
+        (Value::Float(x), TcKind::Float) => Dynamic::Float(*x as f32),
+        (Value::Float(x), TcKind::Double) => Dynamic::Double(*x),
+        (Value::Float(x), TcKind::Longdouble) => Dynamic::Longdouble(LongDouble::from(*x)),
+        (Value::Boolean(truth), _) => Dynamic::Boolean(*truth),
+        (Value::Char(c), TcKind::Wchar) => Dynamic::Wchar(*c),
+        (Value::Char(c), _) => Dynamic::Char(*c),
+        (Value::String(text), TcKind::Wstring) => Dynamic::Wstring(text.clone()),
+        (Value::String(text), _) => Dynamic::String(text.clone()),
+        (Value::Enumerator(_, ordinal), _) => Dynamic::Enum {
+            name: ty.as_ref().enumerators().get(*ordinal as usize)?.clone(),
+            ordinal: *ordinal,
+        },
+        (Value::Fixed(digits), _) => Dynamic::Fixed(digits.parse().ok()?),
+        (Value::Integer(_) | Value::Float(_), _) => return None,
+    })
+}

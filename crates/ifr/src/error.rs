@@ -1,0 +1,45 @@
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a repository cannot be filled, kept or served.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The IDL is wrong; says where.
+    Idl(Box<oxorb_idl::Failed>),
+    /// The store cannot be opened, read or written.
+    Store {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The objects cannot be activated.
+    Poa(oxorb::PoaError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Idl(failed) => failed.fmt(f),
+            Error::Store { path, why } => write!(f, "the store {}: {why}", path.display()),
+            Error::Poa(error) => write!(f, "the repository cannot be served: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Idl(failed) => Some(&**failed),
+            Error::Store { .. } => None,
+            Error::Poa(error) => Some(error),
+        }
+    }
+}
+
+impl From<oxorb::PoaError> for Error {
+    fn from(error: oxorb::PoaError) -> Self {
+        Error::Poa(error)
+    }
+}

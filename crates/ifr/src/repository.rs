@@ -1,0 +1,403 @@
+//! What all units declare, linked.
+
+use std::collections::HashMap;
+
+use oxorb::{Any, TypeCode};
+use oxorb_idl::model::InterfaceKind;
+use oxorb_idltypes::Types;
+
+use crate::corba::{DefinitionKind, ParameterMode, PrimitiveKind};
+use crate::{Error, Unit, fill};
+
+/// Everything that a set of units declares. Immutable.
+#[derive(Debug)]
+pub struct Repository {
+    /// The first one is the repository itself.
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) by_id: HashMap<String, EntryId>,
+    pub(crate) by_name: HashMap<String, EntryId>,
+    pub(crate) by_key: HashMap<String, EntryId>,
+}
+
+/// Names one entry of one [`Repository`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EntryId(pub(crate) usize);
+
+/// One object of the repository.
+#[derive(Debug)]
+pub struct Entry {
+    /// The object id: the repository id, or for types without name how IDL writes them.
+    pub key: String,
+    /// What only entries with a name have.
+    pub named: Option<Named>,
+    /// The type that it is, or that it has; `null` where that means nothing.
+    pub ty: TypeCode,
+    /// What it is.
+    pub kind: Kind,
+    /// What stands in it, in order.
+    pub contents: Vec<EntryId>,
+}
+
+/// Where and how an entry is called.
+#[derive(Debug)]
+pub struct Named {
+    /// Repository id.
+    pub id: String,
+    /// Simple name.
+    pub name: String,
+    /// After the last colon of the repository id.
+    pub version: String,
+    /// From `::` down.
+    pub absolute_name: String,
+    /// What it stands in.
+    pub defined_in: EntryId,
+}
+
+/// What an entry is.
+#[derive(Debug)]
+pub enum Kind {
+    /// The repository itself.
+    Repository,
+    /// `module`
+    Module,
+    /// `const`
+    Constant {
+        /// As declared.
+        ty: EntryId,
+        /// Of that type.
+        value: Any,
+    },
+    /// `struct`
+    Struct(Vec<Member>),
+    /// `exception`
+    Exception(Vec<Member>),
+    /// `union`
+    Union {
+        /// Type of the discriminator.
+        discriminator: EntryId,
+        /// One for each label.
+        members: Vec<UnionMember>,
+    },
+    /// `enum`
+    Enum(Vec<String>),
+    /// `typedef`
+    Alias(EntryId),
+    /// `native`
+    Native,
+    /// A boxed value.
+    ValueBox(EntryId),
+    /// A basic type, unbounded string, `Object` and such.
+    Primitive(PrimitiveKind),
+    /// Bounded `string`.
+    String(u32),
+    /// Bounded `wstring`.
+    Wstring(u32),
+    /// `fixed`: digits and scale.
+    Fixed(u16, i16),
+    /// `sequence`; 0 is unbounded.
+    Sequence(EntryId, u32),
+    /// One dimension of an array.
+    Array(EntryId, u32),
+    /// `attribute`
+    Attribute {
+        /// Its type.
+        ty: EntryId,
+        /// No setter.
+        readonly: bool,
+    },
+    /// An operation.
+    Operation {
+        /// `void` too.
+        result: EntryId,
+        /// In order.
+        params: Vec<Parameter>,
+        /// Exceptions in order.
+        raises: Vec<EntryId>,
+        /// Of the `context` clause.
+        contexts: Vec<String>,
+        /// Never answered.
+        oneway: bool,
+    },
+    /// `interface`
+    Interface {
+        /// Abstract, local or neither.
+        kind: InterfaceKind,
+        /// Direct ones in order.
+        bases: Vec<EntryId>,
+    },
+    /// `valuetype`
+    Value(Box<ValueBody>),
+    /// A state member of a valuetype.
+    ValueMember {
+        /// Its type.
+        ty: EntryId,
+        /// Not private.
+        public: bool,
+    },
+}
+
+/// What a valuetype is made of, beside its contents.
+#[derive(Debug)]
+pub struct ValueBody {
+    /// Has no state.
+    pub is_abstract: bool,
+    /// Marshals itself.
+    pub is_custom: bool,
+    /// May be taken for its base.
+    pub is_truncatable: bool,
+    /// The one with state.
+    pub base: Option<EntryId>,
+    /// The abstract ones.
+    pub abstract_bases: Vec<EntryId>,
+    /// Interfaces.
+    pub supports: Vec<EntryId>,
+    /// Names and parameters of the factories.
+    pub initializers: Vec<(String, Vec<Member>)>,
+}
+
+/// A member of a struct or exception, or a parameter of a factory.
+#[derive(Debug)]
+pub struct Member {
+    /// Simple name.
+    pub name: String,
+    /// Its type.
+    pub ty: EntryId,
+}
+
+/// A member of a union, for one of its labels.
+#[derive(Debug)]
+pub struct UnionMember {
+    /// Simple name.
+    pub name: String,
+    /// Of the discriminator's type; an octet 0 for `default`.
+    pub label: Any,
+    /// Its type.
+    pub ty: EntryId,
+}
+
+/// A parameter of an operation.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Simple name.
+    pub name: String,
+    /// Its type.
+    pub ty: EntryId,
+    /// Which way it travels.
+    pub mode: ParameterMode,
+}
+
+impl Repository {
+    /// Compiles and links units. Where two declare the same name, the later one counts.
+    ///
+    /// # Errors
+    /// [`Error::Idl`]
+    pub fn new(units: &[Unit]) -> Result<Repository, Error> {
+        let mut models = Vec::new();
+        for unit in units {
+            models.push(Types::new(unit.compile()?.model));
+        }
+        Ok(fill::fill(&models))
+    }
+
+    /// The entry of the repository itself.
+    pub const ROOT: EntryId = EntryId(0);
+
+    /// The entry behind an id.
+    pub fn entry(&self, id: EntryId) -> &Entry {
+        &self.entries[id.0]
+    }
+
+    /// All entries, the repository itself first.
+    pub fn entries(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
+        let entries = self.entries.iter().enumerate();
+        entries.map(|(at, entry)| (EntryId(at), entry))
+    }
+
+    /// The entry with a repository id.
+    pub fn lookup_id(&self, repository_id: &str) -> Option<EntryId> {
+        self.by_id.get(repository_id).copied()
+    }
+
+    /// The entry of a scoped name as seen from a container: absolute after `::`, else found as IDL finds names.
+    pub fn lookup(&self, container: EntryId, name: &str) -> Option<EntryId> {
+        if let Some(absolute) = name.strip_prefix("::") {
+            return self.by_name.get(absolute).copied();
+        }
+        let mut parts = name.split("::");
+        let first = parts.next()?;
+        let mut scope = container;
+        let found = loop {
+            if let Some(found) = self.inner(scope, first) {
+                break found;
+            }
+            scope = self.entry(scope).named.as_ref()?.defined_in;
+        };
+        parts.try_fold(found, |scope, part| self.inner(scope, part))
+    }
+
+    /// The entries of a name down to a depth, -1 for any.
+    pub fn lookup_name(
+        &self,
+        container: EntryId,
+        name: &str,
+        levels: i32,
+        limit: DefinitionKind,
+        exclude_inherited: bool,
+    ) -> Vec<EntryId> {
+        if levels == 0 {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for id in self.contents(container, DefinitionKind::DkAll, exclude_inherited) {
+            let entry = self.entry(id);
+            if entry.name() == name && entry.kind.is(limit) {
+                found.push(id);
+            }
+            let below = if levels > 0 { levels - 1 } else { levels };
+            for id in self.lookup_name(id, name, below, limit, exclude_inherited) {
+                if !found.contains(&id) {
+                    found.push(id);
+                }
+            }
+        }
+        found
+    }
+
+    /// What stands in a container, and what it inherits.
+    pub fn contents(
+        &self,
+        container: EntryId,
+        limit: DefinitionKind,
+        exclude_inherited: bool,
+    ) -> Vec<EntryId> {
+        let mut scopes = vec![container];
+        if !exclude_inherited {
+            scopes.extend(self.all_bases(container));
+        }
+        let all = scopes.iter().flat_map(|id| &self.entry(*id).contents);
+        all.filter(|id| self.entry(**id).kind.is(limit))
+            .copied()
+            .collect()
+    }
+
+    /// The bases of an interface or valuetype and theirs, each once, nearest first.
+    pub fn all_bases(&self, id: EntryId) -> Vec<EntryId> {
+        let mut found: Vec<EntryId> = Vec::new();
+        let mut todo = self.entry(id).kind.bases();
+        let mut at = 0;
+        while at < todo.len() {
+            let base = todo[at];
+            at += 1;
+            if !found.contains(&base) && base != id {
+                found.push(base);
+                todo.extend(self.entry(base).kind.bases());
+            }
+        }
+        found
+    }
+
+    /// Whether an interface or valuetype is, or inherits from, or supports another.
+    pub fn is_a(&self, id: EntryId, repository_id: &str) -> bool {
+        let is = |id: EntryId| {
+            let named = self.entry(id).named.as_ref();
+            named.is_some_and(|named| named.id == repository_id)
+        };
+        let mut all = vec![id];
+        all.extend(self.all_bases(id));
+        let supported = all.iter().flat_map(|id| match &self.entry(*id).kind {
+            Kind::Value(body) => body.supports.clone(),
+            _ => Vec::new(),
+        });
+        let supported: Vec<_> = supported.collect();
+        for id in supported {
+            all.push(id);
+            all.extend(self.all_bases(id));
+        }
+        let root = match self.entry(id).kind {
+            Kind::Value(_) => "IDL:omg.org/CORBA/ValueBase:1.0",
+            _ => "IDL:omg.org/CORBA/Object:1.0",
+        };
+        repository_id == root || all.into_iter().any(is)
+    }
+
+    /// An entry directly in a container, or inherited by it.
+    fn inner(&self, container: EntryId, name: &str) -> Option<EntryId> {
+        let all = self.contents(container, DefinitionKind::DkAll, false);
+        all.into_iter().find(|id| self.entry(*id).name() == name)
+    }
+}
+
+impl Entry {
+    /// Its simple name; empty if it has none.
+    pub fn name(&self) -> &str {
+        self.named.as_ref().map_or("", |named| &named.name)
+    }
+
+    /// Its repository id; empty if it has none.
+    pub fn repository_id(&self) -> &str {
+        self.named.as_ref().map_or("", |named| &named.id)
+    }
+}
+
+impl Kind {
+    /// As it is called over the wire.
+    pub fn definition_kind(&self) -> DefinitionKind {
+        match self {
+            Kind::Repository => DefinitionKind::DkRepository,
+            Kind::Module => DefinitionKind::DkModule,
+            Kind::Constant { .. } => DefinitionKind::DkConstant,
+            Kind::Struct(_) => DefinitionKind::DkStruct,
+            Kind::Exception(_) => DefinitionKind::DkException,
+            Kind::Union { .. } => DefinitionKind::DkUnion,
+            Kind::Enum(_) => DefinitionKind::DkEnum,
+            Kind::Alias(_) => DefinitionKind::DkAlias,
+            Kind::Native => DefinitionKind::DkNative,
+            Kind::ValueBox(_) => DefinitionKind::DkValueBox,
+            Kind::Primitive(_) => DefinitionKind::DkPrimitive,
+            Kind::String(_) => DefinitionKind::DkString,
+            Kind::Wstring(_) => DefinitionKind::DkWstring,
+            Kind::Fixed(..) => DefinitionKind::DkFixed,
+            Kind::Sequence(..) => DefinitionKind::DkSequence,
+            Kind::Array(..) => DefinitionKind::DkArray,
+            Kind::Attribute { .. } => DefinitionKind::DkAttribute,
+            Kind::Operation { .. } => DefinitionKind::DkOperation,
+            Kind::Interface { kind, .. } => match kind {
+                InterfaceKind::Unconstrained => DefinitionKind::DkInterface,
+                InterfaceKind::Abstract => DefinitionKind::DkAbstractInterface,
+                InterfaceKind::Local => DefinitionKind::DkLocalInterface,
+            },
+            Kind::Value(_) => DefinitionKind::DkValue,
+            Kind::ValueMember { .. } => DefinitionKind::DkValueMember,
+        }
+    }
+
+    /// Whether it is of a kind that a caller asks for.
+    fn is(&self, limit: DefinitionKind) -> bool {
+        match limit {
+            DefinitionKind::DkAll => true,
+            DefinitionKind::DkTypedef => matches!(
+                self,
+                Kind::Struct(_)
+                    | Kind::Union { .. }
+                    | Kind::Enum(_)
+                    | Kind::Alias(_)
+                    | Kind::Native
+                    | Kind::ValueBox(_)
+            ),
+            limit => self.definition_kind() == limit,
+        }
+    }
+
+    fn bases(&self) -> Vec<EntryId> {
+        match self {
+            Kind::Interface { bases, .. } => bases.clone(),
+            Kind::Value(body) => body
+                .base
+                .iter()
+                .chain(&body.abstract_bases)
+                .copied()
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The repository as CORBA objects: one servant for each entry, which knows no more than which entry it is.
+
+mod anonymous;
+mod contained;
+mod container;
+mod describe;
+mod interface;
+mod named;
+mod read_only;
+mod value;
+
+use std::sync::{Arc, OnceLock};
+
+use oxorb::{
+    CompletionStatus, IdAssignment, IdUniqueness, Interface, Lifespan, ObjectId, ObjectRef, Orb,
+    Poa, Policies, ServedBy, Shape, SystemException, TypeCode, minor,
+};
+
+use crate::corba::*;
+use crate::{EntryId, Error, INITIAL_NAME, Kind, Repository};
+use read_only::ReadOnly;
+
+/// The POA that the objects live in. It is persistent: given the same port, references outlive the process.
+pub const POA_NAME: &str = "InterfaceRepository";
+
+/// Serves a repository with an ORB: activates an object for each entry, binds the repository to the key
+/// `InterfaceRepository`, and makes it the initial reference of this name, so that `_interface` works for the objects
+/// of this ORB, too.
+///
+/// # Errors
+/// [`Error::Poa`], when the ORB serves a repository already, or was shut down.
+pub fn serve(orb: &Orb, repository: Repository) -> Result<RepositoryRef, Error> {
+    let policies = Policies {
+        lifespan: Lifespan::Persistent,
+        id_assignment: IdAssignment::User,
+        id_uniqueness: IdUniqueness::Multiple,
+        ..Policies::default()
+    };
+    let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
+    let service = Arc::new(Service {
+        repository,
+        references: OnceLock::new(),
+    });
+    poa.manager().hold_requests();
+    let ids = service.repository.entries().map(|(id, _)| id);
+    let references = ids.map(|id| activate(&poa, Object::new(&service, id)));
+    let references: Vec<ObjectRef> = references.collect::<Result<_, _>>()?;
+    let root = references[Repository::ROOT.0].unchecked_narrow();
+    let _ = service.references.set(references);
+    poa.manager().activate();
+    orb.bind(INITIAL_NAME, &root);
+    Ok(root)
+}
+
+struct Service {
+    repository: Repository,
+    /// One for each entry.
+    references: OnceLock<Vec<ObjectRef>>,
+}
+
+/// The servant of one entry.
+struct Object {
+    service: Arc<Service>,
+    id: EntryId,
+}
+
+fn activate(poa: &Poa, object: Object) -> Result<ObjectRef, Error> {
+    let (id, kind) = (object.id, object.kind().definition_kind());
+    let key = ObjectId::from(object.service.repository.entry(id).key.as_str());
+    let servant = match kind {
+        DefinitionKind::DkRepository => RepositoryRef::servant(object),
+        DefinitionKind::DkModule => ModuleDefRef::servant(object),
+        DefinitionKind::DkConstant => ConstantDefRef::servant(object),
+        DefinitionKind::DkStruct => StructDefRef::servant(object),
+        DefinitionKind::DkException => ExceptionDefRef::servant(object),
+        DefinitionKind::DkUnion => UnionDefRef::servant(object),
+        DefinitionKind::DkEnum => EnumDefRef::servant(object),
+        DefinitionKind::DkAlias => AliasDefRef::servant(object),
+        DefinitionKind::DkValueBox => ValueBoxDefRef::servant(object),
+        DefinitionKind::DkPrimitive => PrimitiveDefRef::servant(object),
+        DefinitionKind::DkString => StringDefRef::servant(object),
+        DefinitionKind::DkWstring => WstringDefRef::servant(object),
+        DefinitionKind::DkFixed => FixedDefRef::servant(object),
+        DefinitionKind::DkSequence => SequenceDefRef::servant(object),
+        DefinitionKind::DkArray => ArrayDefRef::servant(object),
+        DefinitionKind::DkAttribute => AttributeDefRef::servant(object),
+        DefinitionKind::DkOperation => OperationDefRef::servant(object),
+        DefinitionKind::DkInterface => InterfaceDefRef::servant(object),
+        DefinitionKind::DkAbstractInterface => AbstractInterfaceDefRef::servant(object),
+        DefinitionKind::DkLocalInterface => LocalInterfaceDefRef::servant(object),
+        DefinitionKind::DkValue => ValueDefRef::servant(object),
+        DefinitionKind::DkValueMember => ValueMemberDefRef::servant(object),
+        _ => NativeDefRef::servant(object),
+    };
+    let reference = poa.activate_servant_with_id(&key, Arc::new(ReadOnly(servant)))?;
+    Ok(ObjectRef::from_ref(reference))
+}
+
+/// No definition, or not one that has what was asked for; only a skeleton that was called for the wrong object asks so.
+const NO_SUCH: SystemException = SystemException::bad_operation(0, CompletionStatus::No);
+
+/// The first requests may come while the last objects are being made.
+const NOT_READY: SystemException = SystemException::transient(0, CompletionStatus::No);
+
+impl Object {
+    fn new(service: &Arc<Service>, id: EntryId) -> Self {
+        Object {
+            service: Arc::clone(service),
+            id,
+        }
+    }
+
+    fn repository(&self) -> &Repository {
+        &self.service.repository
+    }
+
+    fn kind(&self) -> &Kind {
+        &self.repository().entry(self.id).kind
+    }
+
+    fn type_code(&self) -> TypeCode {
+        self.type_of(self.id)
+    }
+
+    fn type_of(&self, id: EntryId) -> TypeCode {
+        self.repository().entry(id).ty.clone()
+    }
+
+    /// A reference to the object of an entry.
+    fn reference<I: Interface>(&self, id: EntryId) -> oxorb::Result<I> {
+        let references = self.service.references.get().ok_or(NOT_READY)?;
+        Ok(references[id.0].unchecked_narrow())
+    }
+
+    /// The same, where nil could stand.
+    fn nilable<I: Interface>(&self, id: EntryId) -> oxorb::Result<Option<I>> {
+        self.reference(id).map(Some)
+    }
+
+    fn all<I: Interface>(&self, ids: &[EntryId]) -> oxorb::Result<Vec<Option<I>>> {
+        ids.iter().map(|id| self.nilable(*id)).collect()
+    }
+}
+
+impl IrObject for Object {
+    fn def_kind(&self) -> oxorb::Result<DefinitionKind> {
+        Ok(self.kind().definition_kind())
+    }
+}
+
+impl IdlType for Object {
+    fn r#type(&self) -> oxorb::Result<TypeCode> {
+        Ok(self.type_code())
+    }
+}
+
+impl crate::corba::Repository for Object {
+    fn lookup_id(&self, search_id: &str) -> oxorb::Result<Option<ContainedRef>> {
+        let found = self.repository().lookup_id(search_id);
+        found.map(|id| self.reference(id)).transpose()
+    }
+
+    fn get_canonical_typecode(&self, tc: &TypeCode) -> oxorb::Result<TypeCode> {
+        Ok(self.canonical(tc))
+    }
+
+    fn get_primitive(&self, kind: PrimitiveKind) -> oxorb::Result<Option<PrimitiveDefRef>> {
+        let (key, _) = crate::fill::basic(kind);
+        let found = self.repository().by_key.get(key);
+        found.map(|id| self.reference(*id)).transpose()
+    }
+}
+
+impl Object {
+    /// As the repository knows the type, with all names; types it does not know as far as it knows their parts.
+    fn canonical(&self, ty: &TypeCode) -> TypeCode {
+        let known = ty.id().and_then(|id| self.repository().lookup_id(id));
+        if let Some(known) = known {
+            return self.type_of(known);
+        }
+        match ty.shape() {
+            Shape::Sequence { element, bound } => {
+                let element = self.canonical(&element.to_type_code());
+                TypeCode::bounded_sequence(element, bound.unwrap_or(0))
+            }
+            Shape::Array { element, length } => {
+                TypeCode::array(self.canonical(&element.to_type_code()), length)
+            }
+            _ => ty.clone(),
+        }
+    }
+}
+
+/// What a repository that is filled from IDL says to a caller who would change it.
+const READ_ONLY: SystemException =
+    SystemException::no_implement(minor::no_implement::READ_ONLY, CompletionStatus::No);
+const INDESTRUCTIBLE: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::INDESTRUCTIBLE, CompletionStatus::No);

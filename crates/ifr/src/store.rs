@@ -1,0 +1,122 @@
+//! Units in a file.
+
+use std::path::{Path, PathBuf};
+
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+
+use crate::{Error, Unit};
+
+/// Units as JSON, by the path of their IDL file; with the number of the load, which says which of two units that
+/// declare the same thing is the later one.
+const UNITS: TableDefinition<'_, &str, (u64, &[u8])> = TableDefinition::new("units");
+
+/// IDL in a file. Each change is written completely or not at all, whatever happens to the process or the machine.
+///
+/// One process at a time has it open.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    database: Database,
+}
+
+impl Store {
+    /// Opens a store, or makes an empty one.
+    ///
+    /// # Errors
+    /// [`Error::Store`], when another process has it open, too.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
+        let path = path.into();
+        let made = Database::create(&path).map_err(redb::Error::from);
+        let database = made.map_err(|error| failed(&path, error))?;
+        let store = Store { path, database };
+        store.attempt(|database| {
+            // Readers need not care whether the table is there.
+            let change = database.begin_write()?;
+            change.open_table(UNITS)?;
+            Ok(change.commit()?)
+        })?;
+        Ok(store)
+    }
+
+    /// Adds units, or puts them in the place of earlier ones with the same path: all of them, or none on an error.
+    /// Written to disk when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn put(&self, units: &[Unit]) -> Result<(), Error> {
+        let mut encoded = Vec::new();
+        for unit in units {
+            let json = serde_json::to_vec(unit).map_err(|error| failed(&self.path, error))?;
+            encoded.push((key(unit.path()), json));
+        }
+        self.attempt(|database| {
+            let change = database.begin_write()?;
+            {
+                let mut table = change.open_table(UNITS)?;
+                let mut last = 0;
+                for row in table.iter()? {
+                    last = last.max(row?.1.value().0);
+                }
+                for ((path, json), number) in encoded.iter().zip(last + 1..) {
+                    table.insert(path.as_str(), (number, json.as_slice()))?;
+                }
+            }
+            Ok(change.commit()?)
+        })
+    }
+
+    /// Takes a unit out; false if there was none of this path.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn remove(&self, path: &Path) -> Result<bool, Error> {
+        self.attempt(|database| {
+            let change = database.begin_write()?;
+            let found = change
+                .open_table(UNITS)?
+                .remove(key(path).as_str())?
+                .is_some();
+            change.commit()?;
+            Ok(found)
+        })
+    }
+
+    /// All units, in the order in which they were put.
+    ///
+    /// # Errors
+    /// [`Error::Store`], also when a unit was written by a later version of OxORB.
+    pub fn units(&self) -> Result<Vec<Unit>, Error> {
+        let mut rows = self.attempt(|database| {
+            let table = database.begin_read()?.open_table(UNITS)?;
+            let mut rows = Vec::new();
+            for row in table.iter()? {
+                let value = row?.1;
+                let (number, json) = value.value();
+                rows.push((number, json.to_vec()));
+            }
+            Ok(rows)
+        })?;
+        rows.sort();
+        let units = rows.iter().map(|(_, json)| serde_json::from_slice(json));
+        let units: Result<_, _> = units.collect();
+        units.map_err(|error| failed(&self.path, error))
+    }
+
+    fn attempt<R>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<R, redb::Error>,
+    ) -> Result<R, Error> {
+        work(&self.database).map_err(|error| failed(&self.path, error))
+    }
+}
+
+fn key(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn failed(path: &Path, why: impl ToString) -> Error {
+    Error::Store {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}

@@ -1,0 +1,118 @@
+//! One IDL file with all it includes, as text that can be compiled again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use oxorb_idl::source::{Disk, Loader, Memory, SourceMap};
+use oxorb_idl::{Compiled, Options};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// One IDL file, the text of all files it includes, and how to read them.
+///
+/// What is kept is the text, not what it means: later versions of OxORB may understand it better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unit {
+    main: PathBuf,
+    include_dirs: Vec<PathBuf>,
+    defines: Vec<String>,
+    lenient: Lenient,
+    files: BTreeMap<PathBuf, String>,
+}
+
+/// The front end's choices of this name, as they are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Lenient {
+    unquoted_prefix: bool,
+    parameter_named_like_type: bool,
+    anonymous_bounded_string: bool,
+    keyword_case: bool,
+}
+
+impl Unit {
+    /// Reads and checks an IDL file. Also gives its meaning, and the front end's warnings.
+    ///
+    /// # Errors
+    /// [`Error::Idl`] with everything that is wrong with it.
+    pub fn read(path: &Path, options: &Options) -> Result<(Unit, Compiled), Error> {
+        // As told apart from files of the same name elsewhere.
+        let main = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let seen = Seen::default();
+        let sources = SourceMap::new(Recorder(Arc::clone(&seen)));
+        let compiled =
+            oxorb_idl::compile_from(sources, &[&main], options).map_err(Error::from_idl)?;
+        let files = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let unit = Unit {
+            main,
+            include_dirs: options.include_dirs.clone(),
+            defines: options.defines.clone(),
+            lenient: Lenient {
+                unquoted_prefix: options.lenient.unquoted_prefix,
+                parameter_named_like_type: options.lenient.parameter_named_like_type,
+                anonymous_bounded_string: options.lenient.anonymous_bounded_string,
+                keyword_case: options.lenient.keyword_case,
+            },
+            files,
+        };
+        Ok((unit, compiled))
+    }
+
+    /// The IDL file, as an absolute path: what tells units apart.
+    pub fn path(&self) -> &Path {
+        &self.main
+    }
+
+    /// Compiles the text again.
+    ///
+    /// # Errors
+    /// [`Error::Idl`], if it was stored by a version of OxORB that accepted what this one does not.
+    pub fn compile(&self) -> Result<Compiled, Error> {
+        let files = self.files.iter();
+        let files = files.map(|(path, text)| (path.clone(), text.clone().into_bytes()));
+        let sources = SourceMap::new(Memory(files.collect()));
+        oxorb_idl::compile_from(sources, &[&self.main], &self.options()).map_err(Error::from_idl)
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            include_dirs: self.include_dirs.clone(),
+            defines: self.defines.clone(),
+            lenient: oxorb_idl::Lenient {
+                unquoted_prefix: self.lenient.unquoted_prefix,
+                parameter_named_like_type: self.lenient.parameter_named_like_type,
+                anonymous_bounded_string: self.lenient.anonymous_bounded_string,
+                keyword_case: self.lenient.keyword_case,
+            },
+            ..Options::default()
+        }
+    }
+}
+
+impl Error {
+    fn from_idl(failed: oxorb_idl::Failed) -> Self {
+        Error::Idl(Box::new(failed))
+    }
+}
+
+type Seen = Arc<Mutex<BTreeMap<PathBuf, String>>>;
+
+/// The file system, with a copy of all that was read.
+struct Recorder(Seen);
+
+impl Loader for Recorder {
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let octets = Disk.load(path)?;
+        let text = String::from_utf8_lossy(&octets).into_owned();
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Found again under the path that the front end knows it by without a file system.
+        seen.insert(Memory::default().identity(path), text);
+        Ok(octets)
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        Disk.identity(path)
+    }
+}

@@ -219,11 +219,12 @@ impl Resolver<'_> {
     /// `native UserExceptionBase`, which CORBA itself has where any exception
     /// may come (CORBA 3.3 part 1, 17.9).
     fn is_any_exception(&self, name: &ScopedName) -> bool {
+        let named = name.parts.last();
+        if named.is_none_or(|last| &*last.name != "UserExceptionBase") {
+            return false;
+        }
         match self.find(name) {
-            Some(Entity::Def(def)) => {
-                let def = self.model.def(def);
-                matches!(def.kind, DefKind::Native) && def.name == "UserExceptionBase"
-            }
+            Some(Entity::Def(def)) => matches!(self.model.def(def).kind, DefKind::Native),
             _ => false,
         }
     }

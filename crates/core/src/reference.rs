@@ -10,7 +10,7 @@ use oxorb_cdr::{
 };
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
-use crate::client::{self, Answered, AsyncReply, InFlight};
+use crate::client::{self, Answered, AsyncReply, InFlight, Prepared, Slots};
 use crate::op::{Op, Operation, UserException};
 use crate::route::Route;
 use crate::{Failure, ObjectRef, Orb, raise};
@@ -158,6 +158,21 @@ impl Ref {
         result: fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> AsyncReply<R, E> {
         client::invoke_async(self, op.into(), &args, result)
+    }
+
+    /// Marshals the arguments of an operation, to send them many times (A7.6).
+    ///
+    /// What will change between is written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Nothing is
+    /// sent yet. Fails if an argument cannot be marshalled.
+    pub fn prepare<'a, F>(
+        &self,
+        op: &'static Op,
+        args: F,
+    ) -> Result<Prepared<'a, F>, SystemException>
+    where
+        F: Fn(&mut Encoder<'a>, &mut Slots<'_>) -> CdrResult<()>,
+    {
+        Prepared::new(self, op, args)
     }
 
     /// Calls a two-way operation for whoever reads the answer himself: calls

@@ -51,8 +51,8 @@ pub use oxorb_cdr::{
 };
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface,
-    ObjectRef, Options, Outcome, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting,
-    SettingError, SetupError, Upcall, last_failure,
+    ObjectRef, Options, Outcome, Prepared, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting,
+    SettingError, SetupError, Slots, Upcall, last_failure,
 };
 pub use oxorb_giop::{
     CompletionStatus, Ior, SystemException, SystemExceptionKind, Version, describe, minor,

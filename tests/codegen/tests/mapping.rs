@@ -722,6 +722,35 @@ fn asynchronous_calls() {
     );
 }
 
+struct Lamp(Mutex<mpsc::Sender<(String, i32)>>);
+
+impl mapping::Dimmer for Lamp {
+    fn dim(&self, name: &str, level: i32) {
+        self.0.lock().unwrap().send((name.into(), level)).unwrap();
+    }
+}
+
+#[test]
+fn prepared_requests() {
+    let (sender, dimmed) = mpsc::channel();
+    let orb = orb();
+    let lamp = Lamp(Mutex::new(sender));
+    let dimmer: mapping::DimmerRef = orb.root_poa().activate(lamp).unwrap();
+    // Marshalled now, but for what will change.
+    let mut dim = Interface::as_ref(&dimmer)
+        .prepare(&mapping::dimmer::op::DIM, |e, slots| {
+            e.string("hall")?;
+            slots.put(e, 0_i32);
+            Ok(())
+        })
+        .unwrap();
+    for level in [50, 100] {
+        dim.set(0, level);
+        dim.send().unwrap();
+        assert_eq!(dimmed.recv().unwrap(), ("hall".into(), level));
+    }
+}
+
 #[test]
 fn system_exceptions() {
     let (_orb, desk, _) = desk();

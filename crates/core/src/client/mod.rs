@@ -17,12 +17,14 @@ mod link;
 mod local;
 mod multiplexed;
 mod peer;
+mod prepared;
 mod reply;
 
 pub use asynchronous::{AsyncReply, InFlight};
 pub(crate) use asynchronous::{begin, invoke_async};
 pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;
+pub use prepared::{Prepared, Slots};
 pub use reply::Answered;
 pub(crate) use reply::Reply;
 

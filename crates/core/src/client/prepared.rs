@@ -1,0 +1,176 @@
+//! Requests whose arguments are marshalled once and sent many times (A7.6).
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+
+use oxorb_cdr::{
+    ByteOrder, CharSet, Decoder, Dialect, Encoder, Fixed, Result as CdrResult, WcharSet,
+};
+use oxorb_giop::{CompletionStatus, SystemException};
+
+use super::{invoke, send};
+use crate::Ref;
+use crate::op::{Op, UserException};
+
+/// A request that is ready to be sent again and again, with small changes between.
+///
+/// Made by [`Ref::prepare`]. Each sending copies the marshalled arguments as one block. Only for a peer that needs them
+/// otherwise (GIOP 1.0 and 1.1, which do not align arguments, or text in another code set) are they marshalled anew.
+pub struct Prepared<'a, F> {
+    reference: Ref,
+    op: &'static Op,
+    write: F,
+    /// The arguments, from a multiple of eight on.
+    body: Vec<u8>,
+    order: ByteOrder,
+    /// The rules for characters, if any of the octets depend on them.
+    dialect: Option<Dialect>,
+    values: Vec<Box<dyn Change>>,
+    /// Where in `body` each of the values is, its padding first.
+    places: Vec<usize>,
+    scratch: Vec<u8>,
+    lent: PhantomData<fn(&mut Encoder<'a>)>,
+}
+
+/// The places in a prepared request where values will change, in the order of [`put`](Self::put).
+#[derive(Default)]
+pub struct Slots<'s> {
+    known: &'s [Box<dyn Change>],
+    new: Vec<Box<dyn Change>>,
+    places: Vec<usize>,
+}
+
+/// A value that can take the place of another one of its type.
+trait Change: Any + Send + Sync {
+    fn put(&self, e: &mut Encoder<'_>);
+}
+
+impl<T: Fixed + Send + Sync + 'static> Change for T {
+    fn put(&self, e: &mut Encoder<'_>) {
+        e.fixed(self);
+    }
+}
+
+impl Slots<'_> {
+    /// Writes an argument, or a part of one, that [`Prepared::set`] may change: a number, an enum, or a struct or array of
+    /// such. `initial` is what it is until then.
+    pub fn put<T: Fixed + Send + Sync + 'static>(&mut self, e: &mut Encoder<'_>, initial: T) {
+        let slot = self.places.len();
+        self.places.push(e.position());
+        match self.known.get(slot) {
+            Some(value) => value.put(e),
+            None => {
+                e.fixed(&initial);
+                self.new.push(Box::new(initial));
+            }
+        }
+    }
+}
+
+impl<'a, F> Prepared<'a, F>
+where
+    F: Fn(&mut Encoder<'a>, &mut Slots<'_>) -> CdrResult<()>,
+{
+    pub(crate) fn new(reference: &Ref, op: &'static Op, write: F) -> Result<Self, SystemException> {
+        let order = reference.orb().options().byte_order;
+        let dialect = |giop_minor, chars, wchars| Dialect {
+            giop_minor,
+            chars,
+            wchars,
+        };
+        let marshal = |dialect| {
+            let (mut e, mut slots) = (Encoder::new(Vec::new(), order, dialect), Slots::default());
+            write(&mut e, &mut slots)?;
+            Ok((e.finish().to_vec(), slots.new, slots.places))
+        };
+        let usual = dialect(2, CharSet::Utf8, WcharSet::Utf16);
+        let (body, values, places) = marshal(usual)
+            .map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
+        let other: CdrResult<_> = marshal(dialect(0, CharSet::Iso8859_1, WcharSet::None));
+        let plain = other.is_ok_and(|(other, ..)| other == body);
+        Ok(Prepared {
+            reference: reference.clone(),
+            op,
+            write,
+            body,
+            order,
+            dialect: (!plain).then_some(usual),
+            values,
+            places,
+            scratch: Vec::new(),
+            lent: PhantomData,
+        })
+    }
+
+    /// Changes the value that was the `slot`th to be [`put`](Slots::put), counted from 0. Writes over its octets alone;
+    /// allocates once for the value, and the first time.
+    ///
+    /// # Panics
+    /// When there is no such slot, or its value is of another type.
+    pub fn set<T: Fixed + Send + Sync + 'static>(&mut self, slot: usize, value: T) {
+        let before: &dyn Any = &*self.values[slot];
+        assert!(
+            before.is::<T>(),
+            "slot {slot} of `{}` is of another type",
+            self.op.name
+        );
+        let place = self.places[slot];
+        let padding = &[0; 8][..place & 7];
+        let dialect = Dialect::GIOP_1_2; // Values of fixed layout have no characters.
+        let mut e = Encoder::new(mem::take(&mut self.scratch), self.order, dialect);
+        e.copy_octets(padding);
+        e.fixed(&value);
+        let encoded = e.finish();
+        let octets = &encoded.contiguous()[padding.len()..];
+        self.body[place..][..octets.len()].copy_from_slice(octets);
+        self.scratch = encoded.into_buffer();
+        self.values[slot] = Box::new(value);
+    }
+
+    /// Calls a two-way operation, as [`Ref::invoke`] does.
+    pub fn invoke<R, E: UserException>(
+        &self,
+        result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        invoke::<E>(&self.reference, self.op.into(), &|e| self.arguments(e))?.decode(result)
+    }
+
+    /// Sends a oneway request, as [`Ref::send`] does.
+    pub fn send(&self) -> Result<(), SystemException> {
+        send(&self.reference, self.op.into(), &|e| self.arguments(e))
+    }
+
+    fn arguments(&self, e: &mut Encoder<'a>) -> CdrResult<()> {
+        let same_text = self.dialect.is_none_or(|dialect| dialect == e.dialect());
+        if same_text && e.order() == self.order && e.position() & 7 == 0 {
+            e.copy_octets(&self.body);
+            return Ok(());
+        }
+        let mut slots = Slots {
+            known: &self.values,
+            ..Slots::default()
+        };
+        (self.write)(e, &mut slots)
+    }
+}
+
+impl<F> fmt::Debug for Prepared<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("reference", &self.reference)
+            .field("operation", &self.op.name)
+            .field("octets", &self.body.len())
+            .field("slots", &self.values.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Slots<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slots")
+            .field("put", &self.places.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -567,9 +567,22 @@ fn rings_are_freed_and_kept_as_a_whole() {
     drop(copy);
     assert_eq!(ALIVE.load(Relaxed), 0);
 
+    // The ring of an earlier value, held by a later one alone.
+    let raw = Raw::new().ulong(0x7FFF_FF02).text(NODE).indirection(0);
+    let both = raw.ulong(0x7FFF_FF02).text(NODE).indirection(0).done();
+    let mut decoder = decoder(&both);
+    let ring: Link<Counted> = Decode::decode(&mut decoder).unwrap();
+    let later: Value<Counted> = Decode::decode(&mut decoder).unwrap();
+    drop((ring, decoder));
+    assert_eq!(ALIVE.load(Relaxed), 2);
+    let first = later.next.get().unwrap();
+    assert_eq!(first.next.get(), Some(first.clone()));
+    drop((first, later));
+    assert_eq!(ALIVE.load(Relaxed), 0);
+
     // An error in the middle of a ring leaves nothing behind.
     for cut in 0..octets.len() {
-        assert!(Vec::<Link<Counted>>::decode(&mut decoder(&octets[..cut])).is_err());
+        assert!(Vec::<Link<Counted>>::decode(&mut self::decoder(&octets[..cut])).is_err());
         assert_eq!(ALIVE.load(Relaxed), 0);
     }
 }

@@ -4,7 +4,7 @@ use core::any::{Any, TypeId};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use super::{Inherits, ValueInfo, ValueState, Valuetype};
 use crate::{Decoder, Encoder, Result};
@@ -248,17 +248,23 @@ impl<T: Valuetype> fmt::Debug for Link<T> {
     }
 }
 
-/// All values of a received graph that has cycles. Links inside the graph do not keep it, those from outside do.
-#[derive(Default)]
-pub(crate) struct Graph {
-    members: Mutex<Vec<Arc<dyn Instance>>>,
+/// A received value and all that came within it, if there are cycles. Links inside the graph do not keep it, those from
+/// outside do.
+#[derive(Default, Debug)]
+pub(super) struct Graph {
+    members: OnceLock<Vec<Arc<dyn Instance>>>,
 }
 
 impl Graph {
-    /// Keeps values for as long as the graph lives.
-    pub(super) fn keep(&self, values: impl Iterator<Item = Arc<dyn Instance>>) {
-        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
-        members.extend(values);
+    /// Keeps values for as long as the graph lives; once.
+    pub(super) fn keep(&self, values: Vec<Arc<dyn Instance>>) {
+        let kept = self.members.set(values).is_ok();
+        debug_assert!(kept, "a graph is complete when its outermost value is");
+    }
+
+    /// Whether there is anything to keep.
+    pub(super) fn has_cycles(&self) -> bool {
+        self.members.get().is_some()
     }
 }
 

@@ -16,7 +16,7 @@ const MAX_IDS: usize = 64;
 #[derive(Clone, Default)]
 pub(crate) struct Incoming<'de> {
     /// Values by the position of their tags.
-    values: Positions<Arc<dyn Instance>>,
+    values: Positions<(Arc<dyn Instance>, Arc<Graph>)>,
     /// Values inside what was truncated, and how deep in chunks they lie.
     skipped: Positions<u32>,
     /// Repository ids and codebases.
@@ -26,13 +26,11 @@ pub(crate) struct Incoming<'de> {
     pub(super) chunking: Chunking<'de>,
     /// How many values are open.
     depth: u16,
-    /// What links in cycles belong to.
+    /// What values belong to that are read now, within the outermost one.
     graph: Arc<Graph>,
     /// Values first read since the outermost one began, and whether a link among them closes a cycle.
     new: Vec<Arc<dyn Instance>>,
     cyclic: bool,
-    /// Any cycle so far.
-    any_cycle: bool,
 }
 
 impl fmt::Debug for Incoming<'_> {
@@ -165,14 +163,14 @@ impl<'de> Decoder<'de> {
     /// A value that was read before, or is being read around this place.
     fn value_again(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
         let values = self.incoming();
-        let Some(instance) = values.values.find(to).cloned() else {
+        let Some((instance, graph)) = values.values.find(to).cloned() else {
             return self.skipped_value(place, to, offset);
         };
         if !instance.info().is_a(place.formal.id) {
             return Err(self.error_back(4, ErrorKind::ValueMismatch));
         }
         if instance.is_filled() {
-            return Ok(self.owned(instance));
+            return Ok(self.owned(instance, graph));
         }
         let values = self.incoming();
         values.cyclic = true;
@@ -209,8 +207,14 @@ impl<'de> Decoder<'de> {
         }
         let instance = factory.make();
         let values = self.incoming();
+        if values.depth == 0 {
+            values.graph = Arc::default();
+        }
         values.depth += 1;
-        values.values.insert(at, Arc::clone(&instance));
+        let graph = Arc::clone(&values.graph);
+        values
+            .values
+            .insert(at, (Arc::clone(&instance), Arc::clone(&graph)));
         values.new.push(Arc::clone(&instance));
         let outer = self.enter_value(chunked);
         instance.fill(self)?;
@@ -220,16 +224,17 @@ impl<'de> Decoder<'de> {
         if values.depth == 0 {
             values.settle();
         }
-        Ok(self.owned(instance))
+        Ok(self.owned(instance, graph))
     }
 
-    /// A link from where reading is now: from inside the graph, or from outside.
-    fn owned(&mut self, instance: Arc<dyn Instance>) -> Target {
+    /// A link to a value of a graph, from where reading is now: inside that graph, or outside.
+    fn owned(&mut self, instance: Arc<dyn Instance>, graph: Arc<Graph>) -> Target {
         let values = self.incoming();
-        let within = match (values.depth, values.any_cycle) {
-            (0, false) => Within::None,
-            (0, true) => Within::Outside(Arc::clone(&values.graph)),
-            _ => Within::Inside(Arc::downgrade(&values.graph)),
+        let inside = values.depth > 0 && Arc::ptr_eq(&graph, &values.graph);
+        let within = match (inside, graph.has_cycles()) {
+            (true, _) => Within::Inside(Arc::downgrade(&graph)),
+            (false, true) => Within::Outside(graph),
+            (false, false) => Within::None,
         };
         Target::Owned(instance, within)
     }
@@ -331,8 +336,8 @@ impl Incoming<'_> {
     /// Ends an outermost value: if links in it close cycles, what they lead to lives as long as the graph.
     fn settle(&mut self) {
         if self.cyclic {
-            self.graph.keep(self.new.drain(..));
-            (self.cyclic, self.any_cycle) = (false, true);
+            self.cyclic = false;
+            self.graph.keep(core::mem::take(&mut self.new));
         }
         self.new.clear();
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use oxorb::{ClientConnections, Context, Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
+use crate::orb::with_args;
 use crate::output::{Done, Failed, because, print_json};
 use crate::types::{IdlArgs, Known};
 
@@ -60,8 +61,8 @@ pub(crate) fn run(args: Args) -> Done {
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
         .connect_timeout(timeout)
-        .round_trip_timeout(timeout)
-        .build()?;
+        .round_trip_timeout(timeout);
+    let orb = with_args(orb).build()?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
     let object = object.as_ref();
     if object.ior().is_nil() {

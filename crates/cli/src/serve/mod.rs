@@ -12,6 +12,7 @@ use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_idltypes::{Interface, Types};
 use serde_json::json;
 
+use crate::orb::with_args;
 use crate::output::{Done, Failed, because};
 use crate::types::{IdlArgs, Known};
 
@@ -81,9 +82,8 @@ pub(crate) fn run(args: Args) -> Done {
         true => format!("[{}]", args.host),
         false => args.host.clone(),
     };
-    let orb = Orb::builder()
-        .listen(&format!("iiop://{host}:{}", args.port))
-        .build()?;
+    let orb = Orb::builder().listen(&format!("iiop://{host}:{}", args.port));
+    let orb = with_args(orb).build()?;
     let known = Known {
         types: &types,
         orb: &orb,

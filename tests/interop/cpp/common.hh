@@ -6,6 +6,7 @@
 #include <string>
 
 #include "interop.hh"
+#include "interop_any.hh"
 #include "interop_omniorb.hh"
 
 // The arguments that are the test's own; the ORB takes its own out of argv.

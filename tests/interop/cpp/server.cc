@@ -6,35 +6,11 @@
 #include <thread>
 
 #include "callback.hh"
+#include "rotate.hh"
 
 using namespace Interop;
 
 static CORBA::ORB_var orb;
-
-// ---- rotation: see interop.idl ---------------------------------------------
-
-#define ROTATE_BASIC(T, op) \
-  T op(T a, T& b, T& c) override { T old = b; c = old; b = a; return old; }
-#define ROTATE_FIXED(T, op) \
-  T op(const T& a, T& b, T& c) override { T old = b; c = old; b = a; return old; }
-#define ROTATE_VARIABLE(T, op) \
-  T* op(const T& a, T& b, T##_out c) override { \
-    T* old = new T(b); c = new T(b); b = a; return old; }
-#define ROTATE_STRING(Out, op) \
-  char* op(const char* a, char*& b, Out c) override { \
-    char* old = b; c = CORBA::string_dup(old); b = CORBA::string_dup(a); return old; }
-#define ROTATE_WSTRING(Out, op) \
-  CORBA::WChar* op(const CORBA::WChar* a, CORBA::WChar*& b, Out c) override { \
-    CORBA::WChar* old = b; c = CORBA::wstring_dup(old); b = CORBA::wstring_dup(a); return old; }
-#define ROTATE_FIXED_ARRAY(T, op) \
-  T##_slice* op(const T a, T b, T c) override { \
-    T##_slice* old = T##_dup(b); T##_copy(c, old); T##_copy(b, a); return old; }
-#define ROTATE_VARIABLE_ARRAY(T, op) \
-  T##_slice* op(const T a, T b, T##_out c) override { \
-    T##_slice* old = T##_dup(b); c = T##_dup(old); T##_copy(b, a); return old; }
-#define ROTATE_REFERENCE(T, Scope, op) \
-  Scope T##_ptr op(Scope T##_ptr a, Scope T##_ptr& b, Scope T##_out c) override { \
-    Scope T##_ptr old = b; c = Scope T::_duplicate(old); b = Scope T::_duplicate(a); return old; }
 
 class NumbersServant : public POA_Interop::Numbers {
   ROTATE_BASIC(CORBA::Boolean, rotate_boolean)
@@ -323,11 +299,8 @@ class ExtrasServant : public POA_InteropOmniorb::Extras {
 
 // ---- the way in --------------------------------------------------------------------
 
-template <class Servant>
-auto reference() {
-  static PortableServer::Servant_var<Servant> servant = new Servant;
-  return servant->_this();
-}
+// server_any.cc
+CORBA::Object_ptr any_suite();
 
 class SuiteServant : public POA_Interop::Suite {
   Numbers_ptr number_tests() override { return reference<NumbersServant>(); }
@@ -342,6 +315,7 @@ class SuiteServant : public POA_Interop::Suite {
   References_ptr reference_tests() override { return reference<ReferencesServant>(); }
   CORBA::Object_ptr extras(const char* name) override {
     if (std::string(name) == "omniorb") return reference<ExtrasServant>();
+    if (std::string(name) == "any") return any_suite();
     return CORBA::Object::_nil();
   }
   void shutdown() override { orb->shutdown(false); }

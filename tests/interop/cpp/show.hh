@@ -57,6 +57,7 @@ inline std::string show(const Interop::WideRecord& v) {
   return "{" + show(v.shift) + " " + show(v.letter) + " " + show(v.text.in()) + " " + show(v.after) + "}";
 }
 inline std::string show(const Interop::ByShort& v);
+inline std::string show(const CORBA::Any& v);  // any.hh
 
 // Sequences: `as` turns an element, which may be a proxy, into what can be shown.
 template <class Sequence, class As>

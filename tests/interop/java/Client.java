@@ -21,17 +21,17 @@ public final class Client {
 
     // ---- checks ----------------------------------------------------------------
 
-    private interface Check {
+    interface Check {
         void run() throws Throwable;
     }
 
-    private static final class Failure extends RuntimeException {
+    static final class Failure extends RuntimeException {
         Failure(String why) {
             super(why);
         }
     }
 
-    private static void check(String name, Check check) {
+    static void check(String name, Check check) {
         if (options.skip.contains(name)) return;
         try {
             check.run();
@@ -52,7 +52,7 @@ public final class Client {
                 + e.completed.value() + " (" + e.getMessage() + ")";
     }
 
-    private static void same(String what, Object expected, Object got) {
+    static void same(String what, Object expected, Object got) {
         String one = Show.show(expected);
         String other = Show.show(got);
         if (!one.equals(other)) throw new Failure(what + ": expected " + brief(one) + ", got " + brief(other));
@@ -62,7 +62,7 @@ public final class Client {
         return s.length() > 400 ? s.substring(0, 400) + "..." : s;
     }
 
-    private static void holds(boolean condition, String what) {
+    static void holds(boolean condition, String what) {
         if (!condition) throw new Failure("expected " + what);
     }
 
@@ -80,7 +80,7 @@ public final class Client {
     }
 
     /** Rotates each pair of neighbouring values through an operation: see interop.idl. */
-    private static void rotate(Object target, String operation, Object... values) throws Throwable {
+    static void rotate(Object target, String operation, Object... values) throws Throwable {
         Method method = Arrays.stream(target.getClass().getMethods())
                 .filter(m -> m.getName().equals(operation) && m.getParameterCount() == 3).findFirst().orElseThrow();
         for (int i = 0; i + 1 < values.length; i++) {
@@ -106,30 +106,30 @@ public final class Client {
         return constructor.newInstance();
     }
 
-    private static void rotation(String name, Object target, String operation, Object... values) {
+    static void rotation(String name, Object target, String operation, Object... values) {
         check(name, () -> rotate(target, operation, values));
     }
 
     // ---- values ------------------------------------------------------------------
 
-    private static Point point(int n) {
+    static Point point(int n) {
         return new Point((byte) n, n + 0.5, (short) -n, n * 1000, n % 2 == 1);
     }
 
-    private static Interop.Record record(String name, int n) {
+    static Interop.Record record(String name, int n) {
         int[] numbers = new int[n];
         for (int i = 0; i < n; i++) numbers[i] = i * n - 3;
         return new Interop.Record(name, point(n), Colour.from_int(n % 3), numbers, new byte[] {-6, -5, -4, -3, -2},
                 new String[] {"", "a note"});
     }
 
-    private static Tree tree(String label, int depth) {
+    static Tree tree(String label, int depth) {
         Tree[] branches = new Tree[depth];
         for (int i = 0; i < depth; i++) branches[i] = tree(label + (char) ('0' + i), depth - 1);
         return new Tree(label, branches);
     }
 
-    private static ByShort byShort(int label) {
+    static ByShort byShort(int label) {
         ByShort u = new ByShort();
         if (label == -1) u.o((byte) 200);
         else if (label == 0 || label == 7) u.l((short) label, -12345);
@@ -685,7 +685,7 @@ public final class Client {
         Suite suite = SuiteHelper.narrow(orb.string_to_object(options.ior));
         for (Group group : List.<Group>of(Client::numbers, Client::texts, Client::wideTexts, Client::aggregates,
                 Client::choices, Client::sequences, Client::properties, Client::inheritance, Client::faults,
-                Client::references, Client::extras)) {
+                Client::references, Client::extras, s -> AnyChecks.all(s, orb))) {
             try {
                 group.run(suite);
             } catch (org.omg.CORBA.SystemException e) {

@@ -463,11 +463,37 @@ public final class Server {
         }
 
         public org.omg.CORBA.Object extras(String name) {
-            return name.equals("jacorb") ? once("extras", ExtraServant::new) : null;
+            return switch (name) {
+                case "jacorb" -> once("extras", ExtraServant::new);
+                case "any" -> once("any", AnySuite::new);
+                default -> null;
+            };
         }
 
         public void shutdown() {
             new Thread(() -> orb.shutdown(true)).start();
+        }
+    }
+
+    /** The way to the servants for interop_any.idl. */
+    static final class AnySuite extends InteropAny.SuitePOA {
+        private final InteropAny.Contents contents = InteropAny.ContentsHelper.narrow(activate(new InteropAny.ContentsPOATie(
+                rotating(InteropAny.ContentsOperations.class, new AnyServants.ContentRest(orb)))));
+        private final InteropAny.Types types = InteropAny.TypesHelper.narrow(activate(new InteropAny.TypesPOATie(
+                rotating(InteropAny.TypesOperations.class, new AnyServants.TypeRest()))));
+        private final InteropAny.Decimals decimals = InteropAny.DecimalsHelper.narrow(activate(new InteropAny.DecimalsPOATie(
+                rotating(InteropAny.DecimalsOperations.class, this))));
+
+        public InteropAny.Contents any_tests() {
+            return contents;
+        }
+
+        public InteropAny.Types type_tests() {
+            return types;
+        }
+
+        public InteropAny.Decimals decimal_tests() {
+            return decimals;
         }
     }
 }

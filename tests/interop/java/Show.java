@@ -29,6 +29,8 @@ final class Show {
         if (v instanceof Character c) return "'" + (int) c + "'";
         if (v instanceof String s) return '"' + s + '"';
         if (v.getClass().isArray()) return array(v);
+        if (v instanceof org.omg.CORBA.Any any) return any(any);
+        if (v instanceof org.omg.CORBA.TypeCode type) return type(type);
         if (v instanceof Interop.Node node) return "node " + node.value();
         if (v instanceof org.omg.CORBA.Object object) return "node " + Interop.NodeHelper.narrow(object).value();
         Method discriminator = method(v, "discriminator");
@@ -36,6 +38,19 @@ final class Show {
         Method ordinal = method(v, "value");
         if (ordinal != null) return v.getClass().getSimpleName() + " " + ordinal.invoke(v);
         return struct(v);
+    }
+
+    private static String any(org.omg.CORBA.Any any) throws ReflectiveOperationException {
+        Anys.Content content = Anys.content(any);
+        return "any " + type(any.type()) + (content == null ? "" : ' ' + text(content.value()));
+    }
+
+    private static String type(org.omg.CORBA.TypeCode type) {
+        try {
+            return "type " + type.id();
+        } catch (org.omg.CORBA.TypeCodePackage.BadKind e) {
+            return "type " + type.kind().value();
+        }
     }
 
     private static String array(Object v) throws ReflectiveOperationException {

@@ -1,9 +1,13 @@
 //! IDL to Rust.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
-    oxorb_idlgen::compile([
-        "../interop.idl",
-        "../interop_omniorb.idl",
-        "../interop_jacorb.idl",
-    ])
+    oxorb_idlgen::Builder::new()
+        .files([
+            "../interop.idl",
+            "../interop_omniorb.idl",
+            "../interop_jacorb.idl",
+            "../interop_any.idl",
+        ])
+        .joined("idl")
+        .compile()
 }

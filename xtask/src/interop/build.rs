@@ -49,15 +49,14 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
 fn omniorb(places: &Places) -> Result<PathBuf, String> {
     let out = places.work.join("cpp");
     let sources = places.sources.join("cpp");
-    let idl = [
-        places.sources.join("interop.idl"),
-        places.sources.join("interop_omniorb.idl"),
-    ];
+    let idl = ["interop.idl", "interop_omniorb.idl", "interop_any.idl"];
     create(&out)?;
     if !is_newer(&out.join("interop-client"), &[&places.sources, &sources])? {
-        for file in &idl {
-            let mut command = args("-bcxx -Wbh=.hh -Wbs=SK.cc -C.");
-            command.push(file.into());
+        let system = tool("pkg-config", &args("--variable=idldir omniORB4"), &out)?;
+        for file in idl {
+            let mut command = args("-bcxx -Wba -Wbh=.hh -Wbs=SK.cc -Wbd=DynSK.cc -C. -I");
+            command.push(system.trim().into());
+            command.push(places.sources.join(file).into());
             tool("omniidl", &command, &out)?;
         }
         let flags = tool(
@@ -67,9 +66,18 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
         )?;
         let units = [
             (out.join("interopSK.cc"), "interopSK.o"),
+            (out.join("interopDynSK.cc"), "interopDynSK.o"),
             (out.join("interop_omniorbSK.cc"), "interop_omniorbSK.o"),
+            (
+                out.join("interop_omniorbDynSK.cc"),
+                "interop_omniorbDynSK.o",
+            ),
+            (out.join("interop_anySK.cc"), "interop_anySK.o"),
+            (out.join("interop_anyDynSK.cc"), "interop_anyDynSK.o"),
             (sources.join("server.cc"), "server.o"),
+            (sources.join("server_any.cc"), "server_any.o"),
             (sources.join("client.cc"), "client.o"),
+            (sources.join("client_any.cc"), "client_any.o"),
         ];
         let compile = |source: &Path, object: &str| {
             // -w: omniidl's own code is not ours to mend.
@@ -86,13 +94,16 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
                 .into_iter()
                 .try_for_each(|unit| unit.join().expect("compiling does not panic").map(drop))
         })?;
-        for (object, program) in [
-            ("server.o", "interop-server"),
-            ("client.o", "interop-client"),
+        for (objects, program) in [
+            ("server.o server_any.o", "interop-server"),
+            ("client.o client_any.o", "interop-client"),
         ] {
-            let mut command = args(&format!(
-                "-pthread -o {program} {object} interopSK.o interop_omniorbSK.o"
-            ));
+            let mut command = args(&format!("-pthread -o {program} {objects}"));
+            command.extend(
+                units[..units.len() - 4]
+                    .iter()
+                    .map(|(_, object)| (*object).into()),
+            );
             command.extend(args(&flags));
             tool("g++", &command, &out)?;
         }
@@ -119,10 +130,20 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
             let _ = std::fs::remove_dir_all(directory);
             create(directory)?;
         }
-        for idl in ["interop.idl", "interop_jacorb.idl"] {
+        // JacORB's own is not in its jars; its compiler knows the type by this name.
+        std::fs::write(
+            generated.join("orb.idl"),
+            "module CORBA { interface TypeCode {}; };\n",
+        )
+        .map_err(|e| format!("{}: {e}", generated.display()))?;
+        for idl in ["interop.idl", "interop_jacorb.idl", "interop_any.idl"] {
             let mut command: Vec<OsString> = vec!["-cp".into(), class_path.clone()];
-            command.extend(args("org.jacorb.idl.parser -d"));
-            command.extend([generated.clone().into(), places.sources.join(idl).into()]);
+            command.push("org.jacorb.idl.parser".into());
+            for directory in [&generated, &places.sources] {
+                command.push(format!("-I{}", directory.display()).into());
+            }
+            command.extend(["-d".into(), generated.clone().into()]);
+            command.push(places.sources.join(idl).into());
             tool("java", &command, &places.root)?;
         }
         let mut command: Vec<OsString> = vec![

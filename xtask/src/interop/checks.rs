@@ -114,6 +114,58 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Any",
+        &[
+            "any_empty",
+            "any_integers",
+            "any_floats",
+            "any_long_double",
+            "any_boolean_char",
+            "any_string",
+            "any_wide",
+            "any_enum",
+            "any_typedef",
+            "any_struct",
+            "any_recursive",
+            "any_union",
+            "any_union_longlong",
+            "any_sequence",
+            "any_array",
+            "any_exception",
+            "any_reference",
+            "any_reference_nil",
+            "any_any",
+            "any_typecode",
+            "any_fixed",
+            "any_sequence_of_any",
+            "any_array_of_any",
+            "any_in_struct",
+            "any_in_union",
+            "any_in_exception",
+        ],
+    ),
+    (
+        "Type codes",
+        &[
+            "typecode_basic",
+            "typecode_constructed",
+            "typecode_sequence",
+            "typecode_of_any",
+            "typecode_of_peer",
+        ],
+    ),
+    (
+        "Fixed point",
+        &[
+            "fixed",
+            "fixed_fraction",
+            "fixed_longest",
+            "fixed_zeros",
+            "fixed_sequence",
+            "fixed_in_struct",
+        ],
+    ),
+    (
         "Large messages",
         &[
             "large_octets",
@@ -216,7 +268,7 @@ impl Rule {
     }
 }
 
-const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*"];
+const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*", "any_wide"];
 
 const RULES: &[Rule] = &[
     Rule {
@@ -230,7 +282,7 @@ const RULES: &[Rule] = &[
         reason: "omniORB agrees on wide characters in GIOP 1.2 only",
     },
     Rule {
-        checks: &["wide_struct"],
+        checks: &["wide_struct", "any_wide"],
         when: |c| c.column == Column::Giop11 && c.has(Orb::Jac),
         reason: "JacORB does not align a wchar after an octet in GIOP 1.1",
     },
@@ -267,9 +319,34 @@ const RULES: &[Rule] = &[
         reason: "JacORB does not keep which label of the default it received",
     },
     Rule {
-        checks: &["long_double", "union_far_labels", "context"],
+        checks: &[
+            "long_double",
+            "any_long_double",
+            "union_far_labels",
+            "context",
+        ],
         when: |c| c.has(Orb::Jac),
         reason: "JacORB has no long double, no labels beyond long, and sends no context",
+    },
+    Rule {
+        checks: &["any_exception"],
+        when: |c| c.has(Orb::Omni),
+        reason: "omniORB writes exceptions into an any without their repository ids, and cannot read them",
+    },
+    Rule {
+        checks: &["any_reference_nil"],
+        when: |c| c.has(Orb::Omni),
+        reason: "omniORB fails an assertion of its own with a nil reference in an any",
+    },
+    Rule {
+        checks: &["any_union_longlong"],
+        when: |c| c.has(Orb::Jac) && c.client != c.server,
+        reason: "JacORB takes its own type codes of unions with long long discriminators only",
+    },
+    Rule {
+        checks: &["fixed_zeros"],
+        when: |c| c.has(Orb::Jac),
+        reason: "JacORB leaves out leading zeros when it writes a fixed, and cannot read zero",
     },
     Rule {
         checks: &["idle_connection"],

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use oxorb::{Orb, SetupError, SystemException};
 
-pub use idl::{interop, interop_jacorb, interop_omniorb};
+pub use idl::{interop, interop_any, interop_jacorb, interop_omniorb};
 use interop::{CallbackRef, Colour, Detailed, Point, Record};
 
+pub mod types;
+
 mod idl {
-    oxorb::include_idl!("interop");
-    oxorb::include_idl!("interop_jacorb");
-    oxorb::include_idl!("interop_omniorb");
+    oxorb::include_idl!("idl");
 }
 
 /// The arguments that are the test's own; the ORB takes those that begin with `-ORB`.

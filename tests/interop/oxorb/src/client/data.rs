@@ -480,7 +480,7 @@ pub(crate) fn record(name: &str, n: i32) -> Record {
     }
 }
 
-fn tree(label: &str, depth: u8) -> Tree {
+pub(crate) fn tree(label: &str, depth: u8) -> Tree {
     let branches = (0..depth)
         .map(|i| tree(&format!("{label}{i}"), depth - 1))
         .collect();
@@ -490,7 +490,7 @@ fn tree(label: &str, depth: u8) -> Tree {
     }
 }
 
-fn by_short(label: i16) -> ByShort {
+pub(crate) fn by_short(label: i16) -> ByShort {
     let selects = "the label selects this member";
     match label {
         -1 => ByShort::O(200),
@@ -502,6 +502,6 @@ fn by_short(label: i16) -> ByShort {
     }
 }
 
-fn words(texts: &[&str]) -> Vec<String> {
+pub(crate) fn words(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }

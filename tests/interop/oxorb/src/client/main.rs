@@ -2,6 +2,7 @@
 //! line each, against any server.
 #![forbid(unsafe_code)]
 
+mod any;
 mod check;
 mod data;
 mod large;
@@ -31,6 +32,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         checks.group(|checks| group(checks, &suite));
     }
     checks.group(|checks| objects::all(checks, &suite, &orb, &args.corbaloc));
+    checks.group(|checks| any::all(checks, &suite, &orb));
     if args.shutdown {
         suite.shutdown()?;
     }

@@ -6,10 +6,10 @@ use oxorb::{Context, LongDouble, SystemException};
 use oxorb_interop::interop::*;
 use oxorb_interop::{interop, interop_omniorb};
 
-type Result<T> = core::result::Result<T, SystemException>;
+pub(crate) type Result<T> = core::result::Result<T, SystemException>;
 
 /// Returns what was in `b` twice, and leaves `a` in it.
-fn rotate<T: Clone>(a: T, b: &mut T) -> (T, T) {
+pub(crate) fn rotate<T: Clone>(a: T, b: &mut T) -> (T, T) {
     let old = std::mem::replace(b, a);
     (old.clone(), old)
 }
@@ -41,6 +41,8 @@ macro_rules! rotate_numbers {
         }
     )*};
 }
+
+pub(crate) use {rotate_borrowed, rotate_values};
 
 pub(crate) struct Numbers;
 

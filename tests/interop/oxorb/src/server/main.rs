@@ -1,6 +1,7 @@
 //! The OxORB server of the interoperability test.
 #![forbid(unsafe_code)]
 
+mod any;
 mod data;
 mod objects;
 
@@ -9,7 +10,7 @@ use std::error::Error;
 use oxorb::{Interface, ObjectRef, Orb, SystemException};
 use oxorb_interop::Args;
 use oxorb_interop::interop::{self, SuiteRef};
-use oxorb_interop::{interop_jacorb, interop_omniorb};
+use oxorb_interop::{interop_any, interop_jacorb, interop_omniorb};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (args, orb) = Args::start()?;
@@ -38,6 +39,7 @@ struct Suite {
     references: interop::ReferencesRef,
     omniorb: interop_omniorb::ExtrasRef,
     jacorb: interop_jacorb::ExtrasRef,
+    any: interop_any::SuiteRef,
 }
 
 impl Suite {
@@ -57,6 +59,7 @@ impl Suite {
             references: poa.activate(objects::References::new(orb))?,
             omniorb: poa.activate(data::OmniorbExtras)?,
             jacorb: poa.activate(objects::JacorbExtras::default())?,
+            any: poa.activate(any::Suite::new(orb)?)?,
         })
     }
 }
@@ -106,6 +109,7 @@ impl interop::Suite for Suite {
         Ok(match name {
             "omniorb" => Some(self.omniorb.unchecked_narrow()),
             "jacorb" => Some(self.jacorb.unchecked_narrow()),
+            "any" => Some(self.any.unchecked_narrow()),
             _ => None,
         })
     }

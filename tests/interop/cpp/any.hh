@@ -1,0 +1,91 @@
+// What is in an any: for the server, which puts it into another, and the client, which shows it.
+#pragma once
+#include "show.hh"
+
+inline std::string show(CORBA::TypeCode_ptr type) {
+  switch (type->kind()) {
+    case CORBA::tk_objref: case CORBA::tk_struct: case CORBA::tk_union: case CORBA::tk_enum: case CORBA::tk_alias:
+    case CORBA::tk_except: return std::string("type ") + type->id();
+    default: return "type " + std::to_string(type->kind());
+  }
+}
+template <CORBA::UShort digits, CORBA::UShort scale>
+inline std::string show(const _omni_Fixed<digits, scale>& v) { return std::string(CORBA::String_var(CORBA::Fixed(v).NP_asString()).in()); }
+inline std::string show(const CORBA::Fixed& v) { return std::string(CORBA::String_var(v.NP_asString()).in()); }
+inline std::string show(const InteropAny::Priced& v) {
+  return "{" + show(v.before) + " " + show(v.amount) + " " + show(v.after) + "}";
+}
+inline std::string show(const InteropAny::Labelled& v) {
+  return "{" + show(v.before) + " " + show(v.content) + " " + show(v.after) + " " + show(v.label.in()) + "}";
+}
+inline std::string show(const InteropAny::Choice& v) {
+  return show(v._d()) + ":" + (v._d() == 1 ? show(v.content()) : v._d() == 2 ? show(v.kind()) : show(v.plain()));
+}
+
+// Calls take(what can be put into an any, a function that shows it); false for an empty any or an unknown type.
+template <class Take>
+bool visit(const CORBA::Any& any, Take take) {
+  using namespace Interop;
+#define BASIC_CONTENT(T) { CORBA::T v; if (any >>= v) return take(v, [&] { return #T " " + show(v); }), true; }
+#define WRAPPED_CONTENT(T, name) { CORBA::T v; if (any >>= CORBA::Any::to_##name(v)) \
+    return take(CORBA::Any::from_##name(v), [&] { return #name " " + show(v); }), true; }
+#define CONTENT(T) { const T* v; if (any >>= v) return take(*v, [&] { return #T " " + show(*v); }), true; }
+#define ARRAY_CONTENT(T, shown) { T##_forany v; if (any >>= v) return take(v, [&] { return #T " " + shown(v.in()); }), true; }
+#define FIXED_CONTENT(d, s) { CORBA::Fixed v; if (any >>= CORBA::Any::to_fixed(v, d, s)) \
+    return take(CORBA::Any::from_fixed(v, d, s), [&] { return "fixed " + show(v); }), true; }
+  BASIC_CONTENT(Short) BASIC_CONTENT(UShort) BASIC_CONTENT(Long) BASIC_CONTENT(ULong)
+  BASIC_CONTENT(LongLong) BASIC_CONTENT(ULongLong) BASIC_CONTENT(Float) BASIC_CONTENT(Double) BASIC_CONTENT(LongDouble)
+  WRAPPED_CONTENT(Octet, octet) WRAPPED_CONTENT(Boolean, boolean) WRAPPED_CONTENT(Char, char) WRAPPED_CONTENT(WChar, wchar)
+  { const char* v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
+  { const CORBA::WChar* v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
+  { const char* v; if (any >>= CORBA::Any::to_string(v, BOUND))
+      return take(CORBA::Any::from_string(const_cast<char*>(v), BOUND), [&] { return show(v); }), true; }
+  { Colour v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
+  { CORBA::TypeCode_ptr v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
+  { Node_ptr v; if (any >>= v)
+      return take(v, [&] { return "node " + (CORBA::is_nil(v) ? std::string("nil") : show(v->value())); }), true; }
+  CONTENT(CORBA::Any)
+  CONTENT(Point) CONTENT(Record) CONTENT(Tree) CONTENT(WideRecord)
+  CONTENT(ByShort) CONTENT(ByUShort) CONTENT(ByLong) CONTENT(ByULong) CONTENT(ByLongLong) CONTENT(ByULongLong)
+  CONTENT(ByChar) CONTENT(ByBoolean) CONTENT(ByEnum) CONTENT(Nested)
+  CONTENT(Octets) CONTENT(Longs) CONTENT(Strings) CONTENT(Points) CONTENT(LongLists) CONTENT(FewLongs) CONTENT(Unions)
+  ARRAY_CONTENT(Matrix, show_matrix) ARRAY_CONTENT(Names, show_names) ARRAY_CONTENT(Pair, show_pair)
+  CONTENT(InteropAny::Labelled) CONTENT(InteropAny::Choice) CONTENT(InteropAny::Anys) CONTENT(InteropAny::Priced)
+  FIXED_CONTENT(5, 2) FIXED_CONTENT(4, 4) FIXED_CONTENT(31, 0)
+#undef BASIC_CONTENT
+#undef WRAPPED_CONTENT
+#undef CONTENT
+#undef ARRAY_CONTENT
+#undef FIXED_CONTENT
+  return false;
+}
+
+inline std::string show(const CORBA::Any& any) {
+  std::string out;
+  CORBA::TypeCode_var type = any.type();
+  if (!visit(any, [&](const auto&, auto shown) { out = "any " + shown(); })) out = "any of " + show(type.in());
+  return out;
+}
+
+// The type codes that type_named knows.
+inline CORBA::TypeCode_ptr type_named(const std::string& name) {
+#define TYPE(T) if (name == "Interop/" #T) return Interop::_tc_##T;
+  TYPE(Colour) TYPE(Metres) TYPE(ShortText) TYPE(Point) TYPE(Record) TYPE(Tree) TYPE(WideRecord)
+  TYPE(ByShort) TYPE(ByUShort) TYPE(ByLong) TYPE(ByULong)
+  TYPE(ByChar) TYPE(ByBoolean) TYPE(ByEnum) TYPE(Nested) TYPE(Octets) TYPE(FewLongs) TYPE(FewStrings) TYPE(Rows)
+  TYPE(Matrix) TYPE(Pair) TYPE(Empty) TYPE(Detailed) TYPE(Chosen) TYPE(Node)
+#undef TYPE
+#define TYPE(T) if (name == "InteropAny/" #T) return InteropAny::_tc_##T;
+  TYPE(Anys) TYPE(TwoAnys) TYPE(Labelled) TYPE(Choice) TYPE(Carrying) TYPE(Price) TYPE(Fraction) TYPE(Prices) TYPE(Priced)
+#undef TYPE
+  throw CORBA::BAD_PARAM(0, CORBA::COMPLETED_NO);
+}
+const char* const TYPE_NAMES[] = {
+  "Interop/Colour", "Interop/Metres", "Interop/ShortText", "Interop/Point", "Interop/Record", "Interop/Tree",
+  "Interop/WideRecord", "Interop/ByShort", "Interop/ByUShort", "Interop/ByLong", "Interop/ByULong",
+  "Interop/ByChar", "Interop/ByBoolean", "Interop/ByEnum",
+  "Interop/Nested", "Interop/Octets", "Interop/FewLongs", "Interop/FewStrings", "Interop/Rows", "Interop/Matrix",
+  "Interop/Pair", "Interop/Empty", "Interop/Detailed", "Interop/Chosen", "Interop/Node", "InteropAny/Anys",
+  "InteropAny/TwoAnys", "InteropAny/Labelled", "InteropAny/Choice", "InteropAny/Carrying", "InteropAny/Price",
+  "InteropAny/Fraction", "InteropAny/Prices", "InteropAny/Priced",
+};

@@ -1,0 +1,38 @@
+package peers;
+
+import InteropAny.Carrying;
+import org.omg.CORBA.Any;
+import org.omg.CORBA.TypeCode;
+
+/** What the servants for interop_any.idl do besides rotating. */
+final class AnyServants {
+    private AnyServants() {}
+
+    static final class ContentRest {
+        private final org.omg.CORBA.ORB orb;
+
+        ContentRest(org.omg.CORBA.ORB orb) {
+            this.orb = orb;
+        }
+
+        void raise_any(Any content) throws Carrying {
+            throw new Carrying(content);
+        }
+
+        Any retype(Any a) {
+            Anys.Content content = Anys.content(a);
+            if (content == null) throw new org.omg.CORBA.BAD_PARAM();
+            return content.insert(orb);
+        }
+    }
+
+    static final class TypeRest {
+        TypeCode type_of(Any a) {
+            return a.type();
+        }
+
+        TypeCode type_named(String name) {
+            return Anys.type(name);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package peers;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.InvocationTargetException;
+import java.math.BigDecimal;
+import org.omg.CORBA.Any;
+import org.omg.CORBA.ORB;
+import org.omg.CORBA.TCKind;
+import org.omg.CORBA.TypeCode;
+
+/** What is in an any: for the server, which puts it into another, and the client, which shows it. */
+final class Anys {
+    private Anys() {}
+
+    /** What was taken out of an any, and how to put it into another. */
+    record Content(Object value, Inserter inserter) {
+        Any insert(ORB orb) {
+            Any any = orb.create_any();
+            inserter.into(any);
+            return any;
+        }
+    }
+
+    interface Inserter {
+        void into(Any any);
+    }
+
+    /** The value in an any, as the class it is mapped to; null for a type that is not known. */
+    static Content content(Any any) {
+        TypeCode type = any.type();
+        try {
+            switch (type.kind().value()) {
+                case TCKind._tk_octet: return new Content(any.extract_octet(), a -> a.insert_octet(any.extract_octet()));
+                case TCKind._tk_boolean: return new Content(any.extract_boolean(), a -> a.insert_boolean(any.extract_boolean()));
+                case TCKind._tk_char: return new Content(any.extract_char(), a -> a.insert_char(any.extract_char()));
+                case TCKind._tk_wchar: return new Content(any.extract_wchar(), a -> a.insert_wchar(any.extract_wchar()));
+                case TCKind._tk_short: return new Content(any.extract_short(), a -> a.insert_short(any.extract_short()));
+                case TCKind._tk_ushort: return new Content(any.extract_ushort(), a -> a.insert_ushort(any.extract_ushort()));
+                case TCKind._tk_long: return new Content(any.extract_long(), a -> a.insert_long(any.extract_long()));
+                case TCKind._tk_ulong: return new Content(any.extract_ulong(), a -> a.insert_ulong(any.extract_ulong()));
+                case TCKind._tk_longlong: return new Content(any.extract_longlong(), a -> a.insert_longlong(any.extract_longlong()));
+                case TCKind._tk_ulonglong: return new Content(any.extract_ulonglong(), a -> a.insert_ulonglong(any.extract_ulonglong()));
+                case TCKind._tk_float: return new Content(any.extract_float(), a -> a.insert_float(any.extract_float()));
+                case TCKind._tk_double: return new Content(any.extract_double(), a -> a.insert_double(any.extract_double()));
+                case TCKind._tk_any: return new Content(any.extract_any(), a -> a.insert_any(any.extract_any()));
+                case TCKind._tk_TypeCode: return new Content(any.extract_TypeCode(), a -> a.insert_TypeCode(any.extract_TypeCode()));
+                case TCKind._tk_wstring: return new Content(any.extract_wstring(), a -> a.insert_wstring(any.extract_wstring()));
+                case TCKind._tk_string:
+                    // (insert_string would lose the bound.)
+                    if (type.length() != 0) return helped(any, "Interop.ShortText");
+                    return new Content(any.extract_string(), a -> a.insert_string(any.extract_string()));
+                case TCKind._tk_fixed: {
+                    BigDecimal value = any.extract_fixed();
+                    return new Content(value, a -> a.insert_fixed(value, type));
+                }
+                case TCKind._tk_sequence: return helped(any, type.length() == 0 ? sequenceName(type.content_type()) : "Interop.FewLongs");
+                case TCKind._tk_array: return helped(any, arrayName(type.content_type()));
+                case TCKind._tk_objref: return helped(any, "Interop.Node");
+                case TCKind._tk_struct, TCKind._tk_union, TCKind._tk_enum, TCKind._tk_alias, TCKind._tk_except:
+                    return helped(any, type.id().replaceAll(".*oxorb.org/(.*):1.0", "$1").replace('/', '.'));
+                default: return null;
+            }
+        } catch (org.omg.CORBA.TypeCodePackage.BadKind e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Peers may leave out the names of sequences and arrays. */
+    private static String sequenceName(TypeCode element) throws org.omg.CORBA.TypeCodePackage.BadKind {
+        while (element.kind() == TCKind.tk_alias) element = element.content_type();
+        switch (element.kind().value()) {
+            case TCKind._tk_octet: return "Interop.Octets";
+            case TCKind._tk_long: return "Interop.Longs";
+            case TCKind._tk_string: return "Interop.Strings";
+            case TCKind._tk_any: return "InteropAny.Anys";
+            case TCKind._tk_sequence: return "Interop.LongLists";
+            default: return element.name().equals("ByShort") ? "Interop.Unions" : "Interop.Points";
+        }
+    }
+
+    private static String arrayName(TypeCode element) throws org.omg.CORBA.TypeCodePackage.BadKind {
+        while (element.kind() == TCKind.tk_alias) element = element.content_type();
+        switch (element.kind().value()) {
+            case TCKind._tk_string: return "Interop.Names";
+            case TCKind._tk_array: return "Interop.Matrix";
+            default: return "Interop.Pair";
+        }
+    }
+
+    private static Content helped(Any any, String name) {
+        Object value = call(name, "extract", any);
+        return new Content(value, a -> call(name, "insert", a, value));
+    }
+
+    /** The type code that the helper of this class has. */
+    static TypeCode type(String name) {
+        return (TypeCode) call(name.replace('/', '.'), "type");
+    }
+
+    /** Calls a method of a helper class. */
+    static Object call(String name, String operation, Object... args) {
+        try {
+            for (Method method : Class.forName(name + "Helper").getMethods()) {
+                if (method.getName().equals(operation) && method.getParameterCount() == args.length) return method.invoke(null, args);
+            }
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof RuntimeException cause) throw cause;
+            throw new IllegalStateException(e);
+        } catch (ReflectiveOperationException e) {
+            throw new org.omg.CORBA.BAD_PARAM(e.toString());
+        }
+        throw new org.omg.CORBA.BAD_PARAM(name + "Helper has no " + operation);
+    }
+}

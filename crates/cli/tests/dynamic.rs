@@ -1,0 +1,511 @@
+//! `oxorb call` and `oxorb serve`, one against the other.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+const IDL: &str = r#"
+#include <orb.idl>
+#pragma prefix "oxorb.org"
+module bank {
+  enum Kind { savings, checking };
+  typedef sequence<octet> Blob;
+  typedef fixed<8,2> Money;
+  struct Owner { string name; wstring nick; };
+  typedef sequence<Owner> Owners;
+  union Remark switch (Kind) { case savings: long rate; default: string text; };
+  struct Tree;
+  typedef sequence<Tree> Trees;
+  struct Tree { long long v; Trees kids; };
+  exception Overdrawn { long long missing; };
+
+  interface Base { readonly attribute long version; string base_name(); };
+  interface Account : Base {
+    attribute long long balance;
+    attribute Owner holder;
+    long long withdraw(in unsigned long amount) raises (Overdrawn);
+    long book(in Owners who, out long times, inout string memo);
+    Tree grow(in Tree t);
+    Remark note(in Remark n);
+    Blob scan(in Blob data, in Money price, in double rate);
+    any echo(in any a);
+    CORBA::TypeCode type_of(in CORBA::TypeCode t);
+    Account peer(in Account other);
+    string greet(in string whom, in Kind sort);
+    oneway void tell(in string what);
+    void slow();
+    void unknown();
+  };
+  interface Unrelated { void other_thing(); };
+};
+"#;
+
+const SCRIPT: &str = r#"
+[attributes]
+balance = 100
+holder = { name = "Ada", nick = "ä" }
+
+[[operations.withdraw]]
+when = { amount = 1000 }
+raises = "bank::Overdrawn"
+with = { missing = "9007199254740993" }
+
+[[operations.withdraw]]
+when = [7]
+raises = "TRANSIENT"
+minor = 5
+completed = "MAYBE"
+times = 1
+
+[[operations.withdraw]]
+returns = "$amount"
+
+[operations.book]
+returns = "$count"
+out = { times = "$count", memo = "${memo} for ${0[0].name}" }
+
+[operations.grow]
+returns = "$t"
+[operations.note]
+returns = "$n"
+[operations.scan]
+returns = "$data"
+[operations.echo]
+returns = "$a"
+[operations.type_of]
+returns = "$t"
+[operations.peer]
+returns = "$other"
+[operations.greet]
+returns = "Hello ${whom}, ${sort} number ${count}"
+[operations.slow]
+delay_ms = 5000
+"#;
+
+/// A folder with the IDL and a script, and a server of both; ended when dropped.
+struct Bank {
+    folder: PathBuf,
+    child: Child,
+    lines: Receiver<Value>,
+    reference: String,
+    corbaloc: String,
+}
+
+impl Bank {
+    fn open(test: &str) -> Self {
+        Self::with_script(test, SCRIPT, &[])
+    }
+
+    fn with_script(test: &str, script: &str, more: &[&str]) -> Self {
+        let folder = folder(test);
+        std::fs::write(folder.join("bank.idl"), IDL).unwrap();
+        std::fs::write(folder.join("script.toml"), script).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .current_dir(&folder)
+            .args(["serve", "--idl", "bank.idl", "--interface", "bank::Account"])
+            .args([
+                "--script",
+                "script.toml",
+                "--name",
+                "Account",
+                "--ior-file",
+                "account.ior",
+            ])
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (sender, lines) = mpsc::channel();
+        let stdout = child.stdout.take().unwrap();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let line: Value = serde_json::from_str(&line).expect("a line of JSON");
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let patience = Duration::from_secs(20);
+        let ready = lines.recv_timeout(patience).expect("the server gets ready");
+        let text = |name: &str| ready[name].as_str().unwrap().to_owned();
+        Bank {
+            reference: format!("file:{}", folder.join("account.ior").display()),
+            corbaloc: text("corbaloc"),
+            folder,
+            child,
+            lines,
+        }
+    }
+
+    fn run(&self, reference: &str, args: &[&str]) -> Output {
+        call(&self.folder, reference, args)
+    }
+
+    /// What a call that works prints.
+    #[track_caller]
+    fn good(&self, args: &[&str]) -> Value {
+        let output = self.run(&self.reference, args);
+        assert_eq!(text(&output.stderr), "", "{args:?}");
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        serde_json::from_slice(&output.stdout).expect("one JSON document")
+    }
+
+    /// What a call that fails prints on standard error.
+    #[track_caller]
+    fn bad(&self, args: &[&str]) -> String {
+        let output = self.run(&self.reference, args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        text(&output.stderr)
+    }
+
+    fn logged(&self) -> Value {
+        self.lines
+            .recv_timeout(Duration::from_secs(20))
+            .expect("the server logs it")
+    }
+}
+
+impl Drop for Bank {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn folder(test: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("oxorb-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn call(folder: &Path, reference: &str, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .current_dir(folder)
+        .args(["call", "--idl", "bank.idl", reference])
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
+}
+
+#[test]
+fn operations_and_attributes_are_called() {
+    let bank = Bank::open("call");
+    assert_eq!(bank.good(&["withdraw", "10"]), json!(10));
+    assert_eq!(
+        bank.good(&["book", r#"[{"name": "A", "nick": "ü"}]"#, "memo"]),
+        json!({ "returns": 1, "out": { "times": 1, "memo": "memo for A" } })
+    );
+    assert_eq!(bank.good(&["balance"]), json!(100));
+    assert_eq!(bank.good(&["balance=-5"]), Value::Null);
+    assert_eq!(bank.good(&["_get_balance"]), json!(-5));
+    assert_eq!(
+        bank.good(&["holder"]),
+        json!({ "name": "Ada", "nick": "ä" })
+    );
+    // Inherited, and not in the script: attributes have a value.
+    assert_eq!(bank.good(&["version"]), json!(0));
+    // Words need no quotes, but may have them.
+    let greeting = "Hello a b, checking number 1";
+    assert_eq!(bank.good(&["greet", "a b", "checking"]), json!(greeting));
+    let greeting = "Hello x, savings number 2";
+    assert_eq!(
+        bank.good(&["greet", "\"x\"", "\"savings\""]),
+        json!(greeting)
+    );
+    let tell = bank.run(&bank.reference, &["tell", "hello"]);
+    assert_eq!((tell.status.code(), tell.stdout.len()), (Some(0), 0));
+}
+
+#[test]
+fn every_kind_of_value_goes_there_and_back() {
+    let bank = Bank::open("values");
+    let tree = json!({ "v": "9223372036854775807", "kids": [{ "v": 1, "kids": [] }] });
+    assert_eq!(bank.good(&["grow", &tree.to_string()]), tree);
+    assert_eq!(
+        bank.good(&["note", r#"{"text": "x"}"#]),
+        json!({ "discriminator": "checking", "member": "x" })
+    );
+    assert_eq!(bank.good(&["scan", "AAEC", "12.5", "NaN"]), json!("AAEC"));
+    assert_eq!(bank.good(&["scan", "[1, 2]", "-1", "-0.5"]), json!("AQI="));
+    let owner = json!({ "name": "A", "nick": "B" });
+    let any = json!({ "type": "bank::Owner", "value": owner });
+    assert_eq!(bank.good(&["echo", &any.to_string()])["value"], owner);
+    assert_eq!(
+        bank.good(&["type_of", "sequence<long>"]),
+        json!("sequence<long>")
+    );
+    assert_eq!(bank.good(&["type_of", "bank::Tree"])["name"], json!("Tree"));
+    assert_eq!(bank.good(&["peer", "null"]), Value::Null);
+    let peer = bank.good(&["peer", &bank.reference]);
+    assert!(peer.as_str().unwrap().starts_with("IOR:"), "{peer}");
+}
+
+#[test]
+fn all_arguments_may_be_one_document() {
+    let bank = Bank::open("document");
+    assert_eq!(bank.good(&["withdraw", "--args", "[4]"]), json!(4));
+    assert_eq!(
+        bank.good(&["withdraw", "--args", r#"{"amount": 5}"#]),
+        json!(5)
+    );
+    std::fs::write(bank.folder.join("args.json"), "[6]").unwrap();
+    assert_eq!(bank.good(&["withdraw", "--args", "@args.json"]), json!(6));
+    assert!(
+        bank.bad(&["withdraw", "--args", r#"{"sum": 5}"#])
+            .contains("no parameter sum")
+    );
+    assert!(
+        bank.bad(&["withdraw", "--args", "{}"])
+            .contains("amount is missing")
+    );
+    assert!(
+        bank.bad(&["withdraw", "--args", "@nothing.json"])
+            .contains("nothing.json")
+    );
+}
+
+#[test]
+fn exceptions_are_json_and_the_status_says_so() {
+    let bank = Bank::open("exceptions");
+    let raised = bank.run(&bank.reference, &["withdraw", "1000"]);
+    assert_eq!(raised.status.code(), Some(1));
+    let printed: Value = serde_json::from_slice(&raised.stdout).unwrap();
+    assert_eq!(
+        printed,
+        json!({
+            "exception": "IDL:oxorb.org/bank/Overdrawn:1.0",
+            "name": "Overdrawn",
+            "members": { "missing": "9007199254740993" },
+        })
+    );
+    assert_eq!(
+        text(&raised.stderr),
+        "error: the operation raised IDL:oxorb.org/bank/Overdrawn:1.0\n"
+    );
+
+    let raised = bank.run(&bank.reference, &["withdraw", "7"]);
+    let printed: Value = serde_json::from_slice(&raised.stdout).unwrap();
+    assert_eq!(printed["exception"], "IDL:omg.org/CORBA/TRANSIENT:1.0");
+    assert_eq!(
+        (&printed["minor"], &printed["completed"]),
+        (&json!(5), &json!("MAYBE"))
+    );
+    assert_eq!(
+        bank.good(&["withdraw", "7"]),
+        json!(7),
+        "that answer was for one time"
+    );
+
+    assert!(bank.bad(&["unknown"]).contains("NO_IMPLEMENT"));
+    let late = bank.run(&bank.reference, &["slow", "--timeout", "100"]);
+    assert!(
+        text(&late.stderr).contains("TIMEOUT"),
+        "{}",
+        text(&late.stderr)
+    );
+    let gone = bank.run(
+        "corbaloc::1.2@127.0.0.1:9/Account",
+        &["balance", "--timeout", "2000"],
+    );
+    assert_eq!(gone.status.code(), Some(1));
+    assert!(
+        text(&gone.stderr).contains("127.0.0.1:9"),
+        "{}",
+        text(&gone.stderr)
+    );
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let bank = Bank::open("wrong");
+    for (args, why) in [
+        (
+            &["withdraw", "-5"][..],
+            "args[0] (amount): -5 is no unsigned long",
+        ),
+        (&["withdraw", "x"], "args[0] (amount): this is no JSON"),
+        (
+            &["withdraw"],
+            "it takes 1 argument, not 0: long long withdraw(in unsigned long amount)",
+        ),
+        (
+            &["greet", "x", "gold"],
+            "args[1] (sort): gold is none of savings, checking",
+        ),
+        (
+            &["grow", r#"{"v": 1, "kids": [{"v": "x", "kids": []}]}"#],
+            "args[0].kids[0].v: expected a whole number",
+        ),
+        (
+            &["grow", r#"{"v": 1}"#],
+            "args[0] (t): member kids is missing",
+        ),
+        (
+            &["scan", "*", "1", "1"],
+            "args[0] (data): this is no base64",
+        ),
+        (
+            &["scan", "", "1.234", "1"],
+            "args[1] (price): 1.234 is no fixed<8, 2>",
+        ),
+        (&["version=3"], "the attribute version is readonly"),
+        (&["colour=3"], "has no attribute colour"),
+        (
+            &["nothing"],
+            "bank::Account has no operation or attribute nothing; it has withdraw, book",
+        ),
+        (&["balance=1", "2"], "written with one value"),
+    ] {
+        let message = bank.bad(args);
+        assert!(message.contains(why), "{args:?}: {message}");
+        assert_eq!(message.matches("error:").count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn the_interface_is_found_or_given() {
+    let bank = Bank::open("interface");
+    // A corbaloc says nothing of the interface, so the object is asked.
+    let output = bank.run(&bank.corbaloc, &["base_name", "--interface", "bank::Base"]);
+    assert!(text(&output.stderr).contains("NO_IMPLEMENT"));
+    let output = bank.run(&bank.corbaloc, &["balance"]);
+    assert_eq!(text(&output.stdout), "100\n");
+    assert!(
+        bank.bad(&["balance", "--interface", "bank::Base"])
+            .contains("bank::Base has no operation")
+    );
+    assert!(
+        bank.bad(&["balance", "--interface", "bank::Nothing"])
+            .contains("there is no bank::Nothing")
+    );
+    assert!(
+        bank.bad(&["other_thing"])
+            .contains("bank::Account has no operation or attribute other_thing")
+    );
+
+    // What every object has needs no IDL.
+    assert_eq!(
+        bank.good(&["_repository_id"]),
+        json!("IDL:oxorb.org/bank/Account:1.0")
+    );
+    assert_eq!(
+        bank.good(&["_is_a", "IDL:oxorb.org/bank/Base:1.0"]),
+        json!(true)
+    );
+    assert_eq!(
+        bank.good(&["_is_a", "IDL:oxorb.org/bank/Unrelated:1.0"]),
+        json!(false)
+    );
+    assert_eq!(bank.good(&["_non_existent"]), json!(false));
+    let without = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .args(["call", &bank.corbaloc, "balance"])
+        .output()
+        .unwrap();
+    assert!(text(&without.stderr).contains("--idl FILE"));
+}
+
+#[test]
+fn the_server_logs_every_request() {
+    let bank = Bank::open("log");
+    bank.good(&["withdraw", "3"]);
+    bank.bad(&["withdraw", "1000"]);
+    bank.run(&bank.reference, &["tell", "hello"]);
+    let first = bank.logged();
+    assert_eq!(
+        (&first["request"], &first["operation"]),
+        (&json!(1), &json!("withdraw"))
+    );
+    assert_eq!(
+        (&first["args"], &first["results"]),
+        (&json!({ "amount": 3 }), &json!(3))
+    );
+    let second = bank.logged();
+    assert_eq!(second["raised"]["name"], "Overdrawn");
+    assert_eq!(bank.logged()["args"], json!({ "what": "hello" }));
+}
+
+#[test]
+fn what_the_script_lacks_may_have_default_answers() {
+    let bank = Bank::with_script("defaults", "", &["--defaults"]);
+    assert_eq!(bank.good(&["withdraw", "3"]), json!(0));
+    assert_eq!(
+        bank.good(&["book", "[]", "memo"]),
+        json!({ "returns": 0, "out": { "times": 0, "memo": "" } })
+    );
+    assert_eq!(bank.good(&["unknown"]), Value::Null);
+}
+
+#[test]
+fn a_script_that_does_not_fit_is_refused_at_once() {
+    let folder = folder("scripts");
+    std::fs::write(folder.join("bank.idl"), IDL).unwrap();
+    for (script, why) in [
+        (
+            "[operations.fly]",
+            "operations.fly: bank::Account has no such operation",
+        ),
+        (
+            "[attributes]\nweight = 1",
+            "attributes.weight: bank::Account has no such attribute",
+        ),
+        (
+            "[attributes]\nbalance = \"x\"",
+            "attributes.balance: expected a whole number",
+        ),
+        (
+            "[operations.withdraw]\nreturns = true",
+            "operations.withdraw[0].returns: expected a number",
+        ),
+        (
+            "[operations.withdraw]\nraises = \"Bankrupt\"",
+            "withdraw raises Overdrawn",
+        ),
+        (
+            "[operations.withdraw]\nraises = \"Overdrawn\"",
+            "operations.withdraw[0].with: member missing is missing",
+        ),
+        (
+            "[operations.withdraw]\nreturns = 1\nraises = \"TRANSIENT\"",
+            "results or raises, not both",
+        ),
+        (
+            "[operations.withdraw]\nwhen = { sum = 1 }",
+            "operations.withdraw[0].when: there is no argument sum",
+        ),
+        (
+            "[operations.book]\nout = { who = [] }",
+            "operations.book[0].out: there is no inout or out parameter who",
+        ),
+        (
+            "[operations.withdraw]\nanswer = 1",
+            "unknown field `answer`",
+        ),
+        (
+            "[operations.withdraw\n",
+            "script.toml: TOML parse error at line 1",
+        ),
+    ] {
+        std::fs::write(folder.join("script.toml"), script).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .current_dir(&folder)
+            .args(["serve", "--idl", "bank.idl", "--interface", "bank::Account"])
+            .args(["--script", "script.toml"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{script}");
+        let message = text(&output.stderr);
+        assert!(message.contains(why), "{script}: {message}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}

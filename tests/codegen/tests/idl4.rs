@@ -257,6 +257,27 @@ fn anys_type_codes_and_fixed() {
 }
 
 #[test]
+fn valuetypes_with_members_of_idl_4() {
+    let parcel = idl4::Parcel {
+        weight: 5,
+        label: Some("fragile".into()),
+        marks: BTreeMap::from([("x".into(), -1)]),
+    };
+    let link = oxorb::Link::<idl4::Parcel>::from(oxorb::Value::new(parcel.clone()));
+    let octets = encoded(&link, ByteOrder::Big, 0).unwrap();
+    let back = oxorb::Link::<idl4::Parcel>::decode(&mut decoder(&octets, ByteOrder::Big, 0));
+    assert_eq!(*back.unwrap().get().expect("not null"), parcel);
+    let ty = idl4::Parcel::type_code();
+    assert!(ty.is_complete());
+    let label = ty.as_ref().member(1).expect("three members").ty;
+    assert_eq!(
+        label.kind(),
+        TcKind::Union,
+        "what an optional member is on the wire"
+    );
+}
+
+#[test]
 fn type_codes_know_names_and_recursion() {
     let ty = idl4::Derived::type_code();
     assert!(ty.is_complete());

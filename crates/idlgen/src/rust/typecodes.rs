@@ -225,7 +225,7 @@ impl Rust<'_> {
         };
         let members = value.state.iter().map(|one| {
             let name = &one.field.name;
-            let ty = self.type_code(scope, &one.field.ty, spelling);
+            let ty = self.member(scope, &one.field, spelling);
             let visibility = match one.public {
                 true => quote!(Public),
                 false => quote!(Private),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use oxorb_idl::model::{Def, DefId, DefKind, InterfaceKind, Type, ValueKind, ValueType};
+use oxorb_idl::model::{Def, DefId, DefKind, Field, InterfaceKind, Type, ValueKind, ValueType};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -16,7 +16,7 @@ use crate::plan::{NotYet, Plan};
 struct Member<'m> {
     doc: String,
     name: Ident,
-    ty: &'m Type,
+    declared: &'m Field,
     plan: Plan,
 }
 
@@ -138,7 +138,7 @@ impl<'m> Rust<'m> {
             }
         });
         let fields = members.iter().map(|member| {
-            let (name, ty) = (&member.name, self.ty(scope, member.ty));
+            let (name, ty) = (&member.name, self.field_ty(scope, member.declared));
             let docs = docs::or(&member.doc, "");
             quote!(#docs pub #name: #ty)
         });
@@ -204,7 +204,9 @@ impl<'m> Rust<'m> {
         let base_read = base.map(|(field, _)| quote!(#field: #r::ValueState::decode_state(d)?));
         let read = members.iter().map(|member| {
             let name = &member.name;
-            let value = self.decode(scope, &vars, member.ty, &member.plan).tried();
+            let value = self
+                .decode(scope, &vars, &member.declared.ty, &member.plan)
+                .tried();
             quote!(#name: #value)
         });
         let read = base_read.into_iter().chain(read);
@@ -227,8 +229,8 @@ impl<'m> Rust<'m> {
             Ok(Member {
                 doc,
                 name: ident(name),
-                ty: &field.ty,
-                plan: Plan::of(self.model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?,
+                declared: field,
+                plan: Plan::of_field(self.model, field)?,
             })
         });
         members.collect()

@@ -7,13 +7,14 @@ use std::collections::{HashMap, VecDeque};
 
 use oxorb::{Any, TypeCode};
 use oxorb_idl::model::{
-    Attribute, Basic, Component, ComponentExport, Def, DefId, DefKind, Direction, Export, Field,
+    Attribute, Component, ComponentExport, Def, DefId, DefKind, Direction, Export, Field,
     Interface, InterfaceKind, Operation, Struct, Type, Union, ValueKind, ValueType,
 };
 use oxorb_idltypes::Types;
 
 use crate::constant;
 use crate::corba::{ParameterMode, PrimitiveKind};
+use crate::primitive::{PRIMITIVES, basic, integer, primitive};
 use crate::repository::{
     Entry, EntryId, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
 };
@@ -147,7 +148,7 @@ impl<'u> Filler<'u> {
                     let ty = self.ty(unit, &state.field.ty);
                     let public = state.public;
                     let kind = Kind::ValueMember { ty, public };
-                    self.export(def, &state.field.name, entry, ty, kind);
+                    self.export(def, &state.field.name, entry, kind);
                 }
                 self.exports(unit, def, &value.exports, entry);
             }
@@ -289,7 +290,7 @@ impl<'u> Filler<'u> {
         let ty = self.ty(unit, &attribute.ty);
         let readonly = attribute.readonly;
         let kind = Kind::Attribute { ty, readonly };
-        self.export(def, &attribute.name, parent, ty, kind);
+        self.export(def, &attribute.name, parent, kind);
     }
 
     fn operation(&mut self, unit: usize, def: &Def, operation: &Operation, parent: EntryId) {
@@ -313,15 +314,15 @@ impl<'u> Filler<'u> {
             contexts: operation.context.clone(),
             oneway: operation.oneway,
         };
-        self.export(def, &operation.name, parent, result, kind);
+        self.export(def, &operation.name, parent, kind);
     }
 
     /// Adds what has no definition of its own in the model: operations, attributes, state.
-    fn export(&mut self, def: &Def, name: &str, parent: EntryId, ty: EntryId, kind: Kind) {
+    ///
+    /// Their types may be of a unit not read yet, so type codes are looked up at the end.
+    fn export(&mut self, def: &Def, name: &str, parent: EntryId, kind: Kind) {
         let id = EntryId(self.entries.len());
         let scoped_name = format!("{}::{name}", def.scoped_name);
-        // `ty` may be of a unit not read yet, so its type code is looked up at the end.
-        let _ = ty;
         let entry = Entry {
             key: String::new(),
             named: Some(Named {
@@ -473,8 +474,8 @@ impl<'u> Filler<'u> {
     }
 
     fn finish(mut self) -> Repository {
-        for number in 0..PRIMITIVES.len() {
-            self.primitive(PRIMITIVES[number].0);
+        for (kind, ..) in PRIMITIVES {
+            self.primitive(kind);
         }
         let absent = |at| Entry {
             key: format!("absent {at}"),
@@ -541,76 +542,5 @@ fn inner_id(outer: &str, scoped_name: &str, name: &str) -> String {
     match path {
         Some((path, _version)) => format!("IDL:{path}/{name}:1.0"),
         None => format!("IDL:{}:1.0", scoped_name.replace("::", "/")),
-    }
-}
-
-const PRIMITIVES: [(PrimitiveKind, &str, TypeCode); 22] = [
-    (PrimitiveKind::PkNull, "null", TypeCode::NULL),
-    (PrimitiveKind::PkVoid, "void", TypeCode::VOID),
-    (PrimitiveKind::PkShort, "short", TypeCode::SHORT),
-    (PrimitiveKind::PkLong, "long", TypeCode::LONG),
-    (PrimitiveKind::PkUshort, "unsigned short", TypeCode::USHORT),
-    (PrimitiveKind::PkUlong, "unsigned long", TypeCode::ULONG),
-    (PrimitiveKind::PkFloat, "float", TypeCode::FLOAT),
-    (PrimitiveKind::PkDouble, "double", TypeCode::DOUBLE),
-    (PrimitiveKind::PkBoolean, "boolean", TypeCode::BOOLEAN),
-    (PrimitiveKind::PkChar, "char", TypeCode::CHAR),
-    (PrimitiveKind::PkOctet, "octet", TypeCode::OCTET),
-    (PrimitiveKind::PkAny, "any", TypeCode::ANY),
-    (PrimitiveKind::PkTypeCode, "TypeCode", TypeCode::TYPE_CODE),
-    (PrimitiveKind::PkPrincipal, "Principal", TypeCode::PRINCIPAL),
-    (PrimitiveKind::PkString, "string", TypeCode::STRING),
-    (PrimitiveKind::PkObjref, "Object", TypeCode::OBJECT),
-    (PrimitiveKind::PkLonglong, "long long", TypeCode::LONGLONG),
-    (
-        PrimitiveKind::PkUlonglong,
-        "unsigned long long",
-        TypeCode::ULONGLONG,
-    ),
-    (
-        PrimitiveKind::PkLongdouble,
-        "long double",
-        TypeCode::LONGDOUBLE,
-    ),
-    (PrimitiveKind::PkWchar, "wchar", TypeCode::WCHAR),
-    (PrimitiveKind::PkWstring, "wstring", TypeCode::WSTRING),
-    (
-        PrimitiveKind::PkValueBase,
-        "ValueBase",
-        TypeCode::VALUE_BASE,
-    ),
-];
-
-/// How IDL writes a basic type, and its type code.
-pub(crate) fn basic(kind: PrimitiveKind) -> (&'static str, TypeCode) {
-    let (_, key, ty) = &PRIMITIVES[kind as usize];
-    (key, ty.clone())
-}
-
-fn primitive(basic: Basic) -> PrimitiveKind {
-    match basic {
-        // Type codes do not tell them apart.
-        Basic::Octet | Basic::Int8 | Basic::UInt8 => PrimitiveKind::PkOctet,
-        Basic::Boolean => PrimitiveKind::PkBoolean,
-        Basic::Char => PrimitiveKind::PkChar,
-        Basic::WChar => PrimitiveKind::PkWchar,
-        Basic::Short => PrimitiveKind::PkShort,
-        Basic::UShort => PrimitiveKind::PkUshort,
-        Basic::Long => PrimitiveKind::PkLong,
-        Basic::ULong => PrimitiveKind::PkUlong,
-        Basic::LongLong => PrimitiveKind::PkLonglong,
-        Basic::ULongLong => PrimitiveKind::PkUlonglong,
-        Basic::Float => PrimitiveKind::PkFloat,
-        Basic::Double => PrimitiveKind::PkDouble,
-        Basic::LongDouble => PrimitiveKind::PkLongdouble,
-    }
-}
-
-fn integer(kind: oxorb::TcKind) -> PrimitiveKind {
-    match kind {
-        oxorb::TcKind::Octet => PrimitiveKind::PkOctet,
-        oxorb::TcKind::Ushort => PrimitiveKind::PkUshort,
-        oxorb::TcKind::Ulong => PrimitiveKind::PkUlong,
-        _ => PrimitiveKind::PkUlonglong,
     }
 }

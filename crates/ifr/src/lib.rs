@@ -18,6 +18,7 @@ pub mod client;
 mod constant;
 mod error;
 mod fill;
+mod primitive;
 mod repository;
 mod service;
 mod store;

@@ -165,7 +165,7 @@ impl crate::corba::Repository for Object {
     }
 
     fn get_primitive(&self, kind: PrimitiveKind) -> oxorb::Result<Option<PrimitiveDefRef>> {
-        let (key, _) = crate::fill::basic(kind);
+        let (key, _) = crate::primitive::basic(kind);
         let found = self.repository().by_key.get(key);
         found.map(|id| self.reference(*id)).transpose()
     }

@@ -1,0 +1,92 @@
+//! What is loaded is kept, linked and served.
+
+mod links;
+mod peers;
+mod served;
+mod stored;
+
+use std::path::{Path, PathBuf};
+
+use oxorb::Orb;
+use oxorb_ifr::corba::RepositoryRef;
+use oxorb_ifr::{Repository, Unit};
+
+/// Where the files of these tests are.
+fn tests() -> PathBuf {
+    let package = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs this");
+    Path::new(&package).join("tests")
+}
+
+/// `radar.idl` with every kind of definition.
+fn radar() -> Unit {
+    let read = Unit::read(&tests().join("radar.idl"), &oxorb_idl::Options::default());
+    read.expect("it compiles").0
+}
+
+/// A folder of its own for a test, gone after it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let name = format!("oxorb-ifr-{test}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).expect("a folder for temporary files");
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("writes");
+        path
+    }
+
+    fn unit(&self, name: &str, text: &str) -> Unit {
+        let path = self.write(name, text);
+        let read = Unit::read(&path, &oxorb_idl::Options::default());
+        read.expect("it compiles").0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A repository behind TCP, and an ORB that asks it.
+struct Served {
+    server: Orb,
+    client: Orb,
+    repository: RepositoryRef,
+    url: String,
+}
+
+impl Served {
+    fn new(units: &[Unit]) -> Self {
+        let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+        let repository = Repository::new(units).unwrap();
+        let root = oxorb_ifr::serve(&server, repository).unwrap();
+        let ior = oxorb::Interface::as_ref(&root).ior();
+        let profile = ior.iiop_profiles().next().expect("it listens");
+        let url = format!("corbaloc::{}/InterfaceRepository", profile.endpoints()[0]);
+        let client = Orb::builder()
+            .init_ref("InterfaceRepository", &url)
+            .build()
+            .unwrap();
+        let repository = client.resolve("corbaloc:rir:/InterfaceRepository").unwrap();
+        Served {
+            server,
+            client,
+            repository,
+            url,
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.client.shutdown(true);
+        let _ = self.server.shutdown(true);
+    }
+}

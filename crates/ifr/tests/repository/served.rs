@@ -1,0 +1,288 @@
+//! The objects, over the wire.
+
+use oxorb::{Interface as _, ObjectRef, Orb, SystemExceptionKind, TcKind, TypeCode};
+use oxorb_ifr::client;
+use oxorb_ifr::corba::*;
+
+use super::{Served, radar};
+
+const STATION: &str = "IDL:example.com/radar/Station:1.0";
+
+fn served() -> Served {
+    Served::new(&[radar()])
+}
+
+impl Served {
+    fn found<I: oxorb::Interface>(&self, name: &str) -> I {
+        let found = self.repository.lookup(name).unwrap();
+        let found = found.unwrap_or_else(|| panic!("{name} is there"));
+        let narrowed = found.narrow().unwrap();
+        narrowed.unwrap_or_else(|| panic!("{name} is what was asked for"))
+    }
+}
+
+fn names(found: Vec<Option<ContainedRef>>) -> Vec<String> {
+    let found = found.into_iter().flatten();
+    found.map(|each| each.name().unwrap()).collect()
+}
+
+#[test]
+fn an_interface_is_described_with_what_it_inherits() {
+    let served = served();
+    let station = client::describe(&served.repository, STATION)
+        .unwrap()
+        .unwrap();
+    assert_eq!((&*station.name, &*station.version), ("Station", "1.0"));
+    assert_eq!(station.defined_in, "IDL:example.com/radar:1.0");
+    assert_eq!(station.base_interfaces, ["IDL:example.com/radar/Base:1.0"]);
+    assert_eq!(station.r#type, TypeCode::interface(STATION, "Station"));
+    let attributes = station.attributes.iter();
+    let attributes: Vec<_> = attributes.map(|each| (&*each.name, each.mode)).collect();
+    let expected = [
+        ("data", AttributeMode::AttrNormal),
+        ("now", AttributeMode::AttrReadonly),
+    ];
+    assert_eq!(attributes, expected);
+    let plan = &station.operations[0];
+    assert_eq!(plan.id, "IDL:example.com/radar/Station/plan:1.0");
+    assert_eq!(
+        plan.result.to_string(),
+        "struct Tree { string name; Trees children; }"
+    );
+    let params = plan.parameters.iter();
+    let params: Vec<_> = params
+        .map(|each| (&*each.name, each.mode, each.r#type.kind()))
+        .collect();
+    let expected = [
+        ("name", ParameterMode::ParamIn, TcKind::String),
+        ("first", ParameterMode::ParamInout, TcKind::Struct),
+        ("s", ParameterMode::ParamOut, TcKind::Union),
+    ];
+    assert_eq!(params, expected);
+    assert_eq!(
+        plan.exceptions[0].r#type.to_string(),
+        "exception Lost { string why; Hop at; }"
+    );
+    assert_eq!(station.operations[1].mode, OperationMode::OpOneway);
+    assert_eq!(station.operations[2].contexts, ["user"]);
+}
+
+#[test]
+fn what_is_no_interface_is_not_described_as_one() {
+    let served = served();
+    let hop = client::describe(&served.repository, "IDL:example.com/radar/Hop:1.0");
+    assert_eq!(hop, Ok(None));
+    assert_eq!(
+        client::describe(&served.repository, "IDL:nowhere:1.0"),
+        Ok(None)
+    );
+}
+
+#[test]
+fn names_are_found_as_idl_finds_them() {
+    let served = served();
+    let station: ContainerRef = served.found("radar::Station");
+    for name in ["Inner", "Hop", "radar::Hop", "::radar::Hop", "now"] {
+        assert!(station.lookup(name).unwrap().is_some(), "{name}");
+    }
+    for name in ["::Hop", "radar::Inner", "Hop::kind", ""] {
+        assert_eq!(station.lookup(name).unwrap(), None, "{name}");
+    }
+}
+
+#[test]
+fn containers_list_what_is_asked_for() {
+    let served = served();
+    let station: ContainerRef = served.found("::radar::Station");
+    let all = DefinitionKind::DkAll;
+    assert_eq!(
+        names(station.contents(all, true).unwrap()),
+        ["Inner", "data", "plan", "log", "tc"]
+    );
+    assert_eq!(
+        names(station.contents(all, false).unwrap()),
+        ["Inner", "data", "plan", "log", "tc", "now"]
+    );
+    let radar: ContainerRef = served.found("radar");
+    let typedefs = radar.contents(DefinitionKind::DkTypedef, true).unwrap();
+    assert_eq!(
+        names(typedefs),
+        ["Phase", "Blob", "Grid", "Hop", "Trees", "Tree", "Sensor"]
+    );
+    let root = &served.repository;
+    let everywhere = root.lookup_name("now", -1, all, true).unwrap();
+    assert_eq!(names(everywhere), ["now"]);
+    assert_eq!(
+        names(root.lookup_name("now", 2, all, true).unwrap()),
+        [""; 0]
+    );
+    let described = radar
+        .describe_contents(DefinitionKind::DkInterface, true, 1)
+        .unwrap();
+    assert_eq!(described.len(), 1);
+    let base = described[0]
+        .value
+        .get::<InterfaceDescription>()
+        .unwrap()
+        .unwrap();
+    assert_eq!(base.id, "IDL:example.com/radar/Base:1.0");
+}
+
+#[test]
+fn every_kind_of_type_tells_what_it_is_made_of() {
+    let served = served();
+    let hop: StructDefRef = served.found("radar::Hop");
+    let members = hop.members().unwrap();
+    let lane = members[2].type_def.as_ref().unwrap();
+    let lane: StringDefRef = lane.narrow().unwrap().unwrap();
+    assert_eq!(
+        (lane.bound(), lane.r#type()),
+        (Ok(8), Ok(TypeCode::bounded_string(8)))
+    );
+
+    let blob: AliasDefRef = served.found("radar::Blob");
+    let original = blob.original_type_def().unwrap().unwrap();
+    let original: SequenceDefRef = original.narrow().unwrap().unwrap();
+    assert_eq!(
+        (original.bound(), original.element_type()),
+        (Ok(16), Ok(TypeCode::OCTET))
+    );
+
+    let grid: AliasDefRef = served.found("radar::Grid");
+    let rows = grid.original_type_def().unwrap().unwrap();
+    let rows: ArrayDefRef = rows.narrow().unwrap().unwrap();
+    assert_eq!(rows.length(), Ok(2));
+    assert_eq!(rows.element_type(), Ok(TypeCode::array(TypeCode::LONG, 3)));
+
+    let sensor: UnionDefRef = served.found("radar::Sensor");
+    let labels = sensor.members().unwrap().into_iter().map(|member| {
+        let label = member.label.get::<i32>().unwrap();
+        (member.name, label)
+    });
+    let labels: Vec<_> = labels.collect();
+    let expected = [
+        ("temperature", Some(1)),
+        ("text", Some(2)),
+        ("text", Some(3)),
+        ("raw", None),
+    ];
+    assert_eq!(
+        labels,
+        expected.map(|(name, label)| (name.to_owned(), label))
+    );
+
+    let phase: EnumDefRef = served.found("radar::Phase");
+    assert_eq!(phase.members().unwrap(), ["climb", "cruise"]);
+
+    let gravity: ConstantDefRef = served.found("radar::GRAVITY");
+    assert_eq!(gravity.value().unwrap().get::<f64>(), Ok(Some(9.80665)));
+    let first: ConstantDefRef = served.found("radar::FIRST");
+    let first = first.value().unwrap().dynamic().unwrap();
+    assert!(
+        matches!(first, oxorb::Dynamic::Enum { ordinal: 1, .. }),
+        "{first:?}"
+    );
+}
+
+#[test]
+fn valuetypes_tell_state_and_factories() {
+    let served = served();
+    let point: ValueDefRef = served.found("radar::Point");
+    let point = point.describe_value().unwrap();
+    let members = point
+        .members
+        .iter()
+        .map(|member| (&*member.name, member.access));
+    let members: Vec<_> = members.collect();
+    assert_eq!(members, [("x", PUBLIC_MEMBER), ("h", PRIVATE_MEMBER)]);
+    assert_eq!(point.initializers[0].name, "make");
+    assert_eq!(point.initializers[0].members[0].r#type, TypeCode::LONG);
+    assert_eq!(point.r#type.kind(), TcKind::Value);
+}
+
+#[test]
+fn basic_types_are_there_and_type_codes_get_their_names_back() {
+    let served = served();
+    for kind in [
+        PrimitiveKind::PkVoid,
+        PrimitiveKind::PkUshort,
+        PrimitiveKind::PkValueBase,
+    ] {
+        let found = served.repository.get_primitive(kind).unwrap().unwrap();
+        assert_eq!(found.kind(), Ok(kind));
+    }
+    let hop: StructDefRef = served.found("radar::Hop");
+    let full = hop.r#type().unwrap();
+    let canonical = served.repository.get_canonical_typecode(&full.compact());
+    assert_eq!(canonical, Ok(full.clone()));
+    let some = TypeCode::bounded_sequence(full.compact(), 3);
+    let canonical = served.repository.get_canonical_typecode(&some);
+    assert_eq!(canonical, Ok(TypeCode::bounded_sequence(full, 3)));
+}
+
+#[test]
+fn nothing_changes_it_over_the_wire() {
+    let served = served();
+    let reference = served.repository.as_ref();
+    let call = |name: &'static str| {
+        let op: &'static oxorb::__gen::Op = Box::leak(Box::new(oxorb::__gen::Op::twoway(name)));
+        let done: Result<(), oxorb::SystemException> = reference.invoke(op, |_| Ok(()), |_| Ok(()));
+        done.unwrap_err().kind
+    };
+    assert_eq!(call("create_module"), SystemExceptionKind::NoImplement);
+    assert_eq!(call("_set_name"), SystemExceptionKind::NoImplement);
+    assert_eq!(call("destroy"), SystemExceptionKind::BadInvOrder);
+    assert_eq!(call("nonsense"), SystemExceptionKind::BadOperation);
+}
+
+/// An object of an ORB that knows the repository, of any interface.
+fn object(orb: &Orb, repository_id: &'static str) -> ObjectRef {
+    struct Silent(&'static str);
+    impl oxorb::Servant for Silent {
+        fn repository_id(&self) -> &str {
+            self.0
+        }
+        fn dispatch(&self, upcall: oxorb::Upcall<'_>) -> oxorb::Outcome {
+            upcall.unknown_operation()
+        }
+    }
+    let servant = std::sync::Arc::new(Silent(repository_id));
+    let reference = orb.root_poa().activate_servant(servant).unwrap();
+    ObjectRef::from_ref(reference)
+}
+
+#[test]
+fn objects_know_their_interface() {
+    let served = served();
+    let other = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .init_ref("InterfaceRepository", &served.url)
+        .build()
+        .unwrap();
+    let station = object(&other, STATION).to_ior();
+    let station: ObjectRef = served.client.string_to_object(&station).unwrap();
+    let interface = station.as_ref().interface().unwrap().unwrap();
+    let interface: InterfaceDefRef = interface.narrow().unwrap().unwrap();
+    assert_eq!(interface.id(), Ok(STATION.to_owned()));
+
+    let stranger = object(&other, "IDL:stranger:1.0").to_ior();
+    let stranger = served.client.string_to_object(&stranger).unwrap();
+    let unknown = stranger.as_ref().interface().unwrap_err();
+    let minor = oxorb::minor::intf_repos::NO_ENTRY;
+    assert_eq!(
+        (unknown.kind, unknown.minor),
+        (SystemExceptionKind::IntfRepos, minor)
+    );
+    other.shutdown(true).unwrap();
+
+    let alone = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let station = object(&alone, STATION).to_ior();
+    let station = served.client.string_to_object(&station).unwrap();
+    let unknown = station.as_ref().interface().unwrap_err();
+    let minor = oxorb::minor::intf_repos::NOT_AVAILABLE;
+    assert_eq!(
+        (unknown.kind, unknown.minor),
+        (SystemExceptionKind::IntfRepos, minor)
+    );
+    alone.shutdown(true).unwrap();
+}

@@ -22,8 +22,8 @@ use crate::repository::{
 /// Links what all models declare; later ones win.
 pub(crate) fn fill(models: &[Types]) -> Repository {
     let mut filler = Filler::new(models);
-    for unit in 0..models.len() {
-        for root in models[unit].model().roots() {
+    for (unit, types) in models.iter().enumerate() {
+        for root in types.model().roots() {
             filler.add(unit, *root, Repository::ROOT);
         }
     }

@@ -651,3 +651,26 @@ fn names_of_peers_are_taken_as_they_come() {
     }
     assert!(list.starts_with("tk_null tk_void ") && list.ends_with("tk_event "));
 }
+
+/// JacORB knows a way back to a struct only, and refuses one to a typedef that contains the struct.
+#[test]
+fn a_typedef_within_itself_leads_back_to_what_it_stands_for() {
+    let again = TypeCode::sequence(TypeCode::recursive("IDL:Tree:1.0"));
+    let children = TypeCode::alias("IDL:Trees:1.0", "Trees", again);
+    let tree = TypeCode::structure("IDL:Tree:1.0", "Tree", [("children", children)]);
+    let trees = tree.as_ref().member(0).expect("children").ty.to_type_code();
+    for ty in [&trees, &TypeCode::sequence(tree)] {
+        let message = written(ByteOrder::Big, 0, |e| {
+            ty.as_ref().encode(e).expect("complete")
+        });
+        let ulong = |at: usize| u32::from_be_bytes(message[at..at + 4].try_into().expect("four"));
+        let ways_back = (0..message.len() - 4)
+            .step_by(4)
+            .filter(|at| ulong(*at) == INDIRECTION);
+        let kinds = ways_back.map(|at| {
+            let there = (at as i32 + 4).checked_add(ulong(at + 4) as i32);
+            ulong(there.expect("within the message") as usize)
+        });
+        assert_eq!(kinds.collect::<Vec<_>>(), [TcKind::Struct as u32]);
+    }
+}

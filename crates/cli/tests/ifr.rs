@@ -1,0 +1,51 @@
+//! `oxorb ifr`: from IDL to a store and back.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn ifr(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .arg("ifr")
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts")
+}
+
+fn stdout(output: Output) -> String {
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{why}");
+    String::from_utf8(output.stdout).expect("the command prints UTF-8")
+}
+
+#[test]
+fn what_is_loaded_is_shown_until_it_is_unloaded() {
+    let folder = std::env::temp_dir().join(format!("oxorb-cli-ifr-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let nothing = ifr(&folder, &["ls"]);
+    let why = String::from_utf8(nothing.stderr).unwrap();
+    assert!(why.contains("`oxorb ifr load` makes one"), "{why}");
+
+    let idl =
+        "module m { exception E { long x; }; interface A { long f(in string s) raises (E); }; };";
+    std::fs::write(folder.join("a.idl"), idl).unwrap();
+    assert!(stdout(ifr(&folder, &["load", "a.idl"])).starts_with("loaded "));
+    for name in ["m::A", "::m::A", "IDL:m/A:1.0"] {
+        let shown = stdout(ifr(&folder, &["show", name]));
+        assert!(
+            shown.contains("long f(in string s) raises (::m::E)"),
+            "{shown}"
+        );
+    }
+    let listed = stdout(ifr(&folder, &["ls", "--format", "json"]));
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed[0]["name"], "::m");
+
+    std::fs::write(folder.join("a.idl"), "module m { interface A { long f(").unwrap();
+    assert_eq!(ifr(&folder, &["load", "a.idl"]).status.code(), Some(1));
+    stdout(ifr(&folder, &["show", "m::A"]));
+    stdout(ifr(&folder, &["unload", "a.idl"]));
+    assert_eq!(ifr(&folder, &["show", "m::A"]).status.code(), Some(1));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -4,7 +4,7 @@
 //! paths --load--> text --preprocess--> tokens --parse--> syntax --check--> Model
 //!          \------------- every stage adds to one Diagnostics ------------/
 //! ```
-//! What can be made of a model: [IDL](print), the [equivalent IDL](equivalent)
+//! What can be made of a model: [IDL](mod@print), the [equivalent IDL](equivalent)
 //! of CORBA 2, [JSON](show), the [differences](diff) from another one.
 //! [`format`](mod@format) works on text alone.
 //!

@@ -1,96 +1,38 @@
 //! Calls through sockets and without, to a servant written by hand: what the
 //! core promises before any IDL is compiled.
 
+mod common;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use oxorb::__gen::{Op, Ref};
+use common::*;
+use oxorb::__gen::Op;
 use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
     SystemException, SystemExceptionKind, Upcall,
 };
 
-static PING: Op = Op::twoway("ping");
-static NOTE: Op = Op::oneway("note");
 static FAIL: Op = Op::twoway("fail");
 static PANIC: Op = Op::twoway("panic");
-static SLEEP: Op = Op::twoway("sleep");
 static MISSING: Op = Op::twoway("missing");
 static MOVED: Op = Op::twoway("moved");
 
-#[derive(Default)]
-struct Pinger {
-    notes: AtomicU32,
-    forward: Option<ObjectRef>,
-}
+/// Sends its callers to another object, or says that it is the one.
+struct Moved(Option<ObjectRef>);
 
-impl Servant for Pinger {
+impl Servant for Moved {
     fn repository_id(&self) -> &str {
-        "IDL:test/Pinger:1.0"
+        PINGER
     }
 
-    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
-        match upcall.operation() {
-            "ping" => match upcall.args(|d| d.longlong()) {
-                Ok(n) => upcall.reply(|e| {
-                    e.longlong(n + 1);
-                    Ok(())
-                }),
-                Err(rejected) => upcall.reject(rejected),
-            },
-            "note" => {
-                self.notes.fetch_add(1, Ordering::SeqCst);
-                upcall.done()
-            }
-            "fail" => upcall.fail(SystemException::no_permission(7, CompletionStatus::Yes)),
-            "panic" => panic!("as the test wants it"),
-            "sleep" => {
-                std::thread::sleep(Duration::from_millis(300));
-                upcall.done()
-            }
-            "moved" => match &self.forward {
-                Some(target) => upcall.forward(Interface::as_ref(target)),
-                None => upcall.reply(|e| e.string("here")),
-            },
-            _ => upcall.unknown_operation(),
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match &self.0 {
+            Some(target) => upcall.forward(Interface::as_ref(target)),
+            None => upcall.reply(|e| e.string("here")),
         }
     }
-}
-
-fn server(concurrency: Concurrency) -> Orb {
-    Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .concurrency(concurrency)
-        .build()
-        .unwrap()
-}
-
-fn client(connections: ClientConnections) -> Orb {
-    Orb::builder()
-        .client_connections(connections)
-        .build()
-        .unwrap()
-}
-
-/// The reference as another process would have it.
-fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
-    orb.string_to_object(&reference.to_string()).unwrap()
-}
-
-fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
-    Interface::as_ref(object).invoke(
-        &PING,
-        |e| {
-            e.longlong(n);
-            Ok(())
-        },
-        |d| d.longlong(),
-    )
-}
-
-fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
 }
 
 fn every_combination(test: impl Fn(&Orb, &Orb)) {
@@ -225,13 +167,9 @@ fn a_deactivated_object_does_not_exist() {
 fn a_forward_is_followed_and_remembered() {
     every_combination(|server, client| {
         let poa = server.root_poa();
-        let there = poa.activate_servant(Arc::new(Pinger::default())).unwrap();
-        let here = poa
-            .activate_servant(Arc::new(Pinger {
-                notes: AtomicU32::new(0),
-                forward: Some(ObjectRef::from_ref(there)),
-            }))
-            .unwrap();
+        let there = poa.activate_servant(Arc::new(Moved(None))).unwrap();
+        let forwarding = Moved(Some(ObjectRef::from_ref(there)));
+        let here = poa.activate_servant(Arc::new(forwarding)).unwrap();
         let object = elsewhere(client, &here);
         for _ in 0..3 {
             let answer: Result<String, SystemException> = Interface::as_ref(&object).invoke(

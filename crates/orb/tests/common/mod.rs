@@ -71,6 +71,8 @@ impl Servant for Pinger {
                 thread::sleep(Duration::from_micros(100));
                 upcall.done()
             }
+            "fail" => upcall.fail(SystemException::no_permission(7, CompletionStatus::Yes)),
+            "panic" => panic!("as the test wants it"),
             "sleep" => {
                 thread::sleep(Duration::from_millis(300));
                 upcall.done()

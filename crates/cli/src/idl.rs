@@ -63,6 +63,25 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t, conflicts_with_all = ["equivalent", "sizes"])]
         format: Format,
     },
+    /// Give IDL files one style: only white space changes
+    #[command(
+        after_help = "Comments, directives and macros stay; files that do not compile can be formatted, too.\n\n\
+        Examples:\n  oxorb idl fmt idl/*.idl\n  oxorb idl fmt --check idl/*.idl    (in CI)"
+    )]
+    Fmt {
+        /// IDL files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Write nothing; fail if a file is not in this style
+        #[arg(long)]
+        check: bool,
+        /// Spaces per level
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
+        indent: u8,
+        /// Longest line in characters, where a break is possible
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(20..=1000))]
+        width: u16,
+    },
     /// Say what changed between two IDL files, and whom that breaks
     #[command(
         after_help = "Each change breaks the wire (peers built with the old IDL may fail), only the mapping \
@@ -113,6 +132,18 @@ pub(crate) fn run(command: Command) -> Done {
             ..
         } => print(oxorb_idlgen::sizes(&model_of(&source)?)),
         Command::Show { source, format, .. } => show(&source, format),
+        Command::Fmt {
+            files,
+            check,
+            indent,
+            width,
+        } => {
+            let style = oxorb_idl::format::Options {
+                indent: usize::from(indent),
+                width: usize::from(width),
+            };
+            reformat(&files, check, &style)
+        }
         Command::Diff {
             old,
             new,
@@ -188,6 +219,35 @@ fn show(source: &Source, format: Format) -> Done {
     match format {
         Format::Json => print_json(&oxorb_idl::show::json(&model)),
         Format::Text => print(oxorb_idl::print::print(&model)),
+    }
+}
+
+/// Goes through all files, whatever is wrong with one.
+fn reformat(files: &[PathBuf], check: bool, style: &oxorb_idl::format::Options) -> Done {
+    let mut wrong = Vec::new();
+    for file in files {
+        let name = file.display();
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        match oxorb_idl::format::format(&text, style) {
+            Ok(formatted) if formatted == text => {}
+            Ok(_) if check => wrong.push(format!("{name} is not in this style")),
+            Ok(formatted) => {
+                if let Err(error) = std::fs::write(file, formatted) {
+                    wrong.push(format!("{name}: {error}"));
+                }
+            }
+            Err(error) => wrong.push(format!("{name}: {error}")),
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(because(wrong.join("\n       "))),
     }
 }
 

@@ -182,7 +182,7 @@ fn idl_diff_says_whom_a_change_breaks() {
     let old = file("old.idl", "interface Clock { long long now(); };");
     let more = file(
         "more.idl",
-        "interface Clock { long long now(); void set(in long long t); };",
+        "interface Clock{long long now();void set(in long long t);};",
     );
     let other = file("other.idl", "interface Clock { long now(); };");
 
@@ -198,6 +198,10 @@ fn idl_diff_says_whom_a_change_breaks() {
     );
 
     assert!(good(&["idl", "show", &old]).contains("interface Clock"));
+    assert!(bad(&["idl", "fmt", "--check", &more]).contains("more.idl is not in this style"));
+    good(&["idl", "fmt", &more]);
+    good(&["idl", "fmt", "--check", &more]);
+    good(&["idl", "check", &more]);
     assert_eq!(
         json(&["idl", "show", &old, "--format", "json"])["version"],
         1

@@ -1,38 +1,112 @@
 //! As much of the naming service's protocol as `corbaname:` needs.
 
-use oxorb_cdr::{Decoder, Result as CdrResult};
+use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::SystemException;
 
 use crate::op::{Op, UserException};
 use crate::{Interface, ObjectRef, decode_ref};
 
-/// `NamingContextExt::resolve_str`.
+/// Contexts at which a name may be taken up again. Each leads at least one component further, or gives up.
+const MAX_CONTEXTS: u32 = 8;
+
+/// `NamingContextExt::resolve_str`. Where the service cannot follow the name to another server, this does.
 pub(crate) fn resolve_str(context: &ObjectRef, name: &str) -> Result<ObjectRef, String> {
     static OP: Op = Op::twoway("resolve_str");
-    let found = Interface::as_ref(context).invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
-    match found {
-        Ok(Some(object)) => Ok(object),
-        Ok(None) => Err("the name is bound to a nil reference".to_owned()),
-        Err(NamingError::NotFound) => Err("there is no such name (NotFound)".to_owned()),
-        Err(NamingError::CannotProceed) => {
-            Err("the service cannot follow the name (CannotProceed)".to_owned())
-        }
-        Err(NamingError::InvalidName) => Err("the name is malformed (InvalidName)".to_owned()),
-        Err(NamingError::System(exception)) => {
-            match crate::last_failure().filter(|failure| failure.exception == exception) {
-                Some(failure) => Err(failure.to_string()),
-                None => Err(exception.to_string()),
+    let mut found =
+        Interface::as_ref(context).invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
+    for _ in 0..MAX_CONTEXTS {
+        match found {
+            Err(NamingError::CannotProceed(Some(context), rest)) => {
+                found = resolve(&context, &rest).map_err(|error| match error {
+                    NamingError::System(exception) => NamingError::Stopped(context, exception),
+                    error => error,
+                });
             }
+            found => return found.map_err(|error| error.why()).and_then(not_nil),
+        }
+    }
+    Err("it leads from one context to another for ever (CannotProceed)".to_owned())
+}
+
+fn not_nil(found: Option<ObjectRef>) -> Result<ObjectRef, String> {
+    found.ok_or_else(|| "the name is bound to a nil reference".to_owned())
+}
+
+/// `NamingContext::resolve`.
+fn resolve(context: &ObjectRef, name: &[Component]) -> Result<Option<ObjectRef>, NamingError> {
+    static OP: Op = Op::twoway("resolve");
+    let write = |e: &mut Encoder<'_>| {
+        e.length(name.len(), None)?;
+        for component in name {
+            e.string(&component.id)?;
+            e.string(&component.kind)?;
+        }
+        Ok(())
+    };
+    Interface::as_ref(context).invoke(&OP, write, decode_ref::<ObjectRef>)
+}
+
+/// `NameComponent`
+struct Component {
+    id: String,
+    kind: String,
+}
+
+enum NamingError {
+    /// Why, and the part of the name that was not found.
+    NotFound(u32, Vec<Component>),
+    /// Where somebody else may go on, and with what.
+    CannotProceed(Option<ObjectRef>, Vec<Component>),
+    /// We cannot go on there, either.
+    Stopped(ObjectRef, SystemException),
+    InvalidName,
+    System(SystemException),
+}
+
+impl NamingError {
+    fn why(self) -> String {
+        match self {
+            NamingError::NotFound(why, rest) => {
+                let first = rest.first().map_or_else(String::new, |component| {
+                    match (component.id.as_str(), component.kind.as_str()) {
+                        (id, "") => id.to_owned(),
+                        (id, kind) => format!("{id}.{kind}"),
+                    }
+                });
+                match why {
+                    NOT_CONTEXT => format!("{first:?} is an object, no context (NotFound)"),
+                    NOT_OBJECT => format!("{first:?} is a context, no object (NotFound)"),
+                    _ => format!("there is no {first:?} (NotFound)"),
+                }
+            }
+            NamingError::CannotProceed(..) => {
+                "the service cannot follow the name (CannotProceed)".to_owned()
+            }
+            NamingError::Stopped(context, exception) => {
+                let at = context.to_corbaloc();
+                format!(
+                    "the service cannot follow the name to the context at {} (CannotProceed), and neither can we: {}",
+                    at.as_deref().unwrap_or("an unknown address"),
+                    failure(exception)
+                )
+            }
+            NamingError::InvalidName => "the name is malformed (InvalidName)".to_owned(),
+            NamingError::System(exception) => failure(exception),
         }
     }
 }
 
-enum NamingError {
-    NotFound,
-    CannotProceed,
-    InvalidName,
-    System(SystemException),
+/// With each endpoint tried, if that is what failed.
+fn failure(exception: SystemException) -> String {
+    match crate::last_failure().filter(|failure| failure.exception == exception) {
+        Some(failure) => failure.to_string(),
+        None => exception.to_string(),
+    }
 }
+
+/// Enumerators of `NotFoundReason`; the other one is `missing_node`.
+const NOT_CONTEXT: u32 = 1;
+const NOT_OBJECT: u32 = 2;
 
 impl From<SystemException> for NamingError {
     fn from(exception: SystemException) -> Self {
@@ -41,16 +115,35 @@ impl From<SystemException> for NamingError {
 }
 
 impl UserException for NamingError {
-    fn read(id: &str, _: &mut Decoder<'_>) -> Option<CdrResult<Self>> {
+    fn read(id: &str, d: &mut Decoder<'_>) -> Option<CdrResult<Self>> {
         match id {
-            "IDL:omg.org/CosNaming/NamingContext/NotFound:1.0" => Some(Ok(NamingError::NotFound)),
-            "IDL:omg.org/CosNaming/NamingContext/CannotProceed:1.0" => {
-                Some(Ok(NamingError::CannotProceed))
-            }
+            "IDL:omg.org/CosNaming/NamingContext/NotFound:1.0" => Some(not_found(d)),
+            "IDL:omg.org/CosNaming/NamingContext/CannotProceed:1.0" => Some(cannot_proceed(d)),
             "IDL:omg.org/CosNaming/NamingContext/InvalidName:1.0" => {
                 Some(Ok(NamingError::InvalidName))
             }
             _ => None,
         }
     }
+}
+
+fn not_found(d: &mut Decoder<'_>) -> CdrResult<NamingError> {
+    Ok(NamingError::NotFound(d.ulong()?, name(d)?))
+}
+
+fn cannot_proceed(d: &mut Decoder<'_>) -> CdrResult<NamingError> {
+    Ok(NamingError::CannotProceed(decode_ref(d)?, name(d)?))
+}
+
+fn name(d: &mut Decoder<'_>) -> CdrResult<Vec<Component>> {
+    /// Two empty strings.
+    const MIN_SIZE: usize = 10;
+    let count = d.length(None, MIN_SIZE)?;
+    let components = (0..count).map(|_| {
+        Ok(Component {
+            id: String::decode(d)?,
+            kind: String::decode(d)?,
+        })
+    });
+    components.collect()
 }

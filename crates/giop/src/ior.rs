@@ -48,6 +48,31 @@ impl Ior {
             .filter_map(|profile| IiopProfile::parse(profile).ok())
     }
 
+    /// The octets that the stringified form has as digits: an encapsulation, big-endian. For keeping references.
+    ///
+    /// Allocates.
+    pub fn to_octets(&self) -> Vec<u8> {
+        let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+        e.octet(0);
+        self.write(&mut e);
+        e.finish().contiguous().to_vec()
+    }
+
+    /// Reads what [`to_octets`](Self::to_octets) made, or another ORB's encapsulation of a reference.
+    ///
+    /// ```
+    /// # use oxorb_giop::Ior;
+    /// let octets = Ior::nil().to_octets();
+    /// assert!(Ior::from_octets(&octets)?.is_nil());
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Says where the octets are no reference. What follows one is ignored: nothing says that nothing follows.
+    pub fn from_octets(octets: &[u8]) -> cdr::Result<Self> {
+        Self::decode(&mut Decoder::encapsulated(octets, Dialect::GIOP_1_2)?)
+    }
+
     /// Writes it where an object reference is due. Copies everything.
     pub(crate) fn write(&self, e: &mut Encoder<'_>) {
         e.ulong(self.type_id.len() as u32 + 1);
@@ -91,11 +116,8 @@ impl<'de> Decode<'de> for Ior {
 impl fmt::Display for Ior {
     /// `IOR:` and hexadecimal digits, big-endian.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
-        e.octet(0);
-        self.write(&mut e);
         let mut text = String::from("IOR:");
-        hex::push(&mut text, e.finish().contiguous());
+        hex::push(&mut text, &self.to_octets());
         f.write_str(&text)
     }
 }
@@ -111,9 +133,7 @@ impl FromStr for Ior {
             _ => return Err(IorError::Prefix),
         };
         let octets = hex::parse(digits).map_err(|at| IorError::Digit { at: at + 4 })?;
-        // Octets after the reference are ignored: nothing says there are none.
-        let mut d = Decoder::encapsulated(&octets, Dialect::GIOP_1_2).map_err(IorError::Content)?;
-        Self::decode(&mut d).map_err(IorError::Content)
+        Self::from_octets(&octets).map_err(IorError::Content)
     }
 }
 

@@ -55,7 +55,8 @@ pub use oxorb_core::{
     SettingError, SetupError, Slots, Upcall, last_failure,
 };
 pub use oxorb_giop::{
-    CompletionStatus, Ior, SystemException, SystemExceptionKind, Version, describe, minor,
+    CompletionStatus, Corbaloc, Corbaname, Ior, SystemException, SystemExceptionKind, Version,
+    describe, minor,
 };
 pub use oxorb_poa::{
     IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ManagerState, ObjectId, Poa,

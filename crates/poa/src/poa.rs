@@ -120,6 +120,11 @@ impl Poa {
         &self.inner.name
     }
 
+    /// The ORB it belongs to; `None` once that is gone. Takes no lock.
+    pub fn orb(&self) -> Option<oxorb_core::Orb> {
+        self.adapter.orb()
+    }
+
     /// What it promises about its objects; fixed when it was created.
     pub fn policies(&self) -> Policies {
         self.inner.policies

@@ -6,7 +6,7 @@
 //! wire side    cdr -> giop ----------------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> cli;  idl and dynamic -> idltypes -> cli
-//! services     orb and idltypes -> ifr -> cli
+//! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli
 //! ```
 
 use std::path::Path;
@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 20] = [
+const LAYERS: [Layer; 21] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -103,6 +103,11 @@ const LAYERS: [Layer; 20] = [
         why: "a service is an application that also reads IDL",
     },
     Layer {
+        package: "oxorb-naming",
+        uses: &["oxorb"],
+        why: "a service is an application",
+    },
+    Layer {
         package: "oxorb-cli",
         uses: &[
             "oxorb",
@@ -111,6 +116,7 @@ const LAYERS: [Layer; 20] = [
             "oxorb-idlgen",
             "oxorb-idltypes",
             "oxorb-ifr",
+            "oxorb-naming",
         ],
         why: "the command is a user of the facade, as an application is",
     },

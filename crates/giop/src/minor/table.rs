@@ -58,6 +58,17 @@ minors! {
         OMG 1 NO_USABLE_PROFILE: "no profile of the reference can be used here", "check the protocols both sides have enabled";
         OXORB 1 MESSAGE_TOO_LARGE: "the message to send is larger than this side's limit", "raise MaxMessage on this side, or send less at a time";
         OXORB 2 RECEIVED_TOO_LARGE: "the message received is larger than this side's limit", "raise MaxMessage on the receiving side, or send less at a time";
+        OXORB 3 NAME_TOO_LONG: "the name has more components or octets than the naming service takes", "use a shorter name, or raise --max-components or --max-name of the service";
+        OXORB 4 BOUND_REFERENCE_TOO_LONG: "the reference to be bound is longer than the naming service takes", "raise --max-reference of the service";
+        OXORB 5 BINDINGS: "the naming context holds as many bindings as the naming service lets it", "remove some with `oxorb name prune`, or raise --max-bindings of the service";
+        OXORB 6 CONTEXTS: "the naming service holds as many contexts as it may", "destroy unused ones, or raise --max-contexts of the service";
+    }
+    PersistStore persist_store {
+        OXORB 1 NOT_WRITTEN: "the naming service could not write to its store; nothing was changed", "look at the service's log; check disk space and permissions";
+        OXORB 2 NOT_READ: "the naming service could not read its store", "look at the service's log; check the disk";
+    }
+    NoPermission no_permission {
+        OXORB 1 ROOT_CONTEXT: "the root of the naming service cannot be destroyed", "destroy the contexts below it";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";
@@ -149,6 +160,7 @@ minors! {
         OXORB 3 FORWARD_LOOP: "the reference is forwarded in a circle", "check the forwarding objects";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
+        OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
     }
     ObjAdapter obj_adapter {
         OMG 1 UNKNOWN_ADAPTER: "the adapter activator raised an exception", "look at the server's log";
@@ -197,6 +209,7 @@ minors! {
         OMG 1 POLLER: "the poller's time is over", "ask again later";
         OXORB 1 BEFORE_SENDING: "time was over before the request was sent", "allow more time; check whether the server can be reached";
         OXORB 2 AWAITING_REPLY: "no reply within the time allowed", "allow more time, or find out why the server is slow";
+        OXORB 3 WRITING: "the naming service's disk did not finish writing within the time allowed", "check the disk; the change may still happen";
     }
     CommFailure comm_failure {
         OXORB 1 CONNECTION_LOST: "the connection was lost while the reply was awaited", "check whether the server crashed or the network failed; the operation may have run";

@@ -1,0 +1,43 @@
+//! The Naming Service: names for CORBA objects, in a store that outlives crashes (Naming Service 1.3).
+//!
+//! ```text
+//! Store (redb) --NameService::start--> CORBA objects <--Names-- this ORB and any other
+//! ```
+//!
+//! * [`Store`] keeps contexts and bindings in a file, each change on disk before it is acknowledged.
+//! * [`NameService`] makes any server a name server: the root context answers at `corbaloc::host:port/NameService`.
+//! * [`Names`] is a typed client for this and any other ORB's name server; [`cos_naming`] holds the interfaces as they
+//!   are in IDL.
+//! * [`Name`] is what `a/b.c` means.
+//!
+//! `oxorb name serve` is a name server of its own. What `docs/naming.md` does not say: multicast discovery (TAO's) and
+//! load balancing are out of scope.
+#![forbid(unsafe_code)]
+
+mod client;
+mod error;
+mod limits;
+mod name;
+mod problem;
+mod service;
+mod store;
+
+mod idl {
+    #![allow(missing_docs, reason = "the IDL says it")]
+    oxorb::include_idl!("CosNaming");
+}
+
+pub use client::{Entries, Entry, Names, NamingError};
+pub use error::Error;
+pub use idl::cos_naming;
+pub use limits::Limits;
+pub use name::{AsName, InvalidName, Malformed, Name, stringify};
+pub use problem::Problem;
+pub use service::{NameService, POA_NAME};
+pub use store::Store;
+
+/// The name under which ORBs know the service, and its key in `corbaloc:` references.
+pub const INITIAL_NAME: &str = "NameService";
+
+/// Where name servers listen unless they are told otherwise (IANA: corbaloc).
+pub const PORT: u16 = 2809;

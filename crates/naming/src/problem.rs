@@ -1,0 +1,116 @@
+//! Why an operation of a naming context failed, whichever operation it was.
+
+use oxorb::{CompletionStatus, SystemException, minor};
+
+use crate::cos_naming::NameComponent;
+use crate::cos_naming::naming_context::{
+    AlreadyBound, BindContextError, BindError, BindNewContextError, CannotProceed, DestroyError,
+    InvalidName, NotEmpty, NotFound, NotFoundReason, RebindContextError, RebindError, ResolveError,
+    UnbindError,
+};
+use crate::cos_naming::naming_context_ext::{
+    ResolveStrError, ToNameError, ToStringError, ToUrlError,
+};
+
+/// Why an operation of a naming context failed: what the operations of `CosNaming` raise, as one type.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A component leads nowhere, or to something of the wrong kind; `rest_of_name` begins with it.
+    NotFound(NotFound),
+    /// The service cannot follow the name beyond a context that it cannot reach; the caller may.
+    CannotProceed(CannotProceed),
+    /// The name has no components, or its text is malformed.
+    InvalidName,
+    /// The name is taken.
+    AlreadyBound,
+    /// The context has bindings.
+    NotEmpty,
+    /// Not a failure of the operation itself.
+    System(SystemException),
+}
+
+impl Problem {
+    pub(crate) fn not_found(why: NotFoundReason, rest: &[NameComponent]) -> Problem {
+        Problem::NotFound(NotFound {
+            why,
+            rest_of_name: rest.to_vec(),
+        })
+    }
+}
+
+impl From<SystemException> for Problem {
+    fn from(exception: SystemException) -> Self {
+        Problem::System(exception)
+    }
+}
+
+/// What an operation does not declare, it does not raise; a peer could.
+const UNDECLARED: SystemException = SystemException::unknown(
+    minor::unknown::UNLISTED_USER_EXCEPTION,
+    CompletionStatus::Yes,
+);
+
+/// Both ways between [`Problem`] and the exceptions of one operation.
+macro_rules! raises {
+    ($($operation:ident: $($exception:ident)*;)*) => {$(
+        impl From<Problem> for $operation {
+            fn from(problem: Problem) -> Self {
+                match problem {
+                    Problem::System(exception) => $operation::System(exception),
+                    $(raises!(@pattern $exception problem) => raises!(@raise $exception $operation problem),)*
+                    #[allow(unreachable_patterns, reason = "some operations declare all")]
+                    _ => $operation::System(UNDECLARED),
+                }
+            }
+        }
+
+        impl From<$operation> for Problem {
+            fn from(error: $operation) -> Self {
+                match error {
+                    $operation::System(exception) => Problem::System(exception),
+                    $($operation::$exception(_problem) => raises!(@problem $exception _problem),)*
+                }
+            }
+        }
+    )*};
+    (@pattern NotFound $it:ident) => { Problem::NotFound($it) };
+    (@pattern CannotProceed $it:ident) => { Problem::CannotProceed($it) };
+    (@pattern InvalidName $it:ident) => { Problem::InvalidName };
+    (@pattern AlreadyBound $it:ident) => { Problem::AlreadyBound };
+    (@pattern NotEmpty $it:ident) => { Problem::NotEmpty };
+    (@raise NotFound $operation:ident $it:ident) => { $operation::NotFound($it) };
+    (@raise CannotProceed $operation:ident $it:ident) => { $operation::CannotProceed($it) };
+    (@raise InvalidName $operation:ident $it:ident) => { $operation::InvalidName(InvalidName {}) };
+    (@raise AlreadyBound $operation:ident $it:ident) => { $operation::AlreadyBound(AlreadyBound {}) };
+    (@raise NotEmpty $operation:ident $it:ident) => { $operation::NotEmpty(NotEmpty {}) };
+    (@problem NotFound $it:ident) => { Problem::NotFound($it) };
+    (@problem CannotProceed $it:ident) => { Problem::CannotProceed($it) };
+    (@problem InvalidName $it:ident) => { Problem::InvalidName };
+    (@problem AlreadyBound $it:ident) => { Problem::AlreadyBound };
+    (@problem NotEmpty $it:ident) => { Problem::NotEmpty };
+}
+
+raises! {
+    BindError: NotFound CannotProceed InvalidName AlreadyBound;
+    BindContextError: NotFound CannotProceed InvalidName AlreadyBound;
+    BindNewContextError: NotFound CannotProceed InvalidName AlreadyBound;
+    RebindError: NotFound CannotProceed InvalidName;
+    RebindContextError: NotFound CannotProceed InvalidName;
+    ResolveError: NotFound CannotProceed InvalidName;
+    ResolveStrError: NotFound CannotProceed InvalidName;
+    UnbindError: NotFound CannotProceed InvalidName;
+    DestroyError: NotEmpty;
+    ToStringError: InvalidName;
+    ToNameError: InvalidName;
+}
+
+impl From<Problem> for ToUrlError {
+    fn from(problem: Problem) -> Self {
+        match problem {
+            Problem::InvalidName => ToUrlError::InvalidName(InvalidName {}),
+            Problem::System(exception) => ToUrlError::System(exception),
+            _ => ToUrlError::System(UNDECLARED),
+        }
+    }
+}

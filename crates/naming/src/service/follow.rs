@@ -1,0 +1,137 @@
+//! Following a name from context to context, here and on other servers.
+
+use oxorb::{CompletionStatus, Interface as _, SystemException, minor};
+
+use super::{GONE, Service};
+use crate::cos_naming::naming_context::{CannotProceed, NotFoundReason};
+use crate::cos_naming::{NameComponent, NamingContextRef};
+use crate::store::{Bound, ContextId, Snapshot};
+use crate::{InvalidName, Name, Problem};
+
+/// Where all components but the last one lead.
+pub(super) enum Followed<'n> {
+    /// To a context of this store, in which the last component means something.
+    Here(ContextId, &'n NameComponent),
+    /// To a context of another server, which follows the rest.
+    There(NamingContextRef, &'n [NameComponent]),
+}
+
+impl Service {
+    /// Follows a name as far as this store leads.
+    pub(super) fn follow<'n>(
+        &self,
+        from: ContextId,
+        name: &'n [NameComponent],
+    ) -> Result<Followed<'n>, Problem> {
+        let snapshot = self
+            .store
+            .snapshot()
+            .map_err(|error| self.unreadable(error))?;
+        self.follow_in(&snapshot, from, name)
+    }
+
+    pub(super) fn follow_in<'n>(
+        &self,
+        snapshot: &Snapshot,
+        from: ContextId,
+        name: &'n [NameComponent],
+    ) -> Result<Followed<'n>, Problem> {
+        self.check(name)?;
+        let (mut context, mut rest) = (from, name);
+        loop {
+            let [first, behind @ ..] = rest else {
+                return Err(Problem::InvalidName);
+            };
+            if behind.is_empty() {
+                return Ok(Followed::Here(context, first));
+            }
+            let found = snapshot.find(context, first);
+            match found.map_err(|error| self.unreadable(error))? {
+                Some(Bound::Context(next)) => (context, rest) = (next, behind),
+                Some(Bound::Foreign(reference)) => {
+                    let next = self.decode(&reference)?.ok_or(GONE)?;
+                    let next = next.unchecked_narrow::<NamingContextRef>();
+                    let next = next.with_timeout(self.limits.forward_timeout);
+                    return Ok(Followed::There(next, behind));
+                }
+                Some(Bound::Object(_)) => {
+                    return Err(Problem::not_found(NotFoundReason::NotContext, rest));
+                }
+                None => return Err(self.missing(snapshot, from, context, rest)),
+            }
+        }
+    }
+
+    /// Why `rest` is not found in `context`, which was reached from `from`.
+    pub(super) fn missing(
+        &self,
+        snapshot: &Snapshot,
+        from: ContextId,
+        context: ContextId,
+        rest: &[NameComponent],
+    ) -> Problem {
+        match snapshot.has(context) {
+            Ok(true) => Problem::not_found(NotFoundReason::MissingNode, rest),
+            Ok(false) => self.destroyed(from, context, rest),
+            Err(error) => self.unreadable(error).into(),
+        }
+    }
+
+    /// What to say of a context that was destroyed but is bound somewhere still.
+    pub(super) fn destroyed(
+        &self,
+        from: ContextId,
+        context: ContextId,
+        rest: &[NameComponent],
+    ) -> Problem {
+        if context == from {
+            return GONE.into();
+        }
+        Problem::CannotProceed(CannotProceed {
+            cxt: self.reference(context).ok(),
+            rest_of_name: rest.to_vec(),
+        })
+    }
+
+    fn check(&self, name: &[NameComponent]) -> Result<(), Problem> {
+        let octets = name.iter().map(|c| c.id.len() + c.kind.len());
+        if name.len() > self.limits.components || octets.sum::<usize>() > self.limits.name_octets {
+            return Err(NAME_TOO_LONG.into());
+        }
+        Ok(())
+    }
+
+    /// A name from its text, if it is not too long.
+    pub(super) fn parse(&self, text: &str) -> Result<Name, Problem> {
+        // A backslash before every octet, a dot and a slash in every component.
+        if text.len() > 2 * (self.limits.name_octets + self.limits.components) {
+            return Err(NAME_TOO_LONG.into());
+        }
+        let name: Name = text
+            .parse()
+            .map_err(|_: InvalidName| Problem::InvalidName)?;
+        self.check(name.components())?;
+        Ok(name)
+    }
+}
+
+/// What to say when another server did not do its part. A change that may have happened there must not look as if it
+/// had not.
+pub(super) fn forwarded<E: Into<Problem>>(
+    context: &NamingContextRef,
+    rest: &[NameComponent],
+    error: E,
+) -> Problem {
+    match error.into() {
+        Problem::System(exception) if exception.completed == CompletionStatus::No => {
+            Problem::CannotProceed(CannotProceed {
+                cxt: Some(context.clone()),
+                rest_of_name: rest.to_vec(),
+            })
+        }
+        problem => problem,
+    }
+}
+
+const NAME_TOO_LONG: SystemException =
+    SystemException::imp_limit(minor::imp_limit::NAME_TOO_LONG, CompletionStatus::No);

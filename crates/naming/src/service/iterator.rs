@@ -1,0 +1,183 @@
+//! Binding iterators. Each knows which binding it gave last, and reads on from there: bindings that are made or removed
+//! meanwhile show if they come later in the order of names. A context that was destroyed has no more bindings.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use oxorb::{CompletionStatus, Poa, Policies, SystemException};
+
+use super::context::binding;
+use super::{GONE, Service};
+use crate::cos_naming::{
+    Binding, BindingIterator, BindingIteratorRef, BindingList, BindingType, NameComponent,
+};
+use crate::store::{ContextId, Page};
+
+/// The iterators that are open.
+pub(super) struct Iterators {
+    poa: Poa,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    by_number: HashMap<u64, Entry>,
+}
+
+struct Entry {
+    reference: BindingIteratorRef,
+    used: Instant,
+}
+
+impl Iterators {
+    /// In a POA of their own below that of the contexts: they end with the process.
+    pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::PoaError> {
+        let poa = contexts.create_poa("iterators", Policies::default())?;
+        poa.manager().activate();
+        Ok(Iterators {
+            poa,
+            open: Mutex::default(),
+        })
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.lock().by_number.len()
+    }
+
+    fn close(&self, number: u64) {
+        let closed = self.lock().by_number.remove(&number);
+        if let Some(entry) = closed {
+            self.deactivate(&entry);
+        }
+    }
+
+    fn deactivate(&self, entry: &Entry) {
+        // It may be gone with the POA.
+        let _ = self.poa.deactivate(&entry.reference);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().expect("no panic while it is held")
+    }
+}
+
+impl Service {
+    /// Opens an iterator over the bindings behind `after`. Those that were idle for too long are closed first, and the
+    /// one that was idle for longest if there would be too many.
+    pub(super) fn iterate(
+        self: &Arc<Self>,
+        context: ContextId,
+        after: Option<NameComponent>,
+    ) -> Result<BindingIteratorRef, SystemException> {
+        let mut open = self.iterators.lock();
+        let number = open.next;
+        open.next += 1;
+        let now = Instant::now();
+        let idle = self.limits.iterator_idle;
+        open.by_number.retain(|_, entry| {
+            let keep = now.duration_since(entry.used) < idle;
+            if !keep {
+                self.iterators.deactivate(entry);
+            }
+            keep
+        });
+        while open.by_number.len() >= self.limits.iterators.max(1) {
+            let longest = open.by_number.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(number) = longest.map(|(number, _)| *number) else {
+                break;
+            };
+            if let Some(entry) = open.by_number.remove(&number) {
+                self.iterators.deactivate(&entry);
+            }
+        }
+        let servant = Iterator {
+            service: Arc::clone(self),
+            number,
+            context,
+            after: Mutex::new(after),
+        };
+        let activated = self
+            .iterators
+            .poa
+            .activate::<BindingIteratorRef, _>(servant);
+        let reference = activated.map_err(|_| GONE)?;
+        let entry = Entry {
+            reference: reference.clone(),
+            used: now,
+        };
+        open.by_number.insert(number, entry);
+        Ok(reference)
+    }
+
+    /// Notes that an iterator is used, unless it was idle for too long.
+    fn touch(&self, number: u64) -> Result<(), SystemException> {
+        let mut open = self.iterators.lock();
+        let entry = open.by_number.get_mut(&number).ok_or(GONE)?;
+        if entry.used.elapsed() < self.limits.iterator_idle {
+            entry.used = Instant::now();
+            return Ok(());
+        }
+        drop(open);
+        self.iterators.close(number);
+        Err(GONE)
+    }
+}
+
+/// The servant of one iterator.
+struct Iterator {
+    service: Arc<Service>,
+    number: u64,
+    context: ContextId,
+    /// The last binding that was given.
+    after: Mutex<Option<NameComponent>>,
+}
+
+impl Iterator {
+    fn next(&self, count: usize) -> Result<Page, SystemException> {
+        self.service.touch(self.number)?;
+        let mut after = self.after.lock().expect("no panic while it is held");
+        let snapshot = self.service.store.snapshot();
+        let page = snapshot.and_then(|read| read.page(self.context, after.as_ref(), count));
+        let page = page.map_err(|error| self.service.unreadable(error))?;
+        if let Some((last, _)) = page.bindings.last() {
+            *after = Some(last.clone());
+        }
+        Ok(page)
+    }
+}
+
+impl BindingIterator for Iterator {
+    fn next_one(&self) -> oxorb::Result<(bool, Binding)> {
+        let mut page = self.next(1)?;
+        Ok(match page.bindings.pop() {
+            Some(found) => (true, binding(found)),
+            None => (false, NOTHING),
+        })
+    }
+
+    fn next_n(&self, how_many: u32) -> oxorb::Result<(bool, BindingList)> {
+        if how_many == 0 {
+            return Err(NONE_WANTED);
+        }
+        let count = self.service.limits.answer_bindings.min(how_many as usize);
+        let page = self.next(count)?;
+        let bindings: BindingList = page.bindings.into_iter().map(binding).collect();
+        Ok((!bindings.is_empty(), bindings))
+    }
+
+    fn destroy(&self) -> oxorb::Result<()> {
+        self.service.iterators.close(self.number);
+        Ok(())
+    }
+}
+
+/// Something must be sent where there is no binding.
+const NOTHING: Binding = Binding {
+    binding_name: Vec::new(),
+    binding_type: BindingType::Nobject,
+};
+
+/// Naming Service 1.3, 2.3.2.
+const NONE_WANTED: SystemException = SystemException::bad_param(0, CompletionStatus::No);

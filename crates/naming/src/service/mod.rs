@@ -1,0 +1,220 @@
+//! The service as CORBA objects: a servant for each context, one for each open iterator.
+
+mod context;
+mod follow;
+mod iterator;
+
+use std::sync::Arc;
+
+use oxorb::{
+    CompletionStatus, IdAssignment, IdUniqueness, Interface as _, Ior, Lifespan, ObjectId,
+    ObjectRef, Orb, Poa, Policies, Ref, SystemException, minor,
+};
+
+use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
+use crate::store::{Change, ContextId, Refusal, Unwritten};
+use crate::{Error, INITIAL_NAME, Limits, Names, Problem, Store};
+use context::Context;
+use iterator::Iterators;
+
+/// The POA that contexts live in. It is persistent: given the same port, references outlive the process.
+pub const POA_NAME: &str = "NameService";
+
+/// A naming service that an ORB serves.
+///
+/// ```
+/// use oxorb::{Interface as _, Orb};
+/// use oxorb_naming::{NameService, Store};
+///
+/// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+/// let service = NameService::start(&orb, Store::in_memory()?)?;
+///
+/// // For this ORB's own use; other ORBs find it at `corbaloc::host:port/NameService`.
+/// let names = service.names();
+/// names.make_contexts("bank/branches")?;
+/// names.bind("bank/itself", names.root())?;
+/// let found: oxorb::ObjectRef = names.resolve("bank/itself")?;
+/// assert_eq!(found.non_existent(), Ok(false));
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NameService {
+    root: NamingContextExtRef,
+    service: Arc<Service>,
+}
+
+impl NameService {
+    /// Serves the names of a store with an ORB: the root context answers at the key `NameService`, and is the ORB's
+    /// initial reference of this name.
+    ///
+    /// References to contexts are good again after a restart if the ORB listens at the same port.
+    ///
+    /// # Errors
+    /// [`Error::Poa`], when the ORB serves names already, or was shut down; [`Error::Store`].
+    pub fn start(orb: &Orb, store: Store) -> Result<NameService, Error> {
+        NameService::start_with(orb, store, Limits::default())
+    }
+
+    /// [`start`](Self::start) with limits of one's own.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn start_with(orb: &Orb, store: Store, limits: Limits) -> Result<NameService, Error> {
+        let contexts = orb.root_poa().create_poa(
+            POA_NAME,
+            Policies {
+                lifespan: Lifespan::Persistent,
+                id_assignment: IdAssignment::User,
+                id_uniqueness: IdUniqueness::Multiple,
+                ..Policies::default()
+            },
+        )?;
+        contexts.manager().hold_requests();
+        let service = Arc::new(Service {
+            iterators: Iterators::new(&contexts)?,
+            contexts,
+            store,
+            limits: Arc::new(limits),
+        });
+        service.store.each_context(|context| {
+            service.activate(context)?;
+            Ok::<(), Error>(())
+        })?;
+        let root = service.reference(ContextId::ROOT)?.unchecked_narrow();
+        service.contexts.manager().activate();
+        orb.bind(INITIAL_NAME, &root);
+        Ok(NameService { root, service })
+    }
+
+    /// The root context.
+    pub fn root(&self) -> &NamingContextExtRef {
+        &self.root
+    }
+
+    /// For an application that serves names and uses them, too.
+    pub fn names(&self) -> Names {
+        Names::new(self.root.clone())
+    }
+
+    /// What it holds.
+    pub fn store(&self) -> &Store {
+        &self.service.store
+    }
+
+    /// What last went wrong with the store, of which clients only hear PERSIST_STORE; for a log. Taken when read.
+    pub fn take_failure(&self) -> Option<String> {
+        self.service.store.take_failure()
+    }
+
+    /// How many binding iterators are open.
+    pub fn open_iterators(&self) -> usize {
+        self.service.iterators.open()
+    }
+}
+
+struct Service {
+    store: Store,
+    limits: Arc<Limits>,
+    contexts: Poa,
+    iterators: Iterators,
+}
+
+impl Service {
+    fn activate(self: &Arc<Self>, context: ContextId) -> Result<NamingContextExtRef, Error> {
+        let servant = Context::new(self, context);
+        Ok(self
+            .contexts
+            .activate_with_id::<NamingContextExtRef, _>(self.object_id(context), servant)?)
+    }
+
+    /// The reference of one of our contexts.
+    fn reference(&self, context: ContextId) -> Result<NamingContextRef, oxorb::PoaError> {
+        let reference = self
+            .contexts
+            .create_reference_with_id::<NamingContextExtRef>(self.object_id(context))?;
+        Ok(reference.into())
+    }
+
+    /// One of our contexts, if the reference is one that we made.
+    fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
+        let id = self.contexts.reference_to_id(context).ok()?;
+        let (store, number) = id.as_bytes().split_first_chunk()?;
+        let ours = u64::from_be_bytes(*store) == self.store.number();
+        let number = u64::from_be_bytes(number.try_into().ok()?);
+        ours.then_some(ContextId(number))
+    }
+
+    /// With the number of the store: another name server's contexts have the same POA and the same numbers.
+    fn object_id(&self, context: ContextId) -> ObjectId {
+        let mut id = self.store.number().to_be_bytes().to_vec();
+        id.extend_from_slice(&context.0.to_be_bytes());
+        ObjectId::from(id)
+    }
+
+    fn change(&self, change: Change) -> Result<Result<ContextId, Refusal>, SystemException> {
+        let patience = self.limits.write_timeout;
+        let done = self.store.change(change, &self.limits, patience);
+        done.map_err(|unwritten| match unwritten {
+            Unwritten::QueueFull => {
+                SystemException::transient(minor::transient::WRITES_QUEUED, CompletionStatus::No)
+            }
+            Unwritten::Failed(error) => {
+                self.store.note(error);
+                SystemException::persist_store(
+                    minor::persist_store::NOT_WRITTEN,
+                    CompletionStatus::No,
+                )
+            }
+            Unwritten::Late => {
+                SystemException::timeout(minor::timeout::WRITING, CompletionStatus::Maybe)
+            }
+        })
+    }
+
+    fn unreadable(&self, error: redb::Error) -> SystemException {
+        self.store.note(Arc::new(error));
+        SystemException::persist_store(minor::persist_store::NOT_READ, CompletionStatus::No)
+    }
+
+    /// A reference that was bound; `None` for nil.
+    fn decode(&self, octets: &[u8]) -> Result<Option<ObjectRef>, SystemException> {
+        if octets.is_empty() {
+            return Ok(None);
+        }
+        let ior = Ior::from_octets(octets).map_err(|_| {
+            SystemException::persist_store(minor::persist_store::NOT_READ, CompletionStatus::No)
+        })?;
+        let orb = self.contexts.orb().ok_or(GONE)?;
+        Ok(Some(ObjectRef::from_ref(Ref::new(&orb, ior))))
+    }
+
+    /// A reference to be bound; empty for nil.
+    fn encode(&self, object: Option<&Ref>) -> Result<Vec<u8>, SystemException> {
+        let octets = object.map_or_else(Vec::new, |object| object.ior().to_octets());
+        if octets.len() > self.limits.reference_octets {
+            let minor = minor::imp_limit::BOUND_REFERENCE_TOO_LONG;
+            return Err(SystemException::imp_limit(minor, CompletionStatus::No));
+        }
+        Ok(octets)
+    }
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service")
+            .field("store", &self.store.path())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The context of a request that comes while, or after, it is destroyed.
+const GONE: SystemException =
+    SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
+
+impl From<oxorb::PoaError> for Problem {
+    /// References are only made while the ORB serves.
+    fn from(_: oxorb::PoaError) -> Self {
+        Problem::System(GONE)
+    }
+}

@@ -1,0 +1,360 @@
+//! Contexts and bindings in a file.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | meta | what | number: the store's own, the next context's, the version of this format |
+//! | contexts | context | how many bindings it holds |
+//! | bindings | context, id, kind | object, context or foreign context; number of the context; reference |
+//!
+//! A context that was made here is stored by number, not by reference: a server may come back at another address.
+//! Numbers are given once. What is read was written to disk before: a reader never sees what a crash could take back.
+
+mod change;
+mod writer;
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use redb::backends::InMemoryBackend;
+use redb::{
+    Database, ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
+    TableDefinition,
+};
+
+use crate::cos_naming::{BindingType, NameComponent};
+use crate::limits::ANSWER_OCTETS;
+use crate::{Error, Limits};
+
+pub(crate) use change::{Change, Mode, Refusal};
+pub(crate) use writer::Unwritten;
+use writer::Writer;
+
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const CONTEXTS: TableDefinition<'_, u64, u64> = TableDefinition::new("contexts");
+const BINDINGS: TableDefinition<'_, Key, Row> = TableDefinition::new("bindings");
+
+type Key = (u64, &'static str, &'static str);
+type Row = (u8, u64, &'static [u8]);
+
+const FORMAT: u64 = 1;
+
+/// Pages kept in memory, in octets.
+const CACHE: usize = 64 << 20;
+
+/// One context of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContextId(pub(crate) u64);
+
+impl ContextId {
+    pub(crate) const ROOT: ContextId = ContextId(0);
+}
+
+/// What a name is bound to. References are octets of `Ior::to_octets`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    Object(Vec<u8>),
+    /// A context of this store.
+    Context(ContextId),
+    /// A context of another server.
+    Foreign(Vec<u8>),
+}
+
+impl Bound {
+    pub(crate) fn binding_type(&self) -> BindingType {
+        match self {
+            Bound::Object(_) => BindingType::Nobject,
+            Bound::Context(_) | Bound::Foreign(_) => BindingType::Ncontext,
+        }
+    }
+
+    /// As a row of the table holds it.
+    fn as_row(&self) -> (u8, u64, &[u8]) {
+        match self {
+            Bound::Object(reference) => (OBJECT, 0, reference),
+            Bound::Context(context) => (CONTEXT, context.0, &[]),
+            Bound::Foreign(reference) => (FOREIGN, 0, reference),
+        }
+    }
+
+    fn from_row((kind, context, reference): (u8, u64, &[u8])) -> Bound {
+        match kind {
+            OBJECT => Bound::Object(reference.to_vec()),
+            CONTEXT => Bound::Context(ContextId(context)),
+            _ => Bound::Foreign(reference.to_vec()),
+        }
+    }
+}
+
+const OBJECT: u8 = 0;
+const CONTEXT: u8 = 1;
+const FOREIGN: u8 = 2;
+
+/// Names in a file. Each change is on disk before it is acknowledged, completely or not at all, whatever happens to
+/// the process or the machine.
+///
+/// One process at a time has it open.
+///
+/// ```
+/// use oxorb_naming::Store;
+///
+/// let folder = std::env::temp_dir().join(format!("oxorb-names-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let store = Store::open(folder.join("names.redb"))?;
+/// assert_eq!(store.contexts()?, 1); // the root
+/// # drop(store);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    /// Differs from that of every other store.
+    number: u64,
+    database: Arc<Database>,
+    writer: Writer,
+    /// What last went wrong.
+    failure: Mutex<Option<Arc<redb::Error>>>,
+}
+
+impl Store {
+    /// Opens a store, or makes one that holds an empty root.
+    ///
+    /// # Errors
+    /// [`Error::Store`], when another process has it open, too, and when it was written by a later version.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
+        let path = path.into();
+        let made = Database::builder().set_cache_size(CACHE).create(&path);
+        let database = made.map_err(|error| match error {
+            redb::DatabaseError::DatabaseAlreadyOpen => failed(
+                &path,
+                "another process serves names from it, or this one does already",
+            ),
+            other => failed(&path, other),
+        })?;
+        Store::with(path, database)
+    }
+
+    /// Names that end with the process: for tests, and where servers bind anew whenever they start.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn in_memory() -> Result<Store, Error> {
+        let backend = InMemoryBackend::new();
+        let made = Database::builder().create_with_backend(backend);
+        let path = PathBuf::new();
+        let database = made.map_err(|error| failed(&path, error))?;
+        Store::with(path, database)
+    }
+
+    fn with(path: PathBuf, database: Database) -> Result<Store, Error> {
+        let (number, format) = prepare(&database).map_err(|error| failed(&path, error))?;
+        if format != FORMAT {
+            let why = format!("it has format {format}, and this version knows format {FORMAT}");
+            return Err(failed(&path, why));
+        }
+        let database = Arc::new(database);
+        let writer = Writer::start(Arc::clone(&database)).map_err(|error| failed(&path, error))?;
+        Ok(Store {
+            path,
+            number,
+            database,
+            writer,
+            failure: Mutex::default(),
+        })
+    }
+
+    /// How many contexts there are, the root included.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn contexts(&self) -> Result<u64, Error> {
+        use redb::ReadableTableMetadata as _;
+        self.attempt(|read| Ok(read.open_table(CONTEXTS)?.len()?))
+    }
+
+    /// How many bindings there are.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn bindings(&self) -> Result<u64, Error> {
+        use redb::ReadableTableMetadata as _;
+        self.attempt(|read| Ok(read.open_table(BINDINGS)?.len()?))
+    }
+
+    /// Where it is; empty for one in memory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Calls `each` with every context.
+    pub(crate) fn each_context<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(ContextId) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let rows = self.attempt(|read| Ok(read.open_table(CONTEXTS)?.range::<u64>(..)?))?;
+        for row in rows {
+            let (context, _) = row.map_err(|error| failed(&self.path, error))?;
+            each(ContextId(context.value()))?;
+        }
+        Ok(())
+    }
+
+    /// What the store holds now. Later changes do not show in it.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, redb::Error> {
+        let read = self.database.begin_read()?;
+        let bindings = read.open_table(BINDINGS)?;
+        Ok(Snapshot { read, bindings })
+    }
+
+    /// Makes a change; it is on disk when this returns. Waits for the disk, together with other changes.
+    pub(crate) fn change(
+        &self,
+        change: Change,
+        limits: &Arc<Limits>,
+        patience: Duration,
+    ) -> Result<Result<ContextId, Refusal>, Unwritten> {
+        self.writer.change(change, limits, patience)
+    }
+
+    /// Keeps an error for [`take_failure`](Self::take_failure).
+    pub(crate) fn note(&self, error: Arc<redb::Error>) {
+        if let Ok(mut failure) = self.failure.lock() {
+            *failure = Some(error);
+        }
+    }
+
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        let error = self.failure.lock().ok()?.take()?;
+        Some(failed(&self.path, error).to_string())
+    }
+
+    fn attempt<R>(
+        &self,
+        work: impl FnOnce(&ReadTransaction) -> Result<R, redb::Error>,
+    ) -> Result<R, Error> {
+        let read = self.database.begin_read().map_err(redb::Error::from);
+        let done = read.and_then(|read| work(&read));
+        done.map_err(|error| failed(&self.path, error))
+    }
+}
+
+/// Makes what every store has; gives its number and format.
+fn prepare(database: &Database) -> Result<(u64, u64), redb::Error> {
+    let write = database.begin_write()?;
+    let found = {
+        let mut meta = write.open_table(META)?;
+        let mut contexts = write.open_table(CONTEXTS)?;
+        write.open_table(BINDINGS)?;
+        let stored = meta.get("number")?.map(|number| number.value());
+        match stored {
+            Some(number) => {
+                let format = meta.get("format")?.map_or(0, |format| format.value());
+                (number, format)
+            }
+            None => {
+                let number = RandomState::new().hash_one(std::process::id());
+                meta.insert("number", number)?;
+                meta.insert("format", FORMAT)?;
+                meta.insert("next", ContextId::ROOT.0 + 1)?;
+                contexts.insert(ContextId::ROOT.0, 0)?;
+                (number, FORMAT)
+            }
+        }
+    };
+    write.commit()?;
+    Ok(found)
+}
+
+/// The store at one moment.
+pub(crate) struct Snapshot {
+    read: ReadTransaction,
+    bindings: ReadOnlyTable<Key, Row>,
+}
+
+/// Some bindings of a context.
+pub(crate) struct Page {
+    pub(crate) bindings: Vec<(NameComponent, BindingType)>,
+    /// There are others behind these.
+    pub(crate) more: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn has(&self, context: ContextId) -> Result<bool, redb::Error> {
+        let contexts = self.read.open_table(CONTEXTS)?;
+        Ok(contexts.get(context.0)?.is_some())
+    }
+
+    pub(crate) fn find(
+        &self,
+        context: ContextId,
+        name: &NameComponent,
+    ) -> Result<Option<Bound>, redb::Error> {
+        let key = (context.0, name.id.as_str(), name.kind.as_str());
+        let found = self.bindings.get(key)?;
+        Ok(found.map(|row| Bound::from_row(row.value())))
+    }
+
+    /// At most `count` bindings in the order of their names, from the first or from behind `after`. Reads no more than
+    /// these and one.
+    pub(crate) fn page(
+        &self,
+        context: ContextId,
+        after: Option<&NameComponent>,
+        count: usize,
+    ) -> Result<Page, redb::Error> {
+        use std::ops::Bound::{Excluded, Included};
+        let first = match after {
+            Some(name) => Excluded((context.0, name.id.as_str(), name.kind.as_str())),
+            None => Included((context.0, "", "")),
+        };
+        let rows = match context.0.checked_add(1) {
+            Some(next) => self.bindings.range((first, Excluded((next, "", ""))))?,
+            None => return Ok(Page::END),
+        };
+        let (mut bindings, mut octets) = (Vec::new(), 0);
+        for row in rows {
+            let (key, value) = row?;
+            let (_, id, kind) = key.value();
+            octets += id.len() + kind.len();
+            if bindings.len() == count || (octets > ANSWER_OCTETS && !bindings.is_empty()) {
+                return Ok(Page {
+                    bindings,
+                    more: true,
+                });
+            }
+            let binding_type = match value.value().0 {
+                OBJECT => BindingType::Nobject,
+                _ => BindingType::Ncontext,
+            };
+            let name = NameComponent {
+                id: id.to_owned(),
+                kind: kind.to_owned(),
+            };
+            bindings.push((name, binding_type));
+        }
+        Ok(Page {
+            bindings,
+            more: false,
+        })
+    }
+}
+
+impl Page {
+    const END: Page = Page {
+        bindings: Vec::new(),
+        more: false,
+    };
+}
+
+fn failed(path: &Path, why: impl ToString) -> Error {
+    Error::Store {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}

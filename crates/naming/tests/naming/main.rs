@@ -1,0 +1,120 @@
+//! The service over the wire: what names mean, what is kept, what is refused.
+
+mod federation;
+mod iterators;
+mod killed;
+mod limits;
+mod restart;
+mod semantics;
+mod text;
+
+use std::path::PathBuf;
+
+use oxorb::{Interface as _, ObjectRef, Orb};
+use oxorb_naming::cos_naming::{NameComponent, NamingContextExtRef, NamingContextRef};
+use oxorb_naming::{Limits, Name, NameService, Names, Store};
+
+/// A name server behind TCP, and an ORB that asks it.
+struct Served {
+    server: Orb,
+    client: Orb,
+    service: NameService,
+    root: NamingContextExtRef,
+}
+
+impl Served {
+    fn new() -> Self {
+        Served::with(Limits::default())
+    }
+
+    fn with(limits: Limits) -> Self {
+        Served::of(Store::in_memory().unwrap(), limits, 0)
+    }
+
+    fn of(store: Store, limits: Limits, port: u16) -> Self {
+        let server = Orb::builder()
+            .listen(&format!("iiop://127.0.0.1:{port}"))
+            .build()
+            .unwrap();
+        let service = NameService::start_with(&server, store, limits).unwrap();
+        let client = Orb::builder().build().unwrap();
+        let url = format!("corbaloc::{}/NameService", address(service.root()));
+        let root = client.resolve(&url).unwrap();
+        Served {
+            server,
+            client,
+            service,
+            root,
+        }
+    }
+
+    fn names(&self) -> Names {
+        Names::new(self.root.clone())
+    }
+
+    /// Host and port.
+    fn address(&self) -> String {
+        address(self.service.root())
+    }
+
+    /// A reference to an object that need not exist.
+    fn object(&self, key: &str) -> ObjectRef {
+        let url = format!("corbaloc::192.0.2.1:4711/{key}");
+        self.client.string_to_object(&url).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.client.shutdown(true);
+        let _ = self.server.shutdown(true);
+    }
+}
+
+fn address(root: &NamingContextExtRef) -> String {
+    let ior = root.as_ref().ior();
+    let profile = ior.iiop_profiles().next().expect("it listens");
+    profile.endpoints()[0].to_string()
+}
+
+/// The components of a name.
+fn n(text: &str) -> Vec<NameComponent> {
+    text.parse::<Name>().unwrap().components().to_vec()
+}
+
+/// What a context holds, contexts with a slash behind them.
+fn listed(context: &NamingContextRef) -> Vec<String> {
+    let entries = Names::new(context.clone()).list().unwrap();
+    let entries = entries.map(|entry| {
+        let entry = entry.unwrap();
+        let slash = if entry.is_context { "/" } else { "" };
+        let text = oxorb_naming::stringify(&[entry.component]);
+        format!("{text}{slash}")
+    });
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort();
+    entries
+}
+
+/// A folder of its own for a test, gone after it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let name = format!("oxorb-naming-{test}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).expect("a folder for temporary files");
+        Folder(path)
+    }
+
+    fn store(&self) -> PathBuf {
+        self.0.join("names.redb")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -35,7 +35,7 @@ mod upcall;
 mod value;
 
 pub use adapter::{Adapter, Located};
-pub use client::{Answered, AsyncReply, InFlight, Prepared, Slots};
+pub use client::{Answered, AsyncReply, InFlight, Prepared, Slots, wait_until};
 pub use context::{Context, decode_context, encode_context};
 pub use failure::{Attempt, Failure, last_failure};
 pub use initial::ResolveError;

@@ -1,14 +1,11 @@
 //! Several requests at once.
 
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
 
 use oxorb_giop::SystemException;
 
 use crate::request::NOT_SENT;
 use crate::{Exception, Request};
-
-/// How long [`next_response`] sleeps between two looks.
-const PAUSE: Duration = Duration::from_micros(200);
 
 /// Sends requests without waiting for any of them (`send_multiple_requests_deferred`).
 ///
@@ -28,28 +25,38 @@ pub fn send_multiple_oneway(requests: &mut [Request]) -> Result<(), Exception> {
 ///
 /// `BAD_INV_ORDER` 11 when no answer is to come.
 pub fn poll_next_response(requests: &mut [Request]) -> Result<Option<usize>, SystemException> {
-    let mut any = false;
-    for (at, request) in requests.iter_mut().enumerate() {
-        if request.is_pending() {
-            any = true;
-            if request.poll_response()? {
-                return Ok(Some(at));
-            }
-        }
+    let mut nobody = Context::from_waker(Waker::noop());
+    match poll(requests, &mut nobody) {
+        Poll::Ready(found) => found.map(Some),
+        Poll::Pending => Ok(None),
     }
-    if any { Ok(None) } else { Err(NOT_SENT) }
 }
 
 /// Waits until one of the answers is there (`get_next_response`), and says whose; take it with
 /// [`Request::get_response`].
 ///
-/// Looks at all of them several thousand times a second. `BAD_INV_ORDER` 11 when no answer is to come.
+/// Sleeps until then; a request whose time is over has its answer, too: `TIMEOUT`. `BAD_INV_ORDER` 11 when no answer
+/// is to come.
 pub fn next_response(requests: &mut [Request]) -> Result<usize, SystemException> {
-    loop {
-        if let Some(at) = poll_next_response(requests)? {
-            return Ok(at);
+    oxorb_core::wait_until(|context| poll(requests, context))
+}
+
+/// Looks at those that are not answered up to the first that is; the task is woken by any of them.
+fn poll(
+    requests: &mut [Request],
+    context: &mut Context<'_>,
+) -> Poll<Result<usize, SystemException>> {
+    let mut any = false;
+    for (at, request) in requests.iter_mut().enumerate() {
+        match request.poll_ready(context) {
+            Some(Poll::Ready(())) => return Poll::Ready(Ok(at)),
+            Some(Poll::Pending) => any = true,
+            None => {}
         }
-        std::thread::sleep(PAUSE);
+    }
+    match any {
+        true => Poll::Pending,
+        false => Poll::Ready(Err(NOT_SENT)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `CORBA::Request`: one call, put together and sent step by step.
 
 use std::sync::Arc;
+use std::task::{self, Poll};
 
 use oxorb_cdr::{Dynamic, TypeCode};
 use oxorb_core::{Context, InFlight, Ref};
@@ -221,9 +222,12 @@ impl Request {
         }
     }
 
-    /// Whether an answer is still to be taken.
-    pub(crate) fn is_pending(&self) -> bool {
-        matches!(self.state, State::Deferred(_))
+    /// Whether the answer is there, and if not, wakes the task when it is; `None` if no answer is to be taken.
+    pub(crate) fn poll_ready(&mut self, context: &mut task::Context<'_>) -> Option<Poll<()>> {
+        match &mut self.state {
+            State::Deferred(sent) => Some(sent.poll_ready(context)),
+            _ => None,
+        }
     }
 
     fn leave_new(&mut self, otherwise: SystemException) -> Result<(), SystemException> {

@@ -307,6 +307,15 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
         ErrorKind::BadValue => {
             return SystemException::bad_param(minor::bad_param::NOT_ENCODABLE, completed);
         }
+        ErrorKind::BadTypeCode | ErrorKind::BadTypeKind(_) => {
+            return SystemException::bad_typecode(minor::bad_typecode::MALFORMED, completed);
+        }
+        ErrorKind::BadIndirection(_) => marshal::INDIRECTION,
+        ErrorKind::BadFixed => marshal::FIXED,
+        ErrorKind::BadValueTag(_) | ErrorKind::BadChunk | ErrorKind::ValueMismatch => {
+            marshal::VALUE
+        }
+        ErrorKind::NotMarshallable => marshal::LOCAL_OBJECT,
         ErrorKind::WcharForbidden => marshal::WCHAR_FROM_1_0_CLIENT,
         ErrorKind::Truncated { .. } => marshal::TRUNCATED,
         ErrorKind::BoundExceeded { .. } => marshal::BOUND_EXCEEDED,

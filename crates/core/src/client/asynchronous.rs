@@ -164,13 +164,16 @@ impl<R, E: UserException> Future for AsyncReply<R, E> {
 impl InFlight {
     /// Whether the answer is there. Never blocks.
     pub fn is_ready(&mut self) -> bool {
-        match self.poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Pending => false,
-            Poll::Ready(reply) => {
-                self.state = State::Settled(Some(reply));
-                true
-            }
-        }
+        let mut nobody = Context::from_waker(Waker::noop());
+        self.poll_ready(&mut nobody).is_ready()
+    }
+
+    /// Whether the answer is there; if not, the task of `context` is woken when it is. Never blocks, and does not take
+    /// the answer.
+    pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.poll(context).map(|reply| {
+            self.state = State::Settled(Some(reply));
+        })
     }
 
     /// Blocks until the answer is there and lets `read` have it.
@@ -180,15 +183,7 @@ impl InFlight {
     }
 
     fn block(&mut self) -> Result<Reply, SystemException> {
-        crate::server::step_aside();
-        let waker = Arc::new(Unpark(std::thread::current())).into();
-        let mut context = Context::from_waker(&waker);
-        loop {
-            match self.poll(&mut context) {
-                Poll::Ready(reply) => return reply,
-                Poll::Pending => std::thread::park(),
-            }
-        }
+        wait_until(|context| self.poll(context))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, SystemException>> {
@@ -281,6 +276,34 @@ impl fmt::Debug for InFlight {
             .field("to", &self.reference)
             .field("answered", &matches!(self.state, State::Settled(_)))
             .finish()
+    }
+}
+
+/// Blocks this thread until `poll` is ready. It is asked again whenever the task it was given is woken: by the answer of
+/// an [`InFlight`], say.
+///
+/// Unlike an executor's way of blocking, it may be used by a servant: requests that come over its connection meanwhile
+/// are served by another thread. Allocates once.
+///
+/// ```no_run
+/// use std::task::Poll;
+///
+/// # fn of(mut several: Vec<oxorb_core::InFlight>) {
+/// let first = oxorb_core::wait_until(|context| {
+///     let ready = several.iter_mut().position(|one| one.poll_ready(context).is_ready());
+///     ready.map_or(Poll::Pending, Poll::Ready)
+/// });
+/// # let _ = first; }
+/// ```
+pub fn wait_until<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    crate::server::step_aside();
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
     }
 }
 

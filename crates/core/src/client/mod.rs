@@ -20,7 +20,7 @@ mod peer;
 mod prepared;
 mod reply;
 
-pub use asynchronous::{AsyncReply, InFlight};
+pub use asynchronous::{AsyncReply, InFlight, wait_until};
 pub(crate) use asynchronous::{begin, invoke_async};
 pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;

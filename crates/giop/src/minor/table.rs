@@ -102,11 +102,15 @@ minors! {
         OXORB 9 TRAILING: "octets are left after the last argument", "check that both sides were generated from the same IDL";
         OXORB 10 OTHER: "the data is malformed", "check that both sides were generated from the same IDL";
         OXORB 11 UNKNOWN_REPLY_STATUS: "the reply has an unknown status", "report it to the peer's vendor";
+        OXORB 12 INDIRECTION: "a reference within the data leads to nothing of its kind", "report it to the peer's vendor";
+        OXORB 13 FIXED: "a fixed-point number has a wrong digit or sign, or too many digits", "check that both sides were generated from the same IDL";
+        OXORB 14 VALUE: "a valuetype is malformed, or not of the type that belongs there", "check that both sides were generated from the same IDL";
     }
     BadTypecode bad_typecode {
         OMG 1 INCOMPLETE: "the TypeCode is incomplete", "complete the recursive TypeCode first";
         OMG 2 MEMBER_TYPE: "a member's type is illegal", "use a type that may be a member";
         OMG 3 PARAMETER_TYPE: "a parameter's type is illegal", "use a type that may be a parameter";
+        OXORB 1 MALFORMED: "the TypeCode is none: an unknown kind, or parts that do not fit it", "report it to the peer's vendor; a TypeCode made here is complete when is_complete() says so";
     }
     NoImplement no_implement {
         OMG 1 NO_VALUE_IMPLEMENTATION: "the value type has no implementation here", "link the implementation";

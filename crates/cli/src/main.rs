@@ -8,6 +8,7 @@ mod explain;
 mod idl;
 mod ifr;
 mod ior;
+mod name;
 mod orb;
 mod output;
 mod ping;
@@ -51,6 +52,9 @@ enum Command {
     /// Look into object references
     #[command(subcommand)]
     Ior(ior::Command),
+    /// Serve names, look into any ORB's name server, and remove names of what is gone
+    #[command(subcommand)]
+    Name(name::Command),
     /// Call an operation of any object, with types from its IDL
     Call(call::Args),
     /// Serve an interface from a table of answers: a stand-in for a server that is not there yet
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
         Command::Idl(command) => idl::run(command),
         Command::Ifr(command) => ifr::run(command),
         Command::Ior(command) => ior::run(command),
+        Command::Name(command) => name::run(command),
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Ping(args) => ping::run(args),

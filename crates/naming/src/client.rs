@@ -110,6 +110,20 @@ impl Names {
         done.map_err(|error| NamingError::new("bind", &name, error))
     }
 
+    /// The same, also if another context has the name; then that loses it.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`], also if an object has the name.
+    pub fn rebind_context(
+        &self,
+        name: impl AsName,
+        context: &NamingContextRef,
+    ) -> Result<(), NamingError> {
+        let name = named("rebind", &name)?;
+        let done = self.root.rebind_context(name.components(), Some(context));
+        done.map_err(|error| NamingError::new("rebind", &name, error))
+    }
+
     /// The object of a name, as a reference of type `I`. Asks the object unless its reference says that it is one: then
     /// two calls.
     ///
@@ -289,6 +303,13 @@ impl NamingError {
             problem,
             detail,
         }
+    }
+}
+
+impl NamingError {
+    /// Whether the name was found, and is bound to the nil reference.
+    pub fn is_nil(&self) -> bool {
+        self.problem == Problem::System(NOT_WANTED) && self.detail.is_none()
     }
 }
 

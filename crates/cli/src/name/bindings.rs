@@ -1,0 +1,179 @@
+//! What a name is bound to, as the verbs show it.
+
+use std::fmt;
+
+use oxorb::{Interface as _, ObjectRef, SystemException, SystemExceptionKind};
+use oxorb_naming::{Name, Names, NamingError, Problem};
+use serde_json::{Value, json};
+
+/// A binding with the name by which it was reached.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) name: Name,
+    pub(super) is_context: bool,
+}
+
+/// All bindings of a context, in the order of their names; `below` is the name of the context.
+pub(super) fn bindings(context: &Names, below: Option<&Name>) -> oxorb::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for entry in context.list()? {
+        let entry = entry?;
+        let name = match below {
+            Some(below) => Some(below.join(entry.component)),
+            None => Name::new([entry.component]),
+        };
+        found.extend(name.map(|name| Found {
+            name,
+            is_context: entry.is_context,
+        }));
+    }
+    // Servers have orders of their own, or none.
+    found.sort_by_cached_key(|found| found.name.to_string());
+    Ok(found)
+}
+
+impl Found {
+    /// The last component alone.
+    pub(super) fn last(&self) -> String {
+        let last = self.name.components().last();
+        last.map_or_else(String::new, |last| {
+            oxorb_naming::stringify(std::slice::from_ref(last))
+        })
+    }
+
+    pub(super) fn word(&self) -> &'static str {
+        if self.is_context { "context" } else { "object" }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let last = self.name.components().last();
+        json!({
+            "name": self.name.to_string(),
+            "id": last.map(|last| &last.id),
+            "kind": last.map(|last| &last.kind),
+            "type": self.word(),
+        })
+    }
+}
+
+/// The object of a name; `None` if it is bound to nil.
+pub(super) fn object(names: &Names, name: &Name) -> Result<Option<ObjectRef>, NamingError> {
+    match names.resolve::<ObjectRef>(name) {
+        Ok(object) => Ok(Some(object)),
+        Err(error) if error.is_nil() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Type and address of an object, on one line.
+pub(super) struct Summary<'o>(pub(super) &'o ObjectRef);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ior = self.0.as_ref().ior();
+        let mut addresses = Vec::new();
+        for profile in ior.iiop_profiles() {
+            addresses.extend(profile.endpoints().iter().map(ToString::to_string));
+        }
+        let type_id = match ior.type_id.as_str() {
+            "" => "Object",
+            id => id,
+        };
+        match addresses.as_slice() {
+            [] => write!(f, "{} without an IIOP address", type_id.escape_default()),
+            [first] => write!(f, "{} at {first}", type_id.escape_default()),
+            [first, others @ ..] => write!(
+                f,
+                "{} at {first} and {} more",
+                type_id.escape_default(),
+                others.len()
+            ),
+        }
+    }
+}
+
+/// Adds what is known of an object to the JSON of its binding.
+pub(super) fn describe(object: Option<&ObjectRef>, to: &mut Value) {
+    to["ior"] = json!(object.map(|object| object.to_ior()));
+    to["type_id"] = json!(object.map(|object| &object.as_ref().ior().type_id));
+    to["corbaloc"] = json!(object.and_then(|object| object.to_corbaloc()));
+}
+
+/// Whether an object is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    /// It answers.
+    Alive,
+    /// Its server answers, and says that there is no such object.
+    Gone,
+    /// Nobody answers; why.
+    Unreachable(String),
+    /// The name is bound to no object.
+    Nil,
+    /// This ORB cannot tell; why.
+    Unknown(String),
+}
+
+impl Health {
+    /// Asks the object.
+    pub(super) fn of(object: &ObjectRef) -> Health {
+        match object.non_existent() {
+            Ok(false) => Health::Alive,
+            Ok(true) => Health::Gone,
+            Err(exception) => Health::after(exception),
+        }
+    }
+
+    /// What a call that raised an exception tells of its object.
+    pub(super) fn after(exception: SystemException) -> Health {
+        let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
+        let attempts = failure.map_or_else(Vec::new, |failure| failure.attempts);
+        match exception.kind {
+            SystemExceptionKind::ObjectNotExist => Health::Gone,
+            SystemExceptionKind::InvObjref | SystemExceptionKind::ImpLimit => {
+                Health::Unknown(exception.to_string())
+            }
+            SystemExceptionKind::Transient
+            | SystemExceptionKind::CommFailure
+            | SystemExceptionKind::Timeout => match attempts.last() {
+                Some(attempt) => Health::Unreachable(attempt.what.clone()),
+                None if exception.kind == SystemExceptionKind::Timeout => {
+                    Health::Unreachable("no answer in time".to_owned())
+                }
+                // A server that answers this is there.
+                None if exception.kind == SystemExceptionKind::Transient => Health::Alive,
+                None => Health::Unreachable(exception.to_string()),
+            },
+            // Whatever it complains about, it answers.
+            _ => Health::Alive,
+        }
+    }
+
+    /// The same, of what a naming context raised.
+    pub(super) fn after_naming(error: &NamingError) -> Health {
+        match &error.problem {
+            Problem::System(exception) => Health::after(*exception),
+            Problem::CannotProceed(_) => Health::Unreachable(error.to_string()),
+            _ => Health::Alive,
+        }
+    }
+
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Health::Alive => "alive",
+            Health::Gone => "gone",
+            Health::Unreachable(_) => "unreachable",
+            Health::Nil => "nil",
+            Health::Unknown(_) => "unknown",
+        }
+    }
+
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Health::Alive => "it answers",
+            Health::Gone => "its server says that there is no such object",
+            Health::Unreachable(why) | Health::Unknown(why) => why,
+            Health::Nil => "the name is bound to nil",
+        }
+    }
+}

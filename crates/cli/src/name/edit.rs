@@ -1,0 +1,163 @@
+//! `oxorb name bind`, `unbind`, `mkcontext` and `resolve`
+
+use oxorb::{Interface as _, ObjectRef};
+use oxorb_naming::cos_naming::NamingContextRef;
+use oxorb_naming::{Name, Names};
+use serde_json::json;
+
+use super::At;
+use super::bindings::{describe, object};
+use crate::output::{Done, Failed, Format, because, print, print_json};
+
+/// Arguments of `oxorb name bind`.
+#[derive(clap::Args)]
+#[command(after_help = "Works with any ORB's name server.\n\nExamples:\n  \
+    oxorb name bind bank/teller.object corbaloc::10.0.0.7:4711/Teller --parents\n  \
+    oxorb name bind sites/north --context corbaloc::north.example:2809/NameService")]
+pub(crate) struct BindArgs {
+    /// The name, as id.kind/id.kind
+    name: Name,
+    /// What shall have it: IOR:, corbaloc:, corbaname: or file:. It is not called
+    reference: String,
+    /// Bind it as a context, so that names lead through it
+    #[arg(long)]
+    context: bool,
+    /// If something has the name, take it away
+    #[arg(long)]
+    rebind: bool,
+    /// Make the contexts on the way
+    #[arg(short, long)]
+    parents: bool,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn bind(args: BindArgs) -> Done {
+    let (orb, names) = args.at.connect()?;
+    let object = orb.string_to_object(&args.reference)?;
+    if args.parents {
+        parents(&names, &args.name)?;
+    }
+    match (args.context, args.rebind) {
+        (false, false) => names.bind(&args.name, &object)?,
+        (false, true) => names.rebind(&args.name, &object)?,
+        (true, rebind) => {
+            let context = object.unchecked_narrow::<NamingContextRef>();
+            match rebind {
+                false => names.bind_context(&args.name, &context)?,
+                true => names.rebind_context(&args.name, &context)?,
+            }
+        }
+    }
+    done("bound", &args.name, Some(&object), args.format)
+}
+
+/// Arguments of `oxorb name unbind`.
+#[derive(clap::Args)]
+pub(crate) struct UnbindArgs {
+    /// The name
+    name: Name,
+    /// If it is a context, destroy that, too; it must be empty
+    #[arg(long)]
+    destroy: bool,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn unbind(args: UnbindArgs) -> Done {
+    let (_orb, names) = args.at.connect()?;
+    if args.destroy {
+        let context = names.context(&args.name)?;
+        context
+            .root()
+            .destroy()
+            .map_err(|error| because(format!("cannot destroy {}: {error}", args.name)))?;
+    }
+    names.unbind(&args.name)?;
+    done("unbound", &args.name, None, args.format)
+}
+
+/// Arguments of `oxorb name mkcontext`.
+#[derive(clap::Args)]
+pub(crate) struct MakeArgs {
+    /// The name
+    name: Name,
+    /// Make the contexts on the way, and be content if it is there
+    #[arg(short, long)]
+    parents: bool,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn make(args: MakeArgs) -> Done {
+    let (_orb, names) = args.at.connect()?;
+    let made = match args.parents {
+        true => names.make_contexts(&args.name)?,
+        false => names.make_context(&args.name)?,
+    };
+    let made = made.root().unchecked_narrow();
+    done("made", &args.name, Some(&made), args.format)
+}
+
+/// Arguments of `oxorb name resolve`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "The object is not called; `oxorb ping corbaname::HOST#NAME` does that.\n\nExamples:\n  \
+    oxorb name resolve bank/teller.object\n  oxorb ior show \"$(oxorb name resolve bank/teller.object)\""
+)]
+pub(crate) struct ResolveArgs {
+    /// The name
+    name: Name,
+    /// Print corbaloc: instead of IOR:
+    #[arg(long)]
+    corbaloc: bool,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn resolve(args: ResolveArgs) -> Done {
+    let (_orb, names) = args.at.connect()?;
+    let found = object(&names, &args.name)?;
+    if args.format == Format::Json {
+        return done("resolved", &args.name, found.as_ref(), args.format);
+    }
+    let found = found.ok_or_else(|| because(format!("{} is bound to nil", args.name)))?;
+    let text = match args.corbaloc {
+        false => found.to_ior(),
+        true => found.to_corbaloc().ok_or_else(|| {
+            because("the reference has no IIOP profile, so that there is no corbaloc: for it")
+        })?,
+    };
+    print(format_args!("{text}\n"))
+}
+
+/// Makes the contexts that a name leads through.
+fn parents(names: &Names, name: &Name) -> Result<(), Failed> {
+    if let Some(parent) = name.parent() {
+        names.make_contexts(&parent)?;
+    }
+    Ok(())
+}
+
+fn done(what: &str, name: &Name, object: Option<&ObjectRef>, format: Format) -> Done {
+    match format {
+        Format::Text => print(format_args!("{what} {}\n", name.to_string().escape_debug())),
+        Format::Json => {
+            let mut row = json!({ "name": name.to_string(), "done": what });
+            describe(object, &mut row);
+            print_json(&row)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `oxorb name ls`
+
+use std::fmt::Write as _;
+
+use oxorb_naming::Name;
+use serde_json::json;
+
+use super::At;
+use super::bindings::{Summary, bindings, describe, object};
+use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
+
+/// Arguments of `oxorb name ls`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Works with any ORB's name server.\n\nExamples:\n  oxorb name ls\n  \
+    oxorb name ls bank/branches --long --at corbaloc::10.0.0.7:2809/NameService"
+)]
+pub(crate) struct Args {
+    /// Name of the context; the server's root unless given
+    name: Option<Name>,
+    /// Also show type and address of each object; asks the server once for each
+    #[arg(short, long)]
+    long: bool,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: Args) -> Done {
+    let (_orb, names) = args.at.context(args.name.as_ref())?;
+    let mut rows = Vec::new();
+    let mut text = String::new();
+    for found in bindings(&names, None)? {
+        let mut row = found.to_json();
+        let slash = if found.is_context { "/" } else { "" };
+        let _ = write!(
+            text,
+            "{STRONG}{}{STRONG:#}{slash}",
+            found.last().escape_debug()
+        );
+        if args.long {
+            match object(&names, &found.name) {
+                Ok(object) => {
+                    describe(object.as_ref(), &mut row);
+                    let _ = match &object {
+                        Some(object) => write!(text, "  {FAINT}{}{FAINT:#}", Summary(object)),
+                        None => write!(text, "  {FAINT}nil{FAINT:#}"),
+                    };
+                }
+                // Unbound meanwhile, or on a server that is away: the others shall be shown.
+                Err(error) => {
+                    row["error"] = json!(error.to_string());
+                    let _ = write!(text, "  {BAD}{error}{BAD:#}");
+                }
+            }
+        }
+        text.push('\n');
+        rows.push(row);
+    }
+    match args.format {
+        Format::Text => print(text),
+        Format::Json => print_json(&rows),
+    }
+}

@@ -1,0 +1,109 @@
+//! `oxorb name`: serve names, look into any ORB's name server, and tidy up there.
+
+mod bindings;
+mod edit;
+mod list;
+mod prune;
+mod serve;
+mod tree;
+
+use std::time::Duration;
+
+use oxorb::{Builder, Orb};
+use oxorb_naming::{Name, Names, PORT};
+
+use crate::orb::with_args;
+use crate::output::{Done, Failed, because};
+
+/// Verbs of `oxorb name`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Serve names, kept in a file that outlives crashes
+    Serve(serve::Args),
+    /// List what is bound in a context
+    Ls(list::Args),
+    /// Show what is bound, with all contexts below
+    Tree(tree::Args),
+    /// Give an object or a context a name
+    Bind(edit::BindArgs),
+    /// Take a name away
+    Unbind(edit::UnbindArgs),
+    /// Make a context
+    Mkcontext(edit::MakeArgs),
+    /// Print the reference that a name is bound to
+    Resolve(edit::ResolveArgs),
+    /// Find names of objects that are gone, and remove them
+    Prune(prune::Args),
+}
+
+/// Runs one verb.
+pub(crate) fn run(command: Command) -> Done {
+    match command {
+        Command::Serve(args) => serve::run(args),
+        Command::Ls(args) => list::run(args),
+        Command::Tree(args) => tree::run(args),
+        Command::Bind(args) => edit::bind(args),
+        Command::Unbind(args) => edit::unbind(args),
+        Command::Mkcontext(args) => edit::make(args),
+        Command::Resolve(args) => edit::resolve(args),
+        Command::Prune(args) => prune::run(args),
+    }
+}
+
+/// Which name server, and how long to wait for it.
+#[derive(clap::Args)]
+pub(crate) struct At {
+    /// Naming context to begin at: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef NameService=URL,
+    /// or else corbaloc::localhost:2809/NameService
+    #[arg(long, value_name = "URL")]
+    at: Option<String>,
+    /// Milliseconds a connection or a call may take
+    #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+}
+
+impl At {
+    /// An ORB, and the names below the context.
+    fn connect(&self) -> Result<(Orb, Names), Failed> {
+        let orb = with_args(self.builder()).build()?;
+        let names = match &self.at {
+            Some(url) => Names::at(&orb, url),
+            None => {
+                let names = Names::of(&orb);
+                match names {
+                    Err(oxorb::ResolveError::UnknownName { .. }) => {
+                        let url =
+                            format!("corbaloc::localhost:{PORT}/{}", oxorb_naming::INITIAL_NAME);
+                        Names::at(&orb, &url)
+                    }
+                    names => names,
+                }
+            }
+        };
+        let names = names.map_err(|error| {
+            because(format!(
+                "{error}\nwhere is the name server? Say it with --at URL or -ORBInitRef NameService=URL; `oxorb name serve` starts one"
+            ))
+        })?;
+        Ok((orb, names))
+    }
+
+    fn builder(&self) -> Builder {
+        let timeout = Duration::from_millis(self.timeout);
+        Orb::builder()
+            .connect_timeout(timeout)
+            .round_trip_timeout(timeout)
+    }
+
+    /// The context of a name, or the one to begin at.
+    fn context(&self, name: Option<&Name>) -> Result<(Orb, Names), Failed> {
+        let (orb, names) = self.connect()?;
+        match name {
+            Some(name) => {
+                let context = names.context(name)?;
+                Ok((orb, context))
+            }
+            None => Ok((orb, names)),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! `oxorb name prune`: names of objects that are gone.
+//!
+//! Workers take contexts and objects from one list: a context is listed and what is in it put on the list, an object is
+//! asked whether it is there. A server that does not answer keeps one worker waiting, not all.
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use oxorb::{Interface as _, ObjectRef};
+use oxorb_naming::cos_naming::NamingContextRef;
+use oxorb_naming::{Name, Names};
+use serde_json::json;
+
+use super::At;
+use super::bindings::{Health, Summary, bindings, describe, object};
+use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
+
+/// Arguments of `oxorb name prune`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Asks the object of every name whether it is there, many at a time, and shows those that are gone, that \
+    nobody answers for within the time-out, and that are nil. With --yes, or if you say so when asked, it removes these \
+    names; objects and contexts themselves are left alone. A name that was bound anew meanwhile stays.\n\n\
+    A server that is only down for a while looks as if it were gone: with --gone-only, just names are removed whose server \
+    answers that there is no such object.\n\n\
+    Exit status 0: every name leads to an object now.\n\nExamples:\n  \
+    oxorb name prune\n  oxorb name prune detectors --yes --timeout 500 --format json"
+)]
+pub(crate) struct Args {
+    /// Name of the context to begin at; the server's root unless given
+    name: Option<Name>,
+    /// Remove without asking
+    #[arg(short, long)]
+    yes: bool,
+    /// Leave names alone of which nobody knows whether the object comes back
+    #[arg(long)]
+    gone_only: bool,
+    /// How many objects to ask at a time
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is; JSON asks nothing
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: Args) -> Done {
+    let (_orb, names) = args.at.context(args.name.as_ref())?;
+    let survey = Survey::new(&names);
+    let progress = Progress::new(args.format);
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs {
+            scope.spawn(|| survey.work(&progress));
+        }
+    });
+    progress.end();
+    let mut checked = survey.into_checked();
+    checked.sort_by_cached_key(|checked| checked.name.to_string());
+    let alive = checked
+        .iter()
+        .filter(|checked| checked.health == Health::Alive)
+        .count();
+    let total = checked.len();
+    checked.retain(|checked| checked.health != Health::Alive);
+    if args.format == Format::Text {
+        print(text(&checked, total, alive))?;
+    }
+    let remove = |checked: &Checked| match checked.health {
+        Health::Alive | Health::Unknown(_) => false,
+        Health::Gone | Health::Nil => true,
+        Health::Unreachable(_) => !args.gone_only,
+    };
+    let count = checked.iter().filter(|checked| remove(checked)).count();
+    let removing = count > 0 && (args.yes || confirmed(count, args.format)?);
+    let mut rows = Vec::new();
+    let mut left = 0;
+    for checked in &checked {
+        let mut row = json!({
+            "name": checked.name.to_string(),
+            "health": checked.health.word(),
+            "why": checked.health.why(),
+            "removed": false,
+        });
+        describe(checked.object.as_ref(), &mut row);
+        if removing && remove(checked) {
+            let outcome = checked.remove(&names);
+            row["removed"] = json!(outcome.is_ok());
+            if let Err(why) = &outcome {
+                row["kept"] = json!(why);
+            }
+            left += usize::from(outcome.is_err());
+            if args.format == Format::Text {
+                let name = checked.name.to_string();
+                let name = name.escape_debug();
+                print(match outcome {
+                    Ok(()) => format!("removed {name}\n"),
+                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {why}\n"),
+                })?;
+            }
+        } else {
+            left += 1;
+        }
+        rows.push(row);
+    }
+    if args.format == Format::Json {
+        print_json(&json!({ "checked": total, "alive": alive, "dead": rows }))?;
+    }
+    match left {
+        0 => Ok(()),
+        left if args.format == Format::Json => {
+            let _ = left;
+            Err(crate::output::Failed::Told)
+        }
+        1 => Err(because("1 name leads to no object still")),
+        left => Err(because(format!("{left} names lead to no object still"))),
+    }
+}
+
+/// A name that was looked at.
+struct Checked {
+    name: Name,
+    object: Option<ObjectRef>,
+    health: Health,
+}
+
+impl Checked {
+    /// Takes the name away, unless it is bound to something else by now.
+    fn remove(&self, names: &Names) -> Result<(), String> {
+        let now = object(names, &self.name).map_err(|error| error.to_string())?;
+        let ior = |object: &Option<ObjectRef>| object.as_ref().map(|object| object.to_ior());
+        if ior(&now) != ior(&self.object) {
+            return Err("it was bound anew meanwhile".to_owned());
+        }
+        names.unbind(&self.name).map_err(|error| error.to_string())
+    }
+}
+
+/// What is to be looked at, and what was.
+struct Survey {
+    root: Names,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Task>,
+    /// Tasks under way, which may add others.
+    running: usize,
+    /// Contexts that were listed.
+    seen: HashSet<String>,
+    checked: Vec<Checked>,
+}
+
+/// A name to look at; `None` is the context to begin at.
+struct Task {
+    name: Option<Name>,
+    is_context: bool,
+}
+
+impl Survey {
+    fn new(names: &Names) -> Survey {
+        let begin = Task {
+            name: None,
+            is_context: true,
+        };
+        let state = State {
+            waiting: VecDeque::from([begin]),
+            ..State::default()
+        };
+        Survey {
+            root: names.clone(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn into_checked(self) -> Vec<Checked> {
+        let state = self
+            .state
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        state.checked
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Looks at one after the other until there are none, and nobody is left to add one.
+    fn work(&self, progress: &Progress) {
+        let mut state = self.state();
+        loop {
+            if let Some(task) = state.waiting.pop_front() {
+                state.running += 1;
+                drop(state);
+                let (found, checked) = self.look(task);
+                state = self.state();
+                state.running -= 1;
+                state.waiting.extend(found);
+                state.checked.extend(checked);
+                progress.show(state.checked.len(), state.waiting.len());
+                self.changed.notify_all();
+            } else if state.running == 0 {
+                return;
+            } else {
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(|poisoned| poisoned.into_inner());
+            }
+        }
+    }
+
+    /// What a task leads to, and what there is to say of its name.
+    fn look(&self, task: Task) -> (Vec<Task>, Option<Checked>) {
+        let Some(name) = task.name else {
+            let (found, _) = self.list(&self.root, None);
+            return (found, None);
+        };
+        let (object, health, found) = match object(&self.root, &name) {
+            Ok(Some(object)) if task.is_context => {
+                let context = Names::new(object.unchecked_narrow::<NamingContextRef>());
+                let (found, health) = self.list(&context, Some(&name));
+                (Some(object), health, found)
+            }
+            Ok(Some(object)) => {
+                let health = Health::of(&object);
+                (Some(object), health, Vec::new())
+            }
+            Ok(None) => (None, Health::Nil, Vec::new()),
+            // It led here a moment ago; that it does not any more is no reason to remove anything.
+            Err(error) => match Health::after_naming(&error) {
+                Health::Alive | Health::Gone => return (Vec::new(), None),
+                _ => (None, Health::Unknown(error.to_string()), Vec::new()),
+            },
+        };
+        let checked = Checked {
+            name,
+            object,
+            health,
+        };
+        (found, Some(checked))
+    }
+
+    /// What is in a context, unless it was looked at before.
+    fn list(&self, context: &Names, name: Option<&Name>) -> (Vec<Task>, Health) {
+        let root = context.root();
+        let identity = root.to_corbaloc().unwrap_or_else(|| root.to_ior());
+        if !self.state().seen.insert(identity) {
+            return (Vec::new(), Health::Alive);
+        }
+        match bindings(context, name) {
+            Ok(found) => {
+                let tasks = found.into_iter().map(|found| Task {
+                    name: Some(found.name),
+                    is_context: found.is_context,
+                });
+                (tasks.collect(), Health::Alive)
+            }
+            Err(exception) => (Vec::new(), Health::after(exception)),
+        }
+    }
+}
+
+fn text(dead: &[Checked], total: usize, alive: usize) -> String {
+    let mut text = String::new();
+    for checked in dead {
+        let name = checked.name.to_string();
+        let _ = write!(
+            text,
+            "{BAD}{:<12}{BAD:#} {STRONG}{}{STRONG:#}",
+            checked.health.word(),
+            name.escape_debug()
+        );
+        if let Some(object) = &checked.object {
+            let _ = write!(text, "  {FAINT}{}{FAINT:#}", Summary(object));
+        }
+        let _ = writeln!(text, "\n             {}", checked.health.why());
+    }
+    let _ = match dead.len() {
+        0 => writeln!(
+            text,
+            "{GOOD}all{GOOD:#} {total} names lead to objects that answer"
+        ),
+        dead => writeln!(
+            text,
+            "{dead} of {total} names lead to no object, {alive} do"
+        ),
+    };
+    text
+}
+
+/// Asks, if there is somebody to answer.
+fn confirmed(count: usize, format: Format) -> Result<bool, crate::output::Failed> {
+    let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if format == Format::Json || !there {
+        return Ok(false);
+    }
+    let names = if count == 1 { "name" } else { "names" };
+    eprint!("remove {count} {names}? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// One line on a terminal that says how far it is.
+struct Progress(bool);
+
+impl Progress {
+    fn new(format: Format) -> Progress {
+        Progress(format == Format::Text && std::io::stderr().is_terminal())
+    }
+
+    fn show(&self, checked: usize, waiting: usize) {
+        if self.0 {
+            let mut out = std::io::stderr().lock();
+            let _ = write!(out, "\r{checked} names looked at, {waiting} to go \x1b[K");
+            let _ = out.flush();
+        }
+    }
+
+    fn end(&self) {
+        if self.0 {
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `oxorb name serve`: a name server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use oxorb::{Interface as _, Orb};
+use oxorb_naming::{INITIAL_NAME, Limits, NameService, PORT, Store};
+use serde_json::json;
+
+use crate::orb::with_args;
+use crate::output::{Done, Format, print, print_line};
+
+/// Arguments of `oxorb name serve`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Other programs find it with -ORBInitRef NameService=corbaloc::HOST:2809/NameService. What is bound is on \
+    disk before the client hears so; kill -9 or a power failure loses nothing.\n\nExamples:\n  \
+    oxorb name serve\n  \
+    oxorb name serve --store /var/lib/oxorb/names.redb --listen iiop://10.0.0.7:2809\n  \
+    oxorb name serve --in-memory --port 0 --ior-file /tmp/ns.ior"
+)]
+pub(crate) struct Args {
+    /// File the names are kept in; made unless it is there
+    #[arg(long, value_name = "FILE", default_value = "oxorb-names.redb")]
+    store: PathBuf,
+    /// Keep the names in memory instead: they end with the process
+    #[arg(long, conflicts_with = "store")]
+    in_memory: bool,
+    /// Where to listen; references to contexts outlive the process if it is always the same. 0: the system chooses
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// Address to listen at; all there are unless given
+    #[arg(long, default_value = "")]
+    host: String,
+    /// Endpoint to listen on instead, as iiop://HOST:PORT; several may be given
+    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
+    listen: Vec<String>,
+    /// Also write the reference of the root context to FILE
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Most bindings in one context
+    #[arg(long, value_name = "N", default_value_t = Limits::default().bindings, value_parser = clap::value_parser!(u64).range(1..))]
+    max_bindings: u64,
+    /// Most contexts
+    #[arg(long, value_name = "N", default_value_t = Limits::default().contexts, value_parser = clap::value_parser!(u64).range(1..))]
+    max_contexts: u64,
+    /// Most components of a name
+    #[arg(long, value_name = "N", default_value_t = Limits::default().components)]
+    max_components: usize,
+    /// Most octets of a name
+    #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().name_octets)]
+    max_name: usize,
+    /// Most octets of a reference that is bound
+    #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().reference_octets)]
+    max_reference: usize,
+    /// Most binding iterators open at once; another one closes the one that was idle for longest
+    #[arg(long, value_name = "N", default_value_t = Limits::default().iterators)]
+    max_iterators: usize,
+    /// Seconds after which an idle binding iterator is closed
+    #[arg(long, value_name = "S", default_value_t = Limits::default().iterator_idle.as_secs())]
+    iterator_idle: u64,
+    /// For whom the output is; JSON is one line when it serves, and one for each failure of the store
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// How often to look whether the store failed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Serves until the process is ended.
+pub(super) fn run(args: Args) -> Done {
+    let store = match args.in_memory {
+        true => Store::in_memory()?,
+        false => Store::open(&args.store)?,
+    };
+    let endpoints = match args.listen.as_slice() {
+        [] => format!("iiop://{}:{}", args.host, args.port),
+        listen => listen.join(";"),
+    };
+    let (contexts, bindings) = (store.contexts()?, store.bindings()?);
+    let orb = with_args(Orb::builder().listen(&endpoints)).build()?;
+    let service = NameService::start_with(&orb, store, args.limits())?;
+    let ior = service.root().to_ior();
+    if let Some(file) = &args.ior_file {
+        std::fs::write(file, &ior)?;
+    }
+    let profiles = service.root().as_ref().ior().iiop_profiles();
+    let addresses: Vec<_> = profiles
+        .flat_map(|profile| profile.endpoints())
+        .map(|endpoint| endpoint.to_string())
+        .collect();
+    let urls: Vec<_> = addresses
+        .iter()
+        .map(|address| format!("corbaloc::{address}/{INITIAL_NAME}"))
+        .collect();
+    let place = match args.in_memory {
+        true => "memory".to_owned(),
+        false => args.store.display().to_string(),
+    };
+    match args.format {
+        Format::Text => print(format_args!(
+            "serving {bindings} names in {contexts} contexts from {place} at {}\n",
+            urls.join(" ")
+        ))?,
+        Format::Json => print_line(&json!({
+            "event": "serving",
+            "corbaloc": urls,
+            "ior": ior,
+            "store": place,
+            "bindings": bindings,
+            "contexts": contexts,
+        }))?,
+    }
+    let format = args.format;
+    std::thread::spawn(move || watch(&service, format));
+    orb.run();
+    Ok(())
+}
+
+/// Says on standard error, or as JSON, what clients only know as PERSIST_STORE.
+fn watch(service: &NameService, format: Format) {
+    loop {
+        std::thread::sleep(LOOK);
+        if let Some(why) = service.take_failure() {
+            match format {
+                Format::Text => crate::output::error(&why),
+                Format::Json => {
+                    let _ = print_line(&json!({ "event": "failure", "why": why }));
+                }
+            }
+        }
+    }
+}
+
+impl Args {
+    fn limits(&self) -> Limits {
+        Limits {
+            contexts: self.max_contexts,
+            bindings: self.max_bindings,
+            components: self.max_components,
+            name_octets: self.max_name,
+            reference_octets: self.max_reference,
+            iterators: self.max_iterators,
+            iterator_idle: Duration::from_secs(self.iterator_idle),
+            ..Limits::default()
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! `oxorb name`: a server of names, and everything that can be done with them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use oxorb_testkit::process::Process;
+use serde_json::Value;
+
+const START: Duration = Duration::from_secs(30);
+
+fn oxorb() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+}
+
+/// A name server in a process of its own.
+struct Server {
+    process: Process,
+    url: String,
+    /// What it said when it served.
+    said: Value,
+}
+
+impl Server {
+    fn start(args: &[&str]) -> Server {
+        let mut command = oxorb();
+        command
+            .args(["name", "serve", "--listen", "iiop://127.0.0.1:0"])
+            .args(["--format", "json"])
+            .args(args);
+        let mut process = Process::spawn(command);
+        let line = process.wait_for_line("serving", START);
+        let said: Value = serde_json::from_str(&line).expect("one line of JSON");
+        let url = said["corbaloc"][0]
+            .as_str()
+            .expect("it has an address")
+            .to_owned();
+        Server { process, url, said }
+    }
+
+    fn name(&self, args: &[&str]) -> Output {
+        oxorb()
+            .arg("name")
+            .args(args)
+            .args(["--at", &self.url])
+            .stdin(Stdio::null())
+            .output()
+            .expect("the command starts")
+    }
+
+    fn good(&self, args: &[&str]) -> String {
+        let output = self.name(args);
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {why}");
+        String::from_utf8(output.stdout).expect("the command prints UTF-8")
+    }
+
+    fn bad(&self, args: &[&str]) -> String {
+        let output = self.name(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        String::from_utf8(output.stderr).expect("the command prints UTF-8")
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let args: Vec<_> = args.iter().copied().chain(["--format", "json"]).collect();
+        serde_json::from_str(&self.good(&args)).expect("one JSON document")
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("oxorb-name-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).expect("a folder for temporary files");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        Path::join(&self.0, name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Nobody listens there.
+const NOBODY: &str = "corbaloc::127.0.0.1:1/Nobody";
+
+#[test]
+fn names_are_made_shown_and_taken_away() {
+    let server = Server::start(&["--in-memory"]);
+    assert_eq!(
+        server.good(&["bind", "bank/teller.object", NOBODY, "--parents"]),
+        "bound bank/teller.object\n"
+    );
+    let why = server.bad(&["bind", "bank/teller.object", NOBODY]);
+    assert_eq!(
+        why,
+        "error: cannot bind \"bank/teller.object\": the name is taken (AlreadyBound)\n"
+    );
+    server.good(&["bind", "bank/teller.object", NOBODY, "--rebind"]);
+    let ior = server.good(&["resolve", "bank/teller.object"]);
+    assert!(ior.starts_with("IOR:"), "{ior}");
+    let url = server.good(&["resolve", "bank/teller.object", "--corbaloc"]);
+    assert_eq!(url, "corbaloc:iiop:1.0@127.0.0.1:1/Nobody\n");
+    server.good(&["bind", "bank/root", &server.url, "--context"]);
+    server.good(&["mkcontext", "bank/empty"]);
+    let tree = "└── bank/\n    ├── empty/\n    ├── root/  see the root\n    └── teller.object\n";
+    assert_eq!(server.good(&["tree"]), tree);
+    assert_eq!(
+        server.good(&["ls", "bank"]),
+        "empty/\nroot/\nteller.object\n"
+    );
+    let listed = server.json(&["ls", "bank", "--long"]);
+    assert_eq!(listed[2]["id"], "teller");
+    assert_eq!(listed[2]["kind"], "object");
+    assert_eq!(listed[2]["type"], "object");
+    assert_eq!(
+        listed[2]["corbaloc"],
+        "corbaloc:iiop:1.0@127.0.0.1:1/Nobody"
+    );
+    let tree = server.json(&["tree"]);
+    assert_eq!(tree[0]["bindings"][1]["same_as"], "");
+    assert_eq!(tree[0]["bindings"][2]["name"], "bank/teller.object");
+    server.good(&["unbind", "bank/root"]);
+    server.good(&["unbind", "bank/empty", "--destroy"]);
+    let why = server.bad(&["unbind", "bank", "--destroy"]);
+    assert!(why.starts_with("error: cannot destroy bank: "), "{why}");
+    server.good(&["unbind", "bank/teller.object"]);
+    server.good(&["unbind", "bank", "--destroy"]);
+    assert_eq!(server.good(&["tree"]), "");
+}
+
+#[test]
+fn what_is_gone_is_found_and_removed() {
+    let server = Server::start(&["--in-memory"]);
+    let other = Server::start(&["--in-memory"]);
+    for (name, url) in [
+        ("a/alive", server.url.as_str()),
+        ("a/gone", &server.url.replace("NameService", "Gone")),
+        ("b/unreachable", NOBODY),
+    ] {
+        server.good(&["bind", name, url, "--parents"]);
+    }
+    server.good(&["bind", "b/elsewhere", &other.url, "--context"]);
+    other.good(&["bind", "theirs", NOBODY]);
+    server.good(&["bind", "loop", &server.url, "--context"]);
+
+    // Without being told so, it removes nothing.
+    let output = server.name(&["prune", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let dead = |found: &Value| {
+        let rows = found["dead"].as_array().unwrap().iter();
+        let rows = rows.map(|row| {
+            let text = |key: &str| row[key].as_str().unwrap().to_owned();
+            (
+                text("name"),
+                text("health"),
+                row["removed"].as_bool().unwrap(),
+            )
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let row = |name: &str, health: &str, removed| (name.to_owned(), health.to_owned(), removed);
+    assert_eq!(
+        dead(&found),
+        [
+            row("a/gone", "gone", false),
+            row("b/elsewhere/theirs", "unreachable", false),
+            row("b/unreachable", "unreachable", false),
+        ]
+    );
+    assert_eq!(found["checked"], 8);
+
+    // What may come back stays, if so wished.
+    let why = server.bad(&["prune", "--yes", "--gone-only"]);
+    assert_eq!(why, "error: 2 names lead to no object still\n");
+    assert_eq!(server.good(&["ls", "a"]), "alive\n");
+
+    // A name server that is away: its context's name goes, and what is in it is none of our business.
+    drop(other);
+    let shown = server.good(&["prune", "--yes"]);
+    assert!(
+        shown.contains("removed b/elsewhere\nremoved b/unreachable\n"),
+        "{shown}"
+    );
+    assert_eq!(server.good(&["ls", "b"]), "");
+    let shown = server.good(&["prune"]);
+    assert_eq!(shown, "all 4 names lead to objects that answer\n");
+}
+
+#[test]
+fn names_outlive_the_server() {
+    let folder = Folder::new("outlive");
+    let (store, ior_file) = (folder.file("names.redb"), folder.file("ns.ior"));
+    let mut server = Server::start(&["--store", &store, "--ior-file", &ior_file]);
+    assert_eq!(server.said["bindings"], 0);
+    server.good(&["bind", "a/b", NOBODY, "--parents"]);
+    let at = format!("file://{ior_file}");
+    let listed = oxorb().args(["name", "ls", "--at", &at]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&listed.stdout), "a/\n");
+
+    // A second one is told why it cannot have the same names.
+    let second = oxorb()
+        .args(["name", "serve", "--port", "0", "--store", &store])
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let why = String::from_utf8_lossy(&second.stderr);
+    assert!(
+        why.contains("another process serves names from it"),
+        "{why}"
+    );
+
+    server.process.kill();
+    let server = Server::start(&["--store", &store]);
+    assert_eq!(server.said["bindings"], 2);
+    assert_eq!(server.good(&["ls", "a"]), "b\n");
+}
+
+#[test]
+fn who_is_not_there_is_named() {
+    let nobody = "corbaloc::127.0.0.1:1/NameService";
+    let output = oxorb()
+        .args(["name", "ls", "--at", nobody])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(why.contains("127.0.0.1:1: cannot connect"), "{why}");
+    assert!(why.contains("`oxorb name serve` starts one"), "{why}");
+    // An initial reference is as good as --at.
+    let server = Server::start(&["--in-memory"]);
+    server.good(&["bind", "x", NOBODY]);
+    let listed = oxorb()
+        .args(["name", "ls", "-ORBInitRef"])
+        .arg(format!("NameService={}", server.url))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&listed.stdout), "x\n");
+    // A name is checked before anybody is called.
+    let output = oxorb().args(["name", "resolve", "a//b"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(why.contains("an empty component"), "{why}");
+}
+
+#[test]
+fn limits_are_settings() {
+    let server = Server::start(&["--in-memory", "--max-bindings", "1", "--max-name", "4"]);
+    server.good(&["bind", "a", NOBODY]);
+    let why = server.bad(&["bind", "b", NOBODY]);
+    assert!(why.contains("holds as many bindings"), "{why}");
+    let why = server.bad(&["resolve", "abcde"]);
+    assert!(why.contains("more components or octets"), "{why}");
+}

@@ -93,6 +93,8 @@ pub enum ErrorKind {
     ValueMismatch,
     /// A chunk that ends within a number, a string or a block of numbers, or a value that ends before its state does.
     BadChunk,
+    /// A value of a custom valuetype that nobody wrote a [`CustomMarshal`](crate::CustomMarshal) for.
+    NoCustomMarshal,
     /// A value written while it is still being made.
     IncompleteValue,
 }
@@ -181,6 +183,9 @@ impl fmt::Display for ErrorKind {
             Self::BadChunk => {
                 f.write_str("a chunk ends within an item, or the value ends before its state does")
             }
+            Self::NoCustomMarshal => f.write_str(
+                "the valuetype is custom, and the application has no CustomMarshal for it",
+            ),
             Self::IncompleteValue => {
                 f.write_str("the value is still being made and has no state yet")
             }

@@ -72,6 +72,6 @@ pub use typecode::{
     Wstring,
 };
 pub use value::{
-    CustomMarshal, Factory, Inherits, Link, StringValue, Value, ValueBase, ValueInfo,
-    ValueRegistry, ValueState, Valuetype, WstringValue,
+    ByHand, CustomMarshal, Factory, Inherits, Link, NotByHand, StringValue, Value, ValueBase,
+    ValueInfo, ValueRegistry, ValueState, Valuetype, WstringValue,
 };

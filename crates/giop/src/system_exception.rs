@@ -325,6 +325,7 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
         ErrorKind::BadLabel => marshal::LABEL,
         ErrorKind::BadString => marshal::STRING,
         ErrorKind::NoValueFactory => marshal::NO_VALUE_FACTORY,
+        ErrorKind::NoCustomMarshal => marshal::NO_CUSTOM_MARSHAL,
         ErrorKind::TooDeep { .. } => marshal::TOO_DEEP,
         ErrorKind::TrailingOctets(_) => marshal::TRAILING,
         _ => marshal::OTHER,

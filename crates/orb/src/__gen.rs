@@ -3,11 +3,11 @@
 pub use std::sync::LazyLock;
 
 pub use oxorb_cdr::{
-    Any, BitReader, BitWriter, CustomMarshal, Decimal, Decode, Decoder, Encode, Encoder,
+    Any, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
     Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
-    FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, OctetSeq, Result as CdrResult,
-    TypeCode, Typed, Value, ValueBase, ValueInfo, ValueModifier, ValueState, Valuetype, Visibility,
-    fixed,
+    FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NotByHand, OctetSeq,
+    Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueModifier, ValueState,
+    Valuetype, Visibility, fixed,
 };
 pub use oxorb_core::{
     Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Outcome, Raise, Ref, Rejected,

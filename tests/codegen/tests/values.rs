@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use oxorb::cdr::{Decode, Decoder, Encode, Encoder};
+use oxorb::cdr::{Decode, Decoder, Encode, Encoder, ErrorKind};
 use oxorb::{
     Abstract, Interface, Link, Orb, SystemExceptionKind, TcKind, Typed, Value, ValueBase,
     Valuetype, minor,
@@ -15,7 +15,7 @@ use oxorb_codegen_tests::values::echo::FailError;
 use oxorb_codegen_tests::values::{
     Alarm, Base, Bases, Choice, Circle, Coloured, Derived, Describable, DescribableRef, Echo,
     EchoRef, Holder, Leaf, Mid, Mixed, Name, Node, Numbers, Pair, Point, Report, Secret, Shape,
-    Spot, Square, Station, StationRef, Tree, Unknown, Wide,
+    Spot, Square, Station, StationRef, Tree, Unknown, Untold, Wide,
 };
 
 /// Answers with what it was given.
@@ -385,4 +385,21 @@ fn values_know_their_type_codes() {
     assert_eq!(Alarm::type_code().kind(), TcKind::Event);
     assert_eq!(Shape::type_code().kind(), TcKind::Value);
     assert_eq!(Link::<ValueBase>::type_code().kind(), TcKind::Value);
+}
+
+/// Without a `CustomMarshal` the code compiles, and such a value is an error that says what is missing.
+#[test]
+fn a_custom_value_nobody_marshals_is_refused() {
+    let link: Link<Untold> = Value::new(Untold { code: 7 }).into();
+    let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+    let error = link.encode(&mut encoder).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NoCustomMarshal);
+
+    // Chunked, with one id; a chunk of one long; the end.
+    let mut octets = vec![0x7F, 0xFF, 0xFF, 0x0A, 0, 0, 0, 22];
+    octets.extend(b"IDL:values/Untold:1.0\0\0\0");
+    octets.extend([0, 0, 0, 4, 0, 0, 0, 7, 0xFF, 0xFF, 0xFF, 0xFF]);
+    let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
+    let error = Link::<Untold>::decode(&mut decoder).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NoCustomMarshal);
 }

@@ -22,7 +22,7 @@ pub struct ValueInfo {
     pub codebase: Option<&'static str>,
     /// Whoever does not know the type may take the first of `bases` instead.
     pub truncatable: bool,
-    /// The state is written by hand: see [`CustomMarshal`].
+    /// The state is written by hand: see [`CustomMarshal`](crate::CustomMarshal).
     pub custom: bool,
 }
 
@@ -83,17 +83,6 @@ pub trait ValueState: Valuetype + Debug + Send + Sync + Sized {
 pub trait Inherits<Base: Valuetype>: Valuetype {}
 
 impl<T: Valuetype> Inherits<T> for T {}
-
-/// What a `custom` valuetype puts on the wire instead of its members (`CORBA::CustomMarshal`).
-///
-/// Its values are always chunked, so a receiver that reads less than was written is in step again after the value.
-pub trait CustomMarshal: Sized {
-    /// Writes the state.
-    fn marshal(&self, e: &mut Encoder<'_>) -> Result<()>;
-
-    /// Reads what [`marshal`](Self::marshal) wrote. Links to values that are still being read give `None`.
-    fn unmarshal(d: &mut Decoder<'_>) -> Result<Self>;
-}
 
 /// The base of all valuetypes: `ValueBase` in IDL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,6 +6,7 @@
 
 mod boxed;
 mod chunks;
+mod custom;
 
 pub(crate) mod fuzz;
 mod handle;
@@ -14,10 +15,9 @@ mod read;
 mod write;
 
 pub use boxed::{StringValue, WstringValue};
+pub use custom::{ByHand, CustomMarshal, NotByHand};
 pub use handle::{Link, Value};
-pub use info::{
-    CustomMarshal, Factory, Inherits, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype,
-};
+pub use info::{Factory, Inherits, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
 
 pub(crate) use chunks::Here;
 pub(crate) use read::Incoming;

@@ -105,6 +105,7 @@ minors! {
         OXORB 12 INDIRECTION: "a reference within the data leads to nothing of its kind", "report it to the peer's vendor";
         OXORB 13 FIXED: "a fixed-point number has a wrong digit or sign, or too many digits", "check that both sides were generated from the same IDL";
         OXORB 14 VALUE: "a valuetype is malformed, or not of the type that belongs there", "check that both sides were generated from the same IDL";
+        OXORB 15 NO_CUSTOM_MARSHAL: "a custom valuetype that the application has no marshalling for", "implement CustomMarshal for its struct, in the crate that includes the generated code";
     }
     BadTypecode bad_typecode {
         OMG 1 INCOMPLETE: "the TypeCode is incomplete", "complete the recursive TypeCode first";

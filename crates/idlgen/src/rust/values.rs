@@ -146,10 +146,14 @@ impl<'m> Rust<'m> {
         let codec = match value.kind {
             ValueKind::Custom => quote! {
                 fn encode_state<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> {
-                    #r::CustomMarshal::marshal(self, e)
+                    #[allow(unused_imports)]
+                    use #r::NotByHand as _;
+                    #r::ByHand::<Self>::marshal(self, e)
                 }
                 fn decode_state(d: &mut #r::Decoder<'_>) -> #r::CdrResult<Self> {
-                    #r::CustomMarshal::unmarshal(d)
+                    #[allow(unused_imports)]
+                    use #r::NotByHand as _;
+                    #r::ByHand::<Self>::unmarshal(d)
                 }
             },
             _ => self.state_codec(scope, &members, base.as_ref()),

@@ -1,7 +1,7 @@
 //! Every experiment in one command, each beside its peers in the same run.
 //!
 //! `oxbench latency` times two-way calls, `oxbench counts` counts what a call costs in allocations,
-//! system calls and instructions. Which number answers which question, and how far to trust it on a
+//! system calls and instructions, `oxbench marshal` times the codec alone. Which number answers which question, and how far to trust it on a
 //! small virtual machine, is told in `docs/benchmarking.md`.
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod counts;
 mod experiment;
 mod latency;
 mod machine;
+mod marshal;
 mod peers;
 mod placement;
 mod plot;
@@ -43,6 +44,8 @@ enum Command {
     Latency(latency::Options),
     /// Count what a ping costs in allocations, system calls and instructions; fails above the bounds
     Counts(counts::Options),
+    /// Time writing and reading values of every type as CDR, beside omniORB
+    Marshal(marshal::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Latency(options) => latency::run(&options),
         Command::Counts(options) => counts::run(&options),
+        Command::Marshal(options) => marshal::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

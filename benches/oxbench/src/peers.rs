@@ -1,6 +1,6 @@
 //! Who is measured: each peer is a server process and a client process that speak to each other only.
 
-mod omniorb;
+pub(crate) mod omniorb;
 mod oxorb;
 mod raw;
 
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::experiment::Experiment;
+use crate::marshal::{self, Kind};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::wire::{self, Lengths};
@@ -50,6 +51,13 @@ pub(crate) enum Side {
     /// Call a Probe
     OxorbClient {
         /// IOR:... or corbaloc:...
+        reference: String,
+    },
+    /// Write and read values
+    Marshal {
+        /// By which code
+        kind: Kind,
+        /// IOR:..., of an object that need not be there
         reference: String,
     },
 }
@@ -128,6 +136,7 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::RawClient { address } => raw::call(address),
         Side::OxorbServer => oxorb::serve(),
         Side::OxorbClient { reference } => oxorb::call(reference),
+        Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }
 

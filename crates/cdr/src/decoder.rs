@@ -375,6 +375,19 @@ impl<'de> Decoder<'de> {
     /// Reads a value whose layout is known beforehand, with one check for all its members.
     #[inline]
     pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
+        let (phase, position, swap) = (self.at, self.position(), self.swap);
+        if phase & const { T::LAYOUT.align() - 1 } == 0
+            && let Some(octets) = self.octets[phase..].get(..const { T::LAYOUT.size_at(0) })
+        {
+            // Where most values start: every offset is a constant.
+            self.at += octets.len();
+            return T::take(&mut FixedReader::new(octets, 0, position, swap));
+        }
+        self.fixed_anywhere()
+    }
+
+    #[inline(never)]
+    fn fixed_anywhere<T: Fixed>(&mut self) -> Result<T> {
         let (phase, position) = (self.at, self.position());
         let size = T::LAYOUT.size_at(phase);
         let Some(octets) = self.octets[phase..].get(..size) else {

@@ -1,5 +1,3 @@
-use bytemuck::bytes_of;
-
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::primitive::{Primitive, padding};
@@ -272,8 +270,23 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn fixed<T: Fixed>(&mut self, v: &T) {
         let (phase, swap) = (self.phase(), self.swap);
-        let octets = T::LAYOUT.size_at(phase);
-        let mut writer = FixedWriter::new(self.claim(octets), phase, swap);
+        if phase & const { T::LAYOUT.align() - 1 } == 0 {
+            // Where most values start: every offset is a constant.
+            let room = self.claim(const { T::LAYOUT.size_at(0) });
+            let mut writer = FixedWriter::new(room, 0, swap);
+            v.put(&mut writer);
+            writer.finish();
+        } else {
+            self.fixed_anywhere(v);
+        }
+    }
+
+    #[inline(never)]
+    fn fixed_anywhere<T: Fixed>(&mut self, v: &T) {
+        let (phase, swap) = (self.phase(), self.swap);
+        let room = self.claim(T::LAYOUT.size_at(phase));
+        room.fill(0);
+        let mut writer = FixedWriter::zeroed(room, phase, swap);
         v.put(&mut writer);
         writer.finish();
     }
@@ -443,7 +456,7 @@ impl<'a> Encoder<'a> {
     /// Overwrites four of the buffer's own octets.
     #[inline]
     pub(crate) fn overwrite(&mut self, at: usize, v: u32) {
-        self.buffer[at..at + 4].copy_from_slice(&v.to_wire(self.swap));
+        v.store(self.swap, &mut self.buffer[at..at + 4]);
     }
 
     /// Distance from the alignment origin; only its low three bits mean anything.
@@ -456,10 +469,11 @@ impl<'a> Encoder<'a> {
     fn number<T: Primitive>(&mut self, v: T) {
         let (phase, swap) = (self.phase(), self.swap);
         let padding = padding(phase, T::ALIGN);
-        // Zeroing eight octets and then writing over some needs no branch; what is beyond `used` is scratch anyway.
+        // Zeroing as many octets as padding can have and then writing over some needs no branch; what is beyond `used` is
+        // scratch anyway.
         let room: &mut [u8; 24] = self.room();
-        room[..8].fill(0);
-        room[padding..padding + T::SIZE].copy_from_slice(bytes_of(&v.to_wire(swap)));
+        room[..T::ALIGN].fill(0);
+        v.store(swap, &mut room[padding..]);
         self.used += padding + T::SIZE;
     }
 
@@ -475,7 +489,7 @@ impl<'a> Encoder<'a> {
         }
         let room = self.claim(size_of_val(v));
         for (octets, &number) in room.chunks_exact_mut(T::SIZE).zip(v) {
-            octets.copy_from_slice(bytes_of(&number.to_wire(true)));
+            number.store(true, octets);
         }
     }
 

@@ -66,6 +66,22 @@ impl Layout {
         self.size_at(self.phase_after())
     }
 
+    /// The largest alignment of a member: from offsets that are equal modulo this, values lie alike.
+    pub(crate) const fn align(&self) -> usize {
+        let mut align = 1;
+        while align < 8 {
+            let mut phase = align;
+            while phase < 8 && self.sizes[phase] == self.sizes[phase % align] {
+                phase += 1;
+            }
+            if phase == 8 {
+                return align;
+            }
+            align *= 2;
+        }
+        align
+    }
+
     /// The offset modulo eight, up to what alignment leaves open, at which every value after the first starts.
     const fn phase_after(&self) -> usize {
         self.size_at(0) & 7
@@ -178,6 +194,8 @@ pub struct FixedWriter<'w> {
     /// Offset of `octets` from the alignment origin; only the low three bits matter.
     phase: usize,
     swap: bool,
+    /// All of `octets` are zero already, and so padding is.
+    zeroed: bool,
 }
 
 impl<'w> FixedWriter<'w> {
@@ -188,6 +206,16 @@ impl<'w> FixedWriter<'w> {
             at: 0,
             phase,
             swap,
+            zeroed: false,
+        }
+    }
+
+    /// For octets that are zero.
+    #[inline(always)]
+    pub(crate) fn zeroed(octets: &'w mut [u8], phase: usize, swap: bool) -> Self {
+        Self {
+            zeroed: true,
+            ..Self::new(octets, phase, swap)
         }
     }
 
@@ -204,9 +232,11 @@ impl<'w> FixedWriter<'w> {
     #[inline(always)]
     fn number<T: Primitive>(&mut self, v: T) {
         let start = self.at + padding(self.phase.wrapping_add(self.at), T::ALIGN);
-        self.octets[self.at..start].fill(0);
+        if !self.zeroed {
+            self.octets[self.at..start].fill(0);
+        }
         self.at = start + T::SIZE;
-        self.octets[start..self.at].copy_from_slice(bytemuck::bytes_of(&v.to_wire(self.swap)));
+        v.store(self.swap, &mut self.octets[start..self.at]);
     }
 
     #[inline(always)]
@@ -219,7 +249,7 @@ impl<'w> FixedWriter<'w> {
         self.at += octets.len();
         if self.swap {
             for (octets, number) in octets.chunks_exact_mut(T::SIZE).zip(rest) {
-                octets.copy_from_slice(bytemuck::bytes_of(&number.to_wire(true)));
+                number.store(true, octets);
             }
         } else {
             octets.copy_from_slice(bytemuck::cast_slice(rest));

@@ -12,6 +12,11 @@ pub(crate) trait Primitive: Pod {
     const ALIGN: usize = if Self::SIZE > 8 { 8 } else { Self::SIZE };
 
     fn to_wire(self, swap: bool) -> Self::Wire;
+
+    /// Writes the number to the start of `room`, which must be long enough: one store, where copying a slice of a
+    /// length that only the caller knows can become a call.
+    fn store(self, swap: bool, room: &mut [u8]);
+
     fn from_wire(wire: Self::Wire, swap: bool) -> Self;
 }
 
@@ -30,6 +35,11 @@ macro_rules! primitive {
             fn to_wire(self, swap: bool) -> Self::Wire {
                 let bits: $bits = bytemuck::cast(self);
                 (if swap { bits.swap_bytes() } else { bits }).to_ne_bytes()
+            }
+
+            #[inline(always)]
+            fn store(self, swap: bool, room: &mut [u8]) {
+                *room.first_chunk_mut().expect("room for the number") = self.to_wire(swap);
             }
 
             #[inline(always)]

@@ -19,7 +19,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::ops::{Add, Sub};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The system's allocator, with counters. For `#[global_allocator]` of a test binary.
 #[derive(Debug, Default)]
@@ -100,7 +100,17 @@ thread_local! {
     static LOCAL: Cell<Allocations> = const { Cell::new(Allocations { count: 0, octets: 0 }) };
 }
 
+/// Stops counting in this process, for good: for programs that take times, which counting would add to.
+pub fn stop() {
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
 fn count(octets: usize) {
+    if STOPPED.load(Ordering::Relaxed) {
+        return;
+    }
     let one = Allocations {
         count: 1,
         octets: octets as u64,

@@ -1,4 +1,4 @@
-//! omniORB, the fastest ORB in service: a C++ pair, built when first needed.
+//! omniORB, the fastest ORB in service: C++ programs, built when first needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,11 @@ const SOURCES: [(&str, &str); 3] = [
     ("client.cc", include_str!("../../peers/omniorb/client.cc")),
 ];
 
+const CODEC_SOURCES: [(&str, &str); 2] = [
+    ("marshal.idl", include_str!("../../idl/marshal.idl")),
+    ("marshal.cc", include_str!("../../peers/omniorb/marshal.cc")),
+];
+
 /// The programs of the pair.
 pub(crate) struct Programs {
     directory: PathBuf,
@@ -20,28 +25,15 @@ pub(crate) struct Programs {
 impl Programs {
     /// Builds both beside this program, unless these very sources were built there before.
     pub(crate) fn build() -> Result<Programs> {
-        let directory = std::env::current_exe()?
-            .parent()
-            .expect("a program lies in a directory")
-            .join("oxbench-peers/omniorb");
-        let stamp = directory.join("built");
-        let wanted = SOURCES.map(|(_, text)| text).concat();
-        if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
-            return Ok(Programs { directory });
-        }
-        fs::create_dir_all(&directory)?;
-        for (name, text) in SOURCES {
-            fs::write(directory.join(name), text)?;
-        }
-        let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "probe.idl"];
-        run(&directory, "omniidl", &idl)?;
-        for program in ["server", "client"] {
-            let source = format!("{program}.cc");
-            let mut arguments = vec!["-std=c++17", "-O3", "-o", program, &source, "probeSK.cc"];
-            arguments.extend(["-lomniORB4", "-lomnithread", "-lpthread"]);
-            run(&directory, "g++", &arguments)?;
-        }
-        fs::write(stamp, wanted)?;
+        let directory = build("omniorb", &SOURCES, |directory| {
+            let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "probe.idl"];
+            run(directory, "omniidl", &idl)?;
+            for program in ["server", "client"] {
+                let source = format!("{program}.cc");
+                compile(directory, program, &[&source, "probeSK.cc"])?;
+            }
+            Ok(())
+        })?;
         Ok(Programs { directory })
     }
 
@@ -67,7 +59,65 @@ impl Programs {
     }
 }
 
+/// The program that writes and reads values without sending them.
+pub(crate) struct Codec {
+    directory: PathBuf,
+}
+
+impl Codec {
+    /// Builds it beside this program, unless these very sources were built there before.
+    pub(crate) fn build() -> Result<Codec> {
+        let directory = build("omniorb-codec", &CODEC_SOURCES, |directory| {
+            let idl = ["-bcxx", "-Wba", "-Wbh=.hh", "-Wbs=SK.cc", "-Wbd=DynSK.cc"];
+            run(directory, "omniidl", &[&idl[..], &["marshal.idl"]].concat())?;
+            let sources = ["marshal.cc", "marshalSK.cc", "marshalDynSK.cc"];
+            compile(directory, "marshal", &sources)
+        })?;
+        Ok(Codec { directory })
+    }
+
+    /// To be started with a reference.
+    pub(crate) fn command(&self) -> Command {
+        Command::new(self.directory.join("marshal"))
+    }
+}
+
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];
+
+/// The folder of this name beside this program, with what `make` makes of `sources` there, unless it was made before.
+fn build(
+    name: &str,
+    sources: &[(&str, &str)],
+    make: impl FnOnce(&Path) -> Result,
+) -> Result<PathBuf> {
+    let directory = std::env::current_exe()?
+        .parent()
+        .expect("a program lies in a directory")
+        .join("oxbench-peers")
+        .join(name);
+    let stamp = directory.join("built");
+    let wanted: String = sources.iter().map(|(_, text)| *text).collect();
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
+        return Ok(directory);
+    }
+    fs::create_dir_all(&directory)?;
+    for (name, text) in sources {
+        fs::write(directory.join(name), text)?;
+    }
+    make(&directory)?;
+    fs::write(stamp, wanted)?;
+    Ok(directory)
+}
+
+fn compile(directory: &Path, program: &str, sources: &[&str]) -> Result {
+    let libraries = ["-lomniORB4", "-lomniDynamic4", "-lomnithread", "-lpthread"];
+    let output = ["-std=c++17", "-O3", "-o", program];
+    run(
+        directory,
+        "g++",
+        &[&output[..], sources, &libraries[..]].concat(),
+    )
+}
 
 fn run(directory: &Path, program: &str, arguments: &[&str]) -> Result {
     let output = Command::new(program)

@@ -1,0 +1,9 @@
+//! Code that the generator writes out for each type.
+
+pub(super) mod idl {
+    #![allow(missing_docs)]
+    oxorb::include_idl!("marshal");
+}
+
+#[path = "rows.rs"]
+pub(super) mod rows;

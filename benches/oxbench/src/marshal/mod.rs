@@ -1,0 +1,276 @@
+//! `oxbench marshal`: what it costs to write values as CDR and to read them, beside omniORB's memory streams. No
+//! message, no socket: the codec alone.
+
+mod check;
+mod compiled;
+mod plot;
+mod report;
+mod side;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use oxorb::{ByteOrder, Interface, ObjectRef, Orb};
+use serde::Serialize;
+
+use crate::Result;
+use crate::machine::Machine;
+use crate::peers::omniorb;
+use crate::placement::{Placement, Role};
+use crate::process::Process;
+use report::{Line, Report};
+pub(crate) use side::{Kind, serve};
+
+/// Options of `oxbench marshal`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The CPU that all codecs take turns on, or `free`
+    #[arg(long, default_value = "0")]
+    cpus: Placement,
+
+    /// Rounds of each codec and row. Codecs take turns, and each round is a new process
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Milliseconds for each row, byte order and direction in each round
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    time: u32,
+
+    /// Two short rounds: shows that everything runs, measures little
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these codecs; all that can be had by default
+    #[arg(long, value_delimiter = ',')]
+    codecs: Vec<Codec>,
+
+    /// Only these rows
+    #[arg(long, value_delimiter = ',', value_parser = row_name)]
+    only: Vec<String>,
+
+    /// Say for each bound that the project set itself whether this run met it
+    #[arg(long)]
+    check: bool,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Draw the times as an SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For reading
+    Table,
+    /// For programs
+    Json,
+}
+
+/// Who writes and reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Codec {
+    /// OxORB, code written out for each type
+    Compiled,
+    /// omniORB's `cdrMemoryStream`
+    #[value(name = "omniorb")]
+    OmniOrb,
+}
+
+/// Every row: its name and what is in it.
+const ROWS: [(&str, &str); 29] = [
+    ("octets-64k", "sequence<octet>"),
+    ("octet", "64 values, one by one"),
+    ("short", "64 values, one by one"),
+    ("long", "64 values, one by one"),
+    ("long-long", "64 values, one by one"),
+    ("float", "64 values, one by one"),
+    ("double", "64 values, one by one"),
+    ("shorts-1024", "sequence<short>"),
+    ("longs-1024", "sequence<long>"),
+    ("doubles-1024", "sequence<double>"),
+    ("string-16", "string"),
+    ("string-1024", "string"),
+    ("struct-fixed", "numbers, a boolean, an enum, a struct"),
+    ("struct-strings", "two strings and two numbers"),
+    ("samples-1", "sequence<struct { octet; long; short }>"),
+    ("samples-64", "the same"),
+    ("samples-1024", "the same"),
+    ("entries-1", "sequence<struct with strings>"),
+    ("entries-64", "the same"),
+    ("entries-1024", "the same"),
+    ("union", "the case of a struct"),
+    ("unions-64", "sequence of all cases in turns"),
+    ("nested-16x64", "sequence<sequence<long>>"),
+    ("tree-40", "a struct that holds a sequence of itself"),
+    ("order", "a struct of all of these"),
+    ("any-long", "any"),
+    ("any-struct", "any of struct-fixed"),
+    ("any-samples-64", "any of samples-64"),
+    ("reference", "an object reference"),
+];
+
+/// Both orders that numbers may be in.
+const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
+
+/// An object that nobody calls.
+const REFERENCE: &str = "corbaloc:iiop:1.2@127.0.0.1:2809/target";
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = measure(options)?;
+    match options.format {
+        Format::Table => print!("{report}"),
+        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+    }
+    if options.check {
+        let verdicts = check::verdicts(&report);
+        match options.format {
+            Format::Table => print!("\n{verdicts}"),
+            Format::Json => eprint!("{verdicts}"),
+        }
+    }
+    if let Some(file) = &options.plot {
+        plot::draw(&report, file)?;
+        eprintln!("times drawn into {}", file.display());
+    }
+    Ok(())
+}
+
+fn measure(options: &Options) -> Result<Report> {
+    let (rounds, milliseconds) = match options.quick {
+        true => (2, 1),
+        false => (options.rounds, options.time),
+    };
+    let reference = reference()?;
+    let contenders = contenders(&options.codecs)?;
+    let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|one| one == name);
+    let rows = ROWS.iter().filter(|(name, _)| wanted(name));
+    let mut lines: Vec<Line> = rows
+        .flat_map(|&(name, what)| ORDERS.map(|order| Line::new(name, what, order)))
+        .collect();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds} ...", round + 1);
+        for contender in &contenders {
+            let mut process = contender.start(options.cpus, &reference)?;
+            for line in &mut lines {
+                if round == 0 {
+                    process.tell(&format!("octets {} {}", line.row, line.order))?;
+                    line.compare(contender.codec, &process.hear()?)?;
+                }
+                let micros = u64::from(milliseconds) * 1000;
+                process.tell(&format!("time {} {} {micros}", line.row, line.order))?;
+                let answer = process.hear()?;
+                let (encode, decode) = answer
+                    .split_once(' ')
+                    .ok_or_else(|| format!("not two times: {answer:?}"))?;
+                line.add(contender.codec, encode.parse()?, decode.parse()?);
+            }
+            process.finish()?;
+        }
+    }
+    Ok(Report {
+        machine: Machine::this(),
+        placement: options.cpus.to_string(),
+        rounds,
+        milliseconds,
+        lines,
+    })
+}
+
+/// A reference to it as `IOR:...`, for ORBs to read it alike.
+fn reference() -> Result<String> {
+    let orb = Orb::builder().build()?;
+    let target: ObjectRef = orb.resolve(REFERENCE)?;
+    Ok(target.to_ior().to_string())
+}
+
+/// A codec whose program is there.
+struct Contender {
+    codec: Codec,
+    omniorb: Option<omniorb::Codec>,
+}
+
+impl Contender {
+    fn prepare(codec: Codec) -> Result<Contender> {
+        let omniorb = match codec {
+            Codec::OmniOrb => Some(omniorb::Codec::build()?),
+            Codec::Compiled => None,
+        };
+        Ok(Contender { codec, omniorb })
+    }
+
+    fn start(&self, placement: Placement, reference: &str) -> Result<Process> {
+        let mut command = match &self.omniorb {
+            Some(program) => program.command(),
+            None => {
+                let mut command = std::process::Command::new(std::env::current_exe()?);
+                command.args(["peer", "marshal", &self.codec.to_string()]);
+                command
+            }
+        };
+        command.arg(reference);
+        let name = format!("the {} codec", self.codec);
+        let mut process = Process::start(name, placement, Role::Client, &mut command)?;
+        process.expect("ready")?;
+        Ok(process)
+    }
+}
+
+/// The codecs asked for. Nobody asked: all, and who cannot be had is named and left out.
+fn contenders(asked: &[Codec]) -> Result<Vec<Contender>> {
+    if !asked.is_empty() {
+        return asked
+            .iter()
+            .map(|&codec| Contender::prepare(codec))
+            .collect();
+    }
+    let mut contenders = Vec::new();
+    for &codec in Codec::value_variants() {
+        match Contender::prepare(codec) {
+            Ok(contender) => contenders.push(contender),
+            Err(error) => eprintln!("{codec} is left out: {error}"),
+        }
+    }
+    Ok(contenders)
+}
+
+impl std::fmt::Display for Codec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Codec::Compiled => "compiled",
+            Codec::OmniOrb => "omniorb",
+        })
+    }
+}
+
+fn row_name(text: &str) -> Result<String, String> {
+    if ROWS.iter().any(|(known, _)| *known == text) {
+        return Ok(text.to_owned());
+    }
+    let names = ROWS.map(|(name, _)| name).join(", ");
+    Err(format!("the rows are {names}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_there_and_reads_what_it_wrote() {
+        let orb = oxorb::Orb::builder().build().unwrap();
+        let reference = reference().unwrap();
+        for (name, _) in ROWS {
+            let compiled = compiled::rows::find(name, &orb, &reference).unwrap();
+            let compiled = compiled.unwrap_or_else(|| panic!("there is no row {name}"));
+            for order in ORDERS {
+                compiled.octets(order).unwrap();
+                let moment = std::time::Duration::ZERO;
+                compiled.time(order, &orb, moment).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The result of a run, for reading and for programs.
+
+use std::fmt;
+
+use oxorb::ByteOrder;
+use serde::Serialize;
+
+use super::Codec;
+use crate::Result;
+use crate::machine::Machine;
+
+/// Everything one run found out. Times are in nanoseconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) placement: String,
+    pub(crate) rounds: u32,
+    /// For each row, byte order and direction in each round.
+    pub(crate) milliseconds: u32,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// One row in one byte order.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    pub(crate) row: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) order: &'static str,
+    /// Whether the machine has its numbers in this order.
+    pub(crate) native: bool,
+    /// Of the encoded value.
+    pub(crate) octets: usize,
+    #[serde(skip)]
+    seen: Option<(Codec, String)>,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One codec in one line.
+#[derive(Debug, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) codec: Codec,
+    pub(crate) encode: Times,
+    pub(crate) decode: Times,
+}
+
+/// The medians of all rounds.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Times {
+    /// The best round: what the codec costs when the machine disturbs least.
+    pub(crate) best: f64,
+    /// The median round.
+    pub(crate) median: f64,
+    rounds: Vec<f64>,
+}
+
+impl Times {
+    fn add(&mut self, time: f64) {
+        self.rounds.push(time);
+        let mut sorted = self.rounds.clone();
+        sorted.sort_by(f64::total_cmp);
+        self.best = sorted[0];
+        self.median = sorted[sorted.len() / 2];
+    }
+}
+
+impl Line {
+    pub(crate) fn new(row: &'static str, what: &'static str, order: ByteOrder) -> Line {
+        Line {
+            row,
+            what,
+            order: match order {
+                ByteOrder::Big => "big",
+                ByteOrder::Little => "little",
+            },
+            native: order == ByteOrder::NATIVE,
+            octets: 0,
+            seen: None,
+            cells: Vec::new(),
+        }
+    }
+
+    /// All codecs must write the same octets, or what is measured is not the same work. Of omniORB's only the number
+    /// can be compared: its padding is whatever was in memory.
+    pub(crate) fn compare(&mut self, codec: Codec, octets: &str) -> Result {
+        let Line { row, order, .. } = self;
+        let octets = match codec {
+            Codec::OmniOrb => octets.split(' ').next().unwrap_or_default(),
+            Codec::Compiled => octets,
+        };
+        match &self.seen {
+            None => {
+                let length = octets.split(' ').next().unwrap_or_default();
+                self.octets = length.parse()?;
+                self.seen = Some((codec, octets.to_owned()));
+            }
+            Some((other, first)) if !first.starts_with(octets) => {
+                return Err(format!(
+                    "{row} ({order}-endian): {other} writes other octets ({first}) than {codec} ({octets})"
+                )
+                .into());
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Takes down one round.
+    pub(crate) fn add(&mut self, codec: Codec, encode: f64, decode: f64) {
+        let found = self.cells.iter().position(|cell| cell.codec == codec);
+        let at = found.unwrap_or_else(|| {
+            self.cells.push(Cell {
+                codec,
+                encode: Times::default(),
+                decode: Times::default(),
+            });
+            self.cells.len() - 1
+        });
+        self.cells[at].encode.add(encode);
+        self.cells[at].decode.add(decode);
+    }
+
+    pub(crate) fn of(&self, codec: Codec) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.codec == codec)
+    }
+
+    /// How a codec's best times compare with another's, to encode and to decode.
+    pub(crate) fn ratios(&self, codec: Codec, to: Codec) -> Option<[f64; 2]> {
+        let (this, other) = (self.of(codec)?, self.of(to)?);
+        Some([
+            this.encode.best / other.encode.best,
+            this.decode.best / other.decode.best,
+        ])
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        let (rounds, milliseconds) = (self.rounds, self.milliseconds);
+        writeln!(
+            f,
+            "{}; {rounds} rounds of {milliseconds} ms in turns; nanoseconds, medians of the best round",
+            self.placement
+        )?;
+        let codecs: Vec<Codec> = match self.lines.first() {
+            Some(line) => line.cells.iter().map(|cell| cell.codec).collect(),
+            None => Vec::new(),
+        };
+        for (direction, name) in ["encode", "decode"].into_iter().enumerate() {
+            write!(f, "\n{name:16} {:>7} {:>7}", "order", "octets")?;
+            for codec in &codecs {
+                write!(f, " {codec:>11}")?;
+            }
+            for (short, to) in RATIOS {
+                if codecs.contains(&to.0) && codecs.contains(&to.1) {
+                    write!(f, " {short:>9}")?;
+                }
+            }
+            writeln!(f)?;
+            for line in &self.lines {
+                let order = if line.native { "native" } else { "swapped" };
+                write!(f, "{:16} {order:>7} {:>7}", line.row, line.octets)?;
+                for cell in &line.cells {
+                    let times = [&cell.encode, &cell.decode][direction];
+                    write!(f, " {:>11.1}", times.best)?;
+                }
+                for (_, (this, to)) in RATIOS {
+                    if let Some(ratios) = line.ratios(this, to) {
+                        write!(f, " {:>9.2}", ratios[direction])?;
+                    }
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ratios of the table: compiled to omniORB.
+const RATIOS: [(&str, (Codec, Codec)); 1] = [("to omni", (Codec::Compiled, Codec::OmniOrb))];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_between_the_best_rounds() {
+        let mut line = Line::new("long", "", ByteOrder::Big);
+        for time in [30.0, 10.0, 20.0] {
+            line.add(Codec::Compiled, time, 2.0 * time);
+        }
+        line.add(Codec::OmniOrb, 20.0, 80.0);
+        let ratios = line.ratios(Codec::Compiled, Codec::OmniOrb);
+        assert_eq!(ratios, Some([0.5, 0.25]));
+        let cell = line.of(Codec::Compiled).unwrap();
+        assert_eq!((cell.encode.best, cell.encode.median), (10.0, 20.0));
+    }
+
+    #[test]
+    fn other_octets_end_the_run() {
+        let mut line = Line::new("long", "", ByteOrder::Big);
+        line.compare(Codec::Compiled, "4 00ff").unwrap();
+        assert_eq!(line.octets, 4);
+        assert!(line.compare(Codec::OmniOrb, "4 ff00").is_ok());
+        assert!(line.compare(Codec::OmniOrb, "5 00ff").is_err());
+        assert!(line.compare(Codec::Compiled, "4 ff00").is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! OxORB's side of `oxbench marshal`, told on standard input what to write and read:
+//!
+//! ```text
+//! < ready
+//! > octets samples-64 big          row, order
+//! < 776 f3b0c44298fc1c14           length, FNV-1a hash
+//! > time samples-64 big 5000       row, order, microseconds for each direction
+//! < 512.3 840.1                    nanoseconds to encode, to decode: medians
+//! ```
+
+use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use oxorb::{ByteOrder, Orb};
+use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder};
+use oxorb_testkit::alloc;
+
+use super::compiled;
+use crate::Result;
+
+/// The kinds of code that the generator makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// Written out for each type
+    Compiled,
+}
+
+/// A value to write and read.
+pub(crate) trait Row {
+    /// The value as octets.
+    fn octets(&self, order: ByteOrder) -> Result<Vec<u8>>;
+
+    /// Nanoseconds to encode and to decode.
+    fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)>;
+}
+
+/// One value.
+pub(crate) struct Of<T>(T);
+
+/// Separate numbers, as the members of a message are that no struct holds together.
+pub(crate) struct Singles<T>([T; SINGLES]);
+
+const SINGLES: usize = 64;
+
+/// As omniORB's memory streams have it by default.
+const DIALECT: Dialect = Dialect::new(2);
+
+/// A batch is repeated until it takes so long, so that reading the clock does not show.
+const BATCH: Duration = Duration::from_micros(20);
+
+/// Does as it is told until standard input closes.
+pub(crate) fn serve(kind: Kind, reference: &str) -> Result {
+    // omniORB's allocations are not counted either.
+    alloc::stop();
+    let orb = Orb::builder().build()?;
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "ready")?;
+    output.flush()?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split(' ').collect();
+        let [command, name, order, budget @ ..] = &words[..] else {
+            return Err(format!("not a command: {line:?}").into());
+        };
+        let order = match *order {
+            "big" => ByteOrder::Big,
+            "little" => ByteOrder::Little,
+            _ => return Err(format!("no byte order is called {order:?}").into()),
+        };
+        let row = match kind {
+            Kind::Compiled => compiled::rows::find(name, &orb, reference)?,
+        };
+        let row = row.ok_or_else(|| format!("no row is called {name:?}"))?;
+        match (*command, budget) {
+            ("octets", []) => {
+                let octets = row.octets(order)?;
+                writeln!(output, "{} {:016x}", octets.len(), hash(&octets))?;
+            }
+            ("time", [budget]) => {
+                let budget = Duration::from_micros(budget.parse()?);
+                let (writing, reading) = row.time(order, &orb, budget)?;
+                writeln!(output, "{writing:.3} {reading:.3}")?;
+            }
+            _ => return Err(format!("not a command: {line:?}").into()),
+        }
+        output.flush()?;
+    }
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+impl<T: Encode + for<'de> Decode<'de> + 'static> Of<T> {
+    pub(crate) fn row(value: T) -> Box<dyn Row> {
+        Box::new(Of(value))
+    }
+}
+
+impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
+    fn octets(&self, order: ByteOrder) -> Result<Vec<u8>> {
+        let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
+        self.0.encode(&mut encoder)?;
+        Ok(encoder.finish().to_vec())
+    }
+
+    fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)> {
+        // One encoder and one decoder, set back to the start for each value, as omniORB's stream is.
+        let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
+        let writing = median(budget, || {
+            encoder.truncate(0);
+            black_box(&self.0).encode(&mut encoder)?;
+            black_box(&mut encoder);
+            Ok(())
+        })?;
+        let octets = self.octets(order)?;
+        let decoder = Decoder::new(&octets, order, DIALECT).with_scope(&**orb);
+        let reading = median(budget, || {
+            black_box(T::decode(&mut decoder.clone())?);
+            Ok(())
+        })?;
+        Ok((writing, reading))
+    }
+}
+
+impl<T: Encode + for<'de> Decode<'de> + Copy + 'static> Singles<T> {
+    pub(crate) fn row(number: impl Fn(usize) -> T) -> Box<dyn Row> {
+        Of::row(Singles(std::array::from_fn(number)))
+    }
+}
+
+impl<T: Encode> Encode for Singles<T> {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> oxorb_cdr::Result<()> {
+        self.0.iter().try_for_each(|number| number.encode(e))
+    }
+}
+
+impl<'de, T: Decode<'de> + Copy> Decode<'de> for Singles<T> {
+    fn decode(d: &mut Decoder<'de>) -> oxorb_cdr::Result<Self> {
+        let first = T::decode(d)?;
+        let mut numbers = [first; SINGLES];
+        for number in &mut numbers[1..] {
+            *number = T::decode(d)?;
+        }
+        Ok(Singles(numbers))
+    }
+}
+
+/// Median of as many batches as fit into the time, in nanoseconds for each repetition.
+fn median(budget: Duration, mut once: impl FnMut() -> Result) -> Result<f64> {
+    let mut batch = 1u32;
+    let mut time = |batch: u32| -> Result<Duration> {
+        let before = Instant::now();
+        for _ in 0..batch {
+            once()?;
+        }
+        Ok(before.elapsed())
+    };
+    while time(batch)? < BATCH {
+        batch *= 2;
+    }
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while times.len() < 5 || start.elapsed() < budget {
+        times.push(time(batch)?.as_nanos() as f64 / f64::from(batch));
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+fn hash(octets: &[u8]) -> u64 {
+    octets.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+}

@@ -531,8 +531,10 @@ impl<'de> Decoder<'de> {
         {
             return Ok(Cow::Borrowed(numbers));
         }
-        let swap = self.swap;
-        let read = |octets| T::from_wire(bytemuck::pod_read_unaligned(octets), swap);
+        if self.swap {
+            return Ok(Cow::Owned(T::load_all_swapped(octets)));
+        }
+        let read = |octets| T::from_wire(bytemuck::pod_read_unaligned(octets), false);
         Ok(Cow::Owned(octets.chunks_exact(T::SIZE).map(read).collect()))
     }
 

@@ -487,10 +487,7 @@ impl<'a> Encoder<'a> {
             self.octets(bytemuck::cast_slice(v));
             return;
         }
-        let room = self.claim(size_of_val(v));
-        for (octets, &number) in room.chunks_exact_mut(T::SIZE).zip(v) {
-            number.store(true, octets);
-        }
+        T::store_all_swapped(v, self.claim(size_of_val(v)));
     }
 
     /// The next `N` octets, not yet counted as used.

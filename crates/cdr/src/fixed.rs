@@ -248,9 +248,7 @@ impl<'w> FixedWriter<'w> {
         let octets = &mut self.octets[self.at..][..size_of_val(rest)];
         self.at += octets.len();
         if self.swap {
-            for (octets, number) in octets.chunks_exact_mut(T::SIZE).zip(rest) {
-                number.store(true, octets);
-            }
+            T::store_all_swapped(rest, octets);
         } else {
             octets.copy_from_slice(bytemuck::cast_slice(rest));
         }
@@ -331,6 +329,15 @@ impl<'r> FixedReader<'r> {
 pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
     let (stride, phase) = const { T::LAYOUT.alike() };
     for (octets, item) in octets.chunks_exact_mut(stride).zip(items) {
+        if let (8, Some(octets)) = (stride, octets.first_chunk_mut::<8>()) {
+            // Put together in a register, and stored once.
+            let mut block = [0; 8];
+            let mut writer = FixedWriter::zeroed(&mut block, phase, SWAP);
+            item.put(&mut writer);
+            writer.finish();
+            *octets = block;
+            continue;
+        }
         let mut writer = FixedWriter::new(octets, phase, SWAP);
         item.put(&mut writer);
         writer.finish();

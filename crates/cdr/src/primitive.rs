@@ -18,6 +18,12 @@ pub(crate) trait Primitive: Pod {
     fn store(self, swap: bool, room: &mut [u8]);
 
     fn from_wire(wire: Self::Wire, swap: bool) -> Self;
+
+    /// Writes numbers in foreign order into as many octets as they take; a loop that becomes vector instructions.
+    fn store_all_swapped(items: &[Self], room: &mut [u8]);
+
+    /// Reads the numbers that octets in foreign order are.
+    fn load_all_swapped(octets: &[u8]) -> Vec<Self>;
 }
 
 /// Octets of padding from an offset to the next multiple of `align`, which is a power of two.
@@ -46,6 +52,17 @@ macro_rules! primitive {
             fn from_wire(wire: Self::Wire, swap: bool) -> Self {
                 let bits = <$bits>::from_ne_bytes(wire);
                 bytemuck::cast(if swap { bits.swap_bytes() } else { bits })
+            }
+
+            fn store_all_swapped(items: &[Self], room: &mut [u8]) {
+                for (octets, number) in room.as_chunks_mut().0.iter_mut().zip(items) {
+                    *octets = number.to_wire(true);
+                }
+            }
+
+            fn load_all_swapped(octets: &[u8]) -> Vec<Self> {
+                let wires = octets.as_chunks().0;
+                wires.iter().map(|wire| Self::from_wire(*wire, true)).collect()
             }
         }
     )*};

@@ -35,9 +35,9 @@
 
 #[doc(hidden)]
 pub mod __gen;
-/// What values are written to and read from: for [`CustomMarshal`].
+/// What values are written to and read from: for [`CustomMarshal`], and for octets that no message carries.
 pub mod cdr {
-    pub use oxorb_cdr::{Decode, Decoder, Encode, Encoder, Error, ErrorKind, Result};
+    pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
 }
 mod builder;
 mod orb;

@@ -13,8 +13,8 @@ use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use oxorb::cdr::{Decode, Decoder, Dialect, Encode, Encoder};
 use oxorb::{ByteOrder, Orb};
-use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder};
 use oxorb_testkit::alloc;
 
 use super::compiled;
@@ -130,13 +130,13 @@ impl<T: Encode + for<'de> Decode<'de> + Copy + 'static> Singles<T> {
 }
 
 impl<T: Encode> Encode for Singles<T> {
-    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> oxorb_cdr::Result<()> {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> oxorb::cdr::Result<()> {
         self.0.iter().try_for_each(|number| number.encode(e))
     }
 }
 
 impl<'de, T: Decode<'de> + Copy> Decode<'de> for Singles<T> {
-    fn decode(d: &mut Decoder<'de>) -> oxorb_cdr::Result<Self> {
+    fn decode(d: &mut Decoder<'de>) -> oxorb::cdr::Result<Self> {
         let first = T::decode(d)?;
         let mut numbers = [first; SINGLES];
         for number in &mut numbers[1..] {

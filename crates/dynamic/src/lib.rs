@@ -5,6 +5,7 @@
 //! | call an operation (DII) | [`Request`], or [`invoke`] |
 //! | serve an interface (DSI) | [`DynamicServant`], [`servant`] |
 //! | say what an operation looks like | [`Signature`] |
+//! | build and walk values (DynAny) | [`DynAny`] |
 //! | turn values into JSON and back | `json`, with the feature of this name |
 //!
 //! Values are [`Dynamic`] trees and types [`TypeCode`]s. On the wire, and to the other side, such a call is like any
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+pub mod dyn_any;
 mod exception;
 #[cfg(feature = "json")]
 pub mod json;
@@ -22,10 +24,13 @@ mod servant;
 mod signature;
 
 pub use call::{Results, invoke, send};
+pub use dyn_any::{DynAny, DynAnyError};
 pub use exception::{Exception, UserException};
 pub use list::{NVList, NamedValue};
 pub use many::{next_response, poll_next_response, send_multiple_deferred, send_multiple_oneway};
-pub use oxorb_cdr::{Dynamic, DynamicError, Shape, TcKind, TypeCode};
+pub use oxorb_cdr::{
+    Dynamic, DynamicError, Field, RawReference, Selected, Shape, TcKind, TypeCode, Wchar, Wstring,
+};
 pub use request::Request;
 pub use servant::{DynamicServant, Invocation, servant};
 pub use signature::{Direction, Parameter, Signature};

@@ -28,6 +28,7 @@
 //! | start, configure, end an ORB | [`Orb`], [`Builder`], [`Options`] |
 //! | serve objects | [`Poa`], [`Policies`] |
 //! | call objects | the generated `...Ref` types, [`Interface`] |
+//! | call and serve without generated code | [`dynamic`] |
 //! | read errors | [`SystemException`], [`last_failure`] |
 //!
 //! [`oxorb_idlgen`]: https://docs.rs/oxorb-idlgen
@@ -38,6 +39,10 @@ pub mod __gen;
 /// What values are written to and read from: for [`CustomMarshal`], and for octets that no message carries.
 pub mod cdr {
     pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
+}
+/// Calls, servants and values without generated code: DII, DSI, DynAny.
+pub mod dynamic {
+    pub use oxorb_dynamic::*;
 }
 mod builder;
 mod orb;

@@ -5,7 +5,7 @@
 //! build time   idl -> idlgen -> cli
 //! wire side    cdr -> giop ----------------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
-//! no stubs     core -> dynamic -> cli;  idl and dynamic -> idltypes -> cli
+//! no stubs     core -> dynamic -> orb;  idl and dynamic -> idltypes -> cli
 //! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli
 //! ```
 
@@ -74,6 +74,7 @@ const LAYERS: [Layer; 21] = [
             "oxorb-transport",
             "oxorb-core",
             "oxorb-poa",
+            "oxorb-dynamic",
         ],
         why: "the facade shows the run-time crates and no compiler",
     },

@@ -1,5 +1,5 @@
 use super::{Dynamic, DynamicError, RawReference, Reason};
-use crate::{Any, Decimal, LongDouble, TypeCode};
+use crate::{Any, Decimal, LongDouble, TypeCode, Wchar, Wstring};
 
 macro_rules! convert {
     ($($type:ty: $variant:ident, $name:literal;)*) => {$(
@@ -16,7 +16,7 @@ macro_rules! convert {
             fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
                 match value {
                     Dynamic::$variant(value) => Ok(value.clone()),
-                    other => Err(Reason::Expected { expected: $name.to_owned(), found: other.what() }.into()),
+                    other => Err(other.is_no($name)),
                 }
             }
         }
@@ -47,5 +47,49 @@ convert! {
 impl From<&str> for Dynamic {
     fn from(value: &str) -> Self {
         Self::String(value.to_owned())
+    }
+}
+
+impl From<Wchar> for Dynamic {
+    fn from(value: Wchar) -> Self {
+        Self::Wchar(value.0)
+    }
+}
+
+impl From<Wstring> for Dynamic {
+    fn from(value: Wstring) -> Self {
+        Self::Wstring(value.0)
+    }
+}
+
+impl TryFrom<&Dynamic> for Wchar {
+    type Error = DynamicError;
+
+    /// The value, if it is a `wchar`.
+    fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
+        match value {
+            Dynamic::Wchar(value) => Ok(Self(*value)),
+            other => Err(other.is_no("wchar")),
+        }
+    }
+}
+
+impl TryFrom<&Dynamic> for Wstring {
+    type Error = DynamicError;
+
+    /// The value, if it is a `wstring`.
+    fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
+        match value {
+            Dynamic::Wstring(value) => Ok(Self(value.clone())),
+            other => Err(other.is_no("wstring")),
+        }
+    }
+}
+
+impl Dynamic {
+    fn is_no(&self, expected: &str) -> DynamicError {
+        let found = self.what();
+        let expected = expected.to_owned();
+        Reason::Expected { expected, found }.into()
     }
 }

@@ -109,16 +109,23 @@ impl Defaults {
 fn first_label(ty: TypeRef<'_>) -> Option<i128> {
     match ty.member(0)?.label? {
         Label::Value(label) => Some(label),
-        Label::Default => unused_label(ty),
+        Label::Default => ty.unused_label(),
     }
 }
 
-/// The smallest discriminant, from zero up, that is no label of a union.
-pub(super) fn unused_label(ty: TypeRef<'_>) -> Option<i128> {
-    let labels = &ty.union()?.by_label;
-    let natural = labels.iter().map(|&(label, _)| label).filter(|&l| l >= 0);
-    let taken = natural.zip(0..).take_while(|&(label, at)| label == at);
-    Some(taken.count() as i128)
+impl TypeRef<'_> {
+    /// The smallest discriminant, from zero up, that is no label of a union; `None` if there is none, or this is no
+    /// union.
+    pub fn unused_label(self) -> Option<i128> {
+        let labels = &self.union()?.by_label;
+        let natural = labels.iter().map(|&(label, _)| label).filter(|&l| l >= 0);
+        let taken = natural.zip(0..).take_while(|&(label, at)| label == at);
+        let unused = taken.count() as i128;
+        let Shape::Union { discriminator, .. } = self.shape() else {
+            return None;
+        };
+        discriminant(discriminator.resolved(), unused).map(|_| unused)
+    }
 }
 
 fn of_kind(kind: TcKind) -> Dynamic {

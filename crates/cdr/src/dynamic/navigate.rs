@@ -1,6 +1,5 @@
 use core::mem;
 
-use super::default::unused_label;
 use super::read::discriminant;
 use super::{Dynamic, DynamicError, Field, Reason, Selected};
 use crate::{Label, MemberRef, Shape, TypeCode, TypeRef};
@@ -170,7 +169,7 @@ impl Dynamic {
         let member = union.members().find(|member| **member.name == *name);
         let label = match member.and_then(|member| member.label) {
             Some(Label::Value(label)) => Some(label),
-            Some(Label::Default) => unused_label(union),
+            Some(Label::Default) => union.unused_label(),
             None => None,
         };
         let label = label.ok_or_else(|| Reason::UnknownMember(name.to_owned()))?;

@@ -1,0 +1,50 @@
+use std::fmt;
+
+use oxorb_cdr::{DynamicError, Reason, TypeRef};
+
+/// What the operations of a [`DynAny`](super::DynAny) raise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DynAnyError {
+    /// `DynAny::TypeMismatch`: a value, an operation or a name is not of the type there is.
+    TypeMismatch(String),
+    /// `DynAny::InvalidValue`: there is no current component, or the type does not allow this value of it.
+    InvalidValue(String),
+    /// `DynAnyFactory::InconsistentTypeCode`: nothing can be a value of this type.
+    InconsistentTypeCode(String),
+}
+
+impl DynAnyError {
+    pub(super) fn mismatch(expected: &str, found: TypeRef<'_>) -> Self {
+        let found = found.mention();
+        Self::TypeMismatch(format!("expected {expected}, but the type is {found}"))
+    }
+
+    pub(super) fn no_current() -> Self {
+        Self::InvalidValue("there is no current component".to_owned())
+    }
+}
+
+impl fmt::Display for DynAnyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TypeMismatch(what) => write!(f, "TypeMismatch: {what}"),
+            Self::InvalidValue(what) => write!(f, "InvalidValue: {what}"),
+            Self::InconsistentTypeCode(what) => write!(f, "InconsistentTypeCode: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for DynAnyError {}
+
+impl From<DynamicError> for DynAnyError {
+    fn from(error: DynamicError) -> Self {
+        let what = error.to_string();
+        match error.reason {
+            // Of the right type, but not within its bounds, or not to be sent.
+            Reason::Cdr(_) | Reason::WrongLength { .. } | Reason::TooLarge => {
+                Self::InvalidValue(what)
+            }
+            _ => Self::TypeMismatch(what),
+        }
+    }
+}

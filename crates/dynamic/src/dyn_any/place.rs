@@ -1,0 +1,66 @@
+use std::borrow::Cow;
+
+use oxorb_cdr::{Dynamic, DynamicError, TypeCode};
+
+/// Where the value of a `DynAny` is.
+#[derive(Debug)]
+pub(super) enum Place<'v> {
+    Own(Dynamic),
+    /// A part of another `DynAny`.
+    Part(&'v mut Dynamic),
+    /// One of the octets that are kept together.
+    Octet(&'v mut u8),
+    /// What selects the member of this union.
+    Discriminator {
+        ty: TypeCode,
+        union: &'v mut Dynamic,
+    },
+}
+
+impl Place<'_> {
+    pub(super) fn value(&self) -> Cow<'_, Dynamic> {
+        match self {
+            Self::Own(value) => Cow::Borrowed(value),
+            Self::Part(value) => Cow::Borrowed(value),
+            Self::Octet(octet) => Cow::Owned(Dynamic::Octet(**octet)),
+            Self::Discriminator { union, .. } => match union {
+                Dynamic::Union(selected) => Cow::Borrowed(&selected.discriminator),
+                _ => Cow::Owned(Dynamic::Null), // not a union: never made
+            },
+        }
+    }
+
+    /// The value, if it can have components.
+    pub(super) fn value_mut(&mut self) -> Option<&mut Dynamic> {
+        match self {
+            Self::Own(value) => Some(value),
+            Self::Part(value) => Some(value),
+            Self::Octet(_) | Self::Discriminator { .. } => None,
+        }
+    }
+
+    /// Puts in a value that is of the type of this place.
+    pub(super) fn set(&mut self, value: Dynamic) -> Result<(), DynamicError> {
+        match self {
+            Self::Own(place) => *place = value,
+            Self::Part(place) => **place = value,
+            Self::Octet(place) => **place = u8::try_from(&value)?,
+            Self::Discriminator { ty, union } => {
+                union.select(ty, value.label().unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reborrow(&mut self) -> Place<'_> {
+        match self {
+            Self::Own(value) => Place::Part(value),
+            Self::Part(value) => Place::Part(value),
+            Self::Octet(octet) => Place::Octet(octet),
+            Self::Discriminator { ty, union } => Place::Discriminator {
+                ty: ty.clone(),
+                union,
+            },
+        }
+    }
+}

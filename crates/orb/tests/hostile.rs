@@ -84,7 +84,7 @@ fn each_attack_gets_its_answer_and_the_good_are_served() {
             match attack {
                 // Not GIOP at all, or not whole: nothing to answer.
                 Attack::Garbage | Attack::HalfHeader | Attack::HalfMessage | Attack::Drip => {
-                    assert_eq!(octets, [], "{attack:?}, {concurrency:?}");
+                    assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
                 _ => assert!(
                     is_message_error(&octets),
@@ -158,7 +158,7 @@ fn http_is_closed_without_a_word() {
         stream
             .write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
             .unwrap();
-        assert_eq!(until_closed(&mut stream), []);
+        assert_eq!(until_closed(&mut stream), [0u8; 0]);
         server.shutdown(true).unwrap();
     }
 }

@@ -159,6 +159,9 @@ const EXAMPLE: &str = "oxorb-example-";
 /// What applications use.
 const FACADE: &str = "oxorb";
 
+/// What the facade shows as it is, as a module.
+const SHOWN_WHOLE: &[&str] = &["oxorb-dynamic"];
+
 /// Build scripts may compile IDL, and nothing else of ours.
 const BUILD: &[&str] = &["oxorb-idlgen"];
 
@@ -214,12 +217,12 @@ fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static 
     let fine = match kind {
         DependencyKind::Build => BUILD.contains(&used),
         // Tests may also use what lies below what they test, the testkit and the compiler. Where the facade lies beside,
-        // they are applications.
+        // or shows all of what they test, they are applications.
         DependencyKind::Development => {
             layer.uses.contains(&used)
                 || used == "oxorb-testkit"
                 || BUILD.contains(&used)
-                || used == FACADE && !reaches(FACADE, user)
+                || used == FACADE && (SHOWN_WHOLE.contains(&user) || !reaches(FACADE, user))
                 || layer.uses.iter().any(|next| reaches(next, used))
         }
         _ => layer.uses.contains(&used),

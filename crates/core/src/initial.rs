@@ -147,6 +147,7 @@ impl Orb {
 pub(crate) fn build_ior<'a>(
     type_id: &str,
     key: &[u8],
+    components: &[TaggedComponent],
     addresses: impl Iterator<Item = (&'a str, u16, Version)>,
 ) -> Ior {
     let mut profiles: Vec<IiopProfile> = Vec::new();
@@ -167,6 +168,7 @@ pub(crate) fn build_ior<'a>(
                         TaggedComponent::orb_type(orb_type::OXORB),
                         TaggedComponent::code_sets(&CodeSetComponentInfo::ours()),
                     ];
+                    profile.components.extend_from_slice(components);
                 }
                 profiles.push(profile);
             }

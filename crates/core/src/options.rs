@@ -84,6 +84,12 @@ pub struct Options {
     /// Messages longer than this many octets are sent as GIOP 1.2 fragments;
     /// `None`: never.
     pub fragment_size: Option<usize>,
+    /// Most requests that wait at one POA manager that holds, at one POA with a
+    /// single thread, or for the main thread; more are TRANSIENT.
+    pub max_held: usize,
+    /// How long each of them waits before it is TRANSIENT, and how long the
+    /// object adapter waits for the end of requests where it is told to.
+    pub hold_time: Duration,
     /// Limits on what a peer may send, and on what is sent.
     pub limits: Limits,
 }
@@ -107,6 +113,8 @@ impl Default for Options {
             byte_order: ByteOrder::NATIVE,
             gather_above: 4096,
             fragment_size: None,
+            max_held: 256,
+            hold_time: Duration::from_secs(30),
             limits: Limits::default(),
         }
     }
@@ -298,6 +306,24 @@ pub static SETTINGS: &[Setting] = &[
                 return Err(format!("a fragment has at least {MIN_FRAGMENT} octets"));
             }
             options.fragment_size = (size != 0).then_some(size);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxHeld",
+        value: "N",
+        help: "Most requests that wait at a holding POA manager, for their turn in a POA with a single thread, or for the main thread; more are TRANSIENT. Default 256.",
+        apply: |options, text| {
+            options.max_held = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "HoldTime",
+        value: "MILLISECONDS",
+        help: "How long each of them waits before it is TRANSIENT, and how long the object adapter waits for requests to end. Default 30000.",
+        apply: |options, text| {
+            options.hold_time = milliseconds(text)?;
             Ok(())
         },
     },

@@ -8,11 +8,12 @@ use std::sync::{Arc, Condvar, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::ValueRegistry;
-use oxorb_giop::{SystemException, Version};
+use oxorb_giop::{SystemException, TaggedComponent, Version};
 use oxorb_transport::{Endpoint, ListenError};
 
 use crate::client::Peer;
 use crate::lock::Mutex;
+use crate::main_thread::{Busy, MainThread};
 use crate::options::Options;
 use crate::server::{Listeners, OpenError, Registry};
 use crate::{Adapter, Ref, SettingError, raise};
@@ -65,6 +66,7 @@ struct Inner {
     closing: AtomicBool,
     ended: Mutex<bool>,
     end: Condvar,
+    main: MainThread,
 }
 
 /// One address that goes into references.
@@ -92,6 +94,7 @@ impl Orb {
                 closing: AtomicBool::new(false),
                 ended: Mutex::new(false),
                 end: Condvar::new(),
+                main: MainThread::default(),
             }),
         }
     }
@@ -119,8 +122,19 @@ impl Orb {
 
     /// A reference to an object of this ORB: its key at our published addresses.
     pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
+        self.create_reference_with(type_id, key, &[])
+    }
+
+    /// The same with further components in each profile that has room for them.
+    pub fn create_reference_with(
+        &self,
+        type_id: &str,
+        key: &[u8],
+        components: &[TaggedComponent],
+    ) -> Result<Ref, SetupError> {
         let addresses = self.published()?;
-        let ior = crate::initial::build_ior(type_id, key, addresses.iter().map(Address::parts));
+        let addresses = addresses.iter().map(Address::parts);
+        let ior = crate::initial::build_ior(type_id, key, components, addresses);
         Ok(Ref::new(self, ior))
     }
 
@@ -135,14 +149,58 @@ impl Orb {
     }
 
     /// Blocks until the ORB was shut down and the requests that were running
-    /// have ended.
+    /// have ended. Meanwhile this is the ORB's main thread, and does what only
+    /// that one may do.
     pub fn run(&self) {
-        let mut ended = self.inner.ended.lock().expect(UNPOISONED);
-        while !*ended {
-            ended = self.inner.end.wait(ended).expect(UNPOISONED);
+        let _main = self.inner.main.enter();
+        loop {
+            self.perform_work();
+            let mut ended = self.inner.ended.lock().expect(UNPOISONED);
+            while !*ended && !self.work_pending() {
+                ended = self.inner.end.wait(ended).expect(UNPOISONED);
+            }
+            if *ended {
+                break;
+            }
         }
-        drop(ended);
         self.finish();
+    }
+
+    /// Whether something waits for the main thread.
+    pub fn work_pending(&self) -> bool {
+        !self.inner.main.is_empty()
+    }
+
+    /// Does what waits for the main thread, for programs whose main thread has
+    /// a loop of its own: the calling thread is the main thread while this runs.
+    pub fn perform_work(&self) {
+        let _main = self.inner.main.enter();
+        while !self.is_closing()
+            && let Some(job) = self.inner.main.pop()
+        {
+            job();
+        }
+    }
+
+    /// Has the main thread do something, when it comes to it; at the end of the
+    /// ORB it is dropped undone.
+    ///
+    /// # Errors
+    /// [`Busy`] when `most` wait already, or the ORB ends.
+    pub fn run_on_main(&self, job: Box<dyn FnOnce() + Send>, most: usize) -> Result<(), Busy> {
+        let ended = self.inner.ended.lock().expect(UNPOISONED);
+        if *ended {
+            return Err(Busy);
+        }
+        self.inner.main.push(job, most)?;
+        self.inner.end.notify_all();
+        Ok(())
+    }
+
+    /// Whether the calling thread is in [`run`](Self::run) or
+    /// [`perform_work`](Self::perform_work) of this ORB.
+    pub fn is_main_thread(&self) -> bool {
+        self.inner.main.is_here()
     }
 
     /// Ends the ORB: takes no new request, lets those that run finish and
@@ -162,6 +220,7 @@ impl Orb {
             adapter.closing();
         }
         *self.inner.ended.lock().expect(UNPOISONED) = true;
+        self.inner.main.clear();
         self.inner.end.notify_all();
         if wait_for_completion {
             self.finish();

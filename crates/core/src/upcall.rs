@@ -16,18 +16,25 @@ use crate::{Orb, Ref, raise};
 /// allocated and the answer is one write.
 #[derive(Debug)]
 pub struct Upcall<'r> {
-    orb: &'r Orb,
-    frame: Frame<'r>,
-    request: Request<'r>,
-    key: &'r [u8],
-    dialect: Dialect,
-    sink: &'r mut Sink,
+    pub(crate) orb: &'r Orb,
+    pub(crate) frame: Frame<'r>,
+    pub(crate) request: Request<'r>,
+    pub(crate) key: &'r [u8],
+    pub(crate) dialect: Dialect,
+    pub(crate) sink: &'r mut Sink,
 }
 
 /// Proof that an upcall was answered (or needs no answer).
 #[derive(Debug)]
 #[must_use = "return it from dispatch"]
 pub struct Outcome(());
+
+impl Outcome {
+    /// For who has seen to the answer.
+    pub(crate) fn new() -> Self {
+        Outcome(())
+    }
+}
 
 /// The arguments of a request could not be decoded.
 #[derive(Debug, Clone, Copy)]

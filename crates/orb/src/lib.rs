@@ -64,8 +64,10 @@ pub use oxorb_giop::{
     describe, minor,
 };
 pub use oxorb_poa::{
-    IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ManagerState, ObjectId, Poa,
-    PoaError, PoaManager, Policies,
+    AdapterActivator, AdapterObserver, Cookie, Current, IdAssignment, IdUniqueness,
+    ImplicitActivation, InvalidPolicy, Lifespan, Lookup, ManagerState, NoContext, ObjectId,
+    ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager, Policies, Policy, Refused,
+    RequestProcessing, ServantActivator, ServantLocator, ServantRetention, ThreadPolicy,
 };
 
 pub use oxorb_giop::components::tag::ALTERNATE_IIOP_ADDRESS;

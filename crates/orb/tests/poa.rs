@@ -320,8 +320,11 @@ fn the_tree_is_made_found_and_destroyed() {
     assert_eq!(ping(&at_above, 1), Ok(2));
     assert_eq!(ping(&at_below, 1), Ok(2));
 
-    child.destroy();
-    child.destroy();
+    child.destroy(true, true).unwrap();
+    assert!(matches!(
+        child.destroy(true, true),
+        Err(PoaError::Destroyed)
+    ));
     assert!(parent.find_poa("child").is_none());
     assert_gone(&at_below, minor::object_not_exist::NO_POA);
     assert_eq!(ping(&at_above, 1), Ok(2), "the parent lives on");
@@ -340,7 +343,7 @@ fn the_tree_is_made_found_and_destroyed() {
     activate(&child, "same");
     assert_eq!(ping(&at_below, 1), Ok(2));
 
-    parent.destroy();
+    parent.destroy(true, true).unwrap();
     assert_gone(&at_above, minor::object_not_exist::NO_POA);
     assert_gone(&at_below, minor::object_not_exist::NO_POA);
     pair.end();
@@ -353,13 +356,13 @@ fn transient_references_end_with_their_poa_even_if_it_comes_again() {
     for kind in [KINDS[0], KINDS[1]] {
         let poa = pair.poa("again", policies(kind));
         let old = pair.seen(&activate(&poa, "same"));
-        poa.destroy();
+        poa.destroy(true, false).unwrap();
         // Takes the place of the old one in the table.
         let poa = pair.poa("again", policies(kind));
         let new = pair.seen(&activate(&poa, "same"));
         assert_eq!(ping(&new, 1), Ok(2));
         assert_gone(&old, minor::object_not_exist::NO_POA);
-        poa.destroy();
+        poa.destroy(true, false).unwrap();
     }
     pair.end();
 }
@@ -370,7 +373,7 @@ fn the_systems_ids_are_never_used_twice() {
     let pair = Pair::new();
     let poa = pair.poa("again", policies(KINDS[2]));
     let old = pair.seen(&activate(&poa, ""));
-    poa.destroy();
+    poa.destroy(true, false).unwrap();
     let poa = pair.poa("again", policies(KINDS[2]));
     let new = pair.seen(&activate(&poa, ""));
     assert_eq!(ping(&new, 1), Ok(2));
@@ -414,7 +417,7 @@ fn a_request_that_runs_outlives_its_object_and_its_poa() {
         while servant.at_gate.load(Ordering::SeqCst) == 0 {
             thread::sleep(Duration::from_millis(1));
         }
-        poa.destroy();
+        poa.destroy(true, false).unwrap();
         assert_gone(&object, minor::object_not_exist::NO_POA);
         drop(closed);
         assert_eq!(running.join().unwrap(), Ok(()));
@@ -428,11 +431,11 @@ fn a_holding_manager_holds_and_lets_go() {
     let pair = Pair::new();
     let poa = pair.poa("held", Policies::default());
     let object = pair.seen(&activate(&poa, ""));
-    assert!(poa.manager().hold_requests());
+    poa.manager().hold_requests(false).unwrap();
     let late = ping(&object.with_timeout(Duration::from_millis(50)), 1).unwrap_err();
     assert_eq!(late.kind, SystemExceptionKind::Timeout);
     let held = ping_async(&object, 1);
-    assert!(poa.manager().activate());
+    poa.manager().activate().unwrap();
     assert_eq!(held.wait(), Ok(2));
     assert_eq!(ping(&object, 1), Ok(2));
     pair.end();
@@ -446,7 +449,7 @@ fn the_end_does_not_wait_for_requests_that_are_held() {
     let object = pair.seen(&activate(&poa, ""));
     // Opens the connection.
     assert_eq!(ping_async(&object, 1).wait(), Ok(2));
-    assert!(poa.manager().hold_requests());
+    poa.manager().hold_requests(false).unwrap();
     let held = ping_async(&object, 1);
     // It need not have arrived for the test to be right, but mostly has.
     thread::sleep(Duration::from_millis(50));
@@ -476,7 +479,7 @@ fn a_discarding_manager_is_transient_and_an_inactive_one_final() {
     ];
     let unconcerned = pair.seen(&activate(&other, ""));
 
-    assert!(poa.manager().discard_requests());
+    poa.manager().discard_requests(false).unwrap();
     for object in &managed {
         assert_eq!(
             ping(object, 1),
@@ -488,14 +491,20 @@ fn a_discarding_manager_is_transient_and_an_inactive_one_final() {
         // Not reaching the object says nothing about whether it exists.
         assert!(object.non_existent().is_err());
     }
-    assert!(poa.manager().activate());
+    poa.manager().activate().unwrap();
     for object in &managed {
         assert_eq!(ping(object, 1), Ok(2));
     }
-    poa.manager().deactivate();
+    poa.manager().deactivate(true, true).unwrap();
     assert_eq!(poa.manager().state(), ManagerState::Inactive);
-    assert!(!poa.manager().activate());
-    assert!(!poa.manager().hold_requests());
+    assert!(matches!(
+        poa.manager().activate(),
+        Err(PoaError::AdapterInactive)
+    ));
+    assert!(matches!(
+        poa.manager().hold_requests(false),
+        Err(PoaError::AdapterInactive)
+    ));
     for object in &managed {
         assert_eq!(
             ping(object, 1),

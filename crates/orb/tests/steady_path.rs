@@ -206,15 +206,12 @@ fn objects_found_by_name_or_id_allocate_nothing_either() {
 }
 
 #[test]
-fn an_object_found_by_name_takes_no_lock_and_one_found_by_id_one() {
+fn an_object_found_by_name_or_id_takes_no_lock() {
     let _guard = watchdog(LONG);
-    for (activate, each) in [
-        (named as fn(&Orb, &Orb, Arc<Probe>) -> ObjectRef, 0),
-        (persistent, 1),
-    ] {
+    for activate in [named as fn(&Orb, &Orb, Arc<Probe>) -> ObjectRef, persistent] {
         let bench = Bench::warm_at(COMBINATIONS[0], activate);
         bench.pings();
-        assert_eq!(bench.server_used().locks, each * (PINGS as u64 - 1));
+        assert_eq!(bench.server_used().locks, 0);
         bench.end();
     }
 }

@@ -1,66 +1,118 @@
-//! All POAs of an ORB, as the core sees them.
+//! All POAs of an ORB: the tables by which requests find them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, OnceLock, Weak};
+use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
-use oxorb_cdr::Encode as _;
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::Mutex;
-use oxorb_core::{Adapter, Located, Orb, Outcome, Ref, Upcall, WeakOrb};
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_core::{Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Upcall, WeakOrb};
+use oxorb_giop::SystemException;
 
-use crate::key::Key;
-use crate::object_map::{ActiveObject, Place};
-use crate::poa::{Poa, PoaInner};
-use crate::{ManagerState, PoaManager, Policies};
+use crate::buckets::Buckets;
+use crate::etherealizer::Etherealizer;
+use crate::index::HashIndex;
+use crate::manager;
+use crate::object_map::ObjectMap;
+use crate::pass::Pass;
+use crate::poa::{Make, Poa, PoaInner, ROOT};
+use crate::policies::Lifespan;
+use crate::unknown::Unknown;
+use crate::{AdapterObserver, ManagerState, PoaError, PoaManager, Policies};
 
 /// Plain names, and the keys they stand for.
 type Names = HashMap<Box<[u8]>, Box<[u8]>>;
 
+/// What a request holds on to while it is in a POA.
+pub(crate) type Admission = Guard<Option<Arc<Pass>>>;
+
 /// The root of the POA tree and the table by which keys find their POA.
 pub struct RootAdapter {
+    this: Weak<RootAdapter>,
     orb: WeakOrb,
-    /// Differs for each start, and counts on for each POA: see [`Key`].
+    pub(crate) limits: Limits,
+    /// Differs for each start, and counts on for each POA: see [`Key`](crate::key::Key).
     next_incarnation: AtomicU64,
     /// By the number in the key; that of a destroyed POA is given to another,
     /// which has an incarnation of its own.
-    poas: ArcSwap<Vec<Option<Arc<PoaInner>>>>,
-    /// By the path in the key, for persistent objects.
-    by_path: ArcSwap<HashMap<Box<[u8]>, Arc<PoaInner>>>,
+    pub(crate) poas: Buckets<ArcSwapOption<Pass>>,
+    /// Numbers of persistent POAs by the hash of their path.
+    by_path: HashIndex,
     /// Plain names for use in `corbaloc:` URLs, and the keys they stand for.
-    names: ArcSwap<Names>,
+    pub(crate) names: ArcSwap<Names>,
+    root: OnceLock<Arc<PoaInner>>,
     /// One change of the tables above at a time; readers take no lock.
-    pub(crate) tree: Mutex<()>,
+    tree: Mutex<Tree>,
+    /// Destroyed, and perhaps still in use.
+    ending: Mutex<Vec<Weak<PoaInner>>>,
+    managers: Mutex<Vec<Weak<manager::Shared>>>,
+    next_manager: AtomicU64,
+    observers: ArcSwap<Vec<Arc<dyn AdapterObserver>>>,
+    pub(crate) etherealizer: Etherealizer,
+    pub(crate) unknown: Unknown,
+}
+
+/// For requests that must wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Most requests that wait at one holding manager, or for their turn.
+    pub(crate) max_held: usize,
+    /// How long each does, and how long everything else is waited for.
+    pub(crate) hold_time: Duration,
+}
+
+/// Numbers of POAs.
+#[derive(Default)]
+pub(crate) struct Tree {
+    used: u32,
+    free: Vec<u32>,
 }
 
 impl RootAdapter {
     /// The adapter of an ORB, with its root POA. The ORB calls it from now on.
     pub fn install(orb: &Orb) -> Poa {
-        let adapter = Arc::new(RootAdapter {
+        let options = orb.options();
+        let adapter = Arc::new_cyclic(|this| RootAdapter {
+            this: Weak::clone(this),
             orb: orb.downgrade(),
+            limits: Limits {
+                max_held: options.max_held,
+                hold_time: options.hold_time,
+            },
             next_incarnation: AtomicU64::new(first_incarnation()),
-            poas: ArcSwap::default(),
-            by_path: ArcSwap::default(),
+            poas: Buckets::new(),
+            by_path: HashIndex::new(),
             names: ArcSwap::default(),
+            root: OnceLock::new(),
             tree: Mutex::default(),
+            ending: Mutex::default(),
+            managers: Mutex::default(),
+            next_manager: AtomicU64::new(0),
+            observers: ArcSwap::default(),
+            etherealizer: Etherealizer::default(),
+            unknown: Unknown::default(),
         });
-        let root = Poa::new(
-            &adapter,
-            Weak::new(),
-            "RootPOA",
-            Box::default(),
-            Policies::ROOT,
-            PoaManager::new(),
-        );
-        orb.set_adapter(adapter);
-        root
+        let manager = adapter.add_manager(format!("{ROOT}Manager"));
+        let make = Make {
+            name: ROOT.to_owned(),
+            path: Box::default(),
+            policies: Policies::ROOT,
+            manager,
+            objects: ObjectMap::hashed(),
+            parent: Weak::new(),
+            components: Vec::new(),
+        };
+        let root = adapter.enlist(&mut adapter.lock_tree(), make);
+        let _ = adapter.root.set(Arc::clone(&root));
+        orb.set_adapter(Arc::clone(&adapter) as Arc<dyn Adapter>);
+        Poa::of(&adapter, &root)
     }
 
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
-    pub fn bind_name(&self, name: &str, object: &Ref) {
+    pub(crate) fn bind_name(&self, name: &str, object: &Ref) {
         if let Some(key) = own_key(object) {
-            let _tree = self.tree.lock().expect(UNPOISONED);
+            let _tree = self.lock_tree();
             let mut names = HashMap::clone(&self.names.load());
             names.insert(name.as_bytes().into(), key.into());
             self.names.store(Arc::new(names));
@@ -71,184 +123,198 @@ impl RootAdapter {
         self.orb.upgrade()
     }
 
-    /// Gives a POA its number, its incarnation and its place by path. For the
-    /// holder of `tree`.
-    pub(crate) fn enlist(&self, make: impl FnOnce(u32, u64) -> Arc<PoaInner>) -> Arc<PoaInner> {
-        let mut poas = Vec::clone(&self.poas.load());
-        let free = poas.iter().position(Option::is_none);
-        let number = free.unwrap_or(poas.len());
+    pub(crate) fn shared(&self) -> Option<Arc<RootAdapter>> {
+        self.this.upgrade()
+    }
+
+    pub(crate) fn root(&self) -> &Arc<PoaInner> {
+        self.root.get().expect("set when it was made")
+    }
+
+    pub(crate) fn hold_time(&self) -> Duration {
+        self.limits.hold_time
+    }
+
+    pub(crate) fn lock_tree(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().expect(UNPOISONED)
+    }
+
+    /// Gives a POA its number, its incarnation and its place by path, and hands it
+    /// to its parent and its manager.
+    pub(crate) fn enlist(&self, tree: &mut Tree, make: Make) -> Arc<PoaInner> {
+        let number = tree.free.pop().unwrap_or_else(|| {
+            tree.used += 1;
+            tree.used - 1
+        });
         let incarnation = self.next_incarnation.fetch_add(1, Ordering::Relaxed);
-        let poa = make(number as u32, incarnation);
-        match poas.get_mut(number) {
-            Some(place) => *place = Some(Arc::clone(&poa)),
-            None => poas.push(Some(Arc::clone(&poa))),
+        let poa = PoaInner::new(make, Weak::clone(&self.this), number, incarnation);
+        let poa = Arc::new(poa);
+        poa.manager.adopt(&poa);
+        if let Some(parent) = poa.parent.upgrade() {
+            let mut siblings = parent.children.lock().expect(UNPOISONED);
+            siblings.insert(poa.name.clone(), Arc::clone(&poa));
         }
-        let mut by_path = HashMap::clone(&self.by_path.load());
-        by_path.insert(poa.path.clone(), Arc::clone(&poa));
-        self.by_path.store(Arc::new(by_path));
-        self.poas.store(Arc::new(poas));
+        // Not before the activator that makes it, or one above it, is done.
+        if poa.policies.lifespan == Lifespan::Persistent && !self.unknown.keep_back(&poa) {
+            self.by_path.insert(poa.path_hash, number);
+        }
         poa
     }
 
-    /// Forgets a POA. For the holder of `tree`.
-    pub(crate) fn delist(&self, poa: &PoaInner) {
-        let mut poas = Vec::clone(&self.poas.load());
-        poas[poa.number as usize] = None;
-        let mut by_path = HashMap::clone(&self.by_path.load());
-        by_path.remove(&poa.path);
-        self.by_path.store(Arc::new(by_path));
-        self.poas.store(Arc::new(poas));
+    /// Lets requests find POAs that were kept back.
+    pub(crate) fn reveal(&self, poas: Vec<Arc<PoaInner>>) {
+        let _tree = self.lock_tree();
+        for poa in poas.iter().filter(|poa| !poa.is_destroyed()) {
+            self.by_path.insert(poa.path_hash, poa.number);
+        }
     }
 
-    /// Finds the object of a key, if its POA admits requests.
-    fn with<R>(
+    /// A POA begins to end.
+    pub(crate) fn end(&self, poa: &Arc<PoaInner>) {
+        let mut ending = self.ending.lock().expect(UNPOISONED);
+        ending.retain(|poa| poa.upgrade().is_some_and(|poa| !poa.life.is_over()));
+        ending.push(Arc::downgrade(poa));
+    }
+
+    /// A POA of this path that was destroyed and is still in use.
+    pub(crate) fn ending(&self, path: &[u8]) -> Option<Arc<PoaInner>> {
+        let ending = self.ending.lock().expect(UNPOISONED);
+        let mut ending = ending.iter().filter_map(Weak::upgrade);
+        ending.find(|poa| *poa.path == *path && !poa.life.is_over())
+    }
+
+    /// Forgets a POA's number, after requests see it no more.
+    pub(crate) fn delist(&self, tree: &mut Tree, poa: &PoaInner) {
+        self.by_path.remove(poa.path_hash, poa.number);
+        tree.free.push(poa.number);
+    }
+
+    /// The POA with this number, or the one that had it when it was this one.
+    pub(crate) fn poa_of(&self, number: u32, incarnation: u64) -> Option<Arc<PoaInner>> {
+        if let Some(place) = self.poas.at(number)
+            && let Some(pass) = &*place.load()
+            && pass.incarnation == incarnation
+        {
+            return Some(Arc::clone(&pass.poa));
+        }
+        let ending = self.ending.lock().expect(UNPOISONED);
+        let mut ending = ending.iter().filter_map(Weak::upgrade);
+        ending.find(|poa| poa.incarnation == incarnation)
+    }
+
+    /// The POA of a transient key.
+    #[inline]
+    pub(crate) fn numbered(&self, number: u32, incarnation: u64) -> Option<Admission> {
+        let pass = self.poas.at(number)?.load();
+        match &*pass {
+            Some(here) if here.incarnation == incarnation => Some(pass),
+            _ => None,
+        }
+    }
+
+    /// The POA of a persistent key. No lock, unless POAs come and go all the time
+    /// and this one is not there.
+    pub(crate) fn at_path(&self, hash: u64, path: &[u8]) -> Option<Admission> {
+        let look = |number| {
+            let pass = self.poas.at(number)?.load();
+            let here = pass.as_ref()?;
+            let found =
+                here.poa.policies.lifespan == Lifespan::Persistent && *here.poa.path == *path;
+            found.then_some(pass)
+        };
+        self.by_path.find(hash, look).unwrap_or_else(|_| {
+            let _tree = self.lock_tree();
+            self.by_path.find(hash, look).expect("nobody else edits")
+        })
+    }
+
+    /// Tells who wants to know.
+    pub(crate) fn observe(&self, tell: impl FnMut(&Arc<dyn AdapterObserver>)) {
+        self.observers.load().iter().for_each(tell);
+    }
+
+    /// Tells who wants to know and may object.
+    pub(crate) fn try_observe(
         &self,
-        key: &[u8],
-        serve: impl FnOnce(Result<&ActiveObject, SystemException>) -> R,
-    ) -> R {
-        match Key::parse(key) {
-            Some(Key::Active {
-                incarnation,
-                poa,
-                slot,
-                generation,
-            }) => {
-                let poas = self.poas.load();
-                match numbered(&poas, poa, incarnation) {
-                    Ok(poa) => poa.objects.with(Place { slot, generation }, |object| {
-                        serve(object.ok_or(NO_OBJECT))
-                    }),
-                    Err(exception) => serve(Err(exception)),
-                }
+        tell: impl FnMut(&Arc<dyn AdapterObserver>) -> Result<(), SystemException>,
+    ) -> Result<(), SystemException> {
+        self.observers.load().iter().try_for_each(tell)
+    }
+
+    pub(crate) fn add_observer(&self, observer: Arc<dyn AdapterObserver>) {
+        let _tree = self.lock_tree();
+        let mut observers = Vec::clone(&self.observers.load());
+        observers.push(observer);
+        self.observers.store(Arc::new(observers));
+    }
+
+    /// Makes a manager; without a name, one that makes itself a name.
+    pub(crate) fn create_manager(&self, id: Option<&str>) -> Result<PoaManager, PoaError> {
+        match id {
+            Some(id) if self.managers().iter().any(|manager| manager.id() == id) => {
+                Err(PoaError::ManagerAlreadyExists(id.to_owned()))
             }
-            Some(Key::Transient {
-                incarnation,
-                poa,
-                id,
-            }) => {
-                let poas = self.poas.load();
-                match numbered(&poas, poa, incarnation) {
-                    Ok(poa) => poa
-                        .objects
-                        .with_id(id, |object| serve(object.ok_or(NO_OBJECT))),
-                    Err(exception) => serve(Err(exception)),
-                }
-            }
-            Some(Key::Persistent { path, id }) => {
-                let by_path = self.by_path.load();
-                match admitted(by_path.get(path).map(|poa| &**poa)) {
-                    Ok(poa) => poa
-                        .objects
-                        .with_id(id, |object| serve(object.ok_or(NO_OBJECT))),
-                    Err(exception) => serve(Err(exception)),
-                }
-            }
+            Some(id) => Ok(self.add_manager(id.to_owned())),
             None => {
-                let names = self.names.load();
-                match names.get(key) {
-                    // A name for an object of another server leads nowhere, least
-                    // of all to itself.
-                    Some(key) if Key::parse(key).is_some() => self.with(key, serve),
-                    _ => serve(Err(NO_ADAPTER)),
-                }
+                let number = self.next_manager.fetch_add(1, Ordering::Relaxed);
+                Ok(self.add_manager(format!("POAManager{number}")))
             }
         }
     }
-}
 
-/// The POA of a key, unless the key is one of an earlier POA or an earlier run.
-fn numbered(
-    poas: &[Option<Arc<PoaInner>>],
-    number: u32,
-    incarnation: u64,
-) -> Result<&PoaInner, SystemException> {
-    let poa = poas.get(number as usize).and_then(|poa| poa.as_deref());
-    admitted(poa.filter(|poa| poa.incarnation == incarnation))
-}
+    fn add_manager(&self, id: String) -> PoaManager {
+        let manager = PoaManager::new(id, Weak::clone(&self.this));
+        let mut managers = self.managers.lock().expect(UNPOISONED);
+        managers.retain(|manager| manager.strong_count() > 0);
+        managers.push(Arc::downgrade(manager.shared()));
+        manager
+    }
 
-/// A POA that exists and lets requests pass.
-fn admitted(poa: Option<&PoaInner>) -> Result<&PoaInner, SystemException> {
-    let poa = poa.ok_or(NO_ADAPTER)?;
-    poa.manager.admit()?;
-    Ok(poa)
+    pub(crate) fn managers(&self) -> Vec<PoaManager> {
+        let managers = self.managers.lock().expect(UNPOISONED);
+        let managers = managers.iter().filter_map(Weak::upgrade);
+        managers.map(PoaManager::of).collect()
+    }
 }
 
 impl Adapter for RootAdapter {
+    #[inline]
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        let key = upcall.object_key();
-        self.with(key, |object| match object {
-            Ok(object) => call(object, upcall),
-            Err(exception) => refuse(exception, upcall),
-        })
+        self.find_and_call(upcall)
     }
 
     fn locate(&self, key: &[u8]) -> Located {
-        self.with(key, |object| match object {
-            Ok(_) => Located::Here,
-            Err(_) => Located::Unknown,
-        })
+        self.find(key)
     }
 
     fn closing(&self) {
-        for poa in self.poas.load().iter().flatten() {
-            poa.manager.release();
+        for manager in self.managers() {
+            manager.release();
         }
     }
 
     fn close(&self) {
-        for poa in self.poas.load().iter().flatten() {
-            if poa.manager.state() != ManagerState::Inactive {
-                poa.manager.deactivate();
+        let Some(adapter) = self.shared() else { return };
+        for manager in self.managers() {
+            if manager.state() != ManagerState::Inactive {
+                let _ = manager.deactivate(false, false);
             }
-            poa.objects.clear();
+        }
+        // As destroying the root POA, but its references may still be asked for.
+        let mut poas = vec![Poa::of(&adapter, self.root())];
+        let mut at = 0;
+        while let Some(poa) = poas.get(at) {
+            poas.extend(poa.children());
+            at += 1;
+        }
+        let until = Instant::now() + self.hold_time();
+        for poa in &poas {
+            poa.inner.objects.clear(true);
+        }
+        for poa in &poas {
+            poa.inner.life.wait_quiet(1, until, || false);
         }
     }
-}
-
-/// Answers what every object answers, and lets the servant do the rest.
-fn call(object: &ActiveObject, mut upcall: Upcall<'_>) -> Outcome {
-    let operation = upcall.operation();
-    if !operation.starts_with('_') {
-        return object.servant.dispatch(upcall);
-    }
-    match operation {
-        "_is_a" => match upcall.args(|d| d.string()) {
-            Ok(id) => {
-                let yes = object.servant.is_a(&id);
-                upcall.reply(|e| {
-                    e.boolean(yes);
-                    Ok(())
-                })
-            }
-            Err(rejected) => upcall.reject(rejected),
-        },
-        "_non_existent" | "_not_existent" => upcall.reply(|e| {
-            e.boolean(false);
-            Ok(())
-        }),
-        "_repository_id" => upcall.reply(|e| e.string(object.servant.repository_id())),
-        "_interface" => interface(object, upcall),
-        "_component" => upcall.reply(|e| oxorb_core::encode_ref::<oxorb_core::ObjectRef>(e, None)),
-        _ => object.servant.dispatch(upcall),
-    }
-}
-
-/// The object's entry in the Interface Repository that the ORB knows, if it
-/// knows one.
-fn interface(object: &ActiveObject, upcall: Upcall<'_>) -> Outcome {
-    match upcall.orb().interface_of(object.servant.repository_id()) {
-        Ok(entry) => upcall.reply(|e| oxorb_core::encode_ref(e, entry.as_ref())),
-        Err(exception) => upcall.fail(exception),
-    }
-}
-
-/// An object that is not there can still say so.
-fn refuse(exception: SystemException, upcall: Upcall<'_>) -> Outcome {
-    let asks = matches!(upcall.operation(), "_non_existent" | "_not_existent");
-    if asks && (exception == NO_OBJECT || exception == NO_ADAPTER) {
-        return upcall.reply(|e| true.encode(e));
-    }
-    upcall.fail(exception)
 }
 
 /// The key in a reference that leads to this very ORB.
@@ -261,6 +327,11 @@ pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
         .map(|profile| profile.object_key)
 }
 
+/// The reference as one to an object of any type.
+pub(crate) fn untyped(reference: &Ref) -> ObjectRef {
+    ObjectRef::from_ref(reference.clone())
+}
+
 /// Random: differs for every ORB, in this and in later processes.
 fn first_incarnation() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
@@ -268,9 +339,3 @@ fn first_incarnation() -> u64 {
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";
-
-const NO_ADAPTER: SystemException =
-    SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
-
-const NO_OBJECT: SystemException =
-    SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);

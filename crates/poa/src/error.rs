@@ -3,6 +3,10 @@
 use std::fmt;
 
 use oxorb_core::SetupError;
+use oxorb_giop::{CompletionStatus, SystemException, minor};
+
+use crate::InvalidPolicy;
+use crate::refusal::{NO_POA, OBJECT_ID};
 
 /// Why a POA refused; names after the exceptions of the `PortableServer` module.
 ///
@@ -12,8 +16,16 @@ use oxorb_core::SetupError;
 pub enum PoaError {
     /// There is a child of this name.
     AdapterAlreadyExists(String),
+    /// The manager was deactivated, which is for good.
+    AdapterInactive,
+    /// There is no child of this name, and no activator made one.
+    AdapterNonExistent(String),
     /// The policies contradict each other.
-    InvalidPolicy(&'static str),
+    InvalidPolicy(InvalidPolicy),
+    /// There is a POA manager with this id.
+    ManagerAlreadyExists(String),
+    /// No default servant is set.
+    NoServant,
     /// An object with this id is active.
     ObjectAlreadyActive,
     /// No object with this id is active.
@@ -26,12 +38,33 @@ pub enum PoaError {
     WrongAdapter,
     /// The POA's policies do not allow this call.
     WrongPolicy(&'static str),
+    /// The id is none that this POA made, or none of those it was told.
+    UnknownId,
     /// The POA, or the ORB, has been destroyed.
     Destroyed,
     /// A name longer than a key can hold.
     NameTooLong(String),
     /// References need an address, and none can be had.
     Setup(SetupError),
+    /// What the specification gives no exception of its own.
+    System(SystemException),
+}
+
+impl PoaError {
+    /// The system exception that the specification raises here, if it is not one
+    /// of the exceptions of the `PortableServer` module.
+    pub fn system(&self) -> Option<SystemException> {
+        match self {
+            PoaError::UnknownId => Some(OBJECT_ID),
+            PoaError::Destroyed => Some(NO_POA),
+            PoaError::NameTooLong(_) => Some(SystemException::bad_param(
+                minor::bad_param::OBJECT_ID,
+                CompletionStatus::No,
+            )),
+            PoaError::System(exception) => Some(*exception),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for PoaError {
@@ -40,7 +73,21 @@ impl fmt::Display for PoaError {
             PoaError::AdapterAlreadyExists(name) => {
                 write!(f, "there is a POA {name:?} already; find_poa finds it")
             }
-            PoaError::InvalidPolicy(why) => write!(f, "the policies contradict each other: {why}"),
+            PoaError::AdapterInactive => {
+                f.write_str("the POA manager was deactivated; create POAs with another one")
+            }
+            PoaError::AdapterNonExistent(name) => write!(
+                f,
+                "there is no POA {name:?}, and no adapter activator made it; create it first"
+            ),
+            PoaError::InvalidPolicy(invalid) => invalid.fmt(f),
+            PoaError::ManagerAlreadyExists(id) => {
+                write!(
+                    f,
+                    "there is a POA manager {id:?} already; find_poa_manager finds it"
+                )
+            }
+            PoaError::NoServant => f.write_str("no default servant is set; set_servant sets one"),
             PoaError::ObjectAlreadyActive => f.write_str(
                 "an object with this id is active; deactivate it first or choose another id",
             ),
@@ -55,11 +102,19 @@ impl fmt::Display for PoaError {
             ),
             PoaError::WrongAdapter => f.write_str("the reference was not made by this POA"),
             PoaError::WrongPolicy(why) => f.write_str(why),
+            PoaError::UnknownId => f.write_str(
+                "the object id is none that this POA made, or none of the ids it was told to know",
+            ),
             PoaError::Destroyed => f.write_str("the POA has been destroyed"),
             PoaError::NameTooLong(name) => {
-                write!(f, "the POA name {name:?} is longer than 255 octets")
+                write!(
+                    f,
+                    "the POA name {name:?} does not fit an object key: at most 255 octets, and \
+                     65,535 with the names of all POAs above it"
+                )
             }
             PoaError::Setup(error) => error.fmt(f),
+            PoaError::System(exception) => exception.fmt(f),
         }
     }
 }
@@ -82,5 +137,17 @@ impl std::error::Error for PoaError {
 impl From<SetupError> for PoaError {
     fn from(error: SetupError) -> Self {
         PoaError::Setup(error)
+    }
+}
+
+impl From<SystemException> for PoaError {
+    fn from(exception: SystemException) -> Self {
+        PoaError::System(exception)
+    }
+}
+
+impl From<InvalidPolicy> for PoaError {
+    fn from(invalid: InvalidPolicy) -> Self {
+        PoaError::InvalidPolicy(invalid)
     }
 }

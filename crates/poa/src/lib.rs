@@ -6,27 +6,62 @@
 //!
 //! * [`Poa`] is one adapter of the tree: policies, activation, references.
 //! * [`PoaManager`] says whether requests pass.
+//! * [`ServantActivator`], [`ServantLocator`] and [`AdapterActivator`] make what
+//!   requests ask for and is not there yet.
 //! * [`RootAdapter`] holds all POAs of an ORB and implements
 //!   [`oxorb_core::Adapter`], the one trait by which the core knows this crate.
 //!
-//! Finding the servant of a transient object is two array accesses and three
+//! Finding the servant of a transient object is four array accesses and a few
 //! atomic loads, whatever the number of objects and POAs and the depth of the
-//! tree (A6.3, A6.8); nothing is allocated and no lock is taken. An object that
-//! is persistent, or has an id of the application's, costs a hash and a read
-//! lock of its POA instead. A key of an object that is gone, or of an earlier
-//! run of the server, is refused (A6.5).
+//! tree (A6.3, A6.8); nothing is allocated and no lock is taken (A6.10). An object
+//! that is persistent, or has an id of the application's, costs one hash more. A
+//! key of an object that is gone, or of an earlier run of the server, is refused
+//! (A6.5).
+//!
+//! | read | for |
+//! |---|---|
+//! | `dispatch.rs` | the way of a request |
+//! | `object_map.rs`, `index.rs`, `buckets.rs` | how objects are found without a lock |
+//! | `pass.rs` | how requests in flight are known without a counter |
+//! | `incarnation.rs`, `etherealizer.rs`, `turn.rs` | servant activators |
+//! | `unknown.rs` | adapter activators |
 #![forbid(unsafe_code)]
 
+mod activation;
 mod adapter;
+mod buckets;
+mod builder;
+mod conversion;
+mod current;
+mod dispatch;
 mod error;
+mod etherealizer;
+mod incarnation;
+mod index;
 mod key;
+mod main_thread;
 mod manager;
+mod object_id;
 mod object_map;
+mod pass;
 mod poa;
 mod policies;
+mod refusal;
+mod servant_manager;
+mod template;
+mod turn;
+mod unknown;
 
 pub use adapter::RootAdapter;
+pub use builder::PoaBuilder;
+pub use current::{Current, NoContext};
 pub use error::PoaError;
 pub use manager::{ManagerState, PoaManager};
-pub use poa::{ObjectId, Poa};
-pub use policies::{IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, Policies};
+pub use object_id::ObjectId;
+pub use poa::Poa;
+pub use policies::{
+    IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, Lifespan, Lookup, Policies,
+    Policy, RequestProcessing, ServantRetention, ThreadPolicy,
+};
+pub use servant_manager::{AdapterActivator, Cookie, Refused, ServantActivator, ServantLocator};
+pub use template::{AdapterObserver, ObjectReferenceTemplate};

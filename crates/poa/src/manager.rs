@@ -1,20 +1,21 @@
 //! Whether requests pass to a group of POAs.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar};
+use std::sync::{Arc, Condvar, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_core::lock::Mutex;
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_giop::SystemException;
 
-/// Most requests that wait at one holding manager; one more is TRANSIENT.
-const MAX_HELD: usize = 256;
-
-/// How long a request waits at a holding manager before it is TRANSIENT.
-const MAX_HOLD: Duration = Duration::from_secs(30);
+use crate::PoaError;
+use crate::adapter::RootAdapter;
+use crate::current;
+use crate::poa::PoaInner;
+use crate::refusal::{DISCARDED, INACTIVE, TIMED_OUT, WOULD_DEADLOCK};
 
 /// What a manager does with requests (POAManager states).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ManagerState {
     /// Requests wait, a bounded number for a bounded time.
@@ -27,86 +28,116 @@ pub enum ManagerState {
     Inactive,
 }
 
-/// Lets requests through to its POAs, or not. Cheap to clone.
+/// Lets requests through to its POAs, or not (`PortableServer::POAManager`).
+/// Cheap to clone.
 ///
 /// Managers start active, unlike the specification's: an object that was just
-/// activated can be called.
-#[derive(Debug, Clone)]
+/// activated can be called. Where objects should not be called before all of
+/// them are there, [`hold_requests`](Self::hold_requests) first.
+///
+/// A request of an active manager pays nothing for it: what it loads anyway says
+/// that requests pass. Changing the state takes a lock and allocates.
+#[derive(Clone)]
 pub struct PoaManager(Arc<Shared>);
 
-#[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
+    id: String,
+    adapter: Weak<RootAdapter>,
     state: AtomicU8,
-    held: Mutex<usize>,
+    change: Mutex<Change>,
     changed: Condvar,
 }
 
+#[derive(Default)]
+struct Change {
+    /// Requests that wait.
+    held: usize,
+    poas: Vec<Weak<PoaInner>>,
+}
+
 impl PoaManager {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(id: String, adapter: Weak<RootAdapter>) -> Self {
         PoaManager(Arc::new(Shared {
+            id,
+            adapter,
             state: AtomicU8::new(ManagerState::Active as u8),
-            held: Mutex::new(0),
+            change: Mutex::default(),
             changed: Condvar::new(),
         }))
     }
 
-    /// What it does with requests now.
+    /// Its name: given when it was created, or made (`get_id`).
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// What it does with requests now (`get_state`).
     pub fn state(&self) -> ManagerState {
-        match self.0.state.load(Ordering::Acquire) {
-            0 => ManagerState::Holding,
-            1 => ManagerState::Active,
-            2 => ManagerState::Discarding,
-            _ => ManagerState::Inactive,
+        self.0.state()
+    }
+
+    /// Lets requests pass, those held first.
+    ///
+    /// # Errors
+    /// [`PoaError::AdapterInactive`] when it was deactivated.
+    pub fn activate(&self) -> Result<(), PoaError> {
+        self.change(ManagerState::Active).map(drop)
+    }
+
+    /// Lets requests wait: as many as `-ORBMaxHeld` says, each for as long as
+    /// `-ORBHoldTime` says, and occupying the thread that serves it. Any more,
+    /// and any that waits longer, is TRANSIENT.
+    ///
+    /// With `wait_for_completion` returns when no request runs that came before,
+    /// or the state has changed again.
+    ///
+    /// # Errors
+    /// [`PoaError::AdapterInactive`] when it was deactivated; `BAD_INV_ORDER` 3 when
+    /// told to wait from within a request of this ORB; `TIMEOUT` when requests have
+    /// not ended after `-ORBHoldTime`.
+    pub fn hold_requests(&self, wait_for_completion: bool) -> Result<(), PoaError> {
+        self.change_and_wait(ManagerState::Holding, wait_for_completion)
+    }
+
+    /// Answers requests with TRANSIENT. Waits and fails as
+    /// [`hold_requests`](Self::hold_requests).
+    pub fn discard_requests(&self, wait_for_completion: bool) -> Result<(), PoaError> {
+        self.change_and_wait(ManagerState::Discarding, wait_for_completion)
+    }
+
+    /// Refuses requests for good. With `etherealize_objects` deactivates all
+    /// objects that came from servant activators, which are given them back.
+    /// Waits and fails as [`hold_requests`](Self::hold_requests), for these as well.
+    pub fn deactivate(
+        &self,
+        etherealize_objects: bool,
+        wait_for_completion: bool,
+    ) -> Result<(), PoaError> {
+        self.may_wait(wait_for_completion)?;
+        let poas = self.change(ManagerState::Inactive)?;
+        if etherealize_objects {
+            for poa in poas.iter().filter(|poa| poa.policies.activates()) {
+                poa.objects.clear(true);
+            }
         }
-    }
-
-    /// Lets requests pass, those held first. False when it was deactivated.
-    pub fn activate(&self) -> bool {
-        self.change(ManagerState::Active)
-    }
-
-    /// Lets requests wait, 256 at most and 30 s at most; each occupies the thread
-    /// that serves it. False when it was deactivated.
-    pub fn hold_requests(&self) -> bool {
-        self.change(ManagerState::Holding)
-    }
-
-    /// Answers requests with TRANSIENT. False when it was deactivated.
-    pub fn discard_requests(&self) -> bool {
-        self.change(ManagerState::Discarding)
-    }
-
-    /// Refuses requests for good.
-    pub fn deactivate(&self) {
-        self.change(ManagerState::Inactive);
+        self.wait(wait_for_completion, ManagerState::Inactive, &poas)
     }
 
     /// Sends requests that are held back to try again elsewhere, or later.
     pub(crate) fn release(&self) {
-        let _held = self.0.held.lock().expect(UNPOISONED);
         if self.state() == ManagerState::Holding {
-            self.set(ManagerState::Discarding);
+            let _ = self.change(ManagerState::Discarding);
         }
     }
 
-    /// Whether a request may pass; waits while the manager holds.
-    /// One atomic load while it is active.
-    #[inline]
-    pub(crate) fn admit(&self) -> Result<(), SystemException> {
-        if self.0.state.load(Ordering::Acquire) == ManagerState::Active as u8 {
-            return Ok(());
-        }
-        self.admit_later()
-    }
-
-    #[cold]
-    fn admit_later(&self) -> Result<(), SystemException> {
-        let until = Instant::now() + MAX_HOLD;
-        let mut held = self.0.held.lock().expect(UNPOISONED);
-        if *held >= MAX_HELD {
+    /// What becomes of a request that does not pass at once; `Ok`: try again now.
+    /// Waits while the manager holds.
+    pub(crate) fn admit(&self, most: usize, until: Instant) -> Result<(), SystemException> {
+        let mut change = self.lock();
+        if self.state() == ManagerState::Holding && change.held >= most {
             return Err(DISCARDED);
         }
-        *held += 1;
+        change.held += 1;
         let admitted = loop {
             match self.state() {
                 ManagerState::Active => break Ok(()),
@@ -117,63 +148,192 @@ impl PoaManager {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 break Err(DISCARDED);
             };
-            held = self.0.changed.wait_timeout(held, left).expect(UNPOISONED).0;
+            change = self
+                .0
+                .changed
+                .wait_timeout(change, left)
+                .expect(UNPOISONED)
+                .0;
         };
-        *held -= 1;
+        change.held -= 1;
         admitted
     }
 
-    fn change(&self, to: ManagerState) -> bool {
-        let _held = self.0.held.lock().expect(UNPOISONED);
-        if self.state() == ManagerState::Inactive {
-            return false;
-        }
-        self.set(to);
-        true
+    /// A POA is born: from now on the manager tells it about changes.
+    pub(crate) fn adopt(&self, poa: &Arc<PoaInner>) {
+        let mut change = self.lock();
+        change.poas.retain(|poa| poa.strong_count() > 0);
+        change.poas.push(Arc::downgrade(poa));
+        poa.publish(self.state());
     }
 
-    /// For the holder of `held`: who waits must not miss it.
-    fn set(&self, to: ManagerState) {
+    /// A POA has been destroyed.
+    pub(crate) fn forget(&self, poa: &PoaInner) {
+        let own = std::ptr::from_ref(poa);
+        self.lock().poas.retain(|other| other.as_ptr() != own);
+    }
+
+    /// Requests that wait now.
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        self.lock().held
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        PoaManager(shared)
+    }
+
+    fn change_and_wait(&self, to: ManagerState, wait: bool) -> Result<(), PoaError> {
+        self.may_wait(wait)?;
+        let poas = self.change(to)?;
+        self.wait(wait, to, &poas)
+    }
+
+    /// Who is a request cannot wait for all requests to end.
+    fn may_wait(&self, wait: bool) -> Result<(), PoaError> {
+        match self.0.adapter.upgrade() {
+            Some(adapter) if wait && current::within(&adapter) => {
+                Err(PoaError::System(WOULD_DEADLOCK))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Changes the state and tells all POAs, which are given back.
+    fn change(&self, to: ManagerState) -> Result<Vec<Arc<PoaInner>>, PoaError> {
+        let change = self.lock();
+        if self.state() == ManagerState::Inactive {
+            return Err(PoaError::AdapterInactive);
+        }
         self.0.state.store(to as u8, Ordering::Release);
+        let poas: Vec<_> = change.poas.iter().filter_map(Weak::upgrade).collect();
+        for poa in &poas {
+            poa.publish(to);
+        }
         self.0.changed.notify_all();
+        drop(change);
+        if let Some(adapter) = self.0.adapter.upgrade() {
+            adapter.observe(|observer| observer.manager_state_changed(self, to));
+        }
+        Ok(poas)
+    }
+
+    fn wait(
+        &self,
+        wait: bool,
+        state: ManagerState,
+        poas: &[Arc<PoaInner>],
+    ) -> Result<(), PoaError> {
+        if !wait {
+            return Ok(());
+        }
+        let limit = self.0.adapter.upgrade().map(|adapter| adapter.hold_time());
+        let until = Instant::now() + limit.unwrap_or(Duration::from_secs(30));
+        for poa in poas {
+            // What was published now may be in use; what was published before may not.
+            if !poa
+                .life
+                .wait_quiet(1, until, || self.state() != state || poa.is_destroyed())
+            {
+                return Err(PoaError::System(TIMED_OUT));
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Change> {
+        self.0.change.lock().expect(UNPOISONED)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> ManagerState {
+        match self.state.load(Ordering::Acquire) {
+            0 => ManagerState::Holding,
+            1 => ManagerState::Active,
+            2 => ManagerState::Discarding,
+            _ => ManagerState::Inactive,
+        }
+    }
+}
+
+impl PartialEq for PoaManager {
+    /// Whether they are one and the same.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for PoaManager {}
+
+impl fmt::Debug for PoaManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoaManager")
+            .field("id", &self.id())
+            .field("state", &self.state())
+            .finish()
     }
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";
 
-const DISCARDED: SystemException =
-    SystemException::transient(minor::transient::DISCARDING, CompletionStatus::No);
-
-const INACTIVE: SystemException =
-    SystemException::obj_adapter(minor::obj_adapter::INACTIVE, CompletionStatus::No);
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn manager() -> PoaManager {
+        PoaManager::new("test".to_owned(), Weak::new())
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(30)
+    }
+
     #[test]
     fn held_requests_pass_when_the_manager_becomes_active() {
-        let manager = PoaManager::new();
-        assert!(manager.hold_requests());
+        let manager = manager();
+        manager.hold_requests(false).unwrap();
         let waiting = {
             let manager = manager.clone();
-            std::thread::spawn(move || manager.admit())
+            std::thread::spawn(move || manager.admit(1, soon()))
         };
-        while *manager.0.held.lock().unwrap() == 0 {
+        while manager.held() == 0 {
             std::thread::yield_now();
         }
-        assert!(manager.activate());
+        // No room for another one.
+        assert_eq!(manager.admit(1, soon()), Err(DISCARDED));
+        manager.activate().unwrap();
         assert_eq!(waiting.join().unwrap(), Ok(()));
     }
 
     #[test]
+    fn a_request_is_held_for_so_long_and_no_longer() {
+        let manager = manager();
+        manager.hold_requests(false).unwrap();
+        let brief = Instant::now() + Duration::from_millis(5);
+        assert_eq!(manager.admit(1, brief), Err(DISCARDED));
+        assert_eq!(manager.held(), 0);
+    }
+
+    #[test]
     fn discarding_is_transient_and_inactive_is_final() {
-        let manager = PoaManager::new();
-        manager.discard_requests();
-        assert_eq!(manager.admit(), Err(DISCARDED));
-        manager.deactivate();
-        assert_eq!(manager.admit(), Err(INACTIVE));
-        assert!(!manager.activate());
+        let manager = manager();
+        manager.discard_requests(true).unwrap();
+        assert_eq!(manager.admit(1, soon()), Err(DISCARDED));
+        manager.deactivate(true, true).unwrap();
+        assert_eq!(manager.admit(1, soon()), Err(INACTIVE));
+        for refused in [
+            manager.activate(),
+            manager.hold_requests(false),
+            manager.discard_requests(false),
+            manager.deactivate(false, false),
+        ] {
+            assert!(matches!(refused, Err(PoaError::AdapterInactive)));
+        }
         assert_eq!(manager.state(), ManagerState::Inactive);
     }
 }

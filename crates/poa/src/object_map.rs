@@ -1,230 +1,456 @@
 //! The active objects of one POA.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, MutexGuard, Weak};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::{ArcSwapOption, Guard};
 use oxorb_core::Servant;
-use oxorb_core::lock::{Mutex, RwLock};
+use oxorb_core::lock::Mutex;
+use oxorb_perfect::PerfectHash;
 
 use crate::PoaError;
-
-/// Slots are allotted in chunks, so that growing copies pointers, not slots,
-/// and a slot never moves while somebody reads it.
-const CHUNK: usize = 64;
+use crate::buckets::Buckets;
+use crate::etherealizer;
+use crate::index::HashIndex;
+use crate::poa::PoaInner;
 
 /// Object slots, found by index, and for objects with names of their own by id.
 ///
-/// Readers take no lock on the way by index. Activation and deactivation take
-/// one among themselves.
+/// Readers take no lock. Activation and deactivation take one among themselves.
 pub(crate) struct ObjectMap {
-    chunks: ArcSwap<Vec<Arc<[Slot; CHUNK]>>>,
-    by_id: RwLock<HashMap<Box<[u8]>, u32>>,
+    slots: Buckets<Slot>,
+    ids: Ids,
+    hasher: RandomState,
+    /// Slots that were ever used.
+    used: AtomicU32,
     edit: Mutex<Edit>,
 }
 
+/// How ids lead to slots.
+enum Ids {
+    Hash(HashIndex),
+    Linear,
+    /// The slot is the place in the list.
+    Perfect(PerfectHash, Box<[Box<[u8]>]>),
+}
+
+#[derive(Default)]
 struct Slot {
     /// Counts the objects that lived here: a key of an earlier one is stale.
-    generation: AtomicU32,
+    issued: AtomicU32,
+    /// It is on the list of free slots. For the holder of the lock.
+    listed: AtomicBool,
     object: ArcSwapOption<ActiveObject>,
 }
 
-/// An object and the servant that incarnates it.
+/// An object and the servant that incarnates it. While a request runs it holds
+/// on to one of these, so that dropping the last means that none runs any more.
 pub(crate) struct ActiveObject {
     pub(crate) servant: Arc<dyn Servant>,
-    /// The id the application gave; `None` for ids made of slot and generation.
+    /// The id the application gave, or a system id that has lost its slot;
+    /// `None`: made of slot and generation.
     pub(crate) id: Option<Box<[u8]>>,
-    /// Tells servants apart; see [`Poa::this`](crate::Poa::this).
-    pub(crate) identity: Option<usize>,
-    generation: u32,
+    pub(crate) place: Place,
+    hash: u64,
+    /// Where to when it ends: to the servant activator of the POA.
+    exit: Option<Weak<PoaInner>>,
+    /// It was deactivated, so its end is to be told.
+    ended: AtomicBool,
+    /// It was deactivated because the POA or its manager was.
+    cleanup: AtomicBool,
 }
 
 #[derive(Default)]
 struct Edit {
-    used: u32,
     free: Vec<u32>,
-    by_identity: HashMap<usize, u32>,
+    identities: HashMap<usize, Identity>,
+    /// Deactivated while requests ran.
+    leaving: Vec<Weak<ActiveObject>>,
+}
+
+/// Why an object ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Deactivated,
+    /// Its POA or manager ends.
+    Cleanup,
+    /// The same, and nobody is to be told.
+    Silent,
+}
+
+/// What one servant incarnates.
+struct Identity {
+    slot: u32,
+    objects: usize,
 }
 
 /// Where an object is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
+/// An object that stays alive while this does.
+pub(crate) struct Found(Guard<Option<Arc<ActiveObject>>>);
+
+impl std::ops::Deref for Found {
+    type Target = ActiveObject;
+
+    #[inline]
+    fn deref(&self) -> &ActiveObject {
+        self.0.as_ref().expect("looked at when it was found")
+    }
+}
+
+/// What to activate.
+pub(crate) struct New<'a> {
+    pub(crate) servant: Arc<dyn Servant>,
+    /// `None`: the system's choice.
+    pub(crate) id: Option<&'a [u8]>,
+    /// A servant that incarnates another object is refused.
+    pub(crate) unique: bool,
+    pub(crate) exit: Option<Weak<PoaInner>>,
+}
+
 impl ObjectMap {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn hashed() -> Self {
+        ObjectMap::new(Ids::Hash(HashIndex::new()))
+    }
+
+    pub(crate) fn linear() -> Self {
+        ObjectMap::new(Ids::Linear)
+    }
+
+    /// For these ids and no others. `None` if one occurs twice.
+    pub(crate) fn perfect(ids: &[Box<[u8]>]) -> Option<Self> {
+        let hash = PerfectHash::build(ids).ok()?;
+        let map = ObjectMap::new(Ids::Perfect(hash, ids.into()));
+        for slot in 0..ids.len() {
+            map.slots.grow_to(slot as u32);
+        }
+        Some(map)
+    }
+
+    fn new(ids: Ids) -> Self {
         ObjectMap {
-            chunks: ArcSwap::default(),
-            by_id: RwLock::default(),
+            slots: Buckets::new(),
+            ids,
+            hasher: RandomState::new(),
+            used: AtomicU32::new(0),
             edit: Mutex::default(),
         }
     }
 
-    /// Calls `serve` with the object at `place`, or with nothing if it is not
-    /// there (any more). No lock, no allocation.
-    pub(crate) fn with<R>(
-        &self,
-        place: Place,
-        serve: impl FnOnce(Option<&ActiveObject>) -> R,
-    ) -> R {
-        let chunks = self.chunks.load();
-        let index = place.slot as usize;
-        let Some(chunk) = chunks.get(index / CHUNK) else {
-            return serve(None);
+    /// The object at `place`, if it is there (any more). No lock, no allocation.
+    #[inline]
+    pub(crate) fn at(&self, place: Place) -> Option<Found> {
+        let object = self.slots.at(place.slot)?.object.load();
+        match &*object {
+            Some(here) if here.place == place => Some(Found(object)),
+            _ => None,
+        }
+    }
+
+    /// The object with an id of its own. No lock, no allocation, unless others
+    /// activate and deactivate all the time and the object is not there.
+    pub(crate) fn with_id(&self, id: &[u8]) -> Option<Found> {
+        let look = |slot| {
+            let object = self.slots.at(slot)?.object.load();
+            let here = object.as_ref()?;
+            (here.id.as_deref() == Some(id)).then(|| Found(object))
         };
-        let object = chunk[index % CHUNK].object.load();
-        serve(
-            object
-                .as_deref()
-                .filter(|object| object.generation == place.generation),
-        )
+        match &self.ids {
+            Ids::Hash(index) => {
+                let hash = self.hasher.hash_one(id);
+                index.find(hash, look).unwrap_or_else(|_| {
+                    let _edit = self.edit();
+                    index.find(hash, look).expect("nobody else edits")
+                })
+            }
+            Ids::Linear => (0..self.used.load(Ordering::Acquire)).find_map(look),
+            Ids::Perfect(hash, _) => look(hash.find(id)? as u32),
+        }
     }
 
-    /// Like [`with`](Self::with), by the application's id: one hash and a
-    /// read lock.
-    pub(crate) fn with_id<R>(
-        &self,
-        id: &[u8],
-        serve: impl FnOnce(Option<&ActiveObject>) -> R,
-    ) -> R {
-        let slot = self.by_id.read().expect(UNPOISONED).get(id).copied();
-        let chunks = self.chunks.load();
-        let object = slot.map(|slot| {
-            let slot = slot as usize;
-            chunks[slot / CHUNK][slot % CHUNK].object.load()
-        });
-        serve(
-            object
-                .as_ref()
-                .and_then(|object| object.as_deref())
-                .filter(|object| object.id.as_deref() == Some(id)),
-        )
+    /// By either; for keys whose object is not where they say.
+    pub(crate) fn find(&self, place: Option<Place>, id: &[u8]) -> Option<Found> {
+        place
+            .and_then(|place| self.at(place))
+            .or_else(|| self.with_id(id))
     }
 
-    /// Where a servant's object is, if it incarnates one.
-    pub(crate) fn find_identity(&self, identity: usize) -> Option<(Place, Option<Box<[u8]>>)> {
+    /// An object that was deactivated while requests ran, and at least one
+    /// still does.
+    pub(crate) fn leaving(&self, place: Place) -> Option<Arc<ActiveObject>> {
         let edit = self.edit();
-        let slot = *edit.by_identity.get(&identity)?;
-        let object = self.slot(slot, |slot| slot.object.load_full())?;
-        let place = Place {
-            slot,
-            generation: object.generation,
-        };
-        Some((place, object.id.clone()))
+        let mut leaving = edit.leaving.iter().filter_map(Weak::upgrade);
+        leaving.find(|object| object.place == place)
     }
 
-    /// Activates an object. With `unique`, a servant that incarnates another
-    /// one is refused.
-    pub(crate) fn insert(
-        &self,
-        servant: Arc<dyn Servant>,
-        id: Option<&[u8]>,
-        identity: Option<usize>,
-        unique: bool,
-    ) -> Result<Place, PoaError> {
+    /// An object that a servant incarnates, if there is one.
+    pub(crate) fn incarnated_by(&self, servant: &dyn Servant) -> Option<Arc<ActiveObject>> {
+        let edit = self.edit();
+        let identity = servant.identity();
+        let last = edit.identities.get(&identity)?.slot;
+        // Of several objects the last one may have gone.
+        let mut slots = std::iter::once(last).chain(0..self.used.load(Ordering::Acquire));
+        slots.find_map(|slot| {
+            let object = self.slots.at(slot)?.object.load_full()?;
+            (object.servant.identity() == identity).then_some(object)
+        })
+    }
+
+    /// How many objects a servant incarnates.
+    pub(crate) fn activations(&self, servant: &dyn Servant) -> usize {
+        let edit = self.edit();
+        edit.identities
+            .get(&servant.identity())
+            .map_or(0, |identity| identity.objects)
+    }
+
+    /// A place that an object may be put at later, by its id.
+    pub(crate) fn reserve(&self) -> Place {
         let mut edit = self.edit();
-        if let Some(identity) = identity
-            && unique
-            && edit.by_identity.contains_key(&identity)
-        {
+        let place = self.fresh(&mut edit);
+        self.list(&mut edit, place.slot);
+        place
+    }
+
+    /// Whether a place was ever given away.
+    pub(crate) fn was_issued(&self, place: Place) -> bool {
+        place.slot < self.used.load(Ordering::Acquire)
+            && self
+                .slots
+                .at(place.slot)
+                .is_some_and(|slot| place.generation < slot.issued.load(Ordering::Acquire))
+    }
+
+    /// Activates an object; `place` is what its id says, if it is a system id.
+    pub(crate) fn insert(&self, new: New<'_>, place: Option<Place>) -> Result<Place, PoaError> {
+        let mut edit = self.edit();
+        let identity = new.servant.identity();
+        if new.unique && edit.identities.contains_key(&identity) {
             return Err(PoaError::ServantAlreadyActive);
         }
-        let mut by_id = id.map(|id| (id, self.by_id.write().expect(UNPOISONED)));
-        if let Some((id, by_id)) = &by_id
-            && by_id.contains_key(*id)
+        if let Some(id) = new.id
+            && self.find_locked(place, id)
         {
             return Err(PoaError::ObjectAlreadyActive);
         }
-        let slot = edit.free.pop().unwrap_or_else(|| self.grow(&mut edit));
-        let generation = self.slot(slot, |slot| {
-            let generation = slot.generation.load(Ordering::Relaxed);
-            slot.object.store(Some(Arc::new(ActiveObject {
-                servant,
-                id: id.map(Into::into),
-                identity,
-                generation,
-            })));
-            generation
+        let vacant = |place: &Place| {
+            let slot = self.slots.at(place.slot);
+            slot.is_some_and(|slot| slot.object.load().is_none())
+        };
+        let (place, id) = match (&self.ids, new.id, place) {
+            (Ids::Perfect(hash, ids), Some(id), _) => {
+                let slot = hash.find(id).filter(|slot| *ids[*slot] == *id);
+                let slot = slot.ok_or(PoaError::UnknownId)? as u32;
+                (self.issue(slot), Some(id))
+            }
+            // A system id lives where it says, if nobody else does now.
+            (_, Some(_), Some(place)) if vacant(&place) => (place, None),
+            (_, id, _) => (self.fresh(&mut edit), id),
+        };
+        let hash = id.map_or(0, |id| self.hasher.hash_one(id));
+        let object = ActiveObject {
+            servant: new.servant,
+            id: id.map(Into::into),
+            place,
+            hash,
+            exit: new.exit,
+            ended: AtomicBool::new(false),
+            cleanup: AtomicBool::new(false),
+        };
+        let slot = self.slots.at(place.slot).expect("issued");
+        slot.object.store(Some(Arc::new(object)));
+        if let (Ids::Hash(index), Some(_)) = (&self.ids, id) {
+            index.insert(hash, place.slot);
+        }
+        let known = edit.identities.entry(identity).or_insert(Identity {
+            slot: place.slot,
+            objects: 0,
         });
-        if let Some((id, by_id)) = &mut by_id {
-            by_id.insert((*id).into(), slot);
-        }
-        if let Some(identity) = identity {
-            edit.by_identity.insert(identity, slot);
-        }
-        Ok(Place { slot, generation })
+        known.slot = place.slot;
+        known.objects += 1;
+        Ok(place)
     }
 
-    /// Deactivates by place. Requests that run keep the servant until they end.
-    pub(crate) fn remove(&self, place: Place) -> Result<(), PoaError> {
+    /// Deactivates. Requests that run keep the servant until they end.
+    pub(crate) fn remove(&self, place: Option<Place>, id: &[u8]) -> Result<(), PoaError> {
         let mut edit = self.edit();
-        let here = self.with(place, |object| object.is_some());
-        if !here {
-            return Err(PoaError::ObjectNotActive);
-        }
-        self.vacate(&mut edit, place.slot);
+        let found = place.and_then(|place| self.at(place)).or_else(|| {
+            // Not `with_id`, which might want the lock.
+            match &self.ids {
+                Ids::Hash(index) => index
+                    .find(self.hasher.hash_one(id), |slot| self.named(slot, id))
+                    .expect("nobody else edits"),
+                _ => self.with_id(id),
+            }
+        });
+        let slot = found.ok_or(PoaError::ObjectNotActive)?.place.slot;
+        let object = self.vacate(&mut edit, slot, End::Deactivated);
+        drop(edit);
+        // Perhaps the last to hold it, whereupon its end is told.
+        drop(object);
         Ok(())
     }
 
-    /// Deactivates by the application's id.
-    pub(crate) fn remove_id(&self, id: &[u8]) -> Result<(), PoaError> {
+    /// Deactivates all, because the POA ends. With `etherealize` servants go back
+    /// to the servant activator.
+    pub(crate) fn clear(&self, etherealize: bool) {
+        let mut ended = Vec::new();
         let mut edit = self.edit();
-        let slot = self.by_id.read().expect(UNPOISONED).get(id).copied();
-        self.vacate(&mut edit, slot.ok_or(PoaError::ObjectNotActive)?);
-        Ok(())
+        let slots = match &self.ids {
+            Ids::Perfect(_, ids) => ids.len() as u32,
+            _ => self.used.load(Ordering::Acquire),
+        };
+        for slot in 0..slots {
+            let end = if etherealize {
+                End::Cleanup
+            } else {
+                End::Silent
+            };
+            ended.extend(self.vacate(&mut edit, slot, end));
+        }
+        drop(edit);
     }
 
-    /// Deactivates all.
-    pub(crate) fn clear(&self) {
-        let mut edit = self.edit();
-        for slot in 0..edit.used {
-            if self.slot(slot, |slot| slot.object.load().is_some()) {
-                self.vacate(&mut edit, slot);
+    fn vacate(&self, edit: &mut Edit, slot: u32, end: End) -> Option<Arc<ActiveObject>> {
+        let cell = self.slots.at(slot)?;
+        let object = cell.object.load_full()?;
+        if end != End::Silent
+            && let Some(poa) = object.exit.as_ref().and_then(Weak::upgrade)
+        {
+            object.cleanup.store(end == End::Cleanup, Ordering::Release);
+            object.ended.store(true, Ordering::Release);
+            poa.life.leave(&object.id_octets());
+        }
+        if let (Ids::Hash(index), Some(_)) = (&self.ids, &object.id) {
+            index.remove(object.hash, slot);
+        }
+        cell.object.store(None);
+        if let Some(identity) = edit.identities.get_mut(&object.servant.identity()) {
+            identity.objects -= 1;
+            if identity.objects == 0 {
+                edit.identities.remove(&object.servant.identity());
             }
+        }
+        if edit.leaving.len() >= 16 && edit.leaving.len().is_power_of_two() {
+            edit.leaving.retain(|object| object.strong_count() > 0);
+        }
+        // Only requests hold others than ours: these are the ones that run.
+        if Arc::strong_count(&object) > 1 {
+            edit.leaving.push(Arc::downgrade(&object));
+        }
+        if !matches!(self.ids, Ids::Perfect(..)) {
+            self.list(edit, slot);
+        }
+        Some(object)
+    }
+
+    /// A slot that nobody is in, and a generation that nobody had there.
+    fn fresh(&self, edit: &mut Edit) -> Place {
+        while let Some(slot) = edit.free.pop() {
+            let cell = self.slots.at(slot).expect("used before");
+            cell.listed.store(false, Ordering::Relaxed);
+            if cell.object.load().is_none() {
+                return self.issue(slot);
+            }
+        }
+        let slot = self.used.load(Ordering::Relaxed);
+        self.slots.grow_to(slot);
+        let place = self.issue(slot);
+        self.used.store(slot + 1, Ordering::Release);
+        place
+    }
+
+    fn issue(&self, slot: u32) -> Place {
+        let issued = &self.slots.at(slot).expect("made before").issued;
+        Place {
+            slot,
+            generation: issued.fetch_add(1, Ordering::AcqRel),
         }
     }
 
-    fn vacate(&self, edit: &mut Edit, slot: u32) {
-        let object = self.slot(slot, |slot| {
-            slot.generation.fetch_add(1, Ordering::Relaxed);
-            slot.object.swap(None)
-        });
-        if let Some(object) = object {
-            if let Some(id) = &object.id {
-                self.by_id.write().expect(UNPOISONED).remove(id);
-            }
-            if let Some(identity) = object.identity
-                && edit.by_identity.get(&identity) == Some(&slot)
-            {
-                edit.by_identity.remove(&identity);
-            }
+    /// Puts a slot on the list of free ones, unless it has been used up.
+    fn list(&self, edit: &mut Edit, slot: u32) {
+        let cell = self.slots.at(slot).expect("used before");
+        if cell.issued.load(Ordering::Relaxed) < u32::MAX
+            && !cell.listed.swap(true, Ordering::Relaxed)
+        {
+            edit.free.push(slot);
         }
-        edit.free.push(slot);
     }
 
-    fn grow(&self, edit: &mut Edit) -> u32 {
-        let slot = edit.used;
-        edit.used += 1;
-        if (slot as usize).is_multiple_of(CHUNK) {
-            let mut chunks = Vec::clone(&self.chunks.load());
-            chunks.push(Arc::new(std::array::from_fn(|_| Slot {
-                generation: AtomicU32::new(0),
-                object: ArcSwapOption::empty(),
-            })));
-            self.chunks.store(Arc::new(chunks));
-        }
-        slot
+    /// [`find`](Self::find) for the holder of the lock.
+    fn find_locked(&self, place: Option<Place>, id: &[u8]) -> bool {
+        place.is_some_and(|place| self.at(place).is_some())
+            || match &self.ids {
+                Ids::Hash(index) => index
+                    .find(self.hasher.hash_one(id), |slot| self.named(slot, id))
+                    .expect("nobody else edits")
+                    .is_some(),
+                _ => self.with_id(id).is_some(),
+            }
     }
 
-    fn slot<R>(&self, slot: u32, act: impl FnOnce(&Slot) -> R) -> R {
-        act(&self.chunks.load()[slot as usize / CHUNK][slot as usize % CHUNK])
+    fn named(&self, slot: u32, id: &[u8]) -> Option<Found> {
+        let object = self.slots.at(slot)?.object.load();
+        let here = object.as_ref()?;
+        (here.id.as_deref() == Some(id)).then(|| Found(object))
     }
 
     fn edit(&self) -> MutexGuard<'_, Edit> {
         self.edit.lock().expect(UNPOISONED)
+    }
+}
+
+impl Place {
+    /// The id that a system gives an object which it finds by place.
+    pub(crate) fn to_id(self) -> [u8; 8] {
+        let mut id = [0; 8];
+        id[..4].copy_from_slice(&self.slot.to_le_bytes());
+        id[4..].copy_from_slice(&self.generation.to_le_bytes());
+        id
+    }
+
+    /// What such an id says.
+    pub(crate) fn of_id(id: &[u8]) -> Option<Place> {
+        let (slot, generation) = id.split_first_chunk()?;
+        Some(Place {
+            slot: u32::from_le_bytes(*slot),
+            generation: u32::from_le_bytes(generation.try_into().ok()?),
+        })
+    }
+}
+
+impl ActiveObject {
+    /// The object id.
+    pub(crate) fn id_octets(&self) -> Box<[u8]> {
+        match &self.id {
+            Some(id) => id.clone(),
+            None => self.place.to_id().into(),
+        }
+    }
+}
+
+impl Drop for ActiveObject {
+    /// The last request of a deactivated object has ended: its servant goes
+    /// back to the servant activator (`etherealize`).
+    fn drop(&mut self) {
+        if *self.ended.get_mut()
+            && let Some(poa) = self.exit.as_ref().and_then(Weak::upgrade)
+        {
+            etherealizer::hand_over(etherealizer::Job {
+                poa,
+                id: self.id_octets(),
+                servant: Arc::clone(&self.servant),
+                cleanup: *self.cleanup.get_mut(),
+            });
+        }
     }
 }
 
@@ -235,7 +461,8 @@ mod tests {
     use super::*;
     use oxorb_core::{Outcome, Upcall};
 
-    struct Nothing;
+    /// Not of size zero: servants of size zero may share an address.
+    struct Nothing(#[allow(dead_code)] u8);
 
     impl Servant for Nothing {
         fn repository_id(&self) -> &str {
@@ -248,59 +475,110 @@ mod tests {
     }
 
     fn insert(map: &ObjectMap, id: Option<&[u8]>) -> Result<Place, PoaError> {
-        map.insert(Arc::new(Nothing), id, None, true)
+        insert_at(map, id, None)
+    }
+
+    fn insert_at(
+        map: &ObjectMap,
+        id: Option<&[u8]>,
+        place: Option<Place>,
+    ) -> Result<Place, PoaError> {
+        let new = New {
+            servant: Arc::new(Nothing(0)),
+            id,
+            unique: true,
+            exit: None,
+        };
+        map.insert(new, place)
     }
 
     #[test]
     fn a_key_of_an_earlier_object_in_the_slot_is_stale() {
-        let map = ObjectMap::new();
+        let map = ObjectMap::hashed();
         let first = insert(&map, None).unwrap();
-        map.remove(first).unwrap();
+        map.remove(Some(first), b"").unwrap();
         let second = insert(&map, None).unwrap();
         assert_eq!(first.slot, second.slot);
-        assert!(!map.with(first, |object| object.is_some()));
-        assert!(map.with(second, |object| object.is_some()));
-        assert!(map.remove(first).is_err());
+        assert!(map.at(first).is_none());
+        assert!(map.at(second).is_some());
+        assert!(map.remove(Some(first), b"").is_err());
     }
 
     #[test]
     fn a_forged_slot_is_nothing() {
-        let map = ObjectMap::new();
-        let forged = Place {
-            slot: u32::MAX,
-            generation: 0,
-        };
-        assert!(!map.with(forged, |object| object.is_some()));
+        let map = ObjectMap::hashed();
+        insert(&map, None).unwrap();
+        for (slot, generation) in [(u32::MAX, 0), (1, 0), (0, 1), (0, u32::MAX)] {
+            assert!(map.at(Place { slot, generation }).is_none());
+            assert!(!map.was_issued(Place { slot, generation }));
+        }
     }
 
     #[test]
     fn ids_are_unique_and_free_again_after_removal() {
-        let map = ObjectMap::new();
-        insert(&map, Some(b"seven")).unwrap();
+        let known: [Box<[u8]>; 2] = [(*b"six").into(), (*b"seven").into()];
+        for map in [
+            ObjectMap::hashed(),
+            ObjectMap::linear(),
+            ObjectMap::perfect(&known).unwrap(),
+        ] {
+            insert(&map, Some(b"seven")).unwrap();
+            assert!(matches!(
+                insert(&map, Some(b"seven")),
+                Err(PoaError::ObjectAlreadyActive)
+            ));
+            assert!(map.with_id(b"seven").is_some());
+            assert!(map.with_id(b"six").is_none());
+            assert!(map.with_id(b"eight").is_none());
+            map.remove(None, b"seven").unwrap();
+            assert!(map.with_id(b"seven").is_none());
+            insert(&map, Some(b"seven")).unwrap();
+            map.clear(true);
+            assert!(map.with_id(b"seven").is_none());
+        }
+    }
+
+    #[test]
+    fn a_perfect_map_knows_its_ids_and_no_others() {
+        let known: [Box<[u8]>; 2] = [(*b"six").into(), (*b"seven").into()];
+        let map = ObjectMap::perfect(&known).unwrap();
         assert!(matches!(
-            insert(&map, Some(b"seven")),
-            Err(PoaError::ObjectAlreadyActive)
+            insert(&map, Some(b"eight")),
+            Err(PoaError::UnknownId)
         ));
-        assert!(map.with_id(b"seven", |object| object.is_some()));
-        map.remove_id(b"seven").unwrap();
-        assert!(!map.with_id(b"seven", |object| object.is_some()));
-        insert(&map, Some(b"seven")).unwrap();
+        assert!(ObjectMap::perfect(&[(*b"six").into(), (*b"six").into()]).is_none());
+    }
+
+    #[test]
+    fn an_old_system_id_lives_again_even_if_its_slot_is_taken() {
+        let map = ObjectMap::hashed();
+        let old = insert(&map, None).unwrap();
+        map.remove(Some(old), b"").unwrap();
+        // Nobody there: the very place.
+        assert_eq!(insert_at(&map, Some(&old.to_id()), Some(old)).unwrap(), old);
+        map.remove(Some(old), b"").unwrap();
+        let other = insert(&map, None).unwrap();
+        assert_eq!(other.slot, old.slot);
+        insert_at(&map, Some(&old.to_id()), Some(old)).unwrap();
+        assert!(map.at(old).is_none());
+        assert!(map.find(Some(old), &old.to_id()).is_some());
+        assert!(map.at(other).is_some());
+    }
+
+    #[test]
+    fn a_reserved_place_is_given_to_nobody_else() {
+        let map = ObjectMap::hashed();
+        let reserved = map.reserve();
+        assert!(map.was_issued(reserved));
+        assert_ne!(insert(&map, None).unwrap(), reserved);
     }
 
     #[test]
     fn many_objects_are_found_and_cleared() {
-        let map = ObjectMap::new();
+        let map = ObjectMap::hashed();
         let places: Vec<_> = (0..1000).map(|_| insert(&map, None).unwrap()).collect();
-        assert!(
-            places
-                .iter()
-                .all(|place| map.with(*place, |object| object.is_some()))
-        );
-        map.clear();
-        assert!(
-            !places
-                .iter()
-                .any(|place| map.with(*place, |object| object.is_some()))
-        );
+        assert!(places.iter().all(|place| map.at(*place).is_some()));
+        map.clear(true);
+        assert!(!places.iter().any(|place| map.at(*place).is_some()));
     }
 }

@@ -1,24 +1,31 @@
-//! One object adapter: activation and references.
+//! One object adapter, and its place in the tree.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
 
+use arc_swap::ArcSwapOption;
 use oxorb_core::lock::Mutex;
-use oxorb_core::{Interface, Ref, Servant, ServedBy};
+use oxorb_core::{Interface, Servant};
+use oxorb_giop::TaggedComponent;
 
-use crate::adapter::{RootAdapter, own_key};
-use crate::key::{Key, path_with};
-use crate::object_map::{ObjectMap, Place};
-use crate::policies::{IdAssignment, IdUniqueness, ImplicitActivation, Lifespan};
-use crate::{PoaError, PoaManager, Policies};
+use crate::adapter::RootAdapter;
+use crate::key::names;
+use crate::object_map::ObjectMap;
+use crate::pass::{Life, Pass};
+use crate::refusal::{BEING_DESTROYED, TIMED_OUT, WOULD_DEADLOCK};
+use crate::turn::Turn;
+use crate::{
+    AdapterActivator, Current, ManagerState, PoaBuilder, PoaError, PoaManager, Policies,
+    ServantActivator, ServantLocator, current,
+};
 
 /// One object adapter of the tree (`PortableServer::POA`). Cheap to clone.
 ///
 /// Activation takes a lock and allocates; do it before the deadlines begin.
-/// Requests to active objects do not allocate, and take no lock unless the
-/// object is persistent or has an id of the application's: then a read lock.
+/// Requests to active objects do not allocate and take no lock.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,62 +67,129 @@ use crate::{PoaError, PoaManager, Policies};
 /// ```
 #[derive(Clone)]
 pub struct Poa {
-    adapter: Arc<RootAdapter>,
-    inner: Arc<PoaInner>,
+    pub(crate) adapter: Arc<RootAdapter>,
+    pub(crate) inner: Arc<PoaInner>,
 }
 
 pub(crate) struct PoaInner {
-    name: String,
+    pub(crate) name: String,
     /// Names from the root's child down to this one, as keys hold them.
     pub(crate) path: Box<[u8]>,
+    pub(crate) path_hash: u64,
     pub(crate) number: u32,
     /// No other POA, of this or an earlier process, has the same.
     pub(crate) incarnation: u64,
-    policies: Policies,
+    pub(crate) policies: Policies,
     pub(crate) manager: PoaManager,
     pub(crate) objects: ObjectMap,
+    pub(crate) adapter: Weak<RootAdapter>,
     /// Who lists this one among its children; nobody for the root.
-    parent: Weak<PoaInner>,
-    children: Mutex<HashMap<String, Poa>>,
+    pub(crate) parent: Weak<PoaInner>,
+    pub(crate) children: Mutex<HashMap<String, Arc<PoaInner>>>,
+    /// What IOR interceptors add to its references.
+    pub(crate) components: Vec<TaggedComponent>,
+    pub(crate) activator: Mutex<Option<Arc<dyn AdapterActivator>>>,
+    /// Set once.
+    pub(crate) servant_manager: OnceLock<ServantManager>,
+    pub(crate) default_servant: ArcSwapOption<Arc<dyn Servant>>,
+    /// Of requests, if it is single-threaded, and of its servant activator.
+    pub(crate) turn: Turn,
+    pub(crate) life: Life,
+    /// What stands in the table changes by one at a time.
+    publishing: Mutex<()>,
     destroyed: AtomicBool,
-    next_id: AtomicU64,
+    pub(crate) next_id: AtomicU64,
 }
 
-/// Names one object within its POA.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ObjectId(Vec<u8>);
+/// One of the two kinds.
+#[derive(Clone)]
+pub(crate) enum ServantManager {
+    Activator(Arc<dyn ServantActivator>),
+    Locator(Arc<dyn ServantLocator>),
+}
 
-impl Poa {
+/// What a new POA is made of.
+pub(crate) struct Make {
+    pub(crate) name: String,
+    pub(crate) path: Box<[u8]>,
+    pub(crate) policies: Policies,
+    pub(crate) manager: PoaManager,
+    pub(crate) objects: ObjectMap,
+    pub(crate) parent: Weak<PoaInner>,
+    pub(crate) components: Vec<TaggedComponent>,
+}
+
+impl PoaInner {
     pub(crate) fn new(
-        adapter: &Arc<RootAdapter>,
-        parent: Weak<PoaInner>,
-        name: &str,
-        path: Box<[u8]>,
-        policies: Policies,
-        manager: PoaManager,
-    ) -> Poa {
-        let inner = adapter.enlist(|number, incarnation| {
-            Arc::new(PoaInner {
-                name: name.to_owned(),
-                path,
-                number,
-                incarnation,
-                policies,
-                manager,
-                objects: ObjectMap::new(),
-                parent,
-                children: Mutex::default(),
-                destroyed: AtomicBool::new(false),
-                next_id: AtomicU64::new(0),
-            })
-        });
-        Poa {
-            adapter: Arc::clone(adapter),
-            inner,
+        make: Make,
+        adapter: Weak<RootAdapter>,
+        number: u32,
+        incarnation: u64,
+    ) -> PoaInner {
+        PoaInner {
+            path_hash: crate::key::path_hash(&make.path),
+            name: make.name,
+            path: make.path,
+            number,
+            incarnation,
+            policies: make.policies,
+            manager: make.manager,
+            objects: make.objects,
+            adapter,
+            parent: make.parent,
+            children: Mutex::default(),
+            components: make.components,
+            activator: Mutex::default(),
+            servant_manager: OnceLock::new(),
+            default_servant: ArcSwapOption::empty(),
+            turn: Turn::default(),
+            life: Life::default(),
+            publishing: Mutex::default(),
+            destroyed: AtomicBool::new(false),
+            next_id: AtomicU64::new(0),
         }
     }
 
-    /// The name it was created with.
+    /// Lets requests see the state of the manager.
+    pub(crate) fn publish(self: &Arc<Self>, state: ManagerState) {
+        let _publishing = self.publishing.lock().expect(UNPOISONED);
+        if self.is_destroyed() {
+            return;
+        }
+        if let Some(adapter) = self.adapter.upgrade() {
+            let pass = Pass::new(self, state);
+            adapter.poas.grow_to(self.number).store(Some(pass.into()));
+        }
+    }
+
+    /// Lets requests see it no more.
+    fn withdraw(&self, adapter: &RootAdapter) {
+        let _publishing = self.publishing.lock().expect(UNPOISONED);
+        if let Some(place) = adapter.poas.at(self.number) {
+            place.store(None);
+        }
+        self.life.nudge();
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn child(&self, name: &str) -> Option<Arc<PoaInner>> {
+        let children = self.children.lock().expect(UNPOISONED);
+        children.get(name).cloned()
+    }
+}
+
+impl Poa {
+    pub(crate) fn of(adapter: &Arc<RootAdapter>, inner: &Arc<PoaInner>) -> Poa {
+        Poa {
+            adapter: Arc::clone(adapter),
+            inner: Arc::clone(inner),
+        }
+    }
+
+    /// The name it was created with (`the_name`).
     pub fn name(&self) -> &str {
         &self.inner.name
     }
@@ -125,300 +199,223 @@ impl Poa {
         self.adapter.orb()
     }
 
+    /// The names from the root POA down to this one (`adapter_name` of its object
+    /// reference template).
+    pub fn adapter_name(&self) -> Vec<String> {
+        let below = names(&self.inner.path).flatten();
+        let below = below.map(|(name, _)| name.to_owned());
+        std::iter::once(ROOT.to_owned()).chain(below).collect()
+    }
+
+    /// Names it within its ORB; the same after a restart (`id`).
+    pub fn id(&self) -> &[u8] {
+        &self.inner.path
+    }
+
     /// What it promises about its objects; fixed when it was created.
     pub fn policies(&self) -> Policies {
         self.inner.policies
     }
 
-    /// The manager that lets this POA's requests pass, or not; POAs may share one.
+    /// The manager that lets this POA's requests pass, or not; POAs may share one
+    /// (`the_POAManager`).
     pub fn manager(&self) -> &PoaManager {
         &self.inner.manager
     }
 
+    /// The POA that it was created by; none for the root and after that one has
+    /// been destroyed (`the_parent`).
+    pub fn parent(&self) -> Option<Poa> {
+        let parent = self.inner.parent.upgrade()?;
+        Some(Poa::of(&self.adapter, &parent))
+    }
+
+    /// Its children, in no particular order (`the_children`).
+    pub fn children(&self) -> Vec<Poa> {
+        let children = self.inner.children.lock().expect(UNPOISONED);
+        let children = children.values();
+        children
+            .map(|child| Poa::of(&self.adapter, child))
+            .collect()
+    }
+
+    /// Tells servants of this ORB which of their objects is called.
+    pub fn current(&self) -> Current {
+        Current::of(&self.adapter)
+    }
+
     /// Creates a child with a manager of its own.
+    ///
+    /// # Errors
+    /// As [`PoaBuilder::create`].
     pub fn create_poa(&self, name: &str, policies: Policies) -> Result<Poa, PoaError> {
-        self.create_poa_with_manager(name, policies, PoaManager::new())
+        self.new_poa(name).policies(policies).create()
     }
 
     /// Creates a child that shares a manager, such as this POA's own.
+    ///
+    /// # Errors
+    /// As [`PoaBuilder::create`].
     pub fn create_poa_with_manager(
         &self,
         name: &str,
         policies: Policies,
         manager: PoaManager,
     ) -> Result<Poa, PoaError> {
-        if let Some(why) = policies.contradiction() {
-            return Err(PoaError::InvalidPolicy(why));
-        }
-        let path = path_with(&self.inner.path, name)
-            .ok_or_else(|| PoaError::NameTooLong(name.to_owned()))?;
-        let _tree = self.adapter.tree.lock().expect(UNPOISONED);
-        self.alive()?;
-        let mut children = self.inner.children.lock().expect(UNPOISONED);
-        if children.contains_key(name) {
-            return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
-        }
-        let parent = Arc::downgrade(&self.inner);
-        let child = Poa::new(&self.adapter, parent, name, path, policies, manager);
-        children.insert(name.to_owned(), child.clone());
-        Ok(child)
+        self.new_poa(name)
+            .policies(policies)
+            .manager(manager)
+            .create()
     }
 
-    /// A child by name.
+    /// Begins a child, with more choice than [`create_poa`](Self::create_poa).
+    pub fn new_poa(&self, name: &str) -> PoaBuilder {
+        PoaBuilder::new(self.clone(), name)
+    }
+
+    /// A child by name, if it is there (`find_POA` without activation).
     pub fn find_poa(&self, name: &str) -> Option<Poa> {
-        self.inner
-            .children
-            .lock()
-            .expect(UNPOISONED)
-            .get(name)
-            .cloned()
+        let child = self.inner.child(name)?;
+        Some(Poa::of(&self.adapter, &child))
     }
 
-    /// Ends this POA and all below it. Requests that run end as if nothing
-    /// had happened; later ones get OBJECT_NOT_EXIST. Its name is free again.
-    pub fn destroy(&self) {
-        let children: Vec<Poa> = {
+    /// A child by name; if it is not there the adapter activator may make it
+    /// (`find_POA` with activation).
+    ///
+    /// # Errors
+    /// [`PoaError::AdapterNonExistent`]; what the activator raised, as OBJ_ADAPTER 1;
+    /// TRANSIENT when another thread takes too long to make it.
+    pub fn find_or_activate_poa(&self, name: &str) -> Result<Poa, PoaError> {
+        self.alive()?;
+        let until = Instant::now() + self.adapter.hold_time();
+        let child = self.adapter.child_of(&self.inner, name, until)?;
+        match child {
+            Some(child) => Ok(Poa::of(&self.adapter, &child)),
+            None => Err(PoaError::AdapterNonExistent(name.to_owned())),
+        }
+    }
+
+    /// Who makes children that requests ask for; `None`: nobody (`the_activator`).
+    pub fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
+        *self.inner.activator.lock().expect(UNPOISONED) = activator;
+    }
+
+    /// Who makes children that requests ask for (`the_activator`).
+    pub fn activator(&self) -> Option<Arc<dyn AdapterActivator>> {
+        self.inner.activator.lock().expect(UNPOISONED).clone()
+    }
+
+    /// Ends this POA and all below it. Requests that run end as if nothing had
+    /// happened; later ones find no POA, and an adapter activator may make it
+    /// again once this one is no more.
+    ///
+    /// With `etherealize_objects` servants from servant activators are given back
+    /// to them. With `wait_for_completion` returns when that is done and the last
+    /// request has ended.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` 3 when told to wait from within a request of this ORB;
+    /// `TIMEOUT` when requests have not ended after `-ORBHoldTime`: the POA ends
+    /// all the same. [`PoaError::Destroyed`] when it was destroyed before.
+    pub fn destroy(
+        &self,
+        etherealize_objects: bool,
+        wait_for_completion: bool,
+    ) -> Result<(), PoaError> {
+        if wait_for_completion && current::within(&self.adapter) {
+            return Err(PoaError::System(WOULD_DEADLOCK));
+        }
+        let mut ended = Vec::new();
+        self.end(etherealize_objects, &mut ended)?;
+        self.adapter.observe(|observer| {
+            let templates: Vec<_> = ended.iter().map(Poa::template).collect();
+            observer.adapters_destroyed(&templates);
+        });
+        let until = Instant::now() + self.adapter.hold_time();
+        let quiet = |poa: &Poa| poa.inner.life.wait_quiet(0, until, || false);
+        if wait_for_completion && !ended.iter().all(quiet) {
+            return Err(PoaError::System(TIMED_OUT));
+        }
+        Ok(())
+    }
+
+    /// Children first.
+    fn end(&self, etherealize: bool, ended: &mut Vec<Poa>) -> Result<(), PoaError> {
+        {
             // With the tree locked no child can be born while its parent dies.
-            let _tree = self.adapter.tree.lock().expect(UNPOISONED);
+            let _tree = self.adapter.lock_tree();
             if self.inner.destroyed.swap(true, Ordering::AcqRel) {
-                return;
+                return Err(PoaError::Destroyed);
             }
-            self.adapter.delist(&self.inner);
-            self.inner.objects.clear();
+            self.adapter.end(&self.inner);
+        }
+        for child in self.children() {
+            let _ = child.end(etherealize, ended);
+        }
+        self.inner.manager.forget(&self.inner);
+        self.inner.withdraw(&self.adapter);
+        self.inner.objects.clear(etherealize);
+        {
+            let mut tree = self.adapter.lock_tree();
+            self.adapter.delist(&mut tree, &self.inner);
             if let Some(parent) = self.inner.parent.upgrade() {
                 let mut siblings = parent.children.lock().expect(UNPOISONED);
                 siblings.remove(&self.inner.name);
             }
-            let mut children = self.inner.children.lock().expect(UNPOISONED);
-            children.drain().map(|(_, child)| child).collect()
-        };
-        for child in children {
-            child.destroy();
         }
+        ended.push(self.clone());
+        Ok(())
     }
 
-    /// Activates a servant under an id that the POA makes, and gives the
-    /// object's reference.
-    ///
-    /// The servant may be a value, or an `Arc` that the application shares:
-    /// `let account: bank::AccountRef = poa.activate(Teller::new())?;`
-    pub fn activate<I: ServedBy<S>, S>(&self, servant: S) -> Result<I, PoaError> {
-        self.activate_servant(I::servant(servant)).map(I::from_ref)
-    }
-
-    /// Activates a servant under an id of the application's choice.
-    pub fn activate_with_id<I: ServedBy<S>, S>(
-        &self,
-        id: impl Into<ObjectId>,
-        servant: S,
-    ) -> Result<I, PoaError> {
-        self.activate_servant_with_id(&id.into(), I::servant(servant))
-            .map(I::from_ref)
-    }
-
-    /// The reference of a servant: of the object it incarnates, or, with
-    /// [`ImplicitActivation::Yes`], of a new one (`_this`).
-    pub fn this<I: ServedBy<Arc<S>>, S>(&self, servant: &Arc<S>) -> Result<I, PoaError> {
-        let wrapped = I::servant(Arc::clone(servant));
-        if let Some((place, id)) = self.inner.objects.find_identity(wrapped.identity()) {
-            let key = self.key_of(place, id.as_deref());
-            return self
-                .reference(wrapped.repository_id(), &key)
-                .map(I::from_ref);
-        }
-        if self.inner.policies.implicit_activation == ImplicitActivation::No {
-            return Err(PoaError::ServantNotActive);
-        }
-        self.activate_servant(wrapped).map(I::from_ref)
-    }
-
-    /// [`activate`](Self::activate) for a servant without static type.
-    pub fn activate_servant(&self, servant: Arc<dyn Servant>) -> Result<Ref, PoaError> {
-        if self.inner.policies.id_assignment == IdAssignment::User {
-            return Err(PoaError::WrongPolicy(
-                "this POA's ids are given by the application: use activate_with_id",
-            ));
-        }
-        match self.inner.policies.lifespan {
-            Lifespan::Transient => self.insert(servant, None),
-            Lifespan::Persistent => {
-                let id = self.new_id();
-                self.insert(servant, Some(&id.0))
-            }
-        }
-    }
-
-    /// [`activate_with_id`](Self::activate_with_id) for a servant without static type.
-    pub fn activate_servant_with_id(
-        &self,
-        id: &ObjectId,
-        servant: Arc<dyn Servant>,
-    ) -> Result<Ref, PoaError> {
-        self.insert(servant, Some(&id.0))
-    }
-
-    /// Ends an object. Requests that run end as if nothing had happened.
-    pub fn deactivate(&self, object: &impl Interface) -> Result<(), PoaError> {
-        let key = own_key(Interface::as_ref(object)).ok_or(PoaError::WrongAdapter)?;
-        match self.own(&key)? {
-            Key::Active {
-                slot, generation, ..
-            } => self.inner.objects.remove(Place { slot, generation }),
-            Key::Transient { id, .. } | Key::Persistent { id, .. } => {
-                self.inner.objects.remove_id(id)
-            }
-        }
-    }
-
-    /// Ends the object with this id, the application's or the system's.
-    pub fn deactivate_id(&self, id: impl Into<ObjectId>) -> Result<(), PoaError> {
-        let id = id.into().0;
-        match (self.inner.objects.remove_id(&id), self.system_place(&id)) {
-            (Err(PoaError::ObjectNotActive), Some(place)) => self.inner.objects.remove(place),
-            (result, _) => result,
-        }
-    }
-
-    /// A reference to an object that need not be active yet
-    /// (`create_reference_with_id`).
-    pub fn create_reference_with_id<I: Interface>(
-        &self,
-        id: impl Into<ObjectId>,
-    ) -> Result<I, PoaError> {
-        let key = self.key_of_id(&id.into().0);
-        self.reference(I::REPOSITORY_ID, &key).map(I::from_ref)
-    }
-
-    /// The id of an object of this POA.
-    pub fn reference_to_id(&self, object: &impl Interface) -> Result<ObjectId, PoaError> {
-        let key = own_key(Interface::as_ref(object)).ok_or(PoaError::WrongAdapter)?;
-        Ok(match self.own(&key)? {
-            Key::Active {
-                slot, generation, ..
-            } => system_id(Place { slot, generation }),
-            Key::Transient { id, .. } | Key::Persistent { id, .. } => ObjectId(id.to_vec()),
-        })
-    }
-
-    fn insert(&self, servant: Arc<dyn Servant>, id: Option<&[u8]>) -> Result<Ref, PoaError> {
-        self.alive()?;
-        let type_id = servant.repository_id().to_owned();
-        let unique = self.inner.policies.id_uniqueness == IdUniqueness::Unique;
-        let identity = servant.identity();
-        let place = self
-            .inner
-            .objects
-            .insert(servant, id, Some(identity), unique)?;
-        self.reference(&type_id, &self.key_of(place, id))
-            .inspect_err(|_| {
-                let _ = self.inner.objects.remove(place);
-            })
-    }
-
-    fn reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, PoaError> {
-        let orb = self.adapter.orb().ok_or(PoaError::Destroyed)?;
-        Ok(orb.create_reference(type_id, key)?)
-    }
-
-    fn key_of(&self, place: Place, id: Option<&[u8]>) -> Vec<u8> {
-        match id {
-            Some(id) => self.key_of_id(id),
-            None => Key::Active {
-                incarnation: self.inner.incarnation,
-                poa: self.inner.number,
-                slot: place.slot,
-                generation: place.generation,
-            }
-            .to_octets(),
-        }
-    }
-
-    fn key_of_id(&self, id: &[u8]) -> Vec<u8> {
-        let incarnation = self.inner.incarnation;
-        let poa = self.inner.number;
-        match self.inner.policies.lifespan {
-            Lifespan::Transient => match self.system_place(id) {
-                Some(Place { slot, generation }) => Key::Active {
-                    incarnation,
-                    poa,
-                    slot,
-                    generation,
-                },
-                None => Key::Transient {
-                    incarnation,
-                    poa,
-                    id,
-                },
-            },
-            Lifespan::Persistent => Key::Persistent {
-                path: &self.inner.path,
-                id,
-            },
-        }
-        .to_octets()
-    }
-
-    /// The place that an id of the system's making names.
-    fn system_place(&self, id: &[u8]) -> Option<Place> {
-        let policies = self.inner.policies;
-        if (policies.id_assignment, policies.lifespan)
-            != (IdAssignment::System, Lifespan::Transient)
-            || self.inner.objects.with_id(id, |object| object.is_some())
-        {
-            return None;
-        }
-        let (slot, generation) = id.split_first_chunk()?;
-        Some(Place {
-            slot: u32::from_le_bytes(*slot),
-            generation: u32::from_le_bytes(generation.try_into().ok()?),
-        })
-    }
-
-    /// Takes a key apart if it is one of this POA.
-    fn own<'k>(&self, key: &'k [u8]) -> Result<Key<'k>, PoaError> {
-        let parsed = Key::parse(key).ok_or(PoaError::WrongAdapter)?;
-        let ours = match parsed {
-            Key::Active {
-                incarnation, poa, ..
-            }
-            | Key::Transient {
-                incarnation, poa, ..
-            } => incarnation == self.inner.incarnation && poa == self.inner.number,
-            Key::Persistent { path, .. } => *path == *self.inner.path,
-        };
-        if ours {
-            Ok(parsed)
-        } else {
-            Err(PoaError::WrongAdapter)
-        }
-    }
-
-    /// An id that no other object of this or an earlier process has.
-    fn new_id(&self) -> ObjectId {
-        let count = self.inner.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut id = self.inner.incarnation.to_le_bytes().to_vec();
-        id.extend_from_slice(&count.to_le_bytes());
-        ObjectId(id)
-    }
-
-    fn alive(&self) -> Result<(), PoaError> {
-        if self.inner.destroyed.load(Ordering::Acquire) {
+    pub(crate) fn alive(&self) -> Result<(), PoaError> {
+        if self.inner.is_destroyed() {
             return Err(PoaError::Destroyed);
         }
         Ok(())
+    }
+
+    /// A predecessor of the same name must be gone before.
+    pub(crate) fn wait_for_predecessor(&self, path: &[u8]) -> Result<(), PoaError> {
+        let until = Instant::now() + self.adapter.hold_time();
+        while let Some(predecessor) = self.adapter.ending(path) {
+            if current::within(&self.adapter) || !predecessor.life.wait_quiet(0, until, || false) {
+                return Err(PoaError::System(BEING_DESTROYED));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has POAs and managers of this ORB watched, from the next one on.
+    pub fn add_observer(&self, observer: impl crate::AdapterObserver) {
+        self.adapter.add_observer(Arc::new(observer));
     }
 
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
     pub fn bind_name(&self, name: &str, object: &impl Interface) {
         self.adapter.bind_name(name, Interface::as_ref(object));
     }
-}
 
-/// The id of a transient object that the POA named: where it is.
-fn system_id(place: Place) -> ObjectId {
-    let mut id = place.slot.to_le_bytes().to_vec();
-    id.extend_from_slice(&place.generation.to_le_bytes());
-    ObjectId(id)
+    /// Creates a manager that several POAs may share
+    /// (`POAManagerFactory::create_POAManager`). It starts active.
+    ///
+    /// # Errors
+    /// [`PoaError::ManagerAlreadyExists`].
+    pub fn create_poa_manager(&self, id: &str) -> Result<PoaManager, PoaError> {
+        self.adapter.create_manager(Some(id))
+    }
+
+    /// A manager of this ORB by name (`POAManagerFactory::find`).
+    pub fn find_poa_manager(&self, id: &str) -> Option<PoaManager> {
+        self.adapter
+            .managers()
+            .into_iter()
+            .find(|manager| manager.id() == id)
+    }
+
+    /// All managers of this ORB that anybody uses (`POAManagerFactory::list`).
+    pub fn poa_managers(&self) -> Vec<PoaManager> {
+        self.adapter.managers()
+    }
 }
 
 impl fmt::Debug for Poa {
@@ -431,41 +428,16 @@ impl fmt::Debug for Poa {
     }
 }
 
-impl ObjectId {
-    /// The octets.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+impl PartialEq for Poa {
+    /// Whether they are one and the same.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 }
 
-impl From<&str> for ObjectId {
-    fn from(id: &str) -> Self {
-        ObjectId(id.as_bytes().to_vec())
-    }
-}
+impl Eq for Poa {}
 
-impl From<String> for ObjectId {
-    fn from(id: String) -> Self {
-        ObjectId(id.into_bytes())
-    }
-}
-
-impl From<&[u8]> for ObjectId {
-    fn from(id: &[u8]) -> Self {
-        ObjectId(id.to_vec())
-    }
-}
-
-impl From<Vec<u8>> for ObjectId {
-    fn from(id: Vec<u8>) -> Self {
-        ObjectId(id)
-    }
-}
-
-impl From<&ObjectId> for ObjectId {
-    fn from(id: &ObjectId) -> Self {
-        id.clone()
-    }
-}
+/// What the specification calls the root.
+pub(crate) const ROOT: &str = "RootPOA";
 
 const UNPOISONED: &str = "no panic while the lock is held";

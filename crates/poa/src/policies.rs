@@ -1,5 +1,7 @@
 //! What a POA promises about its objects.
 
+use std::fmt;
+
 /// The policies of one POA (CORBA 3.3 part 1, 15.3.8), fixed when it is created.
 ///
 /// The default is that of the specification for a new POA; the root POA differs
@@ -13,22 +15,48 @@
 ///     id_assignment: IdAssignment::User,
 ///     ..Policies::default()
 /// };
-/// # let _ = accounts;
+/// assert!(accounts.check().is_ok());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policies {
+    /// Which threads run its servants.
+    pub thread: ThreadPolicy,
     /// Whether references outlive the process.
     pub lifespan: Lifespan,
-    /// Who makes object ids.
-    pub id_assignment: IdAssignment,
     /// Whether a servant may incarnate several objects.
     pub id_uniqueness: IdUniqueness,
+    /// Who makes object ids.
+    pub id_assignment: IdAssignment,
     /// Whether asking for a servant's reference activates it.
     pub implicit_activation: ImplicitActivation,
+    /// Whether the POA remembers which servant incarnates which object.
+    pub servant_retention: ServantRetention,
+    /// What happens to a request for an object that is not active.
+    pub request_processing: RequestProcessing,
+    /// How objects are found; not of the specification (A6).
+    pub lookup: Lookup,
+}
+
+/// ThreadPolicy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ThreadPolicy {
+    /// Requests run on whichever thread received them, several at a time.
+    #[default]
+    OrbControlled,
+    /// One request of this POA at a time, and one call of its servant manager.
+    /// A thread may enter again while it calls local objects; a request that
+    /// waits longer than `-ORBHoldTime` is TRANSIENT, so a servant that calls out
+    /// and is called back over the network gets an error, not a deadlock.
+    SingleThread,
+    /// All requests of all such POAs run on the thread that runs
+    /// [`Orb::run`](oxorb_core::Orb::run) or
+    /// [`Orb::perform_work`](oxorb_core::Orb::perform_work). Request and reply are
+    /// copied between threads.
+    MainThread,
 }
 
 /// LifespanPolicy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Lifespan {
     /// References are good as long as this POA lives. Fastest to find.
     #[default]
@@ -38,18 +66,8 @@ pub enum Lifespan {
     Persistent,
 }
 
-/// IdAssignmentPolicy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IdAssignment {
-    /// [`Poa::activate`](crate::Poa::activate): the POA makes the id.
-    #[default]
-    System,
-    /// [`Poa::activate_with_id`](crate::Poa::activate_with_id): you do.
-    User,
-}
-
 /// IdUniquenessPolicy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IdUniqueness {
     /// A servant incarnates at most one object of the POA.
     #[default]
@@ -58,30 +76,283 @@ pub enum IdUniqueness {
     Multiple,
 }
 
+/// IdAssignmentPolicy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum IdAssignment {
+    /// [`Poa::activate`](crate::Poa::activate): the POA makes the id.
+    #[default]
+    System,
+    /// [`Poa::activate_with_id`](crate::Poa::activate_with_id): you do.
+    User,
+}
+
 /// ImplicitActivationPolicy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ImplicitActivation {
     /// [`Poa::this`](crate::Poa::this) works for active servants only.
     #[default]
     No,
     /// [`Poa::this`](crate::Poa::this) activates a servant that is not active.
-    /// Needs [`IdAssignment::System`].
+    /// Needs [`IdAssignment::System`] and [`ServantRetention::Retain`].
     Yes,
 }
+
+/// ServantRetentionPolicy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ServantRetention {
+    /// Active objects stay active until they are deactivated.
+    #[default]
+    Retain,
+    /// Every request finds its servant anew: the default servant, or one from a
+    /// [`ServantLocator`](crate::ServantLocator).
+    NonRetain,
+}
+
+/// RequestProcessingPolicy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RequestProcessing {
+    /// Objects that are not active do not exist. Needs [`ServantRetention::Retain`].
+    #[default]
+    ActiveObjectMapOnly,
+    /// The [default servant](crate::Poa::set_servant) serves every object that is
+    /// not active. Needs [`IdUniqueness::Multiple`].
+    DefaultServant,
+    /// A [`ServantActivator`](crate::ServantActivator) (with
+    /// [`ServantRetention::Retain`]) or a [`ServantLocator`](crate::ServantLocator)
+    /// (with [`ServantRetention::NonRetain`]) gives the servant.
+    ServantManager,
+}
+
+/// How a POA finds the object of a key (CHECKLIST A6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Lookup {
+    /// Active demultiplexing: the keys of transient objects with ids of the
+    /// system say where the object is (A6.3). All other ids are hashed.
+    #[default]
+    Active,
+    /// Every id is hashed.
+    Hash,
+    /// Ids are compared one after the other: for a handful of objects, and to
+    /// measure against.
+    Linear,
+    /// A perfect hash over ids that are known beforehand (A6.2): one probe, one
+    /// comparison. Needs [`IdAssignment::User`] and
+    /// [`PoaBuilder::known_ids`](crate::PoaBuilder::known_ids).
+    Perfect,
+}
+
+/// One policy, as `create_POA` of the specification takes them in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Policy type 16.
+    Thread(ThreadPolicy),
+    /// Policy type 17.
+    Lifespan(Lifespan),
+    /// Policy type 18.
+    IdUniqueness(IdUniqueness),
+    /// Policy type 19.
+    IdAssignment(IdAssignment),
+    /// Policy type 20.
+    ImplicitActivation(ImplicitActivation),
+    /// Policy type 21.
+    ServantRetention(ServantRetention),
+    /// Policy type 22.
+    RequestProcessing(RequestProcessing),
+    /// Not of the specification.
+    Lookup(Lookup),
+}
+
+/// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidPolicy {
+    /// Where in the list the first policy is that takes part in the
+    /// contradiction. Of a [`Policies`] struct: its place among the fields.
+    pub index: u16,
+    /// Which rule is broken.
+    pub rule: &'static str,
+}
+
+impl fmt::Display for InvalidPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InvalidPolicy { index, rule } = self;
+        write!(
+            f,
+            "the policies contradict each other: {rule} (InvalidPolicy, index {index})"
+        )
+    }
+}
+
+impl std::error::Error for InvalidPolicy {}
 
 impl Policies {
     /// Those of the root POA.
     pub const ROOT: Policies = Policies {
+        thread: ThreadPolicy::OrbControlled,
         lifespan: Lifespan::Transient,
-        id_assignment: IdAssignment::System,
         id_uniqueness: IdUniqueness::Unique,
+        id_assignment: IdAssignment::System,
         implicit_activation: ImplicitActivation::Yes,
+        servant_retention: ServantRetention::Retain,
+        request_processing: RequestProcessing::ActiveObjectMapOnly,
+        lookup: Lookup::Active,
     };
 
-    /// The name of a policy that contradicts the others (InvalidPolicy).
-    pub(crate) fn contradiction(&self) -> Option<&'static str> {
-        (self.implicit_activation == ImplicitActivation::Yes
-            && self.id_assignment == IdAssignment::User)
-            .then_some("implicit_activation: Yes needs id_assignment: System")
+    /// The policies of a list, and the defaults of `create_POA` for those it does
+    /// not name.
+    ///
+    /// ```
+    /// use oxorb_poa::{IdUniqueness, Policies, Policy, RequestProcessing};
+    ///
+    /// let list = [
+    ///     Policy::IdUniqueness(IdUniqueness::Unique),
+    ///     Policy::RequestProcessing(RequestProcessing::DefaultServant),
+    /// ];
+    /// assert_eq!(Policies::from_list(&list).unwrap_err().index, 0);
+    /// assert!(Policies::from_list(&[Policy::IdUniqueness(IdUniqueness::Multiple)]).is_ok());
+    /// ```
+    ///
+    /// # Errors
+    /// The same kind of policy twice, or a contradiction; with the index.
+    pub fn from_list(list: &[Policy]) -> Result<Policies, InvalidPolicy> {
+        let mut policies = Policies::default();
+        for (index, policy) in list.iter().enumerate() {
+            let kind = std::mem::discriminant(policy);
+            if list[..index]
+                .iter()
+                .any(|earlier| std::mem::discriminant(earlier) == kind)
+            {
+                return Err(InvalidPolicy {
+                    index: index as u16,
+                    rule: "a policy may be given once",
+                });
+            }
+            match *policy {
+                Policy::Thread(value) => policies.thread = value,
+                Policy::Lifespan(value) => policies.lifespan = value,
+                Policy::IdUniqueness(value) => policies.id_uniqueness = value,
+                Policy::IdAssignment(value) => policies.id_assignment = value,
+                Policy::ImplicitActivation(value) => policies.implicit_activation = value,
+                Policy::ServantRetention(value) => policies.servant_retention = value,
+                Policy::RequestProcessing(value) => policies.request_processing = value,
+                Policy::Lookup(value) => policies.lookup = value,
+            }
+        }
+        policies.check_list(list).map(|()| policies)
+    }
+
+    /// All of them as a list, in the order of the fields.
+    pub fn to_list(&self) -> [Policy; 8] {
+        [
+            Policy::Thread(self.thread),
+            Policy::Lifespan(self.lifespan),
+            Policy::IdUniqueness(self.id_uniqueness),
+            Policy::IdAssignment(self.id_assignment),
+            Policy::ImplicitActivation(self.implicit_activation),
+            Policy::ServantRetention(self.servant_retention),
+            Policy::RequestProcessing(self.request_processing),
+            Policy::Lookup(self.lookup),
+        ]
+    }
+
+    /// Whether a POA may have them (CORBA 3.3 part 1, 15.3.8).
+    ///
+    /// # Errors
+    /// A contradiction.
+    pub fn check(&self) -> Result<(), InvalidPolicy> {
+        self.check_list(&self.to_list())
+    }
+
+    /// Looks for broken rules; `list` are the policies that were named.
+    fn check_list(&self, list: &[Policy]) -> Result<(), InvalidPolicy> {
+        let broken = RULES.iter().filter(|rule| (rule.broken)(self));
+        let indices = broken.map(|rule| {
+            let parties = list.iter().position(|policy| (rule.party)(policy));
+            // A default cannot break a rule all alone.
+            (parties.unwrap_or_default() as u16, rule.text)
+        });
+        match indices.min_by_key(|(index, _)| *index) {
+            Some((index, rule)) => Err(InvalidPolicy { index, rule }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether keys say where the object is.
+    pub(crate) fn active_keys(&self) -> bool {
+        self.lookup == Lookup::Active
+            && self.lifespan == Lifespan::Transient
+            && self.id_assignment == IdAssignment::System
+            && self.retains()
+    }
+
+    pub(crate) fn retains(&self) -> bool {
+        self.servant_retention == ServantRetention::Retain
+    }
+
+    /// Whether servants come from a servant activator and return to it.
+    pub(crate) fn activates(&self) -> bool {
+        self.retains() && self.request_processing == RequestProcessing::ServantManager
     }
 }
+
+/// What policies must not be together.
+struct Rule {
+    text: &'static str,
+    broken: fn(&Policies) -> bool,
+    /// Whether a policy takes part.
+    party: fn(&Policy) -> bool,
+}
+
+const RULES: [Rule; 7] = [
+    Rule {
+        text: "servant_retention: NonRetain needs request_processing: DefaultServant or \
+               ServantManager",
+        broken: |p| !p.retains() && p.request_processing == RequestProcessing::ActiveObjectMapOnly,
+        party: |p| {
+            matches!(
+                p,
+                Policy::ServantRetention(_) | Policy::RequestProcessing(_)
+            )
+        },
+    },
+    Rule {
+        text: "request_processing: DefaultServant needs id_uniqueness: Multiple",
+        broken: |p| {
+            p.request_processing == RequestProcessing::DefaultServant
+                && p.id_uniqueness == IdUniqueness::Unique
+        },
+        party: |p| matches!(p, Policy::IdUniqueness(_) | Policy::RequestProcessing(_)),
+    },
+    Rule {
+        text: "implicit_activation: Yes needs id_assignment: System",
+        broken: |p| {
+            p.implicit_activation == ImplicitActivation::Yes
+                && p.id_assignment == IdAssignment::User
+        },
+        party: |p| matches!(p, Policy::IdAssignment(_) | Policy::ImplicitActivation(_)),
+    },
+    Rule {
+        text: "implicit_activation: Yes needs servant_retention: Retain",
+        broken: |p| p.implicit_activation == ImplicitActivation::Yes && !p.retains(),
+        party: |p| {
+            matches!(
+                p,
+                Policy::ServantRetention(_) | Policy::ImplicitActivation(_)
+            )
+        },
+    },
+    Rule {
+        text: "lookup: Perfect needs id_assignment: User",
+        broken: |p| p.lookup == Lookup::Perfect && p.id_assignment == IdAssignment::System,
+        party: |p| matches!(p, Policy::IdAssignment(_) | Policy::Lookup(_)),
+    },
+    Rule {
+        text: "lookup: Perfect needs servant_retention: Retain",
+        broken: |p| p.lookup == Lookup::Perfect && !p.retains(),
+        party: |p| matches!(p, Policy::ServantRetention(_) | Policy::Lookup(_)),
+    },
+    Rule {
+        text: "lookup: Linear needs servant_retention: Retain",
+        broken: |p| p.lookup == Lookup::Linear && !p.retains(),
+        party: |p| matches!(p, Policy::ServantRetention(_) | Policy::Lookup(_)),
+    },
+];

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 21] = [
+const LAYERS: [Layer; 22] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -61,7 +61,13 @@ const LAYERS: [Layer; 21] = [
     },
     Layer {
         package: "oxorb-poa",
-        uses: &["oxorb-cdr", "oxorb-giop", "oxorb-rt", "oxorb-core"],
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-giop",
+            "oxorb-rt",
+            "oxorb-core",
+            "oxorb-perfect",
+        ],
         why: "the object adapter serves requests and opens no connections",
     },
     Layer {
@@ -73,6 +79,7 @@ const LAYERS: [Layer; 21] = [
             "oxorb-rt",
             "oxorb-transport",
             "oxorb-core",
+            "oxorb-perfect",
             "oxorb-poa",
             "oxorb-dynamic",
         ],
@@ -89,8 +96,13 @@ const LAYERS: [Layer; 21] = [
         why: "the front end knows no back end and nothing of the run time",
     },
     Layer {
+        package: "oxorb-perfect",
+        uses: &[],
+        why: "a hash function that build time and run time share depends on neither",
+    },
+    Layer {
         package: "oxorb-idlgen",
-        uses: &["oxorb-idl"],
+        uses: &["oxorb-idl", "oxorb-perfect"],
         why: "the generator writes text about the run time and never touches it",
     },
     Layer {

@@ -79,7 +79,9 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
         .target
         .object_key()
         .expect("a message that was just written");
-    upcall(orb, frame, request, key, dialect, sink);
+    upcall(orb, frame, request, key, dialect, sink, |upcall| {
+        adapt(orb, upcall)
+    });
 }
 
 fn serve(
@@ -108,28 +110,38 @@ fn serve(
         // SYNC_WITH_SERVER: answered before the servant runs, and not after.
         acknowledge(orb, &frame, id, dialect, sink);
     }
-    upcall(orb, frame, request, key, dialect, sink);
+    upcall(orb, frame, request, key, dialect, sink, |upcall| {
+        adapt(orb, upcall)
+    });
     Ok(())
 }
 
+/// Lets the object adapter find the servant.
+#[inline]
+fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
+    match orb.adapter() {
+        Some(adapter) => adapter.dispatch(upcall),
+        None => upcall.fail(raise::NO_ADAPTER),
+    }
+}
+
 /// A servant that panics must not take the connection's thread with it.
-fn upcall(
+#[inline]
+pub(crate) fn upcall(
     orb: &Orb,
     frame: Frame<'_>,
     request: Request<'_>,
     key: &[u8],
     dialect: Dialect,
     sink: &mut Sink,
+    serve: impl FnOnce(Upcall<'_>) -> Outcome,
 ) {
     let version = frame.header.version;
     let id = request.id;
     let expects_reply = request.response != Response::None;
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
         let upcall = Upcall::new(orb, frame, request, key, dialect, sink);
-        let Outcome { .. } = match orb.adapter() {
-            Some(adapter) => adapter.dispatch(upcall),
-            None => upcall.fail(raise::NO_ADAPTER),
-        };
+        let Outcome { .. } = serve(upcall);
     }));
     if outcome.is_err() && expects_reply && !sink.answered() {
         sink.send_exception(orb.options(), version, id, dialect, raise::SERVANT_PANICKED);

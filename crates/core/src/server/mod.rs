@@ -24,7 +24,7 @@ mod registry;
 mod sink;
 mod stand_in;
 
-pub(crate) use dispatch::dispatch_local;
+pub(crate) use dispatch::{dispatch_local, upcall};
 pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use registry::Registry;
 pub use sink::Sink;

@@ -80,6 +80,15 @@ impl Sink {
         }
     }
 
+    /// Sends a reply that was written somewhere else.
+    pub(crate) fn send_whole(&mut self, message: Vec<u8>) {
+        self.answered = true;
+        match &mut self.target {
+            Target::Link(_) => self.send_octets(&message),
+            Target::Memory(kept) => *kept = Some(message),
+        }
+    }
+
     pub(crate) fn encoder<'a>(&mut self, options: &Options, dialect: Dialect) -> Encoder<'a> {
         let gather_above = match self.target {
             Target::Link(_) => options.gather_above,

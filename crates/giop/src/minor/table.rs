@@ -215,6 +215,7 @@ minors! {
         OXORB 1 BEFORE_SENDING: "time was over before the request was sent", "allow more time; check whether the server can be reached";
         OXORB 2 AWAITING_REPLY: "no reply within the time allowed", "allow more time, or find out why the server is slow";
         OXORB 3 WRITING: "the naming service's disk did not finish writing within the time allowed", "check the disk; the change may still happen";
+        OXORB 10 NOT_COMPLETED: "requests, or the cleaning up after them, did not end within the time allowed", "find out which request does not end, or raise HoldTime";
     }
     CommFailure comm_failure {
         OXORB 1 CONNECTION_LOST: "the connection was lost while the reply was awaited", "check whether the server crashed or the network failed; the operation may have run";

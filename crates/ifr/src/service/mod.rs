@@ -41,13 +41,13 @@ pub fn serve(orb: &Orb, repository: Repository) -> Result<RepositoryRef, Error> 
         repository,
         references: OnceLock::new(),
     });
-    poa.manager().hold_requests();
+    poa.manager().hold_requests(false)?;
     let ids = service.repository.entries().map(|(id, _)| id);
     let references = ids.map(|id| activate(&poa, Object::new(&service, id)));
     let references: Vec<ObjectRef> = references.collect::<Result<_, _>>()?;
     let root = references[Repository::ROOT.0].unchecked_narrow();
     let _ = service.references.set(references);
-    poa.manager().activate();
+    poa.manager().activate()?;
     orb.bind(INITIAL_NAME, &root);
     Ok(root)
 }

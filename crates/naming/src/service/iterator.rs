@@ -35,7 +35,6 @@ impl Iterators {
     /// In a POA of their own below that of the contexts: they end with the process.
     pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::PoaError> {
         let poa = contexts.create_poa("iterators", Policies::default())?;
-        poa.manager().activate();
         Ok(Iterators {
             poa,
             open: Mutex::default(),

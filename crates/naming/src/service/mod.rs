@@ -70,7 +70,7 @@ impl NameService {
                 ..Policies::default()
             },
         )?;
-        contexts.manager().hold_requests();
+        contexts.manager().hold_requests(false)?;
         let service = Arc::new(Service {
             iterators: Iterators::new(&contexts)?,
             contexts,
@@ -82,7 +82,7 @@ impl NameService {
             Ok::<(), Error>(())
         })?;
         let root = service.reference(ContextId::ROOT)?.unchecked_narrow();
-        service.contexts.manager().activate();
+        service.contexts.manager().activate()?;
         orb.bind(INITIAL_NAME, &root);
         Ok(NameService { root, service })
     }

@@ -1,0 +1,137 @@
+//! Requests whose answer does not go out at once, or not from this thread.
+
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+
+use oxorb_cdr::Dialect;
+use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Version};
+
+use crate::server::{self, Sink};
+use crate::upcall::{Outcome, Upcall};
+use crate::{Orb, raise};
+
+/// An answer that is kept back. From [`Upcall::hold`].
+#[must_use = "the client waits for the answer"]
+pub struct Held<'r> {
+    pub(crate) orb: &'r Orb,
+    pub(crate) sink: &'r mut Sink,
+    pub(crate) id: u32,
+    pub(crate) version: Version,
+    pub(crate) dialect: Dialect,
+    pub(crate) expects_reply: bool,
+    /// The message, if there is one; or the panic of the servant.
+    pub(crate) answer: Result<Option<Vec<u8>>, Box<dyn Any + Send>>,
+}
+
+impl Held<'_> {
+    /// Sends the answer. Goes on with the panic of a servant that panicked, which
+    /// the caller sees as UNKNOWN.
+    pub fn send(self) -> Outcome {
+        match self.answer {
+            Ok(None) => {}
+            Ok(Some(message)) => self.sink.send_whole(message),
+            Err(panic) => panic::resume_unwind(panic),
+        }
+        Outcome::new()
+    }
+
+    /// Sends an exception instead of the answer; the operation has run.
+    pub fn fail(self, exception: SystemException) -> Outcome {
+        if self.expects_reply {
+            self.sink.send_exception(
+                self.orb.options(),
+                self.version,
+                self.id,
+                self.dialect,
+                exception,
+            );
+        }
+        Outcome::new()
+    }
+}
+
+/// A copy of a request that another thread may serve. From [`Upcall::detach`].
+pub struct Detached {
+    pub(crate) header: Header,
+    pub(crate) message: Vec<u8>,
+    pub(crate) dialect: Dialect,
+}
+
+/// What a [`Detached`] request was answered; `None`: nothing, nobody waits for it.
+pub type DetachedReply = Option<Vec<u8>>;
+
+impl Detached {
+    /// Serves the copy. The answer is for [`Upcall::relay`], on the thread that
+    /// has the request itself. A panic in `serve` becomes UNKNOWN.
+    pub fn serve(&self, orb: &Orb, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> DetachedReply {
+        let frame = Frame {
+            header: self.header,
+            bytes: &self.message,
+        };
+        let request = Request::parse(&frame).expect("parsed before it was copied");
+        let key = request
+            .target
+            .object_key()
+            .expect("looked at before it was copied");
+        let mut sink = Sink::to_memory(Vec::new());
+        server::upcall(orb, frame, request, key, self.dialect, &mut sink, serve);
+        sink.into_memory().ok()
+    }
+}
+
+impl<'r> Upcall<'r> {
+    /// Serves the request and keeps the answer back, so that something can be done
+    /// between the two. The answer is copied. A servant that panics does so in
+    /// [`Held::send`].
+    pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> Held<'r> {
+        let mut memory = Sink::to_memory(Vec::new());
+        let (orb, id, expects_reply) = (self.orb, self.request.id, self.expects_reply());
+        let (version, dialect) = (self.frame.header.version, self.dialect);
+        let Upcall {
+            frame,
+            request,
+            key,
+            sink,
+            ..
+        } = self;
+        let inner = Upcall::new(orb, frame, request, key, dialect, &mut memory);
+        let served = panic::catch_unwind(AssertUnwindSafe(|| {
+            let _ = serve(inner);
+        }));
+        Held {
+            orb,
+            sink,
+            id,
+            version,
+            dialect,
+            expects_reply,
+            answer: served.map(|()| memory.into_memory().ok()),
+        }
+    }
+
+    /// A copy of the request for another thread; allocates. This one still has to
+    /// be answered: [`relay`](Self::relay) does that with what the copy was answered.
+    pub fn detach(&self) -> Detached {
+        Detached {
+            header: self.frame.header,
+            message: self.frame.bytes.to_vec(),
+            dialect: self.dialect,
+        }
+    }
+
+    /// Answers with what a [detached](Self::detach) copy was answered.
+    pub fn relay(self, reply: DetachedReply) -> Outcome {
+        match reply {
+            Some(message) if self.expects_reply() => self.sink.send_whole(message),
+            None if self.expects_reply() => {
+                // It was not answered, although somebody waits.
+                return self.fail(SystemException {
+                    completed: CompletionStatus::Maybe,
+                    ..raise::SERVANT_PANICKED
+                });
+            }
+            _ => {}
+        }
+        Outcome::new()
+    }
+}

@@ -1,0 +1,70 @@
+//! A growing array whose elements never move, read without a lock.
+
+use std::sync::OnceLock;
+
+/// Elements of the first bucket; each further one has twice as many as the last.
+const FIRST: u64 = 64;
+
+/// Enough for every `u32`.
+const BUCKETS: usize = 27;
+
+/// Elements by index. Reading is two array accesses and one atomic load, whatever the number of elements.
+pub(crate) struct Buckets<T>([OnceLock<Box<[T]>>; BUCKETS]);
+
+impl<T: Default> Buckets<T> {
+    pub(crate) fn new() -> Self {
+        Buckets([const { OnceLock::new() }; BUCKETS])
+    }
+
+    /// The element at an index that anybody may have made up.
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> Option<&T> {
+        let (bucket, offset) = place(index);
+        self.0.get(bucket)?.get()?.get(offset)
+    }
+
+    /// The element at an index, made if it is the first of its bucket.
+    pub(crate) fn grow_to(&self, index: u32) -> &T {
+        let (bucket, offset) = place(index);
+        let elements = (FIRST as usize) << bucket;
+        &self.0[bucket].get_or_init(|| (0..elements).map(|_| T::default()).collect())[offset]
+    }
+}
+
+#[inline]
+fn place(index: u32) -> (usize, usize) {
+    let counted = u64::from(index) + FIRST;
+    let bucket = counted.ilog2() - FIRST.ilog2();
+    (bucket as usize, (counted - (FIRST << bucket)) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn indices_follow_each_other_from_bucket_to_bucket() {
+        assert_eq!(place(0), (0, 0));
+        assert_eq!(place(63), (0, 63));
+        assert_eq!(place(64), (1, 0));
+        assert_eq!(place(191), (1, 127));
+        assert_eq!(place(192), (2, 0));
+        let (bucket, offset) = place(u32::MAX);
+        assert!(bucket < BUCKETS && offset < (FIRST as usize) << bucket);
+    }
+
+    #[test]
+    fn elements_are_where_they_were_put() {
+        let buckets = Buckets::<AtomicU32>::new();
+        assert!(buckets.at(0).is_none());
+        for index in 0..1000 {
+            buckets.grow_to(index).store(index, Ordering::Relaxed);
+        }
+        for index in 0..1000 {
+            let element = buckets.at(index).unwrap();
+            assert_eq!(element.load(Ordering::Relaxed), index);
+        }
+        assert!(buckets.at(u32::MAX).is_none());
+    }
+}

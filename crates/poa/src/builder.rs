@@ -1,0 +1,160 @@
+//! A POA that is about to be created.
+
+use std::sync::Arc;
+
+use oxorb_giop::TaggedComponent;
+
+use crate::key::path_with;
+use crate::object_map::ObjectMap;
+use crate::poa::Make;
+use crate::policies::Lookup;
+use crate::refusal::BEING_DESTROYED;
+use crate::{
+    AdapterActivator, InvalidPolicy, ObjectId, Poa, PoaError, PoaManager, Policies, Policy,
+};
+
+/// All that a new POA may be given. From [`Poa::new_poa`].
+///
+/// ```
+/// # use oxorb_core::{Options, Orb};
+/// # use oxorb_poa::{IdAssignment, Lookup, Policies, RootAdapter};
+/// # let orb = Orb::new(Options::default());
+/// # let root = RootAdapter::install(&orb);
+/// // Every object of this POA is found with one probe.
+/// let poa = root
+///     .new_poa("devices")
+///     .policies(Policies {
+///         id_assignment: IdAssignment::User,
+///         lookup: Lookup::Perfect,
+///         ..Policies::default()
+///     })
+///     .known_ids(["pump", "valve", "gauge"])
+///     .create()?;
+/// assert_eq!(poa.adapter_name(), ["RootPOA", "devices"]);
+/// # Ok::<(), oxorb_poa::PoaError>(())
+/// ```
+#[must_use = "nothing is created before `create`"]
+pub struct PoaBuilder {
+    parent: Poa,
+    name: String,
+    policies: Result<Policies, InvalidPolicy>,
+    manager: Option<PoaManager>,
+    activator: Option<Arc<dyn AdapterActivator>>,
+    known: Vec<Box<[u8]>>,
+    components: Vec<TaggedComponent>,
+}
+
+impl PoaBuilder {
+    pub(crate) fn new(parent: Poa, name: &str) -> Self {
+        PoaBuilder {
+            parent,
+            name: name.to_owned(),
+            policies: Ok(Policies::default()),
+            manager: None,
+            activator: None,
+            known: Vec::new(),
+            components: Vec::new(),
+        }
+    }
+
+    /// What it promises about its objects.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies = policies.check().map(|()| policies);
+        self
+    }
+
+    /// The same as the specification's list; what it does not name is default.
+    pub fn policy_list(mut self, list: &[Policy]) -> Self {
+        self.policies = Policies::from_list(list);
+        self
+    }
+
+    /// Shares a manager; otherwise it gets one of its own.
+    pub fn manager(mut self, manager: PoaManager) -> Self {
+        self.manager = Some(manager);
+        self
+    }
+
+    /// Who makes its children.
+    pub fn activator(mut self, activator: impl AdapterActivator) -> Self {
+        self.activator = Some(Arc::new(activator));
+        self
+    }
+
+    /// The only ids there will ever be, for [`Lookup::Perfect`].
+    pub fn known_ids<I: Into<ObjectId>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
+        let ids = ids.into_iter().map(|id| id.into().as_bytes().into());
+        self.known.extend(ids);
+        self
+    }
+
+    /// A component for every reference that it makes.
+    pub fn component(mut self, component: TaggedComponent) -> Self {
+        self.components.push(component);
+        self
+    }
+
+    /// Creates the POA.
+    ///
+    /// # Errors
+    /// [`PoaError::InvalidPolicy`]; [`PoaError::AdapterAlreadyExists`];
+    /// [`PoaError::NameTooLong`]; [`PoaError::Destroyed`] when the parent was
+    /// destroyed. `BAD_INV_ORDER` 17 while a POA of the same name is still being
+    /// destroyed: outside a request this waits for it as long as `-ORBHoldTime`.
+    /// What an observer raised.
+    pub fn create(self) -> Result<Poa, PoaError> {
+        let policies = self.policies?;
+        let objects = match policies.lookup {
+            Lookup::Active | Lookup::Hash => ObjectMap::hashed(),
+            Lookup::Linear => ObjectMap::linear(),
+            Lookup::Perfect => ObjectMap::perfect(&self.known).ok_or(InvalidPolicy {
+                index: 7,
+                rule: "lookup: Perfect needs every known id once",
+            })?,
+        };
+        let parent = &self.parent;
+        let name_too_long = || PoaError::NameTooLong(self.name.clone());
+        let path = path_with(&parent.inner.path, &self.name).ok_or_else(name_too_long)?;
+        parent.wait_for_predecessor(&path)?;
+        let mut components = self.components;
+        let mut adapter_name = parent.adapter_name();
+        adapter_name.push(self.name.clone());
+        parent.adapter.try_observe(|observer| {
+            observer.establish(&adapter_name, &policies, &mut components)
+        })?;
+        let manager = match self.manager {
+            Some(manager) => manager,
+            None => parent.adapter.create_manager(None)?,
+        };
+        let created = {
+            let mut tree = parent.adapter.lock_tree();
+            parent.alive()?;
+            if parent.adapter.ending(&path).is_some() {
+                return Err(PoaError::System(BEING_DESTROYED));
+            }
+            if parent.inner.child(&self.name).is_some() {
+                return Err(PoaError::AdapterAlreadyExists(self.name));
+            }
+            parent.adapter.enlist(
+                &mut tree,
+                Make {
+                    name: self.name,
+                    path,
+                    policies,
+                    manager,
+                    objects,
+                    parent: Arc::downgrade(&parent.inner),
+                    components,
+                },
+            )
+        };
+        let created = Poa::of(&parent.adapter, &created);
+        if self.activator.is_some() {
+            created.set_activator(self.activator);
+        }
+        parent
+            .adapter
+            .observe(|observer| observer.established(&created));
+        Ok(created)
+    }
+}

@@ -1,0 +1,309 @@
+//! Which object the running request is for.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+
+use oxorb_core::{Interface, Servant};
+
+use crate::adapter::RootAdapter;
+use crate::object_map::Place;
+use crate::pass::Pass;
+use crate::poa::{Poa, PoaInner};
+use crate::{ObjectId, PoaError};
+
+/// What a servant asks to learn which of its objects is called
+/// (`PortableServer::Current`): of one ORB, for whatever request the asking
+/// thread runs.
+///
+/// Requests within requests, as a servant's calls of local objects, each have
+/// their own; afterwards it is again the outer one's. In a servant manager it
+/// tells POA and object id. A request pays a few instructions for it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxorb_core::{Options, Orb};
+/// # use oxorb_poa::RootAdapter;
+/// # let orb = Orb::new(Options::default());
+/// let root = RootAdapter::install(&orb); // with the facade: `orb.root_poa()`
+/// let current = root.current();
+/// // Here no request runs.
+/// assert!(current.object_id().is_err());
+/// ```
+#[derive(Clone)]
+pub struct Current {
+    adapter: Arc<RootAdapter>,
+}
+
+/// No request of this ORB runs on the asking thread
+/// (`PortableServer::Current::NoContext`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoContext;
+
+impl fmt::Display for NoContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no request of this ORB runs on this thread; ask from within a servant")
+    }
+}
+
+impl std::error::Error for NoContext {}
+
+impl Current {
+    pub(crate) fn of(adapter: &Arc<RootAdapter>) -> Self {
+        Current {
+            adapter: Arc::clone(adapter),
+        }
+    }
+
+    /// The POA of the object (`get_POA`).
+    ///
+    /// # Errors
+    /// [`NoContext`].
+    pub fn poa(&self) -> Result<Poa, NoContext> {
+        let (poa, _) = self.frame()?;
+        Ok(Poa::of(&self.adapter, &poa))
+    }
+
+    /// The object's id within its POA (`get_object_id`).
+    ///
+    /// # Errors
+    /// [`NoContext`].
+    pub fn object_id(&self) -> Result<ObjectId, NoContext> {
+        let (poa, frame) = self.frame()?;
+        frame.object_id(&poa).ok_or(NoContext)
+    }
+
+    /// The object's reference (`get_reference`).
+    ///
+    /// # Errors
+    /// [`NoContext`], as [`PoaError::ObjectNotActive`] or what making a reference
+    /// can bring.
+    pub fn reference<I: Interface>(&self) -> Result<I, PoaError> {
+        let id = self.object_id().map_err(|_| PoaError::ObjectNotActive)?;
+        let poa = self.poa().map_err(|_| PoaError::ObjectNotActive)?;
+        let type_id = match self.servant() {
+            Ok(servant) => servant.repository_id().to_owned(),
+            Err(_) => I::REPOSITORY_ID.to_owned(),
+        };
+        poa.reference_to(&id, &type_id).map(I::from_ref)
+    }
+
+    /// The servant that serves the request (`get_servant`).
+    ///
+    /// # Errors
+    /// [`NoContext`]; also in a servant manager.
+    pub fn servant(&self) -> Result<Arc<dyn Servant>, NoContext> {
+        let (poa, frame) = self.frame()?;
+        frame.servant(&poa).ok_or(NoContext)
+    }
+
+    fn frame(&self) -> Result<(Arc<PoaInner>, Frame), NoContext> {
+        let frame = FRAME.get();
+        if frame.adapter != address(&self.adapter) {
+            return Err(NoContext);
+        }
+        let poa = self.adapter.poa_of(frame.poa, frame.incarnation);
+        Ok((poa.ok_or(NoContext)?, frame))
+    }
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Address of the root adapter; 0: nothing.
+    adapter: usize,
+    incarnation: u64,
+    poa: u32,
+    place: Place,
+    /// Number of the [`Extra`] that says more, and means that `place` says nothing.
+    extra: u32,
+    /// There are outer frames of other ORBs.
+    mixed: bool,
+}
+
+/// What an object without a place leaves behind while its request runs.
+#[derive(Default)]
+struct Extra {
+    /// Kept for its capacity.
+    id: Vec<u8>,
+    is_object: bool,
+    servant: Option<Arc<dyn Servant>>,
+}
+
+thread_local! {
+    static FRAME: Cell<Frame> = const {
+        Cell::new(Frame {
+            adapter: 0,
+            incarnation: 0,
+            poa: 0,
+            place: Place { slot: 0, generation: 0 },
+            extra: 0,
+            mixed: false,
+        })
+    };
+    static EXTRAS: RefCell<Extras> = const { RefCell::new(Extras { stack: Vec::new(), used: 0 }) };
+}
+
+struct Extras {
+    stack: Vec<Extra>,
+    used: usize,
+}
+
+/// While this lives, a request runs.
+#[must_use]
+pub(crate) struct Entered(Frame);
+
+/// While this lives, a request runs for an object without a place.
+#[must_use]
+pub(crate) struct EnteredExtra {
+    _frame: Entered,
+}
+
+/// A request for an active object runs.
+#[inline]
+pub(crate) fn enter(adapter: &RootAdapter, pass: &Pass, place: Place) -> Entered {
+    push(adapter, pass.poa.number, pass.incarnation, place, 0)
+}
+
+/// A request for an object that is not active runs.
+pub(crate) fn enter_servant(
+    adapter: &RootAdapter,
+    poa: &PoaInner,
+    id: &[u8],
+    servant: &Arc<dyn Servant>,
+) -> EnteredExtra {
+    push_extra(adapter, poa, Some(id), Some(Arc::clone(servant)))
+}
+
+/// A servant manager or adapter activator runs.
+pub(crate) fn enter_manager(
+    adapter: &RootAdapter,
+    poa: &PoaInner,
+    id: Option<&[u8]>,
+) -> EnteredExtra {
+    push_extra(adapter, poa, id, None)
+}
+
+/// Whether this thread runs a request, or a manager, of this ORB. Within others
+/// of other ORBs the answer is yes, to be safe.
+pub(crate) fn within(adapter: &RootAdapter) -> bool {
+    let frame = FRAME.get();
+    frame.adapter == address(adapter) || frame.mixed
+}
+
+/// Whether the request that this thread runs is for this very object.
+pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
+    let frame = FRAME.get();
+    frame.adapter == address(adapter)
+        && frame.incarnation == poa.incarnation
+        && frame
+            .object_id(poa)
+            .is_some_and(|here| here.as_bytes() == id)
+}
+
+#[inline]
+fn push(adapter: &RootAdapter, poa: u32, incarnation: u64, place: Place, extra: u32) -> Entered {
+    let before = FRAME.get();
+    let adapter = address(adapter);
+    FRAME.set(Frame {
+        adapter,
+        incarnation,
+        poa,
+        place,
+        extra,
+        mixed: before.mixed || (before.adapter != 0 && before.adapter != adapter),
+    });
+    Entered(before)
+}
+
+fn push_extra(
+    adapter: &RootAdapter,
+    poa: &PoaInner,
+    id: Option<&[u8]>,
+    servant: Option<Arc<dyn Servant>>,
+) -> EnteredExtra {
+    let number = EXTRAS.with_borrow_mut(|extras| {
+        if extras.used == extras.stack.len() {
+            extras.stack.push(Extra::default());
+        }
+        let extra = &mut extras.stack[extras.used];
+        extra.id.clear();
+        extra.id.extend_from_slice(id.unwrap_or_default());
+        extra.is_object = id.is_some();
+        extra.servant = servant;
+        extras.used += 1;
+        extras.used as u32
+    });
+    EnteredExtra {
+        _frame: push(
+            adapter,
+            poa.number,
+            poa.incarnation,
+            Place::default(),
+            number,
+        ),
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        FRAME.set(self.0);
+    }
+}
+
+impl Drop for EnteredExtra {
+    fn drop(&mut self) {
+        let servant = EXTRAS.with_borrow_mut(|extras| {
+            extras.used -= 1;
+            let used = extras.used;
+            extras.stack[used].servant.take()
+        });
+        drop(servant);
+    }
+}
+
+impl Frame {
+    fn object_id(&self, poa: &PoaInner) -> Option<ObjectId> {
+        if self.extra != 0 {
+            return self
+                .extra(|extra| extra.is_object.then(|| ObjectId::from(extra.id.as_slice())));
+        }
+        let octets = match poa.objects.at(self.place) {
+            Some(object) => object.id_octets(),
+            None => match poa.objects.leaving(self.place) {
+                Some(object) => object.id_octets(),
+                None => self.place.to_id().into(),
+            },
+        };
+        Some(ObjectId::from(&*octets))
+    }
+
+    fn servant(&self, poa: &PoaInner) -> Option<Arc<dyn Servant>> {
+        if self.extra != 0 {
+            return self.extra(|extra| extra.servant.clone());
+        }
+        if let Some(object) = poa.objects.at(self.place) {
+            return Some(Arc::clone(&object.servant));
+        }
+        let leaving = poa.objects.leaving(self.place)?;
+        Some(Arc::clone(&leaving.servant))
+    }
+
+    fn extra<R>(&self, look: impl FnOnce(&Extra) -> Option<R>) -> Option<R> {
+        EXTRAS.with_borrow(|extras| look(extras.stack.get(self.extra as usize - 1)?))
+    }
+}
+
+#[inline]
+fn address(adapter: &RootAdapter) -> usize {
+    std::ptr::from_ref(adapter) as usize
+}
+
+impl fmt::Debug for Current {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Current")
+            .field("object_id", &self.object_id().ok())
+            .finish()
+    }
+}

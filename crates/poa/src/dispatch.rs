@@ -1,0 +1,391 @@
+//! From a key to the servant.
+//!
+//! The way that requests for active objects take is short and at the top; all
+//! others go through [`serve`](RootAdapter::serve): POAs that do not exist yet,
+//! managers that hold, threads that must wait, servants that must be made.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb_cdr::Encode as _;
+use oxorb_core::{Located, Outcome, Servant, Upcall};
+use oxorb_giop::SystemException;
+
+use crate::adapter::{Admission, RootAdapter};
+use crate::current;
+use crate::incarnation::Incarnated;
+use crate::key::Key;
+use crate::object_map::Place;
+use crate::pass::Pass;
+use crate::poa::{Poa, PoaInner, ServantManager};
+use crate::policies::{IdAssignment, RequestProcessing, ThreadPolicy};
+use crate::refusal::{
+    DISCARDED, NO_DEFAULT_SERVANT, NO_OBJECT, NO_POA, NO_SERVANT_MANAGER, WOULD_DEADLOCK,
+};
+use crate::servant_manager::Refused;
+use crate::{ManagerState, ObjectId, PoaManager, ServantLocator};
+
+/// A request that goes on, or why not yet.
+enum Tried<'r> {
+    Done(Outcome),
+    Refused(Upcall<'r>, Refused),
+    /// Its manager does not let it pass.
+    Manager(Upcall<'r>, PoaManager),
+    /// Its object is being given back to the servant activator.
+    Leaving(Upcall<'r>, Arc<PoaInner>, Box<[u8]>),
+    /// It belongs to the main thread.
+    Elsewhere(Upcall<'r>),
+}
+
+impl RootAdapter {
+    /// Serves one request.
+    #[inline]
+    pub(crate) fn find_and_call(&self, upcall: Upcall<'_>) -> Outcome {
+        match Key::parse(upcall.object_key()) {
+            Some(key) => self.call_key(key, upcall),
+            None => self.call_name(upcall),
+        }
+    }
+
+    #[inline]
+    fn call_key(&self, key: Key<'_>, upcall: Upcall<'_>) -> Outcome {
+        match key {
+            Key::Active {
+                incarnation,
+                poa,
+                slot,
+                generation,
+            } => {
+                let pass = self.numbered(poa, incarnation);
+                if let Some(pass) = open(&pass)
+                    && let Some(object) = pass.poa.objects.at(Place { slot, generation })
+                {
+                    let _here = current::enter(self, pass, object.place);
+                    return call(&*object.servant, upcall);
+                }
+            }
+            Key::Transient {
+                incarnation,
+                poa,
+                id,
+            } => {
+                let pass = self.numbered(poa, incarnation);
+                if let Some(pass) = open(&pass)
+                    && let Some(object) = pass.poa.objects.with_id(id)
+                {
+                    let _here = current::enter(self, pass, object.place);
+                    return call(&*object.servant, upcall);
+                }
+            }
+            Key::Persistent { hash, path, id } => {
+                let pass = self.at_path(hash, path);
+                if let Some(pass) = open(&pass)
+                    && let Some(object) = pass.poa.objects.with_id(id)
+                {
+                    let _here = current::enter(self, pass, object.place);
+                    return call(&*object.servant, upcall);
+                }
+            }
+        }
+        self.serve(key, upcall)
+    }
+
+    /// A plain name for an object of this server. One for an object of another
+    /// leads nowhere, least of all to itself.
+    fn call_name(&self, upcall: Upcall<'_>) -> Outcome {
+        let names = self.names.load();
+        let key = names.get(upcall.object_key());
+        match key.and_then(|key| Key::parse(key)) {
+            Some(key) => self.call_key(key, upcall),
+            None => refuse(NO_POA.into(), upcall),
+        }
+    }
+
+    /// Serves a request that does not find its object at once.
+    #[cold]
+    fn serve(&self, key: Key<'_>, mut upcall: Upcall<'_>) -> Outcome {
+        let Some(adapter) = self.shared() else {
+            return refuse(NO_POA.into(), upcall);
+        };
+        let until = Instant::now() + self.hold_time();
+        loop {
+            let waited = match adapter.try_serve(key, upcall, until) {
+                Tried::Done(outcome) => return outcome,
+                Tried::Refused(upcall, refused) => return refuse(refused, upcall),
+                Tried::Elsewhere(upcall) => return adapter.serve_on_main(upcall, until),
+                Tried::Manager(again, manager) => {
+                    upcall = again;
+                    manager.admit(self.limits.max_held, until)
+                }
+                Tried::Leaving(again, poa, id) => {
+                    upcall = again;
+                    adapter.wait_left(&poa, &id, until)
+                }
+            };
+            if let Err(exception) = waited {
+                return refuse(exception.into(), upcall);
+            }
+        }
+    }
+
+    /// Waits until an object has left, unless this very thread keeps it.
+    fn wait_left(&self, poa: &PoaInner, id: &[u8], until: Instant) -> Result<(), SystemException> {
+        if current::is_for(self, poa, id) {
+            return Err(WOULD_DEADLOCK);
+        }
+        match poa.life.wait_left(id, until) {
+            true => Ok(()),
+            false => Err(DISCARDED),
+        }
+    }
+
+    fn try_serve<'r>(
+        self: &Arc<Self>,
+        key: Key<'_>,
+        upcall: Upcall<'r>,
+        until: Instant,
+    ) -> Tried<'r> {
+        let pass = match self.admission(key, until) {
+            Ok(pass) => pass,
+            Err(exception) => return Tried::Refused(upcall, exception.into()),
+        };
+        let Some(pass) = pass.as_ref() else {
+            return Tried::Refused(upcall, NO_POA.into());
+        };
+        let poa = &pass.poa;
+        if pass.state != ManagerState::Active {
+            return Tried::Manager(upcall, poa.manager.clone());
+        }
+        let Some(id) = poa.id_in(key) else {
+            return Tried::Refused(upcall, NO_OBJECT.into());
+        };
+        let _turn = match poa.policies.thread {
+            ThreadPolicy::OrbControlled => None,
+            ThreadPolicy::MainThread if upcall.orb().is_main_thread() => None,
+            ThreadPolicy::MainThread => return Tried::Elsewhere(upcall),
+            ThreadPolicy::SingleThread => match poa.turn.enter(self.limits.max_held, until) {
+                Ok(turn) => Some(turn),
+                Err(exception) => return Tried::Refused(upcall, exception.into()),
+            },
+        };
+        self.try_object(pass, &id, upcall, until)
+    }
+
+    /// The POA is there and lets the request in.
+    fn try_object<'r>(
+        self: &Arc<Self>,
+        pass: &Pass,
+        id: &ObjectId,
+        upcall: Upcall<'r>,
+        until: Instant,
+    ) -> Tried<'r> {
+        let poa = &pass.poa;
+        let octets = id.as_bytes();
+        if poa.policies.retains()
+            && let Some(object) = poa.objects.find(poa.place_of(octets), octets)
+        {
+            let _here = current::enter(self, pass, object.place);
+            return Tried::Done(call(&*object.servant, upcall));
+        }
+        // Ids that the system did not make are nobody's.
+        if poa.policies.id_assignment == IdAssignment::System && poa.knows(octets).is_err() {
+            return Tried::Refused(upcall, NO_OBJECT.into());
+        }
+        match poa.policies.request_processing {
+            RequestProcessing::ActiveObjectMapOnly => Tried::Refused(upcall, NO_OBJECT.into()),
+            RequestProcessing::DefaultServant => match poa.default_servant() {
+                Some(servant) => {
+                    let _here = current::enter_servant(self, poa, octets, &servant);
+                    Tried::Done(call(&*servant, upcall))
+                }
+                None => Tried::Refused(upcall, NO_DEFAULT_SERVANT.into()),
+            },
+            RequestProcessing::ServantManager => match poa.servant_manager.get() {
+                Some(ServantManager::Activator(activator)) => {
+                    match self.incarnate(poa, &**activator, id, until) {
+                        Ok(Incarnated::Active(object)) => {
+                            let _here = current::enter(self, pass, object.place);
+                            Tried::Done(call(&*object.servant, upcall))
+                        }
+                        Ok(Incarnated::Leaving) => {
+                            Tried::Leaving(upcall, Arc::clone(poa), octets.into())
+                        }
+                        Err(refused) => Tried::Refused(upcall, refused),
+                    }
+                }
+                Some(ServantManager::Locator(locator)) => {
+                    self.call_located(poa, &**locator, id, upcall)
+                }
+                None => Tried::Refused(upcall, NO_SERVANT_MANAGER.into()),
+            },
+        }
+    }
+
+    /// Between `preinvoke` and `postinvoke`.
+    fn call_located<'r>(
+        self: &Arc<Self>,
+        poa: &Arc<PoaInner>,
+        locator: &dyn ServantLocator,
+        id: &ObjectId,
+        upcall: Upcall<'r>,
+    ) -> Tried<'r> {
+        let handle = Poa::of(self, poa);
+        let operation = upcall.operation();
+        let located = {
+            let _here = current::enter_manager(self, poa, Some(id.as_bytes()));
+            locator.preinvoke(id, &handle, operation)
+        };
+        let (servant, cookie) = match located {
+            Ok(located) => located,
+            Err(refused) => return Tried::Refused(upcall, refused),
+        };
+        let held = {
+            let _here = current::enter_servant(self, poa, id.as_bytes(), &servant);
+            upcall.hold(|upcall| call(&*servant, upcall))
+        };
+        let ended = {
+            let _here = current::enter_manager(self, poa, Some(id.as_bytes()));
+            locator.postinvoke(id, &handle, operation, cookie, servant)
+        };
+        Tried::Done(match ended {
+            Ok(()) => held.send(),
+            Err(exception) => held.fail(exception),
+        })
+    }
+
+    /// The POA of a key; `None` inside: there is none.
+    fn admission(
+        self: &Arc<Self>,
+        key: Key<'_>,
+        until: Instant,
+    ) -> Result<Admission, SystemException> {
+        match key {
+            Key::Active {
+                incarnation, poa, ..
+            }
+            | Key::Transient {
+                incarnation, poa, ..
+            } => self.numbered(poa, incarnation).ok_or(NO_POA),
+            Key::Persistent { hash, path, .. } => {
+                if let Some(pass) = self.at_path(hash, path) {
+                    return Ok(pass);
+                }
+                let poa = self.resolve(path, until)?.ok_or(NO_POA)?;
+                self.numbered(poa.number, poa.incarnation).ok_or(NO_POA)
+            }
+        }
+    }
+
+    /// Where the object of a key is (LocateRequest). Servant managers are not
+    /// asked: what they might give counts as here.
+    pub(crate) fn find(&self, key: &[u8]) -> Located {
+        let names = self.names.load();
+        let parsed = Key::parse(key).or_else(|| Key::parse(names.get(key)?));
+        let (Some(key), Some(adapter)) = (parsed, self.shared()) else {
+            return Located::Unknown;
+        };
+        let until = Instant::now() + self.hold_time();
+        loop {
+            let Ok(pass) = adapter.admission(key, until) else {
+                return Located::Unknown;
+            };
+            let Some(here) = pass.as_ref() else {
+                return Located::Unknown;
+            };
+            if here.state != ManagerState::Active {
+                let manager = here.poa.manager.clone();
+                drop(pass);
+                match manager.admit(self.limits.max_held, until) {
+                    Ok(()) => continue,
+                    Err(_) => return Located::Unknown,
+                }
+            }
+            return match here.poa.may_have(key) {
+                true => Located::Here,
+                false => Located::Unknown,
+            };
+        }
+    }
+}
+
+impl PoaInner {
+    /// Whether a request for the object of a key would find a servant.
+    fn may_have(&self, key: Key<'_>) -> bool {
+        let Some(id) = self.id_in(key) else {
+            return false;
+        };
+        let id = id.as_bytes();
+        if self.objects.find(self.place_of(id), id).is_some() {
+            return true;
+        }
+        if self.policies.id_assignment == IdAssignment::System && self.knows(id).is_err() {
+            return false;
+        }
+        match self.policies.request_processing {
+            RequestProcessing::ActiveObjectMapOnly => false,
+            RequestProcessing::DefaultServant => self.default_servant.load().is_some(),
+            RequestProcessing::ServantManager => self.servant_manager.get().is_some(),
+        }
+    }
+}
+
+/// A POA whose active objects may be called at once.
+#[inline]
+fn open(pass: &Option<Admission>) -> Option<&Pass> {
+    pass.as_ref()?.as_deref().filter(|pass| pass.open)
+}
+
+/// Answers what every object answers, and lets the servant do the rest. The one
+/// place where a servant is called.
+#[inline]
+fn call(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
+    if upcall.operation().starts_with('_') {
+        return call_implicit(servant, upcall);
+    }
+    servant.dispatch(upcall)
+}
+
+fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
+    match upcall.operation() {
+        "_is_a" => match upcall.args(|d| d.string()) {
+            Ok(id) => {
+                let yes = servant.is_a(&id);
+                upcall.reply(|e| {
+                    e.boolean(yes);
+                    Ok(())
+                })
+            }
+            Err(rejected) => upcall.reject(rejected),
+        },
+        "_non_existent" | "_not_existent" => upcall.reply(|e| {
+            e.boolean(false);
+            Ok(())
+        }),
+        "_repository_id" => upcall.reply(|e| e.string(servant.repository_id())),
+        "_interface" => interface(servant, upcall),
+        "_component" => upcall.reply(|e| oxorb_core::encode_ref::<oxorb_core::ObjectRef>(e, None)),
+        _ => servant.dispatch(upcall),
+    }
+}
+
+/// The object's entry in the Interface Repository that the ORB knows, if it
+/// knows one.
+fn interface(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
+    match upcall.orb().interface_of(servant.repository_id()) {
+        Ok(entry) => upcall.reply(|e| oxorb_core::encode_ref(e, entry.as_ref())),
+        Err(exception) => upcall.fail(exception),
+    }
+}
+
+/// An object that is not there can still say so.
+fn refuse(refused: Refused, upcall: Upcall<'_>) -> Outcome {
+    let exception = match refused {
+        Refused::ForwardRequest(target) => return upcall.forward(&target),
+        Refused::System(exception) => exception,
+    };
+    let asks = matches!(upcall.operation(), "_non_existent" | "_not_existent");
+    if asks && (exception == NO_OBJECT || exception == NO_POA) {
+        return upcall.reply(|e| true.encode(e));
+    }
+    upcall.fail(exception)
+}

@@ -1,0 +1,93 @@
+//! Gives servants back to servant activators, when their last request has ended.
+
+use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use oxorb_core::Servant;
+use oxorb_core::lock::Mutex;
+
+use crate::adapter::RootAdapter;
+use crate::current;
+use crate::poa::{Poa, PoaInner, ServantManager};
+
+/// A servant on its way back (`ServantActivator::etherealize`).
+pub(crate) struct Job {
+    pub(crate) poa: Arc<PoaInner>,
+    pub(crate) id: Box<[u8]>,
+    pub(crate) servant: Arc<dyn Servant>,
+    pub(crate) cleanup: bool,
+}
+
+/// One thread, while there is something to do.
+///
+/// The one who deactivates an object may hold whatever locks the application
+/// has, and the last request's thread has others to serve; so neither calls the
+/// activator itself.
+#[derive(Default)]
+pub(crate) struct Etherealizer(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// No more than there were active objects.
+    jobs: VecDeque<Job>,
+    running: bool,
+}
+
+/// Sees to it that a job is done soon.
+pub(crate) fn hand_over(job: Job) {
+    let Some(adapter) = job.poa.adapter.upgrade() else {
+        job.poa.life.left(&job.id);
+        return;
+    };
+    let mut state = adapter.etherealizer.0.lock().expect(UNPOISONED);
+    state.jobs.push_back(job);
+    if std::mem::replace(&mut state.running, true) {
+        return;
+    }
+    drop(state);
+    let thread = std::thread::Builder::new().name("oxorb-etherealize".to_owned());
+    let worker = Arc::clone(&adapter);
+    if thread.spawn(move || run(&worker)).is_err() {
+        run(&adapter);
+    }
+}
+
+fn run(adapter: &Arc<RootAdapter>) {
+    loop {
+        let job = {
+            let mut state = adapter.etherealizer.0.lock().expect(UNPOISONED);
+            let job = state.jobs.pop_front();
+            state.running = job.is_some();
+            job
+        };
+        let Some(job) = job else { return };
+        let poa = Arc::clone(&job.poa);
+        // Never while `incarnate` runs: then whoever has the turn hands it over again.
+        if let Some((turn, job)) = poa.turn.take_for(job) {
+            etherealize(adapter, job);
+            drop(turn);
+        }
+    }
+}
+
+fn etherealize(adapter: &Arc<RootAdapter>, job: Job) {
+    let Job {
+        poa,
+        id,
+        servant,
+        cleanup,
+    } = job;
+    if let Some(ServantManager::Activator(activator)) = poa.servant_manager.get() {
+        let remaining = poa.objects.activations(&*servant) > 0;
+        let handle = Poa::of(adapter, &poa);
+        let _here = current::enter_manager(adapter, &poa, Some(&id));
+        // Nobody is there whom a panic could be told.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| {
+            activator.etherealize(&(*id).into(), &handle, servant, cleanup, remaining);
+        }));
+    }
+    poa.life.left(&id);
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,69 @@
+//! Objects that a servant activator makes when they are called.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::adapter::RootAdapter;
+use crate::current;
+use crate::object_map::Found;
+use crate::poa::{Poa, PoaInner};
+use crate::refusal::{DISCARDED, INCARNATE_POLICY, NO_OBJECT, NO_POA, WOULD_DEADLOCK};
+use crate::servant_manager::Refused;
+use crate::{ObjectId, PoaError, ServantActivator};
+
+/// What became of an object that was not active.
+pub(crate) enum Incarnated {
+    Active(Found),
+    /// The servant of its last life has not been given back yet.
+    Leaving,
+}
+
+impl RootAdapter {
+    /// Has a servant made, by one thread at a time: two requests for an object
+    /// have it made once.
+    pub(crate) fn incarnate(
+        self: &Arc<Self>,
+        poa: &Arc<PoaInner>,
+        activator: &dyn ServantActivator,
+        id: &ObjectId,
+        until: Instant,
+    ) -> Result<Incarnated, Refused> {
+        let octets = id.as_bytes();
+        // Called by the `incarnate` that is to make it.
+        if current::is_for(self, poa, octets) {
+            return Err(WOULD_DEADLOCK.into());
+        }
+        let _turn = poa.turn.enter(self.limits.max_held, until)?;
+        loop {
+            if let Some(object) = poa.objects.find(poa.place_of(octets), octets) {
+                return Ok(Incarnated::Active(object));
+            }
+            if poa.is_destroyed() {
+                return Err(NO_POA.into());
+            }
+            if poa.life.is_leaving(octets) {
+                return Ok(Incarnated::Leaving);
+            }
+            if Instant::now() >= until {
+                return Err(DISCARDED.into());
+            }
+            let incarnated = {
+                let _here = current::enter_manager(self, poa, Some(octets));
+                let handle = Poa::of(self, poa);
+                panic::catch_unwind(AssertUnwindSafe(|| activator.incarnate(id, &handle)))
+            };
+            let servant = match incarnated {
+                Ok(incarnated) => incarnated?,
+                Err(panic) => panic::resume_unwind(panic),
+            };
+            match poa.insert(servant, Some(octets)) {
+                // It may be deactivated again by now: then once more.
+                Ok(_) | Err(PoaError::ObjectAlreadyActive) => {}
+                Err(PoaError::ServantAlreadyActive) => return Err(INCARNATE_POLICY.into()),
+                Err(PoaError::Destroyed) => return Err(NO_POA.into()),
+                Err(_) => return Err(NO_OBJECT.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What makes references, and who wants to know about adapters.
+
+use std::fmt;
+
+use oxorb_core::Ref;
+use oxorb_giop::{SystemException, TaggedComponent};
+
+use crate::{ManagerState, ObjectId, Poa, PoaError, PoaManager, Policies};
+
+/// Makes references to objects of one POA
+/// (`PortableInterceptor::ObjectReferenceTemplate`, as one of CORBA 3.3 part 1,
+/// 16.8, without what only sending it to another process would need).
+///
+/// ```
+/// # use oxorb_core::{Options, Orb};
+/// # use oxorb_poa::RootAdapter;
+/// # let mut options = Options::default();
+/// # options.listen.push("iiop://127.0.0.1:0".parse()?);
+/// # let orb = Orb::new(options);
+/// # let root = RootAdapter::install(&orb);
+/// let template = root.create_poa("accounts", Default::default())?.template();
+/// assert_eq!(template.adapter_name(), ["RootPOA", "accounts"]);
+/// let savings = template.make_object("IDL:bank/Account:1.0", "savings")?;
+/// assert_eq!(savings.ior().type_id, "IDL:bank/Account:1.0");
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ObjectReferenceTemplate {
+    poa: Poa,
+    adapter_name: Vec<String>,
+}
+
+impl ObjectReferenceTemplate {
+    pub(crate) fn of(poa: &Poa) -> Self {
+        ObjectReferenceTemplate {
+            adapter_name: poa.adapter_name(),
+            poa: poa.clone(),
+        }
+    }
+
+    /// The names from the root POA down (`adapter_name`).
+    pub fn adapter_name(&self) -> &[String] {
+        &self.adapter_name
+    }
+
+    /// A reference to an object, whether or not it is active or the POA still
+    /// exists (`make_object`).
+    ///
+    /// # Errors
+    /// What can keep a reference from being made: no address, or no ORB.
+    pub fn make_object(
+        &self,
+        repository_id: &str,
+        id: impl Into<ObjectId>,
+    ) -> Result<Ref, PoaError> {
+        self.poa.reference_to(&id.into(), repository_id)
+    }
+}
+
+impl fmt::Debug for ObjectReferenceTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectReferenceTemplate")
+            .field("adapter_name", &self.adapter_name)
+            .finish()
+    }
+}
+
+/// Is told about POAs and managers: what IOR interceptors need of an object
+/// adapter (`PortableInterceptor::IORInterceptor_3_0`).
+///
+/// Called by the thread that creates, changes or destroys, without a lock held.
+pub trait AdapterObserver: Send + Sync + 'static {
+    /// A POA is about to be created: adds components to all its references
+    /// (`establish_components`).
+    ///
+    /// # Errors
+    /// It is not created.
+    fn establish(
+        &self,
+        adapter_name: &[String],
+        policies: &Policies,
+        components: &mut Vec<TaggedComponent>,
+    ) -> Result<(), SystemException> {
+        let _ = (adapter_name, policies, components);
+        Ok(())
+    }
+
+    /// A POA was created, and has objects from now on (`components_established`).
+    fn established(&self, poa: &Poa) {
+        let _ = poa;
+    }
+
+    /// A manager changed its state (`adapter_manager_state_changed`).
+    fn manager_state_changed(&self, manager: &PoaManager, state: ManagerState) {
+        let _ = (manager, state);
+    }
+
+    /// POAs were destroyed (`adapter_state_changed` to NON_EXISTENT).
+    fn adapters_destroyed(&self, templates: &[ObjectReferenceTemplate]) {
+        let _ = templates;
+    }
+}

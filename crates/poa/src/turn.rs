@@ -1,0 +1,119 @@
+//! One at a time: requests of a single-threaded POA, calls of a servant activator.
+
+use std::sync::{Condvar, MutexGuard};
+use std::thread::{self, ThreadId};
+use std::time::Instant;
+
+use oxorb_core::lock::Mutex;
+use oxorb_giop::SystemException;
+
+use crate::etherealizer::{self, Job};
+use crate::refusal::DISCARDED;
+
+/// A lock that its holder may take again, and for which others wait a bounded
+/// time in a bounded number.
+#[derive(Default)]
+pub(crate) struct Turn {
+    state: Mutex<State>,
+    free: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    owner: Option<ThreadId>,
+    depth: usize,
+    waiting: usize,
+    /// What is to be done when the turn is nobody's any more.
+    later: Vec<Job>,
+}
+
+/// Whose turn it is.
+pub(crate) struct Held<'t>(&'t Turn);
+
+impl Turn {
+    /// Waits for the turn. TRANSIENT when `most` wait already or `until` has come.
+    pub(crate) fn enter(&self, most: usize, until: Instant) -> Result<Held<'_>, SystemException> {
+        let mut state = self.lock();
+        let own = thread::current().id();
+        if state.owner.is_some_and(|owner| owner != own) {
+            if state.waiting >= most {
+                return Err(DISCARDED);
+            }
+            state.waiting += 1;
+            while state.owner.is_some() {
+                let Some(left) = until.checked_duration_since(Instant::now()) else {
+                    state.waiting -= 1;
+                    return Err(DISCARDED);
+                };
+                state = self.free.wait_timeout(state, left).expect(UNPOISONED).0;
+            }
+            state.waiting -= 1;
+        }
+        state.owner = Some(own);
+        state.depth += 1;
+        Ok(Held(self))
+    }
+
+    /// Takes the turn if it is nobody's; otherwise keeps the job until it is, and
+    /// hands it over again then.
+    pub(crate) fn take_for(&self, job: Job) -> Option<(Held<'_>, Job)> {
+        let mut state = self.lock();
+        if state.owner.is_some() {
+            state.later.push(job);
+            return None;
+        }
+        state.owner = Some(thread::current().id());
+        state.depth = 1;
+        Some((Held(self), job))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect(UNPOISONED)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.depth -= 1;
+        if state.depth > 0 {
+            return;
+        }
+        state.owner = None;
+        self.0.free.notify_one();
+        let later = std::mem::take(&mut state.later);
+        drop(state);
+        later.into_iter().for_each(etherealizer::hand_over);
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn it_is_one_threads_turn_and_again_its_own() {
+        let turn = Turn::default();
+        let soon = || Instant::now() + Duration::from_secs(30);
+        let first = turn.enter(1, soon()).unwrap();
+        let again = turn.enter(1, soon()).unwrap();
+        drop(again);
+        let brief = || Instant::now() + Duration::from_millis(5);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| turn.enter(1, brief()).err()).join().unwrap();
+            assert_eq!(late, Some(DISCARDED));
+            let none = scope.spawn(|| turn.enter(0, soon()).err()).join().unwrap();
+            assert_eq!(none, Some(DISCARDED));
+            let waiting = scope.spawn(|| turn.enter(1, soon()).is_ok());
+            while turn.lock().waiting == 0 {
+                std::thread::yield_now();
+            }
+            drop(first);
+            assert!(waiting.join().unwrap());
+        });
+        assert_eq!(turn.lock().owner, None);
+    }
+}

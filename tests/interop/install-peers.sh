@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 jars=target/interop/jars
 
-packages="g++ pkg-config libomniorb4-dev omniidl omniorb tshark default-jdk-headless maven"
+packages="g++ pkg-config libomniorb4-dev omniidl omniorb omniorb-nameserver tshark default-jdk-headless maven"
 missing=""
 for package in $packages; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"

@@ -12,6 +12,7 @@ mod build;
 mod capture;
 mod checks;
 mod matrix;
+mod naming;
 mod orb;
 mod process;
 mod reference;
@@ -34,6 +35,7 @@ Usage: cargo xtask interop [options]
   --jobs N          pairs that run at the same time (2)
   --write           write the result to INTEROP.md
   --check           fail when INTEROP.md says something else
+  --only PART       calls (the matrix of the programs) or naming (the name servers)
   --no-capture      do not have tshark decode what OxORB sends
   --format json     print the result as JSON";
 
@@ -46,6 +48,10 @@ struct Options {
     check: bool,
     capture: bool,
     json: bool,
+    /// The matrix of the programs.
+    calls: bool,
+    /// The name servers.
+    naming: bool,
 }
 
 impl Options {
@@ -58,6 +64,8 @@ impl Options {
             check: false,
             capture: true,
             json: false,
+            calls: true,
+            naming: true,
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -79,6 +87,11 @@ impl Options {
                         .parse()
                         .map_err(|_| "--jobs needs a number".to_owned())?
                 }
+                "--only" => match value()?.as_str() {
+                    "calls" => options.naming = false,
+                    "naming" => options.calls = false,
+                    other => return Err(format!("--only {other}: calls or naming")),
+                },
                 "--format" if value()? == "json" => options.json = true,
                 "--write" => options.write = true,
                 "--check" => options.check = true,
@@ -102,20 +115,47 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let options = Options::parse(args)?;
     let places = Places::find()?;
     let programs = build::build(&places, &options.orbs)?;
-    let cells = matrix::cells(&options.orbs, options.column.as_deref());
-    let results = run::all(&places, &programs, cells, options.jobs, options.capture)?;
-    if options.json {
-        println!("{}", report::json(&results));
-    } else {
-        print!("{}", report::table(&results));
+    let mut results = Vec::new();
+    if options.calls {
+        let cells = matrix::cells(&options.orbs, options.column.as_deref());
+        results = run::all(&places, &programs, cells, options.jobs, options.capture)?;
     }
-    let markdown = report::markdown(&results);
+    // A column is one of the matrix.
+    let names = match options.naming && options.column.is_none() {
+        true => Some(naming::all(&places, &programs, &options.orbs)?),
+        false => None,
+    };
+    match (options.json, options.calls) {
+        (true, _) => {
+            let names = names.as_deref().map(naming::json);
+            println!(
+                "{}",
+                serde_json::json!({ "calls": report::json(&results), "naming": names })
+            );
+        }
+        (false, true) => print!("{}", report::table(&results)),
+        (false, false) => {}
+    }
+    let before = std::fs::read_to_string(&places.markdown).unwrap_or_default();
+    let (calls_before, names_before) = match before.find(naming::HEADING) {
+        Some(at) => before.split_at(at),
+        None => (before.as_str(), ""),
+    };
+    let calls = match options.calls {
+        true => report::markdown(&results),
+        false => calls_before.to_owned(),
+    };
+    let markdown = match &names {
+        Some(names) => calls + &naming::markdown(names),
+        None => calls + names_before,
+    };
     if options.write {
         std::fs::write(&places.markdown, &markdown)
             .map_err(|e| format!("{}: {e}", places.markdown.display()))?;
     }
     let mut complaints = report::complaints(&results);
-    if options.check && std::fs::read_to_string(&places.markdown).unwrap_or_default() != markdown {
+    complaints.extend(names.iter().flat_map(|names| naming::complaints(names)));
+    if options.check && before != markdown {
         complaints.push("INTEROP.md says something else: cargo xtask interop --write".to_owned());
     }
     if complaints.is_empty() {

@@ -10,9 +10,9 @@ use super::process::tool;
 
 /// Where the built programs are.
 pub(super) struct Programs {
-    /// Directory of `interop-server` and `interop-client`.
+    /// Directory of `interop-server`, `interop-client` and `interop-naming`.
     pub(super) omniorb: PathBuf,
-    /// Directory of `interop-server` and `interop-client`.
+    /// Directory of the same, and of `oxorb`.
     pub(super) oxorb: PathBuf,
     pub(super) java_class_path: OsString,
 }
@@ -38,7 +38,7 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     tool(
         &cargo,
-        &args("build --quiet --package oxorb-interop"),
+        &args("build --quiet --package oxorb-interop --package oxorb-cli"),
         &places.root,
     )?;
     // Beside this very program: both are built in the same target directory.
@@ -78,6 +78,7 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
             (sources.join("server_any.cc"), "server_any.o"),
             (sources.join("client.cc"), "client.o"),
             (sources.join("client_any.cc"), "client_any.o"),
+            (sources.join("naming.cc"), "naming.o"),
         ];
         let compile = |source: &Path, object: &str| {
             // -w: omniidl's own code is not ours to mend.
@@ -100,13 +101,16 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
         ] {
             let mut command = args(&format!("-pthread -o {program} {objects}"));
             command.extend(
-                units[..units.len() - 4]
+                units[..units.len() - 5]
                     .iter()
                     .map(|(_, object)| (*object).into()),
             );
             command.extend(args(&flags));
             tool("g++", &command, &out)?;
         }
+        let mut command = args("-pthread -o interop-naming naming.o");
+        command.extend(args(&flags));
+        tool("g++", &command, &out)?;
     }
     Ok(out)
 }

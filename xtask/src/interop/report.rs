@@ -170,7 +170,8 @@ order of wide characters.
     out
 }
 
-pub(super) fn json(results: &[CellResult]) -> String {
+/// As an array.
+pub(super) fn json(results: &[CellResult]) -> serde_json::Value {
     let cells: Vec<_> = results
         .iter()
         .map(|result| {
@@ -193,7 +194,7 @@ pub(super) fn json(results: &[CellResult]) -> String {
             })
         })
         .collect();
-    serde_json::Value::Array(cells).to_string()
+    serde_json::Value::Array(cells)
 }
 
 fn heading(column: Column) -> String {

@@ -150,8 +150,8 @@ const LAYERS: [Layer; 22] = [
     },
     Layer {
         package: "oxorb-interop",
-        uses: &["oxorb"],
-        why: "generated code names only oxorb::__gen",
+        uses: &["oxorb", "oxorb-naming"],
+        why: "generated code names only oxorb::__gen; the client of name servers is the service's",
     },
     Layer {
         package: EXAMPLE,

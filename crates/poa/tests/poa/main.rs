@@ -1,0 +1,13 @@
+//! The object adapter by itself: local calls go the way of remote ones.
+
+mod activators;
+mod adapters;
+mod combinations;
+mod common;
+mod current;
+mod destruction;
+mod locators;
+mod managers;
+mod references;
+mod strategies;
+mod threads;

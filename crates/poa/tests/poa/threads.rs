@@ -154,13 +154,11 @@ fn without_a_main_thread_they_are_transient_after_a_while() {
     );
     orb.perform_work();
     assert_eq!(servant.calls(), 0, "what was given up must not run");
+    let served = AtomicBool::new(false);
     thread::scope(|scope| {
-        let served = AtomicBool::new(false);
-        let served = &served;
-        let (orb, object) = (&orb, &object);
-        scope.spawn(move || {
+        scope.spawn(|| {
             // On a busy machine one or another may be given up.
-            eventually("the main thread's turn", || same(object, 1) == Ok(1));
+            eventually("the main thread's turn", || same(&object, 1) == Ok(1));
             served.store(true, Ordering::SeqCst);
         });
         while !served.load(Ordering::SeqCst) {

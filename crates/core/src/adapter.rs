@@ -17,6 +17,17 @@ pub trait Adapter: Send + Sync + 'static {
     /// Says where the object of a key is, without calling it.
     fn locate(&self, key: &[u8]) -> Located;
 
+    /// What the BidirectionalPolicy of an object says: whether its requests may
+    /// come over connections that this side opened, and whether its callers may
+    /// offer their connections for callbacks. `None`: as the ORB is configured.
+    ///
+    /// Asked when a client offers, and for each request over a connection that
+    /// this side opened.
+    fn bidirectional(&self, key: &[u8]) -> Option<bool> {
+        let _ = key;
+        None
+    }
+
     /// The ORB is about to end: let go of requests that are held back, which
     /// would have to be waited for.
     fn closing(&self) {}

@@ -7,7 +7,7 @@
 //! they are exactly `std::sync::Mutex` and `RwLock`.
 
 use std::fmt;
-use std::sync::{LockResult, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{LockResult, MutexGuard, RwLockReadGuard, RwLockWriteGuard, TryLockResult};
 
 /// `std::sync::Mutex`, counted.
 #[derive(Default)]
@@ -24,6 +24,13 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         count();
         self.0.lock()
+    }
+
+    /// As `std::sync::Mutex::try_lock`.
+    #[inline]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        count();
+        self.0.try_lock()
     }
 }
 

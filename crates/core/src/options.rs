@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::{Limits, Version, setting};
-use oxorb_transport::Endpoint;
+use oxorb_transport::{Access, AccessError, Endpoint};
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +69,42 @@ pub struct Options {
     /// system call) ahead of its next use, so that a restarted server costs no
     /// failed call.
     pub trust_idle: Duration,
-    /// Most connections a server accepts; further ones are closed in order.
+    /// Most connections a server accepts. For a further one the connection that
+    /// idles longest is closed in order (told CloseConnection; its client
+    /// connects again when it needs to); when none idles, the new one is.
     /// Each costs a descriptor, about 10 KiB, and a thread if it has its own.
     pub max_connections: usize,
+    /// Most connections from one client address; a further one is closed in
+    /// order, so that its client sees TRANSIENT or goes elsewhere. `None`: no
+    /// limit but `max_connections`. All clients behind one NAT count together.
+    pub max_connections_per_client: Option<usize>,
+    /// Most requests of one client address that run at one time; a further one
+    /// is answered TRANSIENT (minor `TOO_MANY_REQUESTS`, not run), a oneway one
+    /// is dropped. `None`: as many as it has connections, and callbacks within
+    /// callbacks.
+    pub max_requests_per_client: Option<usize>,
+    /// Most octets that large messages (above 64 KiB) of one client address
+    /// hold while they arrive and are served. A further large message waits in
+    /// the client's socket, at most `stall_timeout`. `None`: no limit.
+    pub max_octets_per_client: Option<usize>,
+    /// How long a client's connection may be idle before the server closes it
+    /// in order; `None`: for ever. Its client connects again with the next
+    /// call, which costs that call the time to connect.
+    pub idle_timeout: Option<Duration>,
+    /// After how much silence the system asks whether a peer still exists, and
+    /// ends the connection of one that does not answer for as long again;
+    /// `None`: never.
+    pub keep_alive: Option<Duration>,
+    /// Who may connect, where an endpoint has no rules of its own.
+    pub access: Access,
+    /// Whether connections to servers are offered for requests of the server to
+    /// objects here (bidirectional GIOP): callbacks then need no way through NAT
+    /// or firewalls in the other direction. All calls to a server then share
+    /// one connection. An offer lets that server call any object here whose POA
+    /// does not say otherwise.
+    pub offer_bidirectional: bool,
+    /// Whether such offers of clients are taken, where the POA does not say.
+    pub accept_bidirectional: bool,
     /// Most idle connections kept per server address (`ClientConnections::Cached`).
     pub max_idle_connections: usize,
     /// The highest GIOP version to publish and to speak.
@@ -108,6 +141,14 @@ impl Default for Options {
             worker_stay: Duration::from_millis(1),
             trust_idle: Duration::from_millis(5),
             max_connections: 1000,
+            max_connections_per_client: None,
+            max_requests_per_client: None,
+            max_octets_per_client: Some(256 << 20),
+            idle_timeout: None,
+            keep_alive: Some(Duration::from_secs(60)),
+            access: Access::default(),
+            offer_bidirectional: false,
+            accept_bidirectional: false,
             max_idle_connections: 16,
             max_giop: Version::V1_2,
             byte_order: ByteOrder::NATIVE,
@@ -247,6 +288,80 @@ pub static SETTINGS: &[Setting] = &[
         help: "Most connections a server accepts. Default 1000.",
         apply: |options, text| {
             options.max_connections = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxConnectionsPerClient",
+        value: "N",
+        help: "Most connections a server accepts from one address; 0: no such limit. Default 0.",
+        apply: |options, text| {
+            options.max_connections_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxRequestsPerClient",
+        value: "N",
+        help: "Most requests of one address that run at a time; 0: no limit. Default 0.",
+        apply: |options, text| {
+            options.max_requests_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxOctetsPerClient",
+        value: "OCTETS",
+        help: "Most that large messages of one address hold at a time; 0: no limit. Default 256 MiB.",
+        apply: |options, text| {
+            options.max_octets_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "IdleTimeout",
+        value: "MS",
+        help: "After how long a server closes an idle connection, in milliseconds; 0: never. Default 0.",
+        apply: |options, text| {
+            options.idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "KeepAlive",
+        value: "MS",
+        help: "After how much silence the system asks whether a peer is there; 0: never. Default 60000.",
+        apply: |options, text| {
+            options.keep_alive = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Access",
+        value: "RULES",
+        help: "Who may connect: allow NETWORK and deny NETWORK, separated by commas.",
+        apply: |options, text| {
+            options.access = text
+                .parse()
+                .map_err(|error: AccessError| error.to_string())?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "OfferBiDirectionalGIOP",
+        value: "0|1",
+        help: "Whether servers may call back over the connections to them. Default 0.",
+        apply: |options, text| {
+            options.offer_bidirectional = yes_or_no(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "AcceptBiDirectionalGIOP",
+        value: "0|1",
+        help: "Whether clients are called back over their connections if they offer it. Default 0.",
+        apply: |options, text| {
+            options.accept_bidirectional = yes_or_no(text)?;
             Ok(())
         },
     },
@@ -530,6 +645,19 @@ fn positive(text: &str) -> Result<usize, String> {
         0 => Err("expected a number of at least 1".to_owned()),
         n => Ok(n),
     }
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("expected 0 or 1".to_owned()),
+    }
+}
+
+/// A limit that zero switches off.
+fn or_none(text: &str) -> Result<Option<usize>, String> {
+    number(text).map(|n| (n != 0).then_some(n))
 }
 
 /// A time of which zero would mean that nothing ever works.

@@ -8,10 +8,11 @@ use std::sync::{Arc, Condvar, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::ValueRegistry;
-use oxorb_giop::{SystemException, TaggedComponent, Version};
+use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent, Version};
 use oxorb_transport::{Endpoint, ListenError};
 
 use crate::client::Peer;
+use crate::incident::Watch;
 use crate::lock::Mutex;
 use crate::main_thread::{Busy, MainThread};
 use crate::options::Options;
@@ -61,6 +62,9 @@ struct Inner {
     published: OnceLock<Vec<Address>>,
     opening: Mutex<()>,
     registry: Registry,
+    watch: Watch,
+    /// Connections to servers are offered for callbacks.
+    offers: AtomicBool,
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
@@ -82,6 +86,8 @@ impl Orb {
     pub fn new(options: Options) -> Orb {
         Orb {
             inner: Arc::new(Inner {
+                offers: AtomicBool::new(options.offer_bidirectional),
+                watch: Watch::default(),
                 options: Arc::new(options),
                 adapter: OnceLock::new(),
                 peers: Mutex::default(),
@@ -260,6 +266,35 @@ impl Orb {
         &self.inner.values
     }
 
+    /// From now on connections to servers are offered for requests to objects
+    /// here, as with `offer_bidirectional`; only objects whose POA allows it can
+    /// be called so. For the adapter, when the first such POA is created.
+    /// Connections that are open keep to one way.
+    pub fn offer_bidirectional(&self) {
+        self.inner.offers.store(true, Ordering::Relaxed);
+        for peer in self.inner.peers.lock().expect(UNPOISONED).values() {
+            peer.set_both_ways(true);
+        }
+    }
+
+    pub(crate) fn offers_bidirectional(&self) -> bool {
+        self.inner.offers.load(Ordering::Relaxed)
+    }
+
+    /// Where this ORB listens, as far as it does by now.
+    pub(crate) fn listen_points(&self) -> Option<Vec<IiopEndpoint>> {
+        let point = |address: &Address| IiopEndpoint {
+            host: address.host.clone(),
+            port: address.port,
+        };
+        let addresses = self.inner.published.get()?;
+        Some(addresses.iter().map(point).collect())
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.inner.watch
+    }
+
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
     }
@@ -269,11 +304,13 @@ impl Orb {
         let mut peers = self.inner.peers.lock().expect(UNPOISONED);
         // A server that calls back ever new clients must not remember them all.
         if peers.len() >= MANY_PEERS && peers.len().is_power_of_two() {
-            peers.retain(|_, peer| Arc::strong_count(peer) > 1);
+            peers.retain(|_, peer| Arc::strong_count(peer) > 1 || peer.is_called_back());
         }
-        let peer = peers
-            .entry((host.to_owned(), port))
-            .or_insert_with(|| Arc::new(Peer::new(host, port, Arc::clone(&self.inner.options))));
+        let peer = peers.entry((host.to_owned(), port)).or_insert_with(|| {
+            let peer = Peer::new(host, port, Arc::clone(&self.inner.options));
+            peer.set_both_ways(self.offers_bidirectional());
+            Arc::new(peer)
+        });
         if self.is_closing() {
             peer.close();
         }

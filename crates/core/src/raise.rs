@@ -18,6 +18,17 @@ pub(crate) const CONNECTION_CLOSED: SystemException =
 pub(crate) const TOO_MANY_OUTSTANDING: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_OUTSTANDING, CompletionStatus::No);
 
+/// The client has as many requests running as this server allows it.
+pub(crate) const TOO_MANY_REQUESTS: SystemException =
+    SystemException::transient(minor::transient::TOO_MANY_REQUESTS, CompletionStatus::No);
+
+/// A request came over a connection that this side opened, to an object whose
+/// policy does not allow that.
+pub(crate) const NOT_BIDIRECTIONAL: SystemException = SystemException::no_permission(
+    minor::no_permission::NOT_BIDIRECTIONAL,
+    CompletionStatus::No,
+);
+
 /// The object has moved while an asynchronous call was under way; repeat it.
 pub(crate) const FORWARDED: SystemException =
     SystemException::transient(minor::transient::FORWARDED, CompletionStatus::No);

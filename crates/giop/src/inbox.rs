@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Frame, Header, Limits, MessageType, Side, Violation};
+use crate::{CancelRequest, Frame, Header, Limits, MessageType, Side, Violation};
 
 use partial::Partials;
 
@@ -231,6 +231,23 @@ impl Inbox {
         self.buffer.len() > self.start + announced || !self.partials.is_empty()
     }
 
+    /// Size of the next message, once its header is there and while the rest is not; otherwise 0. Of a message in
+    /// fragments that is the size of the next fragment.
+    pub fn awaited(&self) -> usize {
+        self.awaited
+    }
+
+    /// Whether a CancelRequest for request `id` has arrived behind the announced message. Looks at whole messages
+    /// only; costs a comparison when nothing has arrived.
+    #[inline]
+    pub fn is_cancelled(&self, id: u32) -> bool {
+        let behind = match self.announced {
+            Announced::InBuffer(header) => self.start + header.total(),
+            _ => self.start,
+        };
+        behind < self.buffer.len() && cancels(&self.buffer[behind..], id)
+    }
+
     /// Octets of memory held, whether used or spare.
     pub fn memory(&self) -> usize {
         self.buffer.capacity() + self.joined.capacity() + self.partials.memory()
@@ -301,6 +318,27 @@ const SMALLEST_OFFER: usize = 4 << 10;
 const SLACK: usize = 4 << 10;
 /// Octets reserved ahead for a large message of which less has arrived.
 const STEP: usize = 1 << 20;
+
+/// Whether there is a CancelRequest for `id` among whole messages.
+#[cold]
+fn cancels(mut octets: &[u8], id: u32) -> bool {
+    while let Some(start) = octets.first_chunk::<{ Header::LEN }>() {
+        let Ok(header) = Header::parse(start) else {
+            return false;
+        };
+        let Some((bytes, rest)) = octets.split_at_checked(header.total()) else {
+            return false;
+        };
+        let frame = Frame { header, bytes };
+        if header.kind == MessageType::CANCEL_REQUEST
+            && CancelRequest::parse(&frame).is_ok_and(|cancel| cancel.id == id)
+        {
+            return true;
+        }
+        octets = rest;
+    }
+    false
+}
 
 #[cold]
 fn no_message() -> ! {

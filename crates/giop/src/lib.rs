@@ -30,6 +30,7 @@ pub mod describe;
 pub mod fuzz;
 pub mod minor;
 
+mod bidirectional;
 mod context;
 mod control;
 mod fragments;
@@ -51,6 +52,7 @@ mod version;
 mod violation;
 mod write;
 
+pub use bidirectional::{MAX_LISTEN_POINTS, listen_points, parse_listen_points};
 pub use code_sets::{CodeSetComponent, CodeSetComponentInfo, CodeSetContext};
 pub use components::TaggedComponent;
 pub use context::{MAX_CONTEXTS, ServiceContext, ServiceContexts, context_id};

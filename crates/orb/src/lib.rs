@@ -55,9 +55,10 @@ pub use oxorb_cdr::{
     ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
 };
 pub use oxorb_core::{
-    Abstract, AsyncReply, Attempt, ClientConnections, Concurrency, Context, Failure, Interface,
-    ObjectRef, Options, Outcome, Prepared, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting,
-    SettingError, SetupError, Slots, Upcall, last_failure,
+    Abstract, AsyncReply, Attempt, ClientConnections, Concurrency, ConnectionEvent,
+    ConnectionStatistics, Context, Failure, Incident, Interface, ObjectRef, Options, Outcome,
+    Prepared, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting, SettingError, SetupError,
+    Slots, Upcall, last_failure, request_is_cancelled,
 };
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, SystemException, SystemExceptionKind, Version,

@@ -103,6 +103,21 @@ pub fn set_no_delay(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, true)?)
 }
 
+/// Has the kernel ask a peer that was silent for `idle` whether it is still there (`SO_KEEPALIVE`),
+/// and end the connection when six questions, together as long as `idle`, are not answered.
+/// Steps of a second. `None`: never.
+pub fn set_keep_alive(socket: impl AsFd, idle: Option<Duration>) -> io::Result<()> {
+    const QUESTIONS: u32 = 6;
+    let Some(idle) = idle else {
+        return Ok(sockopt::set_socket_keepalive(socket, false)?);
+    };
+    let second = Duration::from_secs(1);
+    sockopt::set_tcp_keepidle(&socket, idle.max(second))?;
+    sockopt::set_tcp_keepintvl(&socket, (idle / QUESTIONS).max(second))?;
+    sockopt::set_tcp_keepcnt(&socket, QUESTIONS)?;
+    Ok(sockopt::set_socket_keepalive(&socket, true)?)
+}
+
 /// Ends one or both directions, and wakes threads blocked there.
 pub fn shutdown(socket: impl AsFd, directions: Shutdown) -> io::Result<()> {
     Ok(rustix::net::shutdown(socket, directions)?)

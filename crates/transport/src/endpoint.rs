@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use std::str::FromStr;
 
+use crate::Access;
+
 mod parse;
 
 /// An endpoint to listen on.
@@ -21,6 +23,8 @@ mod parse;
 /// address   = [ version "@" ] [ host ] [ ":" port ]
 /// host      = name | IPv4 address | "[" IPv6 address "]" | "*"
 /// option    = "portspan=" count | "hostname_in_ior=" host | "reuse_addr=" ( "0" | "1" )
+///           | ( "allow=" | "deny=" ) network
+/// network   = address [ "/" bits ] | "all"
 /// ```
 ///
 /// An empty host and `*` mean all interfaces, IPv4 and IPv6; `0.0.0.0` and `[::]` mean all of
@@ -58,6 +62,8 @@ pub struct Endpoint {
     /// Whether to take the port although connections of an earlier process linger there
     /// (TAO's `reuse_addr`, here on unless switched off).
     pub reuse_address: bool,
+    /// Who may connect; without a rule, whom the ORB admits in general.
+    pub access: Access,
 }
 
 impl Endpoint {
@@ -71,6 +77,7 @@ impl Endpoint {
             port_span: 1,
             publish: None,
             reuse_address: true,
+            access: Access::default(),
         }
     }
 
@@ -130,6 +137,10 @@ impl fmt::Display for Endpoint {
         }
         if !self.reuse_address {
             option(f, format_args!("reuse_addr=0"))?;
+        }
+        for (allow, network) in self.access.rules() {
+            let verb = if allow { "allow" } else { "deny" };
+            option(f, format_args!("{verb}={network}"))?;
         }
         Ok(())
     }

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+mod access;
 mod endpoint;
 pub mod faulty;
 mod link;
@@ -34,6 +35,7 @@ pub mod recorded;
 pub mod tcp;
 
 pub use acceptor::{Acceptor, ListenError, listen};
+pub use access::{Access, AccessError};
 pub use endpoint::{Endpoint, EndpointError, Protocol};
 pub use link::{Facts, Link, WriteError};
 pub use publish::published_hosts;

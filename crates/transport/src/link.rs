@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,6 +98,15 @@ pub trait Link: Send + Sync {
     /// The other end, for people: `192.168.1.7:2809`. Allocates.
     fn peer(&self) -> String;
 
+    /// The network address of the other end, if it has one: what access rules and limits for each
+    /// client go by.
+    fn peer_address(&self) -> Option<IpAddr>;
+
+    /// Has the system find out whether a silent peer still exists: after `idle` of silence it
+    /// asks, and a peer that answers nothing for about as long again ends the link. `None`: never.
+    /// Does nothing where there is no network between.
+    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()>;
+
     /// This end, for people. Allocates.
     fn local(&self) -> String;
 }
@@ -190,6 +200,12 @@ macro_rules! forward {
             }
             fn peer(&self) -> String {
                 (**self).peer()
+            }
+            fn peer_address(&self) -> Option<IpAddr> {
+                (**self).peer_address()
+            }
+            fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
+                (**self).set_keep_alive(idle)
             }
             fn local(&self) -> String {
                 (**self).local()

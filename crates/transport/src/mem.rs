@@ -121,6 +121,14 @@ impl Link for MemLink {
         Facts::RELIABLE_STREAM
     }
 
+    fn peer_address(&self) -> Option<std::net::IpAddr> {
+        None
+    }
+
+    fn set_keep_alive(&self, _idle: Option<Duration>) -> io::Result<()> {
+        Ok(())
+    }
+
     fn peer(&self) -> String {
         "memory".to_owned()
     }

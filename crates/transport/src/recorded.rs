@@ -143,6 +143,14 @@ impl<L: Link> Link for Recorded<L> {
         self.inner.peer()
     }
 
+    fn peer_address(&self) -> Option<std::net::IpAddr> {
+        self.inner.peer_address()
+    }
+
+    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
+        self.inner.set_keep_alive(idle)
+    }
+
     fn local(&self) -> String {
         self.inner.local()
     }

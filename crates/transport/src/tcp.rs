@@ -181,6 +181,14 @@ impl Link for TcpLink {
         self.peer.to_string()
     }
 
+    fn peer_address(&self) -> Option<IpAddr> {
+        Some(self.peer.ip())
+    }
+
+    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
+        socket::set_keep_alive(&self.socket, idle)
+    }
+
     fn local(&self) -> String {
         self.local.to_string()
     }

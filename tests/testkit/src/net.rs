@@ -1,6 +1,9 @@
-//! Free ports.
+//! Free ports, and connections from a chosen address.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
 
 /// A TCP port of the IPv4 loopback address on which nobody listens now.
 ///
@@ -12,4 +15,21 @@ pub fn free_port() -> u16 {
         .local_addr()
         .expect("a bound socket has an address")
         .port()
+}
+
+/// Connects to `to` from a given address of this host, such as 127.0.0.2: to a server that looks
+/// like another client.
+///
+/// # Errors
+/// As the system gives them.
+pub fn connect_from(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
+    let family = match from {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    let tcp = Some(ipproto::TCP);
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, tcp)?;
+    bind(&socket, &SocketAddr::new(from, 0))?;
+    connect(&socket, &to)?;
+    Ok(TcpStream::from(socket))
 }

@@ -114,7 +114,7 @@ fn start<'a>(
         };
         // Twice: the shared connection may have ended since its last use.
         for _ in 0..2 {
-            let sent = Multiplexed::of(peer, timing, &mut attempts)
+            let sent = Multiplexed::of(reference.orb(), peer, timing, &mut attempts)
                 .and_then(|shared| shared.send(peer, &request, args, timing));
             match sent {
                 Ok(slot) => {
@@ -308,7 +308,7 @@ pub fn wait_until<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
 }
 
 /// Wakes a thread that waits for a future.
-struct Unpark(std::thread::Thread);
+pub(super) struct Unpark(pub(super) std::thread::Thread);
 
 impl std::task::Wake for Unpark {
     fn wake(self: Arc<Self>) {

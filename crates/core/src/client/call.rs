@@ -22,7 +22,7 @@ use crate::{Orb, raise};
 const SENT_AT_ONCE: usize = 64 << 10;
 
 /// How long a CancelRequest may wait to be sent.
-const CANCEL_LIMIT: Duration = Duration::from_millis(1);
+pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
 
 /// Everything about one request but its arguments.
 pub(crate) struct Request<'r> {
@@ -76,7 +76,7 @@ impl<'c, 'a> Call<'c, 'a> {
         let id = link.next_request_id();
         let dialect = link.dialect(request.version.minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
-        let written = write_request(&mut e, id, request, tell, args, &peer.options().limits);
+        let written = write_request(&mut e, id, request, tell, &[], args, &peer.options().limits);
         let encoded = e.finish();
         if let Err(exception) = written {
             link.out = peer.options().keep(encoded.into_buffer());
@@ -292,12 +292,14 @@ pub(crate) fn exception_of(
     }
 }
 
-/// Header, then arguments; the size is patched at the end.
+/// Header, then arguments; the size is patched at the end. `offer`: the data of
+/// BI_DIR_IIOP, or nothing.
 pub(crate) fn write_request<'a>(
     e: &mut Encoder<'a>,
     id: u32,
     request: &Request<'_>,
     tell: Option<CodeSetContext>,
+    offer: &[u8],
     args: Args<'_, 'a>,
     limits: &Limits,
 ) -> Result<(), SystemException> {
@@ -306,12 +308,25 @@ pub(crate) fn write_request<'a>(
         id: oxorb_giop::context_id::CODE_SETS,
         data,
     });
+    let offered = ServiceContext {
+        id: oxorb_giop::context_id::BI_DIR_IIOP,
+        data: offer,
+    };
+    let both;
+    let contexts = match (&context, offer.is_empty()) {
+        (context, true) => context.as_slice(),
+        (None, false) => std::slice::from_ref(&offered),
+        (Some(context), false) => {
+            both = [*context, offered];
+            &both
+        }
+    };
     let header = RequestHeader {
         id,
         response: request.op.response,
         key: request.target,
         operation: request.op.name,
-        contexts: context.as_slice(),
+        contexts,
     };
     let begun = oxorb_giop::begin_request(e, request.version, &header);
     args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;

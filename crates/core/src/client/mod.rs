@@ -12,6 +12,7 @@
 //! `Call` it is NO, with a `Pending` MAYBE, with a `Reply` what the reply says.
 
 mod asynchronous;
+mod both_ways;
 mod call;
 mod link;
 mod local;
@@ -226,6 +227,12 @@ fn attempt<'a>(
         .peer
         .as_ref()
         .expect("local profiles are served locally");
+    if peer.is_both_ways()
+        && let Some(step) =
+            both_ways::attempt(reference, route, profile, peer, op, args, timing, attempts)?
+    {
+        return Ok(step);
+    }
     let request = Request {
         op,
         target: route.target(profile),

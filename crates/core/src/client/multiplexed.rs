@@ -7,23 +7,21 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::Dialect;
+use oxorb_cdr::{Dialect, Encoded};
 use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Inbox, MessageType, SystemException, SystemExceptionKind,
-    minor,
+    CodeSetContext, CompletionStatus, Inbox, MessageType, Response, SystemException,
+    SystemExceptionKind, Version, minor,
 };
 use oxorb_transport::{Link, WriteError};
 
-use super::call::{Request, exception_of, write_request};
+use super::asynchronous::Unpark;
+use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
 use super::link::dialect;
 use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
-use crate::raise;
-use crate::server::write_message;
-
-/// How late a time-out may be noticed, at most.
-const TICK: Duration = Duration::from_millis(50);
+use crate::server::{Turn, start_both_ways, write_message};
+use crate::{Options, Orb, WeakOrb, raise};
 
 /// An idle connection is closed after so many ticks.
 const IDLE_TICKS: u32 = 200;
@@ -34,17 +32,31 @@ const KEPT_REQUEST: usize = 64 << 10;
 /// Most calls outstanding on one connection; one more is TRANSIENT.
 const MAX_OUTSTANDING: usize = 1024;
 
-/// A connection shared by asynchronous calls.
+/// A connection shared by asynchronous calls, and by all calls where it carries
+/// requests both ways.
 ///
-/// The reader thread never waits for the writer: a server that reads nothing
+/// Whoever reads it never waits for the writer: a server that reads nothing
 /// before its replies are taken would otherwise stop both for good.
 pub(crate) struct Multiplexed {
-    /// Told when the connection breaks: its other ones may have, too.
-    peer: Weak<Peer>,
+    /// Told when the connection breaks: their other ones may have, too.
+    peers: Mutex<Vec<Weak<Peer>>>,
     link: Arc<dyn Link>,
     writer: Mutex<Writer>,
     /// `None` when the connection has ended and takes no more calls.
     waiting: Mutex<Option<HashMap<u32, Arc<Slot>>>>,
+    both_ways: Option<BothWays>,
+}
+
+/// What is special about a connection that carries requests both ways. A
+/// server's connection thread reads it.
+struct BothWays {
+    orb: WeakOrb,
+    /// Replies of this side are written, too.
+    turn: Arc<Turn>,
+    /// This side opened the connection and tells where it listens.
+    opened_here: bool,
+    /// The data of the service context that tells it: ours or the client's.
+    offer: Mutex<Vec<u8>>,
 }
 
 struct Writer {
@@ -55,6 +67,7 @@ struct Writer {
 
 /// One asynchronous call that was sent.
 pub(crate) struct Slot {
+    id: u32,
     deadline: Option<Instant>,
     /// What both sides had agreed on when it was sent.
     code_sets: Option<CodeSetContext>,
@@ -76,17 +89,17 @@ pub(crate) struct Answer {
 }
 
 impl Multiplexed {
+    /// How late a time-out may be noticed, at most.
+    pub(crate) const TICK: Duration = Duration::from_millis(50);
+
     /// The connection of `peer`, opened if need be.
     pub(crate) fn of(
+        orb: &Orb,
         peer: &Arc<Peer>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let usable = |current: &Option<Arc<Multiplexed>>| {
-            let open = current.as_ref()?;
-            open.waiting().is_some().then(|| Arc::clone(open))
-        };
-        if let Some(open) = usable(&peer.multiplexed.lock().expect(UNPOISONED)) {
+        if let Some(open) = Multiplexed::open_to(peer) {
             return Ok(open);
         }
         // Connecting may take long: nobody else shall wait for it.
@@ -96,20 +109,72 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link));
-        let reader = Arc::clone(&opened);
-        let inbox = Inbox::new(&peer.options().limits);
-        std::thread::Builder::new()
-            .name("oxorb-reader".to_owned())
-            .spawn(move || reader.read(inbox))
-            .map_err(|_| raise::NO_THREAD)?;
+        let opened = if orb.offers_bidirectional() {
+            Multiplexed::open_both_ways(orb, peer, link)?
+        } else {
+            let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link));
+            let reader = Arc::clone(&opened);
+            let inbox = Inbox::new(&peer.options().limits);
+            std::thread::Builder::new()
+                .name("oxorb-reader".to_owned())
+                .spawn(move || reader.read(inbox))
+                .map_err(|_| raise::NO_THREAD)?;
+            opened
+        };
         *current = Some(Arc::clone(&opened));
         Ok(opened)
     }
 
+    /// The connection of `peer`, if there is one that takes calls.
+    pub(crate) fn open_to(peer: &Peer) -> Option<Arc<Multiplexed>> {
+        usable(&peer.multiplexed.lock().expect(UNPOISONED))
+    }
+
+    fn open_both_ways(
+        orb: &Orb,
+        peer: &Arc<Peer>,
+        link: Arc<dyn Link>,
+    ) -> Result<Arc<Multiplexed>, SystemException> {
+        let admitted = orb.registry().join(&link).ok_or(raise::ORB_SHUT_DOWN)?;
+        let id = admitted.id;
+        // The tick is the reading thread's business, the patience of writes is
+        // that of a server: replies are written, too.
+        let _ = link.set_write_timeout(Some(orb.options().stall_timeout));
+        let _ = link.set_keep_alive(orb.options().keep_alive);
+        let turn = Arc::<Turn>::default();
+        let opened = Arc::new(Multiplexed {
+            both_ways: Some(BothWays {
+                orb: orb.downgrade(),
+                turn: Arc::clone(&turn),
+                opened_here: true,
+                offer: Mutex::default(),
+            }),
+            ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link))
+        });
+        start_both_ways(orb, admitted, link, turn, Arc::clone(&opened)).map_err(|_| {
+            orb.registry().remove(id);
+            raise::NO_THREAD
+        })?;
+        Ok(opened)
+    }
+
+    /// The way back over a connection that a client opened and offers.
+    pub(crate) fn accepted(orb: &Orb, link: Arc<dyn Link>, turn: Arc<Turn>) -> Arc<Multiplexed> {
+        let mut accepted = Multiplexed::new(Weak::new(), link);
+        accepted.both_ways = Some(BothWays {
+            orb: orb.downgrade(),
+            turn,
+            opened_here: false,
+            offer: Mutex::default(),
+        });
+        // Odd: the even numbers are those of the side that opened it.
+        accepted.writer.lock().expect(UNPOISONED).next_id = 1;
+        Arc::new(accepted)
+    }
+
     fn new(peer: Weak<Peer>, link: Arc<dyn Link>) -> Multiplexed {
         Multiplexed {
-            peer,
+            peers: Mutex::new(vec![peer]),
             link,
             writer: Mutex::new(Writer {
                 out: Vec::with_capacity(512),
@@ -117,10 +182,58 @@ impl Multiplexed {
                 code_sets: None,
             }),
             waiting: Mutex::new(Some(HashMap::new())),
+            both_ways: None,
         }
     }
 
-    /// Sends a request; its slot is completed by the reader thread.
+    /// Whether it carries requests both ways.
+    pub(crate) fn is_both_ways(&self) -> bool {
+        self.both_ways.is_some()
+    }
+
+    /// Whether the client has made that offer before.
+    pub(crate) fn has_offer(&self, offer: &[u8]) -> bool {
+        let known = |both: &BothWays| *both.offer.lock().expect(UNPOISONED) == offer;
+        self.both_ways.as_ref().is_some_and(known)
+    }
+
+    /// The client made an offer.
+    pub(crate) fn set_offer(&self, offer: &[u8]) {
+        if let Some(both) = &self.both_ways {
+            *both.offer.lock().expect(UNPOISONED) = offer.to_vec();
+        }
+    }
+
+    /// From now on calls to `peer` go over this connection; false when another
+    /// one is in use for it. A client that comes back from the same host is
+    /// believed: its earlier connection may be dead without anybody knowing.
+    pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
+        let mut current = peer.multiplexed.lock().expect(UNPOISONED);
+        if let Some(other) = usable(&current)
+            && !Arc::ptr_eq(&other, self)
+            && other.link.peer_address() != self.link.peer_address()
+        {
+            return false;
+        }
+        *current = Some(Arc::clone(self));
+        peer.set_both_ways(true);
+        drop(current);
+        self.peers
+            .lock()
+            .expect(UNPOISONED)
+            .push(Arc::downgrade(peer));
+        true
+    }
+
+    /// Whether a call waits for its answer.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waiting()
+            .as_ref()
+            .is_some_and(|waiting| !waiting.is_empty())
+    }
+
+    /// Sends a request; its slot is completed by the reader thread. Without
+    /// a slot when no answer is expected.
     pub(crate) fn send<'a>(
         &self,
         peer: &Peer,
@@ -128,6 +241,7 @@ impl Multiplexed {
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Arc<Slot>, SystemException> {
+        let offer = self.offer();
         let mut writer = self.writer.lock().expect(UNPOISONED);
         let tell = request.code_sets.filter(|_| writer.code_sets.is_none());
         let code_sets = writer.code_sets.or(tell);
@@ -135,9 +249,10 @@ impl Multiplexed {
         let id = writer.next_id;
         let options = peer.options();
         let mut e = options.encoder(mem::take(&mut writer.out), dialect);
-        let written = write_request(&mut e, id, request, tell, args, &options.limits);
+        let written = write_request(&mut e, id, request, tell, &offer, args, &options.limits);
         let encoded = e.finish();
         let slot = Arc::new(Slot {
+            id,
             deadline: timing.deadline(),
             code_sets,
             request: match encoded.len() {
@@ -147,21 +262,74 @@ impl Multiplexed {
             state: Mutex::new(State::Waiting(None)),
         });
         let sent = written.and_then(|()| {
-            self.register(id, &slot)?;
-            let _ = self.link.set_write_timeout(timing.limit);
-            write_message(
-                &*self.link,
-                &encoded,
-                request.version,
-                options.fragment_size,
-            )
-            .map_err(|failed| self.not_sent(id, &failed))
+            if request.op.response != Response::None {
+                self.register(id, &slot)?;
+            }
+            self.write(&encoded, request.version, options, timing)
+                .map_err(|failed| self.not_sent(id, &failed))
         });
         writer.out = options.keep(encoded.into_buffer());
         sent?;
         writer.code_sets = code_sets;
         writer.next_id = id.wrapping_add(2);
         Ok(slot)
+    }
+
+    fn write(
+        &self,
+        message: &Encoded<'_>,
+        version: Version,
+        options: &Options,
+        timing: Timing,
+    ) -> Result<(), WriteError> {
+        let Some(both) = &self.both_ways else {
+            let _ = self.link.set_write_timeout(timing.limit);
+            return write_message(&*self.link, message, version, options.fragment_size);
+        };
+        let _ours = both.turn.to_write();
+        let patience = options.stall_timeout;
+        let limit = timing.limit.map_or(patience, |limit| limit.min(patience));
+        let _ = self.link.set_write_timeout(Some(limit));
+        let written = write_message(&*self.link, message, version, options.fragment_size);
+        let _ = self.link.set_write_timeout(Some(patience));
+        written
+    }
+
+    /// Nobody waits for an answer any more: forgets the call, and tells the
+    /// other side if that can be done at once.
+    pub(crate) fn cancel(&self, slot: &Slot, version: Version, options: &Options) {
+        let known = self
+            .waiting()
+            .as_mut()
+            .and_then(|waiting| waiting.remove(&slot.id));
+        let (Some(_), Some(both)) = (known, &self.both_ways) else {
+            return;
+        };
+        let Some(_ours) = both.turn.to_write_now() else {
+            return;
+        };
+        let message = oxorb_giop::cancel_request(version, options.byte_order, slot.id);
+        let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
+        let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
+        let _ = self.link.set_write_timeout(Some(options.stall_timeout));
+        if sent.is_err_and(|failed| failed.written != 0) {
+            self.fail_all(raise::CONNECTION_LOST);
+            self.link.close();
+        }
+    }
+
+    /// What to tell of where this side listens; empty when nothing is.
+    fn offer(&self) -> Vec<u8> {
+        let Some(both) = self.both_ways.as_ref().filter(|both| both.opened_here) else {
+            return Vec::new();
+        };
+        let mut offer = both.offer.lock().expect(UNPOISONED);
+        if offer.is_empty()
+            && let Some(points) = both.orb.upgrade().and_then(|orb| orb.listen_points())
+        {
+            *offer = oxorb_giop::listen_points(&points);
+        }
+        offer.clone()
     }
 
     fn register(&self, id: u32, slot: &Arc<Slot>) -> Result<(), SystemException> {
@@ -203,18 +371,32 @@ impl Multiplexed {
     /// The reader thread: completes slots until the connection ends.
     fn read(self: Arc<Self>, inbox: Inbox) {
         let end = self.receive(inbox);
-        if let Some(peer) = self.peer.upgrade() {
-            peer.lost();
-        }
-        self.fail_all(end);
+        self.end(end);
         self.link.close();
+    }
+
+    /// The connection has ended: it takes no more calls; those outstanding end
+    /// with `exception`.
+    pub(crate) fn end(self: &Arc<Self>, exception: SystemException) {
+        self.fail_all(exception);
+        let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
+        for peer in peers.iter().filter_map(Weak::upgrade) {
+            peer.lost();
+            let mut current = peer.multiplexed.lock().expect(UNPOISONED);
+            if current
+                .as_ref()
+                .is_some_and(|current| Arc::ptr_eq(current, self))
+            {
+                *current = None;
+            }
+        }
     }
 
     /// Receives until the connection ends, and says what that means for the
     /// calls that are still outstanding.
     fn receive(&self, mut inbox: Inbox) -> SystemException {
         // Without it deadlines would go unnoticed.
-        if self.link.set_read_timeout(Some(TICK)).is_err() {
+        if self.link.set_read_timeout(Some(Self::TICK)).is_err() {
             return raise::CONNECTION_LOST;
         }
         let mut idle_ticks = 0;
@@ -233,7 +415,7 @@ impl Multiplexed {
             }
             // On a busy connection, too, time passes.
             let now = Instant::now();
-            if now.saturating_duration_since(last_look) >= TICK {
+            if now.saturating_duration_since(last_look) >= Self::TICK {
                 last_look = now;
                 self.expire(now);
             }
@@ -257,7 +439,7 @@ impl Multiplexed {
 
     /// Gives the reply just received to its call, if that is still known;
     /// false when it is not readable as a reply.
-    fn complete(&self, inbox: &mut Inbox) -> bool {
+    pub(crate) fn complete(&self, inbox: &mut Inbox) -> bool {
         let (id, minor) = {
             let frame = inbox.frame();
             match oxorb_giop::Reply::parse(&frame) {
@@ -289,7 +471,7 @@ impl Multiplexed {
     }
 
     /// Fails the calls whose time is over.
-    fn expire(&self, now: Instant) {
+    pub(crate) fn expire(&self, now: Instant) {
         let mut expired = Vec::new();
         if let Some(waiting) = self.waiting().as_mut() {
             waiting.retain(|_, slot| {
@@ -318,7 +500,30 @@ impl Multiplexed {
     }
 }
 
+/// The connection, if it takes calls.
+fn usable(current: &Option<Arc<Multiplexed>>) -> Option<Arc<Multiplexed>> {
+    let open = current.as_ref()?;
+    open.waiting().is_some().then(|| Arc::clone(open))
+}
+
 impl Slot {
+    /// Blocks until the answer is there, or its time is over: then `None`.
+    pub(crate) fn wait(&self) -> Option<Result<Answer, SystemException>> {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        loop {
+            if let Poll::Ready(answer) = self.poll(&waker) {
+                return Some(answer);
+            }
+            match self.deadline {
+                None => std::thread::park(),
+                Some(deadline) => {
+                    let left = deadline.checked_duration_since(Instant::now())?;
+                    std::thread::park_timeout(left);
+                }
+            }
+        }
+    }
+
     /// The request as it was sent, unless it was too long to keep.
     pub(crate) fn request(&self) -> &[u8] {
         &self.request
@@ -356,6 +561,7 @@ mod tests {
 
     fn slot() -> Arc<Slot> {
         Arc::new(Slot {
+            id: 0,
             deadline: None,
             code_sets: None,
             request: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -36,6 +36,8 @@ pub(crate) struct Peer {
     /// Every open connection, so that shutdown can close those of other threads.
     open: Mutex<Vec<Weak<dyn Link>>>,
     closed: OnceLock<()>,
+    /// Calls look for a connection that carries requests both ways.
+    both_ways: AtomicBool,
 }
 
 thread_local! {
@@ -58,7 +60,25 @@ impl Peer {
             losses: AtomicU32::new(0),
             open: Mutex::default(),
             closed: OnceLock::new(),
+            both_ways: AtomicBool::new(false),
         }
+    }
+
+    /// Whether calls go over a connection that carries requests both ways, if
+    /// there is one.
+    #[inline]
+    pub(crate) fn is_both_ways(&self) -> bool {
+        self.both_ways.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_both_ways(&self, both_ways: bool) {
+        self.both_ways.store(both_ways, Ordering::Relaxed);
+    }
+
+    /// Whether it is a client that is called back over its own connection: what
+    /// nobody could find out again.
+    pub(crate) fn is_called_back(&self) -> bool {
+        self.is_both_ways() && Multiplexed::open_to(self).is_some()
     }
 
     pub(crate) fn options(&self) -> &Options {

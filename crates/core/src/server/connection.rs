@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::ByteOrder;
-use oxorb_giop::{Inbox, Version};
+use oxorb_giop::{Inbox, SystemException, Version};
 use oxorb_transport::Link;
 
-use super::Sink;
 use super::dispatch::{Next, Session, refuse};
+use super::registry::{Admitted, Claim, Status};
 use super::stand_in::{self, Desk, Home};
-use crate::Orb;
-use crate::lock::Mutex;
+use super::turn::Turn;
+use super::{Sink, per_connection};
+use crate::client::Multiplexed;
+use crate::{Incident, Orb, raise};
 
 /// A connection that was accepted, and what belongs to it alone.
 pub(crate) struct Connection {
@@ -23,12 +25,29 @@ pub(crate) struct Connection {
     pub(super) inbox: Option<Inbox>,
     sink: Sink,
     pub(super) session: Session,
-    /// Who may write, once several threads have served it.
-    pub(super) turn: Option<Arc<Mutex<()>>>,
+    pub(super) lines: Lines,
     /// Of the last message; what the client certainly understands.
     version: Version,
     /// The time the client has for its next octets of a message in pieces.
     pace: Option<Pace>,
+    /// What its messages take of the client's share.
+    claim: Claim,
+    /// Nothing came for a while; the registry knows since when.
+    silent: bool,
+    /// Not read until other messages of the client leave room.
+    pub(super) throttled: bool,
+    /// What the calls sent over it are told when it ends.
+    end: SystemException,
+}
+
+/// What all threads that serve a connection share.
+#[derive(Clone)]
+pub(crate) struct Lines {
+    pub(crate) status: Arc<Status>,
+    /// Who may write, once several threads do.
+    pub(crate) turn: Option<Arc<Turn>>,
+    /// The calls that go the other way, on a bidirectional connection.
+    pub(crate) calls: Option<Arc<Multiplexed>>,
 }
 
 /// How a message that arrives in pieces gets on.
@@ -36,6 +55,16 @@ struct Pace {
     since: Instant,
     /// Octets since then.
     octets: usize,
+}
+
+/// What to do before the next read.
+#[derive(PartialEq, Eq)]
+enum Before {
+    Read,
+    /// Other messages of this client take all the memory it may have.
+    Pause,
+    /// The client has not got on with its message.
+    End,
 }
 
 /// So many octets of a message are due in each `stall_timeout`: one that comes
@@ -46,11 +75,19 @@ const PACE: usize = 1024;
 /// are any and no other worker looks after them.
 const TURN: usize = 4;
 
+/// Messages up to this size are not counted among those of their client.
+const SMALL: usize = 64 << 10;
+
+/// How often a thread that must not read looks whether it may again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Served {
     /// Nothing more to read within the read timeout.
     Idle,
+    /// Not to be read for a while.
+    Throttled,
     /// The connection is at its end, in order or not.
     Ended,
     /// A stand-in has taken it over.
@@ -58,9 +95,31 @@ pub(crate) enum Served {
 }
 
 impl Connection {
-    pub(crate) fn new(orb: &Orb, id: u64, link: Arc<dyn Link>) -> Connection {
+    pub(crate) fn new(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> Connection {
         let inbox = Inbox::new(&orb.options().limits);
-        Connection::of(id, link, inbox, Session::default(), None)
+        let lines = Lines {
+            status: admitted.status,
+            turn: None,
+            calls: None,
+        };
+        let silent = true; // until the first octet
+        Connection::of(admitted.id, link, inbox, Session::default(), lines, silent)
+    }
+
+    /// A connection that this side opened, over which requests may come, too.
+    pub(crate) fn both_ways(
+        orb: &Orb,
+        admitted: Admitted,
+        link: Arc<dyn Link>,
+        turn: Arc<Turn>,
+        calls: Arc<Multiplexed>,
+    ) -> Connection {
+        let mut connection = Connection::new(orb, admitted, link);
+        connection.session = Session::of_our_own();
+        connection.lines.turn = Some(turn);
+        connection.lines.calls = Some(calls);
+        connection.version = Version::V1_2;
+        connection
     }
 
     /// A connection that somebody has served before.
@@ -69,16 +128,21 @@ impl Connection {
         link: Arc<dyn Link>,
         inbox: Inbox,
         session: Session,
-        turn: Option<Arc<Mutex<()>>>,
+        lines: Lines,
+        silent: bool,
     ) -> Connection {
         Connection {
             id,
             inbox: Some(inbox),
             sink: Sink::to_link(Arc::clone(&link)),
             session,
-            turn,
             version: Version::V1_0,
             pace: None,
+            claim: Claim::of(lines.status.client.as_ref()),
+            silent,
+            throttled: false,
+            end: raise::CONNECTION_LOST,
+            lines,
             link,
         }
     }
@@ -87,16 +151,26 @@ impl Connection {
     /// `may_wait` says no, until none is there or it had its turn.
     pub(crate) fn serve(&mut self, orb: &Orb, home: &Home, may_wait: impl Fn() -> bool) -> Served {
         let (served, handed_over) = stand_in::at_desk(orb, home, self, |desk, connection| {
-            connection.serve_at(desk, orb, may_wait)
+            connection.serve_at(desk, orb, home, may_wait)
         });
         if handed_over {
-            Served::HandedOver
-        } else {
-            served
+            return Served::HandedOver;
         }
+        match served {
+            Served::Ended => self.ended(),
+            Served::Idle => self.falls_silent(orb, home),
+            _ => {}
+        }
+        served
     }
 
-    fn serve_at(&mut self, desk: &Desk, orb: &Orb, may_wait: impl Fn() -> bool) -> Served {
+    fn serve_at(
+        &mut self,
+        desk: &Desk,
+        orb: &Orb,
+        home: &Home,
+        may_wait: impl Fn() -> bool,
+    ) -> Served {
         let mut reads = 0;
         loop {
             loop {
@@ -105,11 +179,24 @@ impl Connection {
                     Ok(None) => break,
                     Ok(Some(header)) => {
                         self.version = header.version;
-                        if desk.run(orb, &mut self.sink) == Next::Close {
-                            return Served::Ended;
+                        match desk.run(orb, &mut self.sink) {
+                            Next::Message => {}
+                            Next::Close => return Served::Ended,
+                            Next::Reply => {
+                                if !desk.complete() {
+                                    self.end = raise::BAD_REPLY;
+                                    return Served::Ended;
+                                }
+                            }
+                            Next::Closed(told) => {
+                                self.end = told;
+                                return Served::Ended;
+                            }
                         }
                     }
                     Err(violation) => {
+                        let peer = || self.link.peer();
+                        orb.note(Incident::Violation, peer, || violation.to_string());
                         refuse(&violation, self.version, &mut self.sink);
                         return Served::Ended;
                     }
@@ -118,8 +205,17 @@ impl Connection {
                     break;
                 }
             }
-            if orb.is_closing() || self.has_stalled(&desk.inbox(), orb.options().stall_timeout) {
+            if orb.is_closing() {
                 return Served::Ended;
+            }
+            match self.before_reading(orb, &desk.inbox()) {
+                Before::Read => {}
+                Before::End => return Served::Ended,
+                Before::Pause if matches!(home, Home::Workers(_)) => return Served::Throttled,
+                Before::Pause => {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
             }
             if !may_wait() && (reads >= TURN || !self.link.has_input().unwrap_or(true)) {
                 return Served::Idle;
@@ -133,6 +229,10 @@ impl Connection {
                     if let Some(pace) = &mut self.pace {
                         pace.octets += octets;
                     }
+                    if self.silent {
+                        self.silent = false;
+                        self.lines.status.wakes();
+                    }
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => {}
@@ -143,24 +243,89 @@ impl Connection {
         }
     }
 
-    /// Whether a message in pieces has not got on for `limit`. To be asked also
-    /// while the connection waits. Costs nothing while messages come whole.
-    pub(crate) fn stalled(&mut self, limit: Duration) -> bool {
+    /// Whether a connection that waits has to end: it stalls in mid-message, or
+    /// has been idle for too long. To be asked now and then while it waits.
+    pub(crate) fn is_overdue(&mut self, orb: &Orb) -> bool {
         let Some(inbox) = self.inbox.take() else {
             return false;
         };
-        let stalled = self.has_stalled(&inbox, limit);
+        let stalled = self.has_stalled(orb, &inbox);
         self.inbox = Some(inbox);
-        stalled
+        if stalled {
+            return true;
+        }
+        if let Some(calls) = &self.lines.calls {
+            calls.expire(Instant::now());
+        }
+        let idle = orb
+            .registry()
+            .is_overdue(&self.lines.status, orb.options().idle_timeout);
+        if idle {
+            orb.note(Incident::IdleClosed, || self.link.peer(), String::new);
+        }
+        idle
     }
 
-    fn has_stalled(&mut self, inbox: &Inbox, limit: Duration) -> bool {
+    /// How long to wait for the next octets before looking after time-outs.
+    pub(crate) fn tick(&self, usual: Duration) -> Duration {
+        match &self.lines.calls {
+            Some(calls) if calls.is_awaited() => Multiplexed::TICK.min(usual),
+            _ => usual,
+        }
+    }
+
+    fn falls_silent(&mut self, orb: &Orb, home: &Home) {
+        let between = self.inbox.as_ref().is_none_or(|inbox| !inbox.mid_message());
+        if !self.silent && between {
+            self.silent = true;
+            // A thread of its own has waited for a whole tick by now.
+            let waited = match home {
+                Home::Thread => self.tick(per_connection::tick(orb)),
+                Home::Workers(_) => Duration::ZERO,
+            };
+            orb.registry().idles(&self.lines.status, waited);
+        }
+    }
+
+    /// Costs nothing while messages come whole.
+    fn before_reading(&mut self, orb: &Orb, inbox: &Inbox) -> Before {
+        if !inbox.mid_message() {
+            self.pace = None;
+            if !self.claim.is_empty() {
+                self.claim.release();
+            }
+            return Before::Read;
+        }
+        if self.has_stalled(orb, inbox) {
+            return Before::End;
+        }
+        let wanted = inbox.memory().max(inbox.awaited());
+        if wanted <= SMALL || self.claim.grow(wanted, orb.options().max_octets_per_client) {
+            self.throttled = false;
+            return Before::Read;
+        }
+        if !self.throttled {
+            self.throttled = true;
+            let detail = || format!("a message of {wanted} octets waits");
+            orb.note(Incident::TooManyOctets, || self.link.peer(), detail);
+        }
+        Before::Pause
+    }
+
+    /// Whether a message in pieces has not got on for `stall_timeout`.
+    fn has_stalled(&mut self, orb: &Orb, inbox: &Inbox) -> bool {
         if !inbox.mid_message() {
             self.pace = None;
             return false;
         }
         match &mut self.pace {
-            Some(pace) if pace.octets < PACE => pace.since.elapsed() >= limit,
+            Some(pace) if pace.octets < PACE => {
+                let stalled = pace.since.elapsed() >= orb.options().stall_timeout;
+                if stalled {
+                    orb.note(Incident::Stalled, || self.link.peer(), String::new);
+                }
+                stalled
+            }
             pace => {
                 *pace = Some(Pace {
                     since: Instant::now(),
@@ -171,12 +336,29 @@ impl Connection {
         }
     }
 
+    /// Nothing comes over it any more: whoever waits for that must know.
+    fn ended(&self) {
+        if let Some(turn) = &self.lines.turn {
+            turn.end();
+        }
+        if let Some(calls) = &self.lines.calls {
+            let told = self.lines.status.was_told_to_end();
+            calls.end(if told {
+                raise::CONNECTION_LOST
+            } else {
+                self.end
+            });
+        }
+    }
+
     /// For the last thread that served it: closes it. A client that is left by
-    /// an ORB that ends is told that nothing it sent since was run.
+    /// an ORB that ends, or by a server that wants the connection back, is told
+    /// that nothing it sent since was run.
     pub(crate) fn close(mut self, orb: &Orb) {
-        if orb.is_closing() {
+        if orb.is_closing() || self.lines.status.was_told_to_end() {
             self.part();
         }
+        self.ended();
         self.link.close();
     }
 

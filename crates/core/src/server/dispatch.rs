@@ -2,21 +2,28 @@
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encode as _};
 use oxorb_giop::{
-    Answer, CodeSetContext, CompletionStatus, Frame, LocateStatus, Message, MessageType,
+    Answer, CodeSetContext, CompletionStatus, Frame, Inbox, LocateStatus, Message, MessageType,
     Misbehaviour, Request, Response, SystemException, Version, Violation,
 };
 
-use super::Sink;
-use crate::{Located, Orb, Outcome, Upcall, raise};
+use super::registry::Client;
+use super::stand_in::Desk;
+use super::{Sink, both_ways};
+use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
 /// What a connection knows about its client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Session {
     /// What the client said about code sets, once.
     code_sets: Option<CodeSetContext>,
+    /// This side opened the connection and offered it for requests.
+    pub(super) opened_here: bool,
+    /// The client's offer of it for requests was not taken.
+    pub(super) refused: bool,
 }
 
 /// Whether the connection goes on.
@@ -24,17 +31,18 @@ pub(crate) struct Session {
 pub(crate) enum Next {
     Message,
     Close,
+    /// A reply to a call that went the other way.
+    Reply,
+    /// The peer ends the connection; what calls that wait for answers are told.
+    Closed(SystemException),
 }
 
-/// Serves one message; a fault of the peer costs it at most its own connection.
-pub(crate) fn dispatch(
-    orb: &Orb,
-    frame: Frame<'_>,
-    session: &Cell<Session>,
-    sink: &mut Sink,
-) -> Next {
+/// Serves the message that `inbox` announces; a fault of the peer costs it at
+/// most its own connection.
+pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -> Next {
+    let frame = inbox.frame();
     let served = match frame.message() {
-        Ok(Message::Request(request)) => serve(orb, frame, request, session, sink),
+        Ok(Message::Request(request)) => serve(orb, frame, request, inbox, desk, sink),
         Ok(Message::LocateRequest(request)) => match request.target.object_key() {
             Ok(key) => {
                 locate(orb, &frame, request.id, key, sink);
@@ -42,10 +50,20 @@ pub(crate) fn dispatch(
             }
             Err(violation) => Err(violation),
         },
-        // Partial messages of a cancelled request are dropped by the inbox; a
-        // request that arrived whole is answered all the same, as CORBA allows.
-        Ok(Message::CancelRequest(_)) => Ok(()),
-        Ok(Message::CloseConnection | Message::MessageError) => return Next::Close,
+        // Partial messages of a cancelled request were dropped by the inbox. A
+        // servant that runs may ask; one that does not is answered all the
+        // same, as CORBA allows.
+        Ok(Message::CancelRequest(cancel)) => {
+            if let Some(turn) = desk.lines(|lines| lines.turn.clone()) {
+                turn.cancel(cancel.id);
+            }
+            Ok(())
+        }
+        Ok(Message::CloseConnection) => return Next::Closed(raise::CONNECTION_CLOSED),
+        Ok(Message::MessageError) => return Next::Closed(raise::MESSAGE_ERROR),
+        Ok(Message::Reply(_)) if desk.lines(|lines| lines.calls.clone()).is_some() => {
+            return Next::Reply;
+        }
         Ok(Message::Reply(_) | Message::LocateReply(_)) => {
             Err(Violation::Peer(Misbehaviour::Kind {
                 expected: MessageType::REQUEST,
@@ -58,6 +76,8 @@ pub(crate) fn dispatch(
         Ok(()) if sink.broken() => Next::Close,
         Ok(()) => Next::Message,
         Err(violation) => {
+            let peer = || desk.link().map_or_else(String::new, |link| link.peer());
+            orb.note(Incident::Violation, peer, || violation.to_string());
             refuse(&violation, frame.header.version, sink);
             Next::Close
         }
@@ -88,23 +108,42 @@ fn serve(
     orb: &Orb,
     frame: Frame<'_>,
     request: Request<'_>,
-    session: &Cell<Session>,
+    inbox: &Inbox,
+    desk: &Desk,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
     sink.begin();
     let version = frame.header.version;
     let id = request.id;
     let expects_reply = request.response != Response::None;
+    if inbox.is_cancelled(id) {
+        // It waited here while others were served, and nobody waits for it.
+        let peer = || desk.link().map_or_else(String::new, |link| link.peer());
+        let what = || format!("request {id}, operation {}", request.operation);
+        orb.note(Incident::Cancelled, peer, what);
+        return Ok(());
+    }
     let key = request.target.object_key()?;
-    let dialect = match Session::dialect(session, &request, version.minor) {
-        Ok(dialect) => dialect,
-        Err(exception) => {
-            if expects_reply {
-                let plain = Dialect::new(version.minor);
-                sink.send_exception(orb.options(), version, id, plain, exception);
-            }
-            return Ok(());
+    let fail = |sink: &mut Sink, exception| {
+        if expects_reply {
+            let plain = Dialect::new(version.minor);
+            sink.send_exception(orb.options(), version, id, plain, exception);
         }
+        Ok(())
+    };
+    let dialect = match Session::dialect(&desk.session, &request, version.minor) {
+        Ok(dialect) => dialect,
+        Err(exception) => return fail(sink, exception),
+    };
+    if let Some(offer) = request.contexts.find(oxorb_giop::context_id::BI_DIR_IIOP) {
+        both_ways::consider(orb, desk, key, offer.data);
+    }
+    if desk.session.get().opened_here && !both_ways::is_open(orb, key) {
+        return fail(sink, raise::NOT_BIDIRECTIONAL);
+    }
+    let _counted = match desk.counted.get().then(|| Counted::begin(orb, desk)) {
+        Some(None) => return fail(sink, raise::TOO_MANY_REQUESTS),
+        counted => counted,
     };
     if request.response == Response::WithServer {
         // SYNC_WITH_SERVER: answered before the servant runs, and not after.
@@ -184,7 +223,38 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
     sink.send(orb.options(), version, e.finish());
 }
 
+/// One of the requests that its client may have running.
+struct Counted(Arc<Client>);
+
+impl Counted {
+    #[cold]
+    fn begin(orb: &Orb, desk: &Desk) -> Option<Counted> {
+        let client = desk.client()?;
+        let limit = orb.options().max_requests_per_client.unwrap_or(usize::MAX);
+        if client.begin(limit) {
+            return Some(Counted(client));
+        }
+        let peer = || desk.link().map_or_else(String::new, |link| link.peer());
+        orb.note(Incident::TooManyRequests, peer, String::new);
+        None
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 impl Session {
+    /// Of a connection that this side opened, and over which requests may come.
+    pub(super) fn of_our_own() -> Session {
+        Session {
+            opened_here: true,
+            ..Session::default()
+        }
+    }
+
     /// How text in this request is encoded: as the client said in this or an
     /// earlier request of the connection.
     fn dialect(
@@ -199,6 +269,7 @@ impl Session {
                 Some(before) if before != said => return Err(raise::CODE_SETS_CHANGED),
                 _ => session.set(Session {
                     code_sets: Some(said),
+                    ..session.get()
                 }),
             }
         }

@@ -19,6 +19,7 @@ use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
 use super::per_connection::leave;
+use super::registry::Admitted;
 use super::stand_in::Home;
 use crate::Orb;
 use crate::lock::Mutex;
@@ -56,10 +57,16 @@ impl Workers {
     }
 
     /// Takes a new connection.
-    pub(crate) fn adopt(&self, orb: &Orb, id: u64, link: Arc<dyn Link>) -> io::Result<()> {
+    pub(crate) fn adopt(
+        &self,
+        orb: &Orb,
+        admitted: Admitted,
+        link: Arc<dyn Link>,
+    ) -> io::Result<()> {
+        let id = admitted.id;
         link.set_read_timeout(Some(orb.options().worker_stay))?;
         link.set_write_timeout(Some(orb.options().stall_timeout))?;
-        let connection = Connection::new(orb, id, Arc::clone(&link));
+        let connection = Connection::new(orb, admitted, Arc::clone(&link));
         self.parked().insert(id, connection);
         let added = watched(&link, |fd| self.poller.add(fd, Token(id)));
         if added.is_err() {
@@ -84,7 +91,7 @@ impl Workers {
             }
             // A poller that always has something must not keep stalled ones alive.
             if self.is_time_to_look() {
-                self.end_stalled(orb);
+                self.look_after_parked(orb);
             }
         }
         self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -103,6 +110,7 @@ impl Workers {
             panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
         match served {
             Ok(Served::Idle) => self.park(orb, connection),
+            Ok(Served::Throttled) => self.put_off(connection),
             Ok(Served::HandedOver) => leave(orb, connection),
             Ok(Served::Ended) | Err(_) => self.end(orb, connection),
         }
@@ -130,15 +138,28 @@ impl Workers {
         due
     }
 
-    fn end_stalled(&self, orb: &Orb) {
-        let limit = orb.options().stall_timeout;
-        let ended: Vec<Connection> = self
-            .parked()
-            .extract_if(|_, connection| connection.stalled(limit))
+    /// Lets a connection wait that must not be read, though there may be
+    /// something: it gets another chance with the next look.
+    pub(super) fn put_off(&self, connection: Connection) {
+        self.parked().insert(connection.id, connection);
+    }
+
+    fn look_after_parked(&self, orb: &Orb) {
+        let mut parked = self.parked();
+        let ended: Vec<Connection> = parked
+            .extract_if(|_, connection| connection.is_overdue(orb))
             .map(|(_, connection)| connection)
             .collect();
+        let put_off: Vec<Connection> = parked
+            .extract_if(|_, connection| connection.throttled)
+            .map(|(_, connection)| connection)
+            .collect();
+        drop(parked);
         for connection in ended {
             self.end(orb, connection);
+        }
+        for connection in put_off {
+            self.park(orb, connection);
         }
     }
 

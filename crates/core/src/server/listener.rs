@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 
 use super::leader_followers::Workers;
 use super::per_connection;
-use crate::Orb;
+use super::registry::Refused;
 use crate::lock::Mutex;
 use crate::options::Concurrency;
+use crate::{Incident, Orb};
 
 /// How long to wait after accept failed for want of descriptors or memory.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
@@ -92,30 +94,72 @@ pub(crate) enum OpenError {
 }
 
 fn accept(orb: &Orb, acceptor: &dyn Acceptor, workers: Option<&Workers>) {
+    let mut short = false;
     loop {
         match acceptor.accept() {
-            Ok(link) => welcome(orb, Arc::from(link), workers),
+            Ok(link) => {
+                short = false;
+                welcome(orb, acceptor.endpoint(), Arc::from(link), workers);
+            }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
             Err(_) if orb.is_closing() => return,
-            Err(_) => std::thread::sleep(SHORTAGE_PAUSE),
+            Err(error) => {
+                // Once for each shortage, however often it is tried again.
+                if !short {
+                    short = true;
+                    let endpoint = || acceptor.endpoint().to_string();
+                    orb.note(Incident::AcceptPaused, endpoint, || error.to_string());
+                }
+                make_room(orb);
+                std::thread::sleep(SHORTAGE_PAUSE);
+            }
         }
     }
 }
 
-/// Gives a new connection to who will serve it. One too many is closed at
-/// once, in order, so that its client tries elsewhere.
-fn welcome(orb: &Orb, link: Arc<dyn Link>, workers: Option<&Workers>) {
-    let Some(id) = orb.registry().add(&link, orb.options().max_connections) else {
-        turn_away(&*link);
-        return;
+/// Gives a new connection to who will serve it. One that must not be is closed
+/// at once, in order, so that its client tries elsewhere.
+fn welcome(orb: &Orb, endpoint: &Endpoint, link: Arc<dyn Link>, workers: Option<&Workers>) {
+    let access = match endpoint.access.is_open() {
+        true => &orb.options().access,
+        false => &endpoint.access,
     };
+    if link.peer_address().is_some_and(|peer| !access.admits(peer)) {
+        let at = || format!("at {endpoint}");
+        orb.note(Incident::AccessDenied, || link.peer(), at);
+        return turn_away(&*link);
+    }
+    let admitted = match orb.registry().admit(&link, orb.options()) {
+        Ok(admitted) => admitted,
+        Err(refused) => {
+            if let Refused::Limit(incident) = refused {
+                orb.note(incident, || link.peer(), String::new);
+            }
+            return turn_away(&*link);
+        }
+    };
+    if let Some(peer) = &admitted.purged {
+        orb.note(Incident::Purged, || peer.clone(), String::new);
+    }
+    orb.watch().accepted.fetch_add(1, Ordering::Relaxed);
+    // A peer that vanishes silently would hold its place for ever; where the
+    // system does not offer this, `idle_timeout` does it.
+    let _ = link.set_keep_alive(orb.options().keep_alive);
+    let id = admitted.id;
     let taken = match workers {
-        Some(workers) => workers.adopt(orb, id, Arc::clone(&link)),
-        None => per_connection::start(orb, id, Arc::clone(&link)),
+        Some(workers) => workers.adopt(orb, admitted, Arc::clone(&link)),
+        None => per_connection::start(orb, admitted, Arc::clone(&link)),
     };
     if taken.is_err() {
         orb.registry().remove(id);
         turn_away(&*link);
+    }
+}
+
+/// There are no descriptors left: an idle connection gives its one.
+fn make_room(orb: &Orb) {
+    if let Some(peer) = orb.registry().purge_one() {
+        orb.note(Incident::Purged, || peer, String::new);
     }
 }
 

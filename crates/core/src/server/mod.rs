@@ -15,6 +15,7 @@
 //! While a connection is busy a request costs one read and one write, no queue,
 //! no hand-over between threads, no lock.
 
+mod both_ways;
 mod connection;
 mod dispatch;
 mod leader_followers;
@@ -23,10 +24,14 @@ mod per_connection;
 mod registry;
 mod sink;
 mod stand_in;
+mod turn;
 
 pub(crate) use dispatch::{dispatch_local, upcall};
 pub(crate) use listener::{Listeners, OpenError};
+pub(crate) use per_connection::start_both_ways;
 pub(crate) use registry::Registry;
 pub use sink::Sink;
 pub(crate) use sink::write_message;
+pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{step_aside, wait_beside};
+pub(crate) use turn::Turn;

@@ -1,25 +1,35 @@
-//! Which connections are open, so that shutdown can end them.
+//! Which connections are open: whom they belong to, which of them idle, and how shutdown ends them.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oxorb_transport::Link;
 
 use crate::lock::Mutex;
+use crate::{Incident, Options};
+
+/// A connection may give way to a new one once it has been idle for this long.
+const PURGE_AFTER: Duration = Duration::from_secs(1);
 
 /// The open server connections of one ORB. Touched when a connection begins
 /// and ends, never per request.
-#[derive(Default)]
 pub(crate) struct Registry {
     state: Mutex<State>,
     changed: Condvar,
+    /// Idle times are counted from here.
+    began: Instant,
 }
 
 #[derive(Default)]
 struct State {
     next_id: u64,
     links: HashMap<u64, Entry>,
+    clients: HashMap<IpAddr, Arc<Client>>,
+    /// Connections that were told to end and have not yet.
+    ending: usize,
     closing: bool,
 }
 
@@ -27,24 +37,181 @@ struct Entry {
     link: Arc<dyn Link>,
     /// Threads that serve it: one, and more while callbacks nest.
     servers: usize,
+    status: Arc<Status>,
+}
+
+/// What a connection and the registry know of each other.
+#[derive(Debug)]
+pub(crate) struct Status {
+    /// Milliseconds after the registry began, plus one; 0 while it is busy.
+    idle_since: AtomicU64,
+    /// A message came over it.
+    used: AtomicBool,
+    /// It was told to end, in order.
+    told: AtomicBool,
+    /// It carries requests both ways, so that whoever closes it loses more than a connection.
+    pub(crate) keep: AtomicBool,
+    pub(crate) client: Option<Arc<Client>>,
+}
+
+/// All connections that come from one address.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    /// Changed under the registry's lock only.
+    connections: AtomicUsize,
+    /// Requests that are being served.
+    running: AtomicUsize,
+    /// Octets of large messages that arrive or are being served.
+    octets: AtomicUsize,
+}
+
+/// A new connection that may be served.
+pub(crate) struct Admitted {
+    pub(crate) id: u64,
+    pub(crate) status: Arc<Status>,
+    /// Who had to make room: as [`Link::peer`] says.
+    pub(crate) purged: Option<String>,
+}
+
+/// A new connection that may not be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Closing,
+    Limit(Incident),
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            began: Instant::now(),
+        }
+    }
 }
 
 impl Registry {
-    /// Registers a connection; `None` when there are `limit` already or the
-    /// ORB is closing.
-    pub(crate) fn add(&self, link: &Arc<dyn Link>, limit: usize) -> Option<u64> {
+    /// Registers a connection within the limits. An idle one may have to make room.
+    pub(crate) fn admit(
+        &self,
+        link: &Arc<dyn Link>,
+        options: &Options,
+    ) -> Result<Admitted, Refused> {
         let mut state = self.lock();
-        if state.closing || state.links.len() >= limit {
+        if state.closing {
+            return Err(Refused::Closing);
+        }
+        let address = link.peer_address();
+        let client = address.map(|address| Arc::clone(state.clients.entry(address).or_default()));
+        if let (Some(client), Some(limit)) = (&client, options.max_connections_per_client)
+            && client.connections.load(Ordering::Relaxed) >= limit
+        {
+            return Err(Refused::Limit(Incident::TooManyFromClient));
+        }
+        let mut purged = None;
+        if state.links.len() - state.ending >= options.max_connections {
+            purged = self.purge(&mut state);
+            if purged.is_none() {
+                self.forget(&mut state, address);
+                return Err(Refused::Limit(Incident::TooManyConnections));
+            }
+        }
+        if let Some(client) = &client {
+            client.connections.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(self.enter(&mut state, link, client, purged))
+    }
+
+    /// Registers a connection that this side opened and that requests may come over, too.
+    pub(crate) fn join(&self, link: &Arc<dyn Link>) -> Option<Admitted> {
+        let mut state = self.lock();
+        if state.closing {
             return None;
         }
+        let admitted = self.enter(&mut state, link, None, None);
+        admitted.status.keep.store(true, Ordering::Relaxed);
+        Some(admitted)
+    }
+
+    fn enter(
+        &self,
+        state: &mut State,
+        link: &Arc<dyn Link>,
+        client: Option<Arc<Client>>,
+        purged: Option<String>,
+    ) -> Admitted {
         let id = state.next_id;
         state.next_id += 1;
+        let status = Arc::new(Status {
+            idle_since: AtomicU64::new(self.now()),
+            used: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+            keep: AtomicBool::new(false),
+            client,
+        });
         let entry = Entry {
             link: Arc::clone(link),
             servers: 1,
+            status: Arc::clone(&status),
         };
         state.links.insert(id, entry);
-        Some(id)
+        Admitted { id, status, purged }
+    }
+
+    /// Has the connection that idles longest end, one that was never used first; whose it was.
+    pub(crate) fn purge_one(&self) -> Option<String> {
+        self.purge(&mut self.lock())
+    }
+
+    fn purge(&self, state: &mut State) -> Option<String> {
+        self.purge_at(state, self.now())
+    }
+
+    fn purge_at(&self, state: &mut State, now: u64) -> Option<String> {
+        let latest = now.saturating_sub(PURGE_AFTER.as_millis() as u64);
+        let entry = state
+            .links
+            .values()
+            .filter(|entry| entry.status.may_end())
+            .filter(|entry| (1..=latest).contains(&entry.status.idle_since.load(Ordering::Relaxed)))
+            .min_by_key(|entry| {
+                let status = &entry.status;
+                let used = status.used.load(Ordering::Relaxed);
+                (used, status.idle_since.load(Ordering::Relaxed))
+            })?;
+        entry.status.told.store(true, Ordering::Relaxed);
+        entry.link.close_read();
+        let peer = entry.link.peer();
+        state.ending += 1;
+        Some(peer)
+    }
+
+    /// A connection has been silent since it `waited` so long.
+    pub(crate) fn idles(&self, status: &Status, waited: Duration) {
+        let since = self.now().saturating_sub(waited.as_millis() as u64).max(1);
+        status.idle_since.store(since, Ordering::Relaxed);
+    }
+
+    /// Whether a connection has been idle for `limit`; the caller then ends it.
+    pub(crate) fn is_overdue(&self, status: &Status, limit: Option<Duration>) -> bool {
+        let Some(limit) = limit else {
+            return false;
+        };
+        let since = status.idle_since.load(Ordering::Relaxed);
+        since != 0
+            && status.may_end()
+            && self.now().saturating_sub(since) >= limit.as_millis() as u64
+            && {
+                let mut state = self.lock();
+                if !status.told.swap(true, Ordering::Relaxed) {
+                    state.ending += 1;
+                }
+                true
+            }
+    }
+
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64 + 1
     }
 
     /// One more thread serves a connection.
@@ -67,13 +234,45 @@ impl Registry {
     }
 
     pub(crate) fn remove(&self, id: u64) {
-        self.lock().links.remove(&id);
+        let mut state = self.lock();
+        if let Some(entry) = state.links.remove(&id) {
+            if entry.status.told.load(Ordering::Relaxed) {
+                state.ending -= 1;
+            }
+            if let Some(client) = &entry.status.client {
+                client.connections.fetch_sub(1, Ordering::Relaxed);
+                self.forget(&mut state, entry.link.peer_address());
+            }
+        }
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Nobody needs to remember a client without connections.
+    fn forget(&self, state: &mut State, address: Option<IpAddr>) {
+        if let Some(address) = address
+            && let Some(client) = state.clients.get(&address)
+            && client.connections.load(Ordering::Relaxed) == 0
+        {
+            state.clients.remove(&address);
+        }
     }
 
     /// Whether no connection is open.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().links.is_empty()
+        self.len() == 0
+    }
+
+    /// How many connections are open.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().links.len()
+    }
+
+    /// What the clients' large messages take.
+    pub(crate) fn octets_held(&self) -> usize {
+        let state = self.lock();
+        let held = |client: &Arc<Client>| client.octets.load(Ordering::Relaxed);
+        state.clients.values().map(held).sum()
     }
 
     /// Wakes every reader: each finishes the request it runs, says
@@ -115,4 +314,175 @@ impl Registry {
     }
 }
 
+impl Status {
+    /// Octets came after a silence.
+    pub(crate) fn wakes(&self) {
+        self.idle_since.store(0, Ordering::Relaxed);
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to end in order although the ORB goes on.
+    pub(crate) fn was_told_to_end(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    fn may_end(&self) -> bool {
+        !self.told.load(Ordering::Relaxed) && !self.keep.load(Ordering::Relaxed)
+    }
+}
+
+impl Client {
+    /// Counts a request in, unless there are `limit` already.
+    pub(crate) fn begin(&self, limit: usize) -> bool {
+        let admitted = self.running.fetch_add(1, Ordering::Relaxed) < limit;
+        if !admitted {
+            self.end();
+        }
+        admitted
+    }
+
+    /// A request that was counted in has ended.
+    pub(crate) fn end(&self) {
+        self.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the messages of one connection take of its client's share of memory.
+#[derive(Debug, Default)]
+pub(crate) struct Claim {
+    client: Option<Arc<Client>>,
+    octets: usize,
+}
+
+impl Claim {
+    pub(crate) fn of(client: Option<&Arc<Client>>) -> Claim {
+        Claim {
+            client: client.cloned(),
+            octets: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.octets == 0
+    }
+
+    /// Takes `octets` in all, if all messages of the client then stay within `limit`; otherwise
+    /// nothing changes. What was taken before is never refused, so that a message that was begun
+    /// can end; nor is a message that is alone, which the connection's own limits bound.
+    pub(crate) fn grow(&mut self, octets: usize, limit: Option<usize>) -> bool {
+        let Some(client) = &self.client else {
+            return true;
+        };
+        let more = octets.saturating_sub(self.octets);
+        if more == 0 {
+            return true;
+        }
+        let others = client.octets.fetch_add(more, Ordering::Relaxed) - self.octets;
+        if others != 0 && limit.is_some_and(|limit| others.saturating_add(octets) > limit) {
+            client.octets.fetch_sub(more, Ordering::Relaxed);
+            return false;
+        }
+        self.octets = octets;
+        true
+    }
+
+    /// Gives back all that was taken.
+    pub(crate) fn release(&mut self) {
+        if let Some(client) = &self.client {
+            client.octets.fetch_sub(self.octets, Ordering::Relaxed);
+        }
+        self.octets = 0;
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
 const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> (Arc<dyn Link>, impl Link) {
+        let (here, there) = oxorb_transport::mem::pair(64);
+        (Arc::new(here), there)
+    }
+
+    fn options(max_connections: usize) -> Options {
+        Options {
+            max_connections,
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn one_too_many_is_refused_while_none_idles() {
+        let registry = Registry::default();
+        let (first, _other) = link();
+        let admitted = registry.admit(&first, &options(1)).ok().unwrap();
+        admitted.status.wakes();
+        let refused = registry.admit(&link().0, &options(1)).err();
+        assert_eq!(refused, Some(Refused::Limit(Incident::TooManyConnections)));
+        assert!(registry.leave(admitted.id));
+        registry.remove(admitted.id);
+        assert!(registry.admit(&link().0, &options(1)).is_ok());
+    }
+
+    #[test]
+    fn the_one_that_was_never_used_makes_room_then_the_one_that_idles_longest() {
+        let registry = Registry::default();
+        let links: Vec<_> = (0..3).map(|_| link()).collect();
+        let status: Vec<_> = links
+            .iter()
+            .map(|(link, _)| registry.admit(link, &options(3)).ok().unwrap().status)
+            .collect();
+        let set = |at: usize, since: u64, used| {
+            status[at].idle_since.store(since, Ordering::Relaxed);
+            status[at].used.store(used, Ordering::Relaxed);
+        };
+        set(0, 2, true);
+        set(1, 3, false);
+        set(2, 1, true);
+        let order = || {
+            let before: Vec<_> = status.iter().map(|each| each.was_told_to_end()).collect();
+            registry.purge_at(&mut registry.lock(), 10_000)?;
+            status
+                .iter()
+                .zip(before)
+                .position(|(each, before)| each.was_told_to_end() != before)
+        };
+        assert_eq!([order(), order(), order()], [Some(1), Some(2), Some(0)]);
+        assert_eq!(order(), None);
+    }
+
+    #[test]
+    fn what_carries_callbacks_is_never_told_to_end() {
+        let registry = Registry::default();
+        let (both_ways, _other) = link();
+        let status = registry.join(&both_ways).unwrap().status;
+        status.idle_since.store(1, Ordering::Relaxed);
+        assert!(registry.purge_at(&mut registry.lock(), 10_000).is_none());
+        assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
+    }
+
+    #[test]
+    fn a_message_that_was_begun_goes_on_and_one_alone_too() {
+        let client = Arc::new(Client::default());
+        let mut first = Claim::of(Some(&client));
+        let mut second = Claim::of(Some(&client));
+        assert!(first.grow(500, Some(100)), "alone");
+        assert!(!second.grow(1, Some(100)));
+        assert!(second.is_empty());
+        assert!(first.grow(400, Some(100)), "not more than before");
+        first.release();
+        assert!(second.grow(60, Some(100)));
+        assert!(first.grow(40, Some(100)));
+        assert!(!first.grow(41, Some(100)));
+        drop((first, second));
+        assert_eq!(client.octets.load(Ordering::Relaxed), 0);
+    }
+}

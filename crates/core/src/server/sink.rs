@@ -75,7 +75,7 @@ impl Sink {
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
         if let Target::Link(link) = &self.target {
             let turn = stand_in::turn();
-            let _ours = turn.as_ref().map(|turn| turn.lock());
+            let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
         }
     }
@@ -103,7 +103,7 @@ impl Sink {
         match &mut self.target {
             Target::Link(link) => {
                 let turn = stand_in::turn();
-                let _ours = turn.as_ref().map(|turn| turn.lock());
+                let _ours = turn.as_ref().map(|turn| turn.to_write());
                 let sent = write_message(&**link, &reply, version, options.fragment_size);
                 self.broken |= sent.is_err();
                 self.discard(options, reply);

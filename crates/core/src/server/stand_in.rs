@@ -18,15 +18,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oxorb_giop::Inbox;
+use oxorb_giop::{Inbox, Request};
 use oxorb_transport::Link;
 
-use super::connection::Connection;
+use super::connection::{Connection, Lines};
 use super::dispatch::{Next, Session, dispatch};
 use super::leader_followers::Workers;
+use super::registry::Client;
+use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::Orb;
-use crate::lock::Mutex;
+use crate::client::Multiplexed;
 
 /// Most stand-ins of a process at one time: so deep may callbacks nest, over
 /// all connections, before requests wait for their time-out.
@@ -45,7 +47,9 @@ pub(crate) enum Home {
 #[derive(Default)]
 pub(super) struct Desk {
     inbox: RefCell<Option<Inbox>>,
-    session: Cell<Session>,
+    pub(super) session: Cell<Session>,
+    /// The requests of this client are counted.
+    pub(super) counted: Cell<bool>,
     /// A request is being run.
     in_upcall: Cell<bool>,
     served: RefCell<Option<Served>>,
@@ -59,8 +63,7 @@ struct Served {
     id: u64,
     link: Arc<dyn Link>,
     home: Home,
-    /// Once there is a stand-in: who may write.
-    turn: Option<Arc<Mutex<()>>>,
+    lines: Lines,
 }
 
 thread_local! {
@@ -79,6 +82,9 @@ pub(super) fn at_desk<R>(
         desk.session.set(connection.session);
         desk.in_upcall.set(false);
         desk.handed_over.set(false);
+        let limited = orb.options().max_requests_per_client.is_some();
+        desk.counted
+            .set(limited && connection.lines.status.client.is_some());
         desk.inbox.replace(Some(
             connection.inbox.take().expect("put back after each turn"),
         ));
@@ -87,25 +93,37 @@ pub(super) fn at_desk<R>(
             id: connection.id,
             link: Arc::clone(&connection.link),
             home: home.clone(),
-            turn: connection.turn.clone(),
+            lines: connection.lines.clone(),
         }));
         let result = serve(desk, connection);
         connection.session = desk.session.get();
         connection.inbox = desk.inbox.take();
-        connection.turn = desk.served.take().and_then(|served| served.turn);
+        if let Some(served) = desk.served.take() {
+            connection.lines = served.lines;
+        }
         (result, desk.handed_over.get())
     })
 }
 
 /// Who may write to the connection this thread serves; `None` while nobody
 /// else could.
-pub(super) fn turn() -> Option<Arc<Mutex<()>>> {
-    DESK.with(|desk| {
-        desk.served
-            .borrow()
-            .as_ref()
-            .and_then(|served| served.turn.clone())
-    })
+pub(super) fn turn() -> Option<Arc<Turn>> {
+    DESK.with(|desk| desk.lines(|lines| lines.turn.clone()))
+}
+
+/// Whether the client of the request that this thread serves waits no more for
+/// the answer: it cancelled the request, or is gone.
+///
+/// For servants that work long and would rather stop. Costs a system call; as
+/// soon as something has come over the connection meanwhile, another thread
+/// goes on reading it, so a cancellation may be seen only when asked once more.
+/// False in a thread that serves no request that came over a connection.
+///
+/// ```
+/// assert!(!oxorb_core::request_is_cancelled());
+/// ```
+pub fn request_is_cancelled() -> bool {
+    DESK.with(Desk::is_cancelled)
 }
 
 /// Before a thread blocks for something other than a reply on a link of its
@@ -139,12 +157,93 @@ impl Desk {
         let inbox = self.inbox.borrow();
         let inbox = inbox.as_ref().expect("a connection is being served");
         self.in_upcall.set(true);
-        let next = dispatch(orb, inbox.frame(), &self.session, sink);
+        let next = dispatch(orb, inbox, self, sink);
         self.in_upcall.set(false);
         if self.handed_over.get() {
+            self.finish(inbox);
             Next::Close
         } else {
             next
+        }
+    }
+
+    /// Gives the reply that the inbox announces to the call that waits for it;
+    /// false when it cannot be read.
+    pub(super) fn complete(&self) -> bool {
+        let calls = self.lines(|lines| lines.calls.clone());
+        calls.is_some_and(|calls| calls.complete(&mut self.inbox()))
+    }
+
+    /// Something of what the threads of the connection share.
+    pub(super) fn lines<T>(&self, of: impl FnOnce(&Lines) -> Option<T>) -> Option<T> {
+        let served = self.served.borrow();
+        served.as_ref().and_then(|served| of(&served.lines))
+    }
+
+    /// The account of the client that is served.
+    pub(super) fn client(&self) -> Option<Arc<Client>> {
+        self.lines(|lines| lines.status.client.clone())
+    }
+
+    /// The link that is served.
+    pub(super) fn link(&self) -> Option<Arc<dyn Link>> {
+        let served = self.served.borrow();
+        served.as_ref().map(|served| Arc::clone(&served.link))
+    }
+
+    /// From now on the connection carries calls of this side, too.
+    pub(super) fn use_both_ways(&self, turn: Arc<Turn>, calls: Arc<Multiplexed>) {
+        if let Some(served) = self.served.borrow_mut().as_mut() {
+            served.lines.turn = Some(turn);
+            served.lines.calls = Some(calls);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        if !self.in_upcall.get() {
+            return false;
+        }
+        let Some(id) = self.request_id() else {
+            return false;
+        };
+        if self.handed_over.get() {
+            return self
+                .lines(|lines| lines.turn.clone())
+                .is_some_and(|turn| turn.is_cancelled(id));
+        }
+        let arrived = self
+            .inbox
+            .borrow()
+            .as_ref()
+            .is_some_and(|inbox| inbox.is_cancelled(id));
+        if arrived {
+            return true;
+        }
+        if self
+            .link()
+            .is_some_and(|link| link.has_input().unwrap_or(true))
+        {
+            self.hand_over();
+        }
+        false
+    }
+
+    /// Of the request that runs.
+    fn request_id(&self) -> Option<u32> {
+        let inbox = self.inbox.borrow();
+        Request::parse(&inbox.as_ref()?.frame())
+            .ok()
+            .map(|request| request.id)
+    }
+
+    /// A request that went on after another thread took over has ended.
+    #[cold]
+    fn finish(&self, inbox: &Inbox) {
+        if let (Ok(request), Some(turn)) = (
+            Request::parse(&inbox.frame()),
+            self.lines(|lines| lines.turn.clone()),
+        ) {
+            turn.finish(request.id);
         }
     }
 
@@ -186,14 +285,18 @@ impl Desk {
             STAND_INS.fetch_sub(1, Ordering::Relaxed);
             return;
         }
-        let turn = Arc::clone(served.turn.get_or_insert_default());
+        let turn = Arc::clone(served.lines.turn.get_or_insert_default());
+        if let Some(id) = self.request_id() {
+            turn.begin(id);
+        }
         let inbox = self.inbox.borrow().as_ref().map(Inbox::rest);
         let connection = Connection::of(
             served.id,
             Arc::clone(&served.link),
             inbox.expect("a connection is being served"),
             self.session.get(),
-            Some(turn),
+            served.lines.clone(),
+            false,
         );
         served.orb.registry().share(served.id);
         let (orb, home, id) = (served.orb.clone(), served.home.clone(), served.id);

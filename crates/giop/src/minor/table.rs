@@ -69,6 +69,7 @@ minors! {
     }
     NoPermission no_permission {
         OXORB 1 ROOT_CONTEXT: "the root of the naming service cannot be destroyed", "destroy the contexts below it";
+        OXORB 2 NOT_BIDIRECTIONAL: "the object takes no requests over a connection that its own side opened", "create its POA with the bidirectional policy, or set OfferBiDirectionalGIOP at its ORB";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";
@@ -166,6 +167,7 @@ minors! {
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
+        OXORB 7 TOO_MANY_REQUESTS: "this client has as many requests running as the server allows", "try again when some have ended, or raise MaxRequestsPerClient at the server";
     }
     ObjAdapter obj_adapter {
         OMG 1 UNKNOWN_ADAPTER: "the adapter activator raised an exception", "look at the server's log";

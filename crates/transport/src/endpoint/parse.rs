@@ -106,8 +106,14 @@ fn option(text: Part<'_>, endpoint: &mut Endpoint) -> Result<(), EndpointError> 
                 _ => return Err(value.error("reuse_addr is 0 or 1")),
             }
         }
+        "allow" | "deny" => endpoint
+            .access
+            .add(name.text == "allow", value.text)
+            .map_err(|error| value.error(error.problem))?,
         _ => {
-            return Err(name.error("the options are portspan, hostname_in_ior and reuse_addr"));
+            return Err(
+                name.error("the options are portspan, hostname_in_ior, reuse_addr, allow and deny")
+            );
         }
     }
     Ok(())

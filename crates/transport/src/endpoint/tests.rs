@@ -58,6 +58,7 @@ fn display_reads_back() {
         "iiop://host:2809",
         "iiop://1.2@[::1]:9/portspan=4&hostname_in_ior=x.example&reuse_addr=0",
         "iiop://0.0.0.0:1/hostname_in_ior=[2001:db8::1]",
+        "iiop://:1/allow=10.0.0.0/8&deny=fd00::/8&allow=all",
     ] {
         assert_eq!(parse(text), parse(&parse(text).to_string()), "{text}");
     }

@@ -1,0 +1,213 @@
+//! What an operator wants to know about connections: limits that were hit, peers that were refused.
+//!
+//! Everything here happens off the steady path. Each incident is counted, and told to whoever
+//! [observes](Orb::observe_connections) the ORB.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Orb;
+
+/// Something that happened to a connection other than requests and replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Incident {
+    /// A connection from an address that the access rules of its endpoint do not admit.
+    AccessDenied,
+    /// One connection too many (`MaxConnections`); it was told CloseConnection.
+    TooManyConnections,
+    /// One connection too many of one client address (`MaxConnectionsPerClient`).
+    TooManyFromClient,
+    /// An idle connection made room for a new one (`MaxConnections`, or descriptors).
+    Purged,
+    /// A connection was idle for longer than `IdleTimeout`.
+    IdleClosed,
+    /// A client stalled in the middle of a message for longer than `StallTimeout`.
+    Stalled,
+    /// One request too many of one client (`MaxRequestsPerClient`); it was answered TRANSIENT.
+    TooManyRequests,
+    /// A client's connections held more than `MaxOctetsPerClient`; reading from it paused.
+    TooManyOctets,
+    /// A client sent what is no GIOP, or broke its rules.
+    Violation,
+    /// A request was cancelled before it ran; it was dropped.
+    Cancelled,
+    /// Accepting failed for want of descriptors or memory; it is tried again after a pause.
+    AcceptPaused,
+    /// A client offered its connection for callbacks, and it was taken.
+    BidirectionalAccepted,
+    /// A client offered its connection for callbacks, and policy does not allow it.
+    BidirectionalRefused,
+}
+
+impl Incident {
+    /// All of them, in the order they are counted.
+    pub const ALL: [Incident; 13] = [
+        Incident::AccessDenied,
+        Incident::TooManyConnections,
+        Incident::TooManyFromClient,
+        Incident::Purged,
+        Incident::IdleClosed,
+        Incident::Stalled,
+        Incident::TooManyRequests,
+        Incident::TooManyOctets,
+        Incident::Violation,
+        Incident::Cancelled,
+        Incident::AcceptPaused,
+        Incident::BidirectionalAccepted,
+        Incident::BidirectionalRefused,
+    ];
+
+    /// One sentence for a log, with the setting that decides.
+    pub fn text(self) -> &'static str {
+        match self {
+            Incident::AccessDenied => "the access rules do not admit this address (-ORBAccess)",
+            Incident::TooManyConnections => {
+                "there are as many connections as allowed, none of them idle (-ORBMaxConnections)"
+            }
+            Incident::TooManyFromClient => {
+                "this address has as many connections as allowed (-ORBMaxConnectionsPerClient)"
+            }
+            Incident::Purged => "an idle connection was closed to make room for a new one",
+            Incident::IdleClosed => "the connection was idle for too long (-ORBIdleTimeout)",
+            Incident::Stalled => "the client stalled in the middle of a message (-ORBStallTimeout)",
+            Incident::TooManyRequests => {
+                "this address has as many requests running as allowed (-ORBMaxRequestsPerClient)"
+            }
+            Incident::TooManyOctets => {
+                "the messages of this address take as much memory as allowed \
+                 (-ORBMaxOctetsPerClient); reading pauses"
+            }
+            Incident::Violation => "the client broke the protocol",
+            Incident::Cancelled => "a request was cancelled before it ran",
+            Incident::AcceptPaused => "no further connection can be accepted for the moment",
+            Incident::BidirectionalAccepted => "the connection will carry callbacks, too",
+            Incident::BidirectionalRefused => {
+                "the client offered its connection for callbacks, which is not allowed here \
+                 (-ORBAcceptBiDirectionalGIOP)"
+            }
+        }
+    }
+}
+
+/// One incident, with the connection it is about.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConnectionEvent {
+    /// What happened.
+    pub incident: Incident,
+    /// The peer, as `host:port`; an endpoint where no peer is meant.
+    pub peer: String,
+    /// More about this one; may be empty.
+    pub detail: String,
+}
+
+impl fmt::Display for ConnectionEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.peer, self.incident.text())?;
+        if !self.detail.is_empty() {
+            write!(f, ": {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+/// How the server side of an ORB is doing: a snapshot.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConnectionStatistics {
+    /// Connections that are open now.
+    pub open: usize,
+    /// Connections that were served since the ORB began.
+    pub accepted: u64,
+    /// Octets that messages which are arriving or being served hold now, over all clients; those of
+    /// small messages are not counted.
+    pub octets_held: usize,
+    counts: [u64; Incident::ALL.len()],
+}
+
+impl ConnectionStatistics {
+    /// How often something happened since the ORB began.
+    pub fn count(&self, incident: Incident) -> u64 {
+        self.counts[incident as usize]
+    }
+}
+
+/// The counters of one ORB, and who watches them.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) accepted: AtomicU64,
+    counts: [AtomicU64; Incident::ALL.len()],
+    observer: OnceLock<Box<Observer>>,
+}
+
+type Observer = dyn Fn(&ConnectionEvent) + Send + Sync;
+
+impl Orb {
+    /// What happened to the connections of this ORB's server side so far.
+    ///
+    /// ```
+    /// use oxorb_core::{Incident, Options, Orb};
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// let now = orb.connection_statistics();
+    /// assert_eq!((now.open, now.count(Incident::TooManyConnections)), (0, 0));
+    /// ```
+    ///
+    /// Takes a short lock; not for the steady path.
+    pub fn connection_statistics(&self) -> ConnectionStatistics {
+        let watch = self.watch();
+        ConnectionStatistics {
+            open: self.registry().len(),
+            accepted: watch.accepted.load(Ordering::Relaxed),
+            octets_held: self.registry().octets_held(),
+            counts: std::array::from_fn(|at| watch.counts[at].load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Calls `observer` for each incident, in the thread that noticed it: it should be quick, and
+    /// must not wait for this ORB. The first call decides; false when there is an observer already.
+    ///
+    /// ```
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// assert!(orb.observe_connections(|event| eprintln!("{event}")));
+    /// ```
+    pub fn observe_connections(
+        &self,
+        observer: impl Fn(&ConnectionEvent) + Send + Sync + 'static,
+    ) -> bool {
+        self.watch().observer.set(Box::new(observer)).is_ok()
+    }
+
+    /// Counts an incident and tells it.
+    #[cold]
+    pub(crate) fn note(
+        &self,
+        incident: Incident,
+        peer: impl FnOnce() -> String,
+        detail: impl FnOnce() -> String,
+    ) {
+        let watch = self.watch();
+        watch.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
+        if let Some(observer) = watch.observer.get() {
+            observer(&ConnectionEvent {
+                incident,
+                peer: peer(),
+                detail: detail(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_incident_has_its_own_place() {
+        for (at, incident) in Incident::ALL.into_iter().enumerate() {
+            assert_eq!(incident as usize, at);
+        }
+    }
+}

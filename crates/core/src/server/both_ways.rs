@@ -1,0 +1,78 @@
+//! Connections whose client offers to take requests, too (bidirectional GIOP, CORBA 3.3 part 2, 9.9).
+//!
+//! ```text
+//! client, behind NAT           server
+//!   connects       --------->  accepts
+//!   Request 0, "I listen at 10.0.0.7:4711" (BI_DIR_IIOP)
+//!                              policy allows it: 10.0.0.7:4711 is reached here from now on
+//!   serves         <---------  Request 1, a callback
+//! ```
+//!
+//! Both sides must opt in. The offer names addresses, and a client may name any:
+//! so an address for which another client's connection is in use stays with it,
+//! our own addresses cannot be named, and whoever accepts offers should say by
+//! access rules from whom.
+
+use std::sync::Arc;
+
+use super::stand_in::Desk;
+use crate::client::Multiplexed;
+use crate::{Incident, Orb};
+
+/// A client offers the connection at `desk` with its request to the object of `key`.
+#[cold]
+pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
+    let session = desk.session.get();
+    let Some(link) = desk.link() else { return };
+    if session.opened_here || session.refused {
+        return;
+    }
+    let calls = desk.lines(|lines| lines.calls.clone());
+    if calls.as_ref().is_some_and(|calls| calls.has_offer(offer)) {
+        return;
+    }
+    let refuse = |why: String| {
+        let mut session = desk.session.get();
+        session.refused = true;
+        desk.session.set(session);
+        orb.note(Incident::BidirectionalRefused, || link.peer(), || why);
+    };
+    let policy = orb.adapter().and_then(|adapter| adapter.bidirectional(key));
+    if !policy.unwrap_or(orb.options().accept_bidirectional) {
+        // Another object's policy may allow it.
+        if policy.is_none() {
+            refuse(String::new());
+        }
+        return;
+    }
+    let points = match oxorb_giop::parse_listen_points(offer) {
+        Ok(points) => points,
+        Err(violation) => return refuse(violation.to_string()),
+    };
+    let calls = calls.unwrap_or_else(|| {
+        let turn = desk.lines(|lines| lines.turn.clone()).unwrap_or_default();
+        let calls = Multiplexed::accepted(orb, Arc::clone(&link), Arc::clone(&turn));
+        desk.use_both_ways(turn, Arc::clone(&calls));
+        calls
+    });
+    calls.set_offer(offer);
+    let mut taken = Vec::new();
+    for point in &points {
+        let ours = orb.is_own_address(&point.host, point.port);
+        if !ours && calls.serves(&orb.peer(&point.host, point.port)) {
+            taken.push(point.to_string());
+        }
+    }
+    let detail = || match taken.is_empty() {
+        true => "none of its addresses can be had: others use them".to_owned(),
+        false => format!("for {}", taken.join(", ")),
+    };
+    orb.note(Incident::BidirectionalAccepted, || link.peer(), detail);
+}
+
+/// Whether the object of `key` takes requests over connections that this ORB opened.
+pub(super) fn is_open(orb: &Orb, key: &[u8]) -> bool {
+    orb.adapter()
+        .and_then(|adapter| adapter.bidirectional(key))
+        .unwrap_or(orb.options().offer_bidirectional)
+}

@@ -1,0 +1,364 @@
+//! Callbacks over the connection that the client opened (bidirectional GIOP).
+
+mod common;
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use common::*;
+use oxorb::__gen::{Op, decode_ref, encode_ref};
+use oxorb::{
+    CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome, Servant,
+    SystemException, SystemExceptionKind, Upcall,
+};
+use oxorb_testkit::watchdog;
+
+static BOUNCE: Op = Op::twoway("bounce");
+static KEEP: Op = Op::twoway("keep");
+static CALL_KEPT: Op = Op::twoway("call_kept");
+static TELL_KEPT: Op = Op::twoway("tell_kept");
+
+/// Where nobody can connect to: what a client behind NAT publishes.
+const BEHIND_NAT: &str = "iiop://127.0.0.1:0/hostname_in_ior=behind-nat.invalid";
+
+/// Calls back.
+#[derive(Default)]
+struct Player {
+    this: OnceLock<ObjectRef>,
+    kept: Mutex<Option<ObjectRef>>,
+    notes: Mutex<u32>,
+}
+
+impl Player {
+    fn start(orb: &Orb) -> (Arc<Player>, ObjectRef) {
+        let player = Arc::new(Player::default());
+        let reference = orb.root_poa().activate_servant(player.clone()).unwrap();
+        // As it looks from outside: nothing here shall take the short way.
+        let this = ObjectRef::from_ref(reference);
+        player.this.set(this.clone()).unwrap();
+        (player, this)
+    }
+
+    fn kept(&self) -> ObjectRef {
+        self.kept.lock().unwrap().clone().expect("kept before")
+    }
+}
+
+impl Servant for Player {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        let done = |upcall: Upcall<'_>, result: Result<i64, SystemException>| match result {
+            Ok(n) => upcall.reply(|e| {
+                e.longlong(n);
+                Ok(())
+            }),
+            Err(exception) => upcall.fail(exception),
+        };
+        match upcall.operation() {
+            "ping" => {
+                let n = upcall.args(|d| d.longlong()).unwrap();
+                done(upcall, Ok(n + 1))
+            }
+            "note" => {
+                *self.notes.lock().unwrap() += 1;
+                upcall.done()
+            }
+            "sleep" => {
+                thread::sleep(Duration::from_millis(300));
+                upcall.done()
+            }
+            "keep" => {
+                let other = upcall.args(decode_ref::<ObjectRef>).unwrap();
+                *self.kept.lock().unwrap() = other;
+                upcall.done()
+            }
+            "call_kept" => done(upcall, ping(&self.kept(), 1)),
+            "tell_kept" => {
+                let told = Interface::as_ref(&self.kept()).send(&NOTE, |_| Ok(()));
+                done(upcall, told.map(|()| 0))
+            }
+            "bounce" => {
+                let (other, depth) = upcall
+                    .args(|d| Ok((decode_ref::<ObjectRef>(d)?, d.longlong()?)))
+                    .unwrap();
+                let result = match depth {
+                    0 => Ok(0),
+                    _ => bounce(&other.unwrap(), self.this.get().unwrap(), depth - 1),
+                };
+                done(upcall, result.map(|n| n + 1))
+            }
+            _ => upcall.unknown_operation(),
+        }
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+fn bounce(to: &ObjectRef, back: &ObjectRef, depth: i64) -> Result<i64, SystemException> {
+    Interface::as_ref(to).invoke(
+        &BOUNCE,
+        |e| {
+            encode_ref(e, Some(back))?;
+            e.longlong(depth);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
+}
+
+fn keep(at: &ObjectRef, other: &ObjectRef) -> Result<(), SystemException> {
+    Interface::as_ref(at).invoke(&KEEP, |e| encode_ref(e, Some(other)), |_| Ok(()))
+}
+
+fn number(at: &ObjectRef, op: &'static Op) -> Result<i64, SystemException> {
+    Interface::as_ref(at).invoke(op, |_| Ok(()), |d| d.longlong())
+}
+
+fn hidden_client(offer: &str) -> Orb {
+    Orb::builder()
+        .listen(BEHIND_NAT)
+        .setting("OfferBiDirectionalGIOP", offer)
+        .round_trip_timeout(LONG)
+        .build()
+        .unwrap()
+}
+
+fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
+    Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(concurrency)
+        .setting("AcceptBiDirectionalGIOP", accept)
+        .build()
+        .unwrap()
+}
+
+/// The server's player as the client has it, and the client's own.
+fn both(server: &Orb, client: &Orb) -> (ObjectRef, ObjectRef, Arc<Player>) {
+    let (_, at_server) = Player::start(server);
+    let (player, here) = Player::start(client);
+    (
+        elsewhere(client, Interface::as_ref(&at_server)),
+        here,
+        player,
+    )
+}
+
+#[test]
+fn a_client_that_cannot_be_reached_is_called_back() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = accepting(concurrency, "1");
+        let client = hidden_client("1");
+        let (object, here, player) = both(&server, &client);
+        keep(&object, &here).unwrap();
+        assert_eq!(number(&object, &CALL_KEPT), Ok(2), "within a request");
+        number(&object, &TELL_KEPT).unwrap();
+        while *player.notes.lock().unwrap() == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(server.connection_statistics().open, 1, "one connection");
+        let counted = server
+            .connection_statistics()
+            .count(Incident::BidirectionalAccepted);
+        assert_eq!(counted, 1);
+    }
+}
+
+#[test]
+fn a_callback_comes_while_the_client_does_nothing() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = accepting(concurrency, "1");
+        let client = hidden_client("1");
+        let (at_server, here) = (Player::start(&server), Player::start(&client).1);
+        let object = elsewhere(&client, Interface::as_ref(&at_server.1));
+        keep(&object, &here).unwrap();
+        let kept = at_server.0.kept();
+        for n in 0..20 {
+            assert_eq!(ping(&kept, n), Ok(n + 1));
+        }
+        let later: Vec<_> = (0..20).map(|n| ping_async(&kept, n)).collect();
+        for (n, later) in (0..).zip(later) {
+            assert_eq!(later.wait(), Ok(n + 1));
+        }
+    }
+}
+
+#[test]
+fn callbacks_within_callbacks() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = accepting(concurrency, "1");
+        let client = hidden_client("1");
+        let (object, here, _) = both(&server, &client);
+        assert_eq!(bounce(&object, &here, 9), Ok(10));
+        assert_eq!(server.connection_statistics().open, 1);
+    }
+}
+
+#[test]
+fn many_threads_share_the_connection() {
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "1");
+    let client = hidden_client("1");
+    let (object, here, _) = both(&server, &client);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    assert_eq!(bounce(&object, &here, 1), Ok(2));
+                }
+            });
+        }
+    });
+    assert_eq!(server.connection_statistics().open, 1);
+}
+
+#[test]
+fn both_sides_have_to_agree() {
+    let _guard = watchdog(2 * LONG);
+    for (offer, accept, refused) in [("0", "1", 0), ("1", "0", 1), ("0", "0", 0)] {
+        let server = accepting(Concurrency::ThreadPerConnection, accept);
+        let client = hidden_client(offer);
+        let (object, here, _) = both(&server, &client);
+        keep(&object, &here).unwrap();
+        let exception = number(&object, &CALL_KEPT).unwrap_err();
+        assert_raised(
+            exception,
+            SystemExceptionKind::Transient,
+            CompletionStatus::No,
+        );
+        let statistics = server.connection_statistics();
+        assert_eq!(statistics.count(Incident::BidirectionalRefused), refused);
+        assert_eq!(statistics.count(Incident::BidirectionalAccepted), 0);
+    }
+}
+
+#[test]
+fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "1");
+    let client = hidden_client("1");
+    let (at_server, here) = (Player::start(&server), Player::start(&client).1);
+    let object = elsewhere(&client, Interface::as_ref(&at_server.1));
+    keep(&object, &here).unwrap();
+    let kept = at_server.0.kept();
+    let hurried = Interface::as_ref(&kept).with_timeout(Duration::from_millis(20));
+    let exception = call(&ObjectRef::from_ref(hurried), &SLEEP).unwrap_err();
+    assert_raised(
+        exception,
+        SystemExceptionKind::Timeout,
+        CompletionStatus::Maybe,
+    );
+    assert_eq!(ping(&kept, 1), Ok(2), "its late answer is passed over");
+}
+
+#[test]
+fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = accepting(concurrency, "1");
+        let client = Orb::builder()
+            .listen(BEHIND_NAT)
+            .setting("OfferBiDirectionalGIOP", "1")
+            .build()
+            .unwrap();
+        let (at_server, here) = (Player::start(&server), Player::start(&client).1);
+        let object = elsewhere(&client, Interface::as_ref(&at_server.1));
+        keep(&object, &here).unwrap();
+        let kept = at_server.0.kept();
+        assert_eq!(ping(&kept, 1), Ok(2));
+        let port = Interface::as_ref(&here)
+            .ior()
+            .iiop_profiles()
+            .next()
+            .unwrap()
+            .port;
+        client.shutdown(true).unwrap();
+        let exception = ping(&kept, 1).unwrap_err();
+        assert_raised(
+            exception,
+            SystemExceptionKind::Transient,
+            CompletionStatus::No,
+        );
+        let again = Orb::builder()
+            .listen(&BEHIND_NAT.replace(":0/", &format!(":{port}/")))
+            .setting("OfferBiDirectionalGIOP", "1")
+            .build()
+            .unwrap();
+        let (_, here) = Player::start(&again);
+        let object = elsewhere(&again, Interface::as_ref(&at_server.1));
+        keep(&object, &here).unwrap();
+        assert_eq!(ping(&at_server.0.kept(), 1), Ok(2));
+    }
+}
+
+#[test]
+fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "1");
+    server.observe_connections(|event| eprintln!("{event}"));
+    let client = hidden_client("1");
+    let (object, here, _) = both(&server, &client);
+    keep(&object, &here).unwrap();
+    // A stranger, from another address, names the client's and the server's.
+    let profile = Interface::as_ref(&here)
+        .ior()
+        .iiop_profiles()
+        .next()
+        .unwrap();
+    let own = address(&object);
+    let mut points = vec![oxorb_giop::IiopEndpoint {
+        host: profile.host.clone(),
+        port: profile.port,
+    }];
+    points.push(oxorb_giop::IiopEndpoint {
+        host: own.ip().to_string(),
+        port: own.port(),
+    });
+    let offer = oxorb_giop::listen_points(&points);
+    let _stranger = stranger(&object, &offer);
+    assert_eq!(number(&object, &CALL_KEPT), Ok(2), "still the client's");
+    assert_eq!(ping(&object, 5), Ok(6), "still the server's");
+}
+
+/// A connection from 127.0.0.2 with one request that carries `offer`.
+fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
+    use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+    use oxorb_giop::{RequestHeader, ServiceContext, TargetAddress, Version};
+    use std::io::{Read as _, Write as _};
+    let to = address(object);
+    let mut stream = oxorb_testkit::net::connect_from("127.0.0.2".parse().unwrap(), to).unwrap();
+    let profile = Interface::as_ref(object)
+        .ior()
+        .iiop_profiles()
+        .next()
+        .unwrap();
+    let context = ServiceContext {
+        id: oxorb_giop::context_id::BI_DIR_IIOP,
+        data: offer,
+    };
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    let header = RequestHeader {
+        id: 0,
+        response: PING.response,
+        key: TargetAddress::Key(&profile.object_key),
+        operation: PING.name,
+        contexts: std::slice::from_ref(&context),
+    };
+    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    e.longlong(1);
+    oxorb_giop::finish(&mut e, begun).unwrap();
+    stream.write_all(&e.finish().to_vec()).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let mut reply = [0; 12];
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[7], 1, "it is served all the same");
+    stream
+}

@@ -1,0 +1,344 @@
+//! What one client may take of a server, and what everybody sees when it takes more.
+
+mod common;
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::*;
+use oxorb::__gen::Op;
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
+    Servant, SystemExceptionKind, Upcall, Version, minor,
+};
+use oxorb_cdr::ByteOrder;
+use oxorb_testkit::net::connect_from;
+use oxorb_testkit::watchdog;
+
+fn server_with(concurrency: Concurrency, settings: &[(&str, &str)]) -> Orb {
+    let mut builder = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(concurrency);
+    for (name, value) in settings {
+        builder = builder.setting(name, value);
+    }
+    builder.build().unwrap()
+}
+
+fn count(server: &Orb, incident: Incident) -> u64 {
+    server.connection_statistics().count(incident)
+}
+
+/// What comes over a connection until it is closed.
+fn rest(stream: &mut TcpStream) -> Vec<u8> {
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let mut octets = Vec::new();
+    match stream.read_to_end(&mut octets) {
+        Err(error) if error.kind() != ErrorKind::ConnectionReset => {
+            panic!("it is not closed: {error}")
+        }
+        _ => octets,
+    }
+}
+
+#[track_caller]
+fn assert_closed_in_order(stream: &mut TcpStream) {
+    let octets = rest(stream);
+    assert_eq!((octets.len(), octets.get(7)), (12, Some(&5)), "{octets:?}");
+}
+
+#[test]
+fn an_idle_connection_makes_room_for_a_new_one() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = server_with(
+            concurrency,
+            &[("MaxConnections", "3"), ("StallTimeout", "500")],
+        );
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+        assert_eq!(ping(&object, 1), Ok(2));
+        let mut silent: Vec<_> = (0..2)
+            .map(|_| TcpStream::connect(address(&object)).unwrap())
+            .collect();
+        // All idle by now, and the call used its connection last of all.
+        thread::sleep(Duration::from_millis(1800));
+        let others: Vec<_> = (0..3)
+            .map(|_| common::client(ClientConnections::Cached))
+            .map(|other| {
+                (
+                    ping(&elsewhere(&other, Interface::as_ref(&object)), 3),
+                    other,
+                )
+            })
+            .collect();
+        for (answer, _) in &others {
+            assert_eq!(*answer, Ok(4));
+        }
+        for stream in &mut silent {
+            assert_closed_in_order(stream);
+        }
+        assert_eq!(count(&server, Incident::Purged), 3);
+        thread::sleep(Duration::from_millis(1800));
+        assert_eq!(ping(&object, 5), Ok(6), "connects again without an error");
+    }
+}
+
+#[test]
+fn while_none_idles_the_new_one_is_turned_away_in_order() {
+    let _guard = watchdog(2 * LONG);
+    let server = server_with(Concurrency::ThreadPerConnection, &[("MaxConnections", "1")]);
+    let client = client(ClientConnections::Cached);
+    let object = pinger(&server, &client);
+    thread::scope(|scope| {
+        let sleeping = scope.spawn(|| call(&object, &SLEEP));
+        while server.connection_statistics().open == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_closed_in_order(&mut TcpStream::connect(address(&object)).unwrap());
+        sleeping.join().unwrap().unwrap();
+    });
+    assert_eq!(count(&server, Incident::TooManyConnections), 1);
+}
+
+#[test]
+fn one_address_has_so_many_connections_and_others_their_own() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = server_with(concurrency, &[("MaxConnectionsPerClient", "2")]);
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+        let here = address(&object);
+        let greedy = || connect_from("127.0.0.2".parse().unwrap(), here).unwrap();
+        let _two = [greedy(), greedy()];
+        assert_closed_in_order(&mut greedy());
+        assert_eq!(ping(&object, 1), Ok(2), "another address");
+        assert_eq!(count(&server, Incident::TooManyFromClient), 1);
+        drop(_two);
+        // Its place is free as soon as the server has noticed.
+        while server.connection_statistics().open > 1 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let _again = greedy();
+        assert_eq!(ping(&object, 1), Ok(2));
+        assert_eq!(count(&server, Incident::TooManyFromClient), 1);
+    }
+}
+
+#[test]
+fn one_address_has_so_many_requests_running() {
+    let _guard = watchdog(2 * LONG);
+    let server = server_with(
+        Concurrency::ThreadPerConnection,
+        &[("MaxRequestsPerClient", "1")],
+    );
+    let client = client(ClientConnections::Cached);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = elsewhere(&client, &local);
+    let gate = servant.gate.lock().unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| call(&object, &WAIT));
+        while servant.at_gate.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let exception = ping(&object, 1).unwrap_err();
+        assert_raised(
+            exception,
+            SystemExceptionKind::Transient,
+            CompletionStatus::No,
+        );
+        assert_eq!(exception.minor, minor::transient::TOO_MANY_REQUESTS);
+        drop(gate);
+        waiting.join().unwrap().unwrap();
+    });
+    assert_eq!(ping(&object, 1), Ok(2), "its turn");
+    assert_eq!(count(&server, Incident::TooManyRequests), 1);
+}
+
+#[test]
+fn large_messages_of_one_address_wait_for_each_other_and_no_other() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let settings = [("MaxOctetsPerClient", "1000000"), ("StallTimeout", "2000")];
+        let server = server_with(concurrency, &settings);
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+        let here = address(&object);
+        let greedy = || connect_from("127.0.0.2".parse().unwrap(), here).unwrap();
+        // Announces 900,000 octets and sends none of them: it has its share.
+        let mut announced = greedy();
+        let mut header = b"GIOP\x01\x02\x01\x00".to_vec();
+        header.extend(900_000u32.to_le_bytes());
+        announced.write_all(&header).unwrap();
+        while server.connection_statistics().octets_held == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // The next one has to wait ...
+        let mut next = greedy();
+        next.set_write_timeout(Some(LONG)).unwrap();
+        let message = request(&object, &PING, 0, |e| {
+            e.longlong(1);
+            e.copy_octets(&[0; 500_000]);
+        });
+        next.write_all(&message[..1000]).unwrap();
+        while count(&server, Incident::TooManyOctets) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(ping(&object, 1), Ok(2), "another address");
+        // ... until the first is gone.
+        drop(announced);
+        next.write_all(&message[1000..]).unwrap();
+        next.set_read_timeout(Some(LONG)).unwrap();
+        let mut reply = [0; 12];
+        next.read_exact(&mut reply).unwrap();
+        assert_eq!(reply[7], 1, "MARSHAL for what is too much, but an answer");
+        drop(next);
+        while server.connection_statistics().octets_held != 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn an_idle_connection_is_closed_and_its_client_does_not_notice() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        for sharing in EVERY_SHARING {
+            let server = server_with(concurrency, &[("IdleTimeout", "50")]);
+            let client = client(sharing);
+            let object = pinger(&server, &client);
+            for round in 1..=3 {
+                assert_eq!(ping(&object, 1), Ok(2));
+                while count(&server, Incident::IdleClosed) < round {
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+            assert_eq!(ping_async(&object, 1).wait(), Ok(2));
+        }
+    }
+}
+
+#[test]
+fn who_is_not_admitted_is_told_in_order_and_the_operator_why() {
+    let _guard = watchdog(2 * LONG);
+    let rules = [("Access", "deny 127.0.0.2, allow 127.0.0.0/8")];
+    let server = server_with(Concurrency::ThreadPerConnection, &rules);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    assert!(server.observe_connections(move |event| log.lock().unwrap().push(event.to_string())));
+    let client = client(ClientConnections::Cached);
+    let object = pinger(&server, &client);
+    let mut stranger = connect_from("127.0.0.2".parse().unwrap(), address(&object)).unwrap();
+    let from = stranger.local_addr().unwrap();
+    assert_closed_in_order(&mut stranger);
+    assert_eq!(ping(&object, 1), Ok(2));
+    assert_eq!(count(&server, Incident::AccessDenied), 1);
+    let told = seen.lock().unwrap().concat();
+    assert!(
+        told.starts_with(&format!("{from}: the access rules do not admit")),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_endpoint_has_rules_of_its_own() {
+    let _guard = watchdog(2 * LONG);
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0/allow=10.0.0.0/8")
+        .build()
+        .unwrap();
+    let client = client(ClientConnections::Cached);
+    let object = pinger(&server, &client);
+    let exception = ping(&object, 1).unwrap_err();
+    assert_raised(
+        exception,
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    assert!(count(&server, Incident::AccessDenied) >= 1);
+}
+
+#[test]
+fn a_request_that_is_cancelled_while_it_waits_is_not_run() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = server(concurrency);
+        let client = client(ClientConnections::Cached);
+        let servant = Arc::new(Pinger::default());
+        let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        let mut stream = TcpStream::connect(address(&object)).unwrap();
+        let ping = |id| request(&object, &PING, id, |e| e.longlong(i64::from(id)));
+        let messages = [
+            request(&object, &NOTE, 2, |_| {}),
+            ping(4),
+            request(&object, &NOTE, 6, |_| {}),
+            oxorb_giop::cancel_request(Version::V1_2, ByteOrder::NATIVE, 4).to_vec(),
+            oxorb_giop::cancel_request(Version::V1_2, ByteOrder::NATIVE, 6).to_vec(),
+            ping(8),
+        ];
+        stream.write_all(&messages.concat()).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let mut reply = [0; 16];
+        stream.read_exact(&mut reply).unwrap();
+        let id = u32::from_ne_bytes(*reply.last_chunk().unwrap());
+        assert_eq!((reply[7], id), (1, 8), "the first that is answered");
+        assert_eq!(servant.notes.load(std::sync::atomic::Ordering::SeqCst), 1);
+        assert_eq!(count(&server, Incident::Cancelled), 2);
+    }
+}
+
+static WORK: Op = Op::twoway("work");
+
+/// Works until nobody waits for the result any more.
+#[derive(Default)]
+struct Worker(Mutex<Option<bool>>);
+
+impl Servant for Worker {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        while !oxorb::request_is_cancelled() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        *self.0.lock().unwrap() = Some(true);
+        upcall.done()
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+#[test]
+fn a_servant_learns_that_nobody_waits_for_it() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        for hang_up in [false, true] {
+            let server = server(concurrency);
+            let client = client(ClientConnections::Cached);
+            let worker = Arc::new(Worker::default());
+            let local = server.root_poa().activate_servant(worker.clone()).unwrap();
+            let object = elsewhere(&client, &local);
+            if hang_up {
+                let mut stream = TcpStream::connect(address(&object)).unwrap();
+                stream
+                    .write_all(&request(&object, &WORK, 2, |_| {}))
+                    .unwrap();
+            } else {
+                let hurried = Interface::as_ref(&object).with_timeout(Duration::from_millis(50));
+                let exception = call(&ObjectRef::from_ref(hurried), &WORK).unwrap_err();
+                assert_eq!(exception.kind, SystemExceptionKind::Timeout);
+            }
+            while worker.0.lock().unwrap().is_none() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Who may connect.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// Who may connect, by address: rules of which the first that matches decides.
+///
+/// Without any rule everybody may. When none matches, a list with an `allow` refuses and one of
+/// `deny` rules only admits: so `allow 10.0.0.0/8` alone means *these and nobody else*, and
+/// `deny 10.9.0.0/16` alone *all but these*.
+///
+/// An address says where a connection comes from, not who sends it; behind a NAT all clients have
+/// the same. It keeps a port closed to a network, and is no authentication.
+///
+/// ```
+/// let rules: oxorb_transport::Access = "deny 10.9.0.0/16, allow 10.0.0.0/8, allow ::1".parse()?;
+/// assert!(rules.admits("10.1.2.3".parse().unwrap()));
+/// assert!(!rules.admits("10.9.2.3".parse().unwrap()));
+/// assert!(!rules.admits("192.168.1.1".parse().unwrap()), "not named");
+///
+/// let error = "allow 10.0.0.0/40".parse::<oxorb_transport::Access>().unwrap_err();
+/// assert_eq!(error.to_string(), "\"10.0.0.0/40\": the prefix of an IPv4 address has 0 to 32 bits");
+/// # Ok::<(), oxorb_transport::AccessError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    allow: bool,
+    network: Network,
+}
+
+/// Addresses with the same first bits; `None`: all there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Network(Option<(IpAddr, u8)>);
+
+impl Access {
+    /// Whether there is no rule: everybody is admitted.
+    pub fn is_open(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether a peer of that address may connect. A few comparisons for each rule.
+    pub fn admits(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        match self.rules.iter().find(|rule| rule.network.contains(peer)) {
+            Some(rule) => rule.allow,
+            None => !self.rules.iter().any(|rule| rule.allow),
+        }
+    }
+
+    /// Adds a rule behind the others: a network as `10.0.0.0/8`, an address, or `all`.
+    ///
+    /// # Errors
+    /// [`AccessError`] when the text is none of these.
+    pub fn add(&mut self, allow: bool, network: &str) -> Result<(), AccessError> {
+        let network = network.parse()?;
+        self.rules.push(Rule { allow, network });
+        Ok(())
+    }
+
+    /// Each rule: whether it allows, and whom.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (bool, String)> {
+        self.rules
+            .iter()
+            .map(|rule| (rule.allow, rule.network.to_string()))
+    }
+}
+
+/// Reads `allow NETWORK` and `deny NETWORK`, separated by commas.
+impl FromStr for Access {
+    type Err = AccessError;
+
+    fn from_str(text: &str) -> Result<Self, AccessError> {
+        let mut access = Access::default();
+        for rule in text
+            .split(',')
+            .map(str::trim)
+            .filter(|rule| !rule.is_empty())
+        {
+            match rule.split_once(char::is_whitespace) {
+                Some(("allow", network)) => access.add(true, network.trim())?,
+                Some(("deny", network)) => access.add(false, network.trim())?,
+                _ => return Err(AccessError::new(rule, "a rule begins with allow or deny")),
+            }
+        }
+        Ok(access)
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (allow, network)) in self.rules().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            let verb = if allow { "allow" } else { "deny" };
+            write!(f, "{separator}{verb} {network}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Network {
+    fn contains(&self, address: IpAddr) -> bool {
+        let Some((network, bits)) = self.0 else {
+            return true;
+        };
+        match (network, address) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let differ = network.to_bits() ^ address.to_bits();
+                differ.leading_zeros() >= u32::from(bits)
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let differ = network.to_bits() ^ address.to_bits();
+                differ.leading_zeros() >= u32::from(bits)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = AccessError;
+
+    fn from_str(text: &str) -> Result<Self, AccessError> {
+        if matches!(text, "all" | "*") {
+            return Ok(Network(None));
+        }
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address
+            .trim_matches(['[', ']'])
+            .parse()
+            .map_err(|_| AccessError::new(text, "expected an address, ADDRESS/BITS, or all"))?;
+        let (width, problem) = match address {
+            IpAddr::V4(_) => (32, "the prefix of an IPv4 address has 0 to 32 bits"),
+            IpAddr::V6(_) => (128, "the prefix of an IPv6 address has 0 to 128 bits"),
+        };
+        let bits = match bits.map(str::parse) {
+            None => width,
+            Some(Ok(bits)) if bits <= width => bits,
+            Some(_) => return Err(AccessError::new(text, problem)),
+        };
+        Ok(Network(Some((address, bits))))
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("all"),
+            Some((address, bits)) => write!(f, "{address}/{bits}"),
+        }
+    }
+}
+
+/// Text that is no access rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessError {
+    /// The rule, or the part of it that is wrong.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+impl AccessError {
+    fn new(text: &str, problem: &'static str) -> Self {
+        Self {
+            text: text.to_owned(),
+            problem,
+        }
+    }
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.text, self.problem)
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admits(rules: &str, peer: &str) -> bool {
+        rules
+            .parse::<Access>()
+            .unwrap()
+            .admits(peer.parse().unwrap())
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_decides() {
+        let rules = "deny 10.9.0.0/16, allow 10.0.0.0/8, deny all";
+        assert!(admits(rules, "10.8.255.255"));
+        assert!(!admits(rules, "10.9.0.1"));
+        assert!(!admits(rules, "11.0.0.1"));
+        assert!(!admits(rules, "::1"));
+    }
+
+    #[test]
+    fn what_no_rule_names() {
+        assert!(admits("", "1.2.3.4"), "no rule: everybody");
+        assert!(admits("deny 10.0.0.0/8", "1.2.3.4"), "all but these");
+        assert!(!admits("allow 10.0.0.0/8", "1.2.3.4"), "nobody but these");
+    }
+
+    #[test]
+    fn both_families_and_every_width() {
+        assert!(admits("allow fd00::/8", "fdff::1"));
+        assert!(!admits("allow fd00::/8", "fe00::1"));
+        assert!(admits("allow 0.0.0.0/0", "255.1.2.3"));
+        assert!(!admits("allow 0.0.0.0/0", "::1"));
+        assert!(admits("allow ::/0", "::1"));
+        assert!(admits("allow 1.2.3.4", "1.2.3.4"));
+        assert!(!admits("allow 1.2.3.4", "1.2.3.5"));
+        assert!(
+            admits("allow 1.2.3.4", "::ffff:1.2.3.4"),
+            "as a dual-stack socket says it"
+        );
+    }
+
+    #[test]
+    fn errors_name_the_rule() {
+        for (text, part) in [
+            ("allow", "allow"),
+            ("permit all", "permit all"),
+            ("allow somewhere", "somewhere"),
+            ("deny ::1/129", "::1/129"),
+            ("deny 1.2.3.4/", "1.2.3.4/"),
+        ] {
+            assert_eq!(text.parse::<Access>().unwrap_err().text, part);
+        }
+    }
+
+    #[test]
+    fn display_reads_back() {
+        let text = "deny 10.9.0.0/16, allow fd00::/8, deny all";
+        let rules: Access = text.parse().unwrap();
+        assert_eq!(rules.to_string(), text);
+    }
+}

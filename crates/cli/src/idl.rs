@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use oxorb_idl::Options;
 use oxorb_idl::diff::Effect;
 use oxorb_idl::model::Model;
+use oxorb_idl::{Lenient, Options};
 use oxorb_idlgen::{Builder, Error};
 use serde_json::json;
 
@@ -114,6 +114,9 @@ pub(crate) struct Source {
     /// Define a macro
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
     define: Vec<String>,
+    /// Let a departure from the specification pass as a warning; may be repeated
+    #[arg(long, value_name = "WHAT", value_parser = oxorb_idl::Lenient::NAMES)]
+    lenient: Vec<String>,
 }
 
 /// Runs one verb.
@@ -158,8 +161,17 @@ impl Source {
         Options {
             include_dirs: self.include.clone(),
             defines: self.define.clone(),
+            lenient: self.lenient(),
             ..Options::default()
         }
+    }
+
+    fn lenient(&self) -> Lenient {
+        let mut lenient = Lenient::default();
+        for name in &self.lenient {
+            lenient.allow(name);
+        }
+        lenient
     }
 }
 
@@ -183,6 +195,7 @@ fn generate(source: &Source, out: PathBuf, check: bool) -> Done {
     for definition in &source.define {
         builder = builder.define(definition);
     }
+    let builder = builder.lenient(source.lenient());
     let generated = match builder.generate() {
         Ok(generated) => generated,
         Err(Error::Idl(failed)) => {

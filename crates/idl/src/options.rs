@@ -27,6 +27,41 @@ pub struct Lenient {
     pub anonymous_bounded_string: bool,
     /// Names that differ from a keyword in case only (TAO's `-Cw`).
     pub keyword_case: bool,
+    /// `struct Right { string right; }`: a name like that of the scope around it
+    /// (in the Security Service's IDL that omniORB brings).
+    pub named_like_scope: bool,
+}
+
+impl Lenient {
+    /// What [`allow`](Self::allow) understands: the names of the fields.
+    pub const NAMES: [&'static str; 5] = [
+        "unquoted_prefix",
+        "parameter_named_like_type",
+        "anonymous_bounded_string",
+        "keyword_case",
+        "named_like_scope",
+    ];
+
+    /// Switches on the departure with this name; `false` if there is none.
+    ///
+    /// ```
+    /// let mut lenient = oxorb_idl::Lenient::default();
+    /// assert!(lenient.allow("keyword_case") && lenient.keyword_case);
+    /// assert!(!lenient.allow("everything"));
+    /// assert!(oxorb_idl::Lenient::NAMES.into_iter().all(|name| lenient.allow(name)));
+    /// ```
+    pub fn allow(&mut self, name: &str) -> bool {
+        let field = match name {
+            "unquoted_prefix" => &mut self.unquoted_prefix,
+            "parameter_named_like_type" => &mut self.parameter_named_like_type,
+            "anonymous_bounded_string" => &mut self.anonymous_bounded_string,
+            "keyword_case" => &mut self.keyword_case,
+            "named_like_scope" => &mut self.named_like_scope,
+            _ => return false,
+        };
+        *field = true;
+        true
+    }
 }
 
 /// Bounds on what one source may cost; an input that meets one is refused with

@@ -25,11 +25,13 @@ pub struct Unit {
 
 /// The front end's choices of this name, as they are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct Lenient {
     unquoted_prefix: bool,
     parameter_named_like_type: bool,
     anonymous_bounded_string: bool,
     keyword_case: bool,
+    named_like_scope: bool,
 }
 
 impl Unit {
@@ -54,6 +56,7 @@ impl Unit {
                 parameter_named_like_type: options.lenient.parameter_named_like_type,
                 anonymous_bounded_string: options.lenient.anonymous_bounded_string,
                 keyword_case: options.lenient.keyword_case,
+                named_like_scope: options.lenient.named_like_scope,
             },
             files,
         };
@@ -85,6 +88,7 @@ impl Unit {
                 parameter_named_like_type: self.lenient.parameter_named_like_type,
                 anonymous_bounded_string: self.lenient.anonymous_bounded_string,
                 keyword_case: self.lenient.keyword_case,
+                named_like_scope: self.lenient.named_like_scope,
             },
             ..Options::default()
         }

@@ -149,6 +149,11 @@ const LAYERS: [Layer; 22] = [
         why: "generated code names only oxorb::__gen; its tests compare it with calls without stubs",
     },
     Layer {
+        package: "oxorb-idl-corpus",
+        uses: &["oxorb-idl", "oxorb-idlgen"],
+        why: "it compiles IDL; the Rust that comes out is compiled by a cargo of its own",
+    },
+    Layer {
         package: "oxorb-interop",
         uses: &["oxorb", "oxorb-naming"],
         why: "generated code names only oxorb::__gen; the client of name servers is the service's",

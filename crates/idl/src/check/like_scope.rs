@@ -1,6 +1,6 @@
 //! A declaration named like the scope it stands in.
 
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;
 
 #[derive(Debug)]
@@ -9,11 +9,19 @@ pub(crate) struct LikeScope {
     pub(crate) scope: String,
     pub(crate) scope_what: &'static str,
     pub(crate) at: Span,
+    pub(crate) lenient: bool,
 }
 
 impl Problem for LikeScope {
     fn code(&self) -> Code {
-        Code("E0405")
+        Code(if self.lenient { "W0405" } else { "E0405" })
+    }
+
+    fn severity(&self) -> Severity {
+        match self.lenient {
+            true => Severity::Warning,
+            false => Severity::Error,
+        }
     }
 
     fn message(&self) -> String {
@@ -34,5 +42,9 @@ impl Problem for LikeScope {
 
     fn related(&self) -> Vec<(Span, String)> {
         vec![(self.at, "around it".into())]
+    }
+
+    fn help(&self) -> Option<String> {
+        (!self.lenient).then(|| "our lenient option `named_like_scope` lets it pass".into())
     }
 }

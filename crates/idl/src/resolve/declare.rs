@@ -118,9 +118,10 @@ impl Resolver<'_> {
             scope: around.name.clone(),
             scope_what: self.what(Entity::Def(def)),
             at: around.span,
+            lenient: self.lenient.named_like_scope,
         };
         self.report(name.span, problem);
-        true
+        !self.lenient.named_like_scope
     }
 
     pub(super) fn is_poisoned(&self, entity: Entity) -> bool {

@@ -84,14 +84,7 @@ pub(crate) fn options(case: &Path) -> Options {
         match (option, value) {
             ("-I", folder) => options.include_dirs.push(folder.into()),
             ("-D", define) => options.defines.push(define.into()),
-            ("--lenient", "unquoted_prefix") => options.lenient.unquoted_prefix = true,
-            ("--lenient", "parameter_named_like_type") => {
-                options.lenient.parameter_named_like_type = true;
-            }
-            ("--lenient", "anonymous_bounded_string") => {
-                options.lenient.anonymous_bounded_string = true;
-            }
-            ("--lenient", "keyword_case") => options.lenient.keyword_case = true,
+            ("--lenient", name) if options.lenient.allow(name) => {}
             ("--include-depth", depth) => options.limits.include_depth = depth.parse().unwrap(),
             ("--macro-octets", limit) => options.limits.macro_octets = limit.parse().unwrap(),
             ("--diagnostics", limit) => options.limits.diagnostics = limit.parse().unwrap(),

@@ -1,0 +1,107 @@
+//! Where IDL comes from.
+
+use std::path::{Path, PathBuf};
+
+/// What `--source` understands.
+pub(crate) const NAMES: &[&str] = &["omniorb", "omg", "ours", "tests"];
+
+/// Files of one origin, and what they need.
+pub(crate) struct Source {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// Files are named relative to this folder.
+    pub(crate) folder: PathBuf,
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) include: Vec<PathBuf>,
+    /// Written before CORBA 2.3 added keywords and rules: `Factory` is a name there, `struct Right { string right; }` correct.
+    pub(crate) old: bool,
+}
+
+/// The sources that are asked for; all if none is named.
+pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String> {
+    let omniorb = PathBuf::from("/usr/share/idl/omniORB");
+    let omg = root.join("idl/omg");
+    let mut sources = vec![
+        Source {
+            name: "omniorb",
+            title: "omniORB (Debian's omniorb-idl)",
+            files: below(&omniorb),
+            // IOP.idl is in no package of Debian; ours stands in.
+            include: vec![omniorb.clone(), omniorb.join("COS"), omg.clone()],
+            folder: omniorb,
+            old: true,
+        },
+        Source {
+            name: "omg",
+            title: "OMG's and TAO's services (idl/omg)",
+            files: below(&omg),
+            include: vec![omg.clone()],
+            folder: omg.clone(),
+            old: false,
+        },
+        Source {
+            name: "ours",
+            title: "services, examples and interop tests",
+            files: ["crates", "examples", "benches", "tests/interop"]
+                .iter()
+                .flat_map(|folder| below(&root.join(folder)))
+                // The front end has this one built in.
+                .filter(|file| !file.ends_with("builtin/orb.idl"))
+                .collect(),
+            include: vec![omg.clone()],
+            folder: root.to_owned(),
+            old: false,
+        },
+        Source {
+            name: "tests",
+            title: "tests of the compiler",
+            files: [
+                "tests/codegen",
+                "tests/idl-ui/ok",
+                "tests/idl-ui/equivalent",
+            ]
+            .iter()
+            .flat_map(|folder| below(&root.join(folder)))
+            .filter(|file| !file.parent().is_some_and(|folder| folder.ends_with("inc")))
+            .collect(),
+            include: vec![root.join("tests/idl-ui"), omg],
+            folder: root.join("tests"),
+            old: false,
+        },
+    ];
+    sources.retain(|source| wanted.is_empty() || wanted.iter().any(|name| name == source.name));
+    for source in &sources {
+        if source.files.is_empty() {
+            return Err(format!(
+                "no IDL file in {} (tests/interop/install-peers.sh installs what is not ours)",
+                source.folder.display()
+            ));
+        }
+    }
+    Ok(sources)
+}
+
+impl Source {
+    /// How a file is called in reports.
+    pub(crate) fn name_of<'f>(&self, file: &'f Path) -> &'f str {
+        let short = file.strip_prefix(&self.folder).unwrap_or(file);
+        short.to_str().unwrap_or("?")
+    }
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return found;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(below(&path));
+        } else if path.extension().is_some_and(|ending| ending == "idl") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 22] = [
+const LAYERS: [Layer; 23] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],

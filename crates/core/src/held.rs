@@ -2,10 +2,12 @@
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
 use oxorb_cdr::Dialect;
 use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Version};
 
+use crate::interceptor::ServerFlow;
 use crate::server::{self, Sink};
 use crate::upcall::{Outcome, Upcall};
 use crate::{Orb, raise};
@@ -55,6 +57,7 @@ pub struct Detached {
     pub(crate) header: Header,
     pub(crate) message: Vec<u8>,
     pub(crate) dialect: Dialect,
+    pub(crate) flow: Option<Arc<ServerFlow>>,
 }
 
 /// What a [`Detached`] request was answered; `None`: nothing, nobody waits for it.
@@ -74,7 +77,20 @@ impl Detached {
             .object_key()
             .expect("looked at before it was copied");
         let mut sink = Sink::to_memory(Vec::new());
-        server::upcall(orb, frame, request, key, self.dialect, &mut sink, serve);
+        let flow = self.flow.clone();
+        server::upcall(
+            orb,
+            frame,
+            request,
+            key,
+            self.dialect,
+            &mut sink,
+            flow,
+            |upcall| {
+                let _slots = upcall.enter_slots();
+                serve(upcall)
+            },
+        );
         sink.into_memory().ok()
     }
 }
@@ -92,9 +108,10 @@ impl<'r> Upcall<'r> {
             request,
             key,
             sink,
+            flow,
             ..
         } = self;
-        let inner = Upcall::new(orb, frame, request, key, dialect, &mut memory);
+        let inner = Upcall::new(orb, frame, request, key, dialect, &mut memory, flow);
         let served = panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = serve(inner);
         }));
@@ -116,6 +133,7 @@ impl<'r> Upcall<'r> {
             header: self.frame.header,
             message: self.frame.bytes.to_vec(),
             dialect: self.dialect,
+            flow: self.flow.clone(),
         }
     }
 

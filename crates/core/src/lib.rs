@@ -20,6 +20,7 @@ mod failure;
 mod held;
 mod incident;
 mod initial;
+pub mod interceptor;
 mod interface;
 mod interface_repository;
 #[doc(hidden)]

@@ -13,6 +13,7 @@ use oxorb_transport::{Endpoint, ListenError};
 
 use crate::client::Peer;
 use crate::incident::Watch;
+use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
 use crate::main_thread::{Busy, MainThread};
 use crate::options::Options;
@@ -55,6 +56,7 @@ pub struct WeakOrb(Weak<Inner>);
 
 struct Inner {
     options: Arc<Options>,
+    interceptors: Arc<Interceptors>,
     adapter: OnceLock<Arc<dyn Adapter>>,
     peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
     listeners: Listeners,
@@ -68,6 +70,8 @@ struct Inner {
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
+    /// Interceptors were told of the end.
+    finished: AtomicBool,
     ended: Mutex<bool>,
     end: Condvar,
     main: MainThread,
@@ -84,11 +88,17 @@ struct Address {
 impl Orb {
     /// An ORB without adapter: a client, until [`set_adapter`](Orb::set_adapter).
     pub fn new(options: Options) -> Orb {
+        Orb::with_interceptors(options, Interceptors::default())
+    }
+
+    /// As [`new`](Orb::new), with interceptors that stay until the ORB ends.
+    pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
         Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),
                 watch: Watch::default(),
                 options: Arc::new(options),
+                interceptors: Arc::new(interceptors),
                 adapter: OnceLock::new(),
                 peers: Mutex::default(),
                 listeners: Listeners::default(),
@@ -98,6 +108,7 @@ impl Orb {
                 values: ValueRegistry::default(),
                 initial: Mutex::default(),
                 closing: AtomicBool::new(false),
+                finished: AtomicBool::new(false),
                 ended: Mutex::new(false),
                 end: Condvar::new(),
                 main: MainThread::default(),
@@ -108,6 +119,12 @@ impl Orb {
     /// The configuration.
     pub fn options(&self) -> &Options {
         &self.inner.options
+    }
+
+    /// The interceptors it was made with.
+    #[inline]
+    pub fn interceptors(&self) -> &Arc<Interceptors> {
+        &self.inner.interceptors
     }
 
     /// Who finds servants. The first call decides.
@@ -252,6 +269,9 @@ impl Orb {
         }
         for peer in self.inner.peers.lock().expect(UNPOISONED).values() {
             peer.close();
+        }
+        if !self.inner.finished.swap(true, Ordering::SeqCst) {
+            self.inner.interceptors.destroy();
         }
     }
 
@@ -429,6 +449,10 @@ pub enum SetupError {
     Threads(std::io::Error),
     /// The system does not tell under which addresses it is reached.
     Interfaces(std::io::Error),
+    /// Two interceptors of one kind have the same name.
+    DuplicateInterceptor(DuplicateInterceptor),
+    /// What an interceptor raised while the ORB was made.
+    Interceptor(SystemException),
     /// The ORB was shut down.
     ShutDown,
 }
@@ -448,6 +472,13 @@ impl fmt::Display for SetupError {
                 "cannot find the addresses of this host: {error}; name one with \
                  -ORBListenEndpoints iiop://HOST:PORT"
             ),
+            SetupError::DuplicateInterceptor(error) => error.fmt(f),
+            SetupError::Interceptor(exception) => {
+                write!(
+                    f,
+                    "an interceptor does not let the ORB be made: {exception}"
+                )
+            }
             SetupError::ShutDown => f.write_str("the ORB was shut down"),
         }
     }
@@ -465,6 +496,8 @@ impl std::error::Error for SetupError {
             SetupError::Setting(error) => Some(error),
             SetupError::Listen(error) => Some(error),
             SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
+            SetupError::DuplicateInterceptor(error) => Some(error),
+            SetupError::Interceptor(exception) => Some(exception),
             SetupError::ShutDown => None,
         }
     }

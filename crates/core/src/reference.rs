@@ -108,6 +108,16 @@ impl Ref {
         &self.shared.ior
     }
 
+    /// Where calls go now: the reference itself, or what a LOCATION_FORWARD put in its place.
+    ///
+    /// Takes no lock; allocates when it was forwarded.
+    pub fn effective(&self) -> Ref {
+        match self.shared.forward.load_full() {
+            Some(route) => Ref::new(self.orb(), route.ior().clone()),
+            None => self.clone(),
+        }
+    }
+
     /// As `corbaloc:iiop:1.2@host:port/key`, if there is an IIOP profile.
     pub fn to_corbaloc(&self) -> Option<String> {
         Corbaloc::from_ior(&self.shared.ior).map(|url| url.to_string())

@@ -83,6 +83,11 @@ impl Route {
         })
     }
 
+    /// What was parsed.
+    pub(crate) fn ior(&self) -> &Ior {
+        &self.ior
+    }
+
     /// A profile of this very process, if there is one.
     pub(crate) fn local(&self) -> Option<&RouteProfile> {
         self.profiles.iter().find(|profile| profile.peer.is_none())

@@ -1,11 +1,17 @@
 //! A request while it is served.
 
-use oxorb_cdr::{Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
-use oxorb_giop::{Begun, CompletionStatus, Frame, ReplyStatus, Request, Response, SystemException};
+use std::sync::Arc;
 
+use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
+use oxorb_giop::{
+    Begun, CompletionStatus, Frame, Ior, ReplyStatus, Request, Response, ServiceContext,
+    SystemException,
+};
+
+use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::op::Raise;
 use crate::server::Sink;
-use crate::{Orb, Ref, raise};
+use crate::{Orb, Ref, Servant, raise};
 
 /// A request on its way to a servant, which must answer it.
 ///
@@ -22,6 +28,8 @@ pub struct Upcall<'r> {
     pub(crate) key: &'r [u8],
     pub(crate) dialect: Dialect,
     pub(crate) sink: &'r mut Sink,
+    /// What server interceptors have seen of it; `None` where there are none.
+    pub(crate) flow: Option<Arc<ServerFlow>>,
 }
 
 /// Proof that an upcall was answered (or needs no answer).
@@ -48,6 +56,7 @@ impl<'r> Upcall<'r> {
         key: &'r [u8],
         dialect: Dialect,
         sink: &'r mut Sink,
+        flow: Option<Arc<ServerFlow>>,
     ) -> Self {
         Upcall {
             orb,
@@ -56,7 +65,45 @@ impl<'r> Upcall<'r> {
             key,
             dialect,
             sink,
+            flow,
         }
+    }
+
+    /// Says which servant is about to be called: interceptors see the request once more, and may end it.
+    ///
+    /// An adapter calls this between finding a servant and letting it answer. Costs nothing where no interceptors
+    /// are; `target` is asked only where some are.
+    #[inline]
+    pub fn reach(
+        self,
+        servant: &dyn Servant,
+        target: impl FnOnce() -> Target,
+    ) -> Result<Self, Outcome> {
+        match &self.flow {
+            None => Ok(self),
+            Some(flow) => {
+                let seen = flow.receive_request(self.view(), servant, target());
+                self.interrupt(seen)
+            }
+        }
+    }
+
+    /// Interceptors see the request first.
+    #[inline]
+    pub(crate) fn admit(self) -> Result<Self, Outcome> {
+        match &self.flow {
+            None => Ok(self),
+            Some(flow) => {
+                let seen = flow.receive_contexts(self.view());
+                self.interrupt(seen)
+            }
+        }
+    }
+
+    /// What interceptors put into slots is the thread's, until the guard goes.
+    #[inline]
+    pub(crate) fn enter_slots(&self) -> Option<Entered> {
+        self.flow.as_ref().map(ServerFlow::enter)
     }
 
     /// The operation's name on the wire.
@@ -104,13 +151,13 @@ impl<'r> Upcall<'r> {
     pub fn raise<X: Raise>(self, exception: &X) -> Outcome {
         match exception.system() {
             Some(system) => self.fail(system),
-            None => self.answer(ReplyStatus::USER_EXCEPTION, |e| exception.raise(e)),
+            None => self.answer_otherwise(ReplyStatus::USER_EXCEPTION, |e| exception.raise(e)),
         }
     }
 
     /// Answers with a system exception.
     pub fn fail(self, exception: SystemException) -> Outcome {
-        self.answer(ReplyStatus::SYSTEM_EXCEPTION, |e| exception.encode(e))
+        self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, |e| exception.encode(e))
     }
 
     /// Answers that the arguments were not understood.
@@ -132,14 +179,100 @@ impl<'r> Upcall<'r> {
     /// Sends the caller to another object, for this and later requests
     /// (LOCATION_FORWARD).
     pub fn forward(self, target: &Ref) -> Outcome {
-        self.answer(ReplyStatus::LOCATION_FORWARD, |e| {
-            oxorb_cdr::Encode::encode(target.ior(), e)
+        self.answer_otherwise(ReplyStatus::LOCATION_FORWARD, |e| target.ior().encode(e))
+    }
+
+    /// Interceptors see results before they are marshalled.
+    fn answer<'a>(
+        mut self,
+        status: ReplyStatus,
+        body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Outcome {
+        let Some(flow) = self.flow.take() else {
+            return self.send(status, &[], body);
+        };
+        match flow.end(self.view(), Sending::Results) {
+            Verdict::AsIs => flow.with_contexts(|contexts| self.send(status, contexts, body)),
+            verdict => self.send_instead(&flow, &verdict),
+        }
+    }
+
+    /// Whatever is not a result. Interceptors see it marshalled, as the client would.
+    fn answer_otherwise<'a>(
+        mut self,
+        status: ReplyStatus,
+        body: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Outcome {
+        let Some(flow) = self.flow.take() else {
+            return self.send(status, &[], body);
+        };
+        let order = self.orb.options().byte_order;
+        let mut e = Encoder::new(Vec::new(), order, self.dialect);
+        // What cannot be marshalled is found out below, where it is sent.
+        let _ = body(&mut e);
+        let octets = e.finish().to_vec();
+        let mut d = Decoder::new(&octets, order, self.dialect).with_scope(self.orb);
+        let verdict = match status {
+            ReplyStatus::USER_EXCEPTION => {
+                let id = d.string().unwrap_or_default();
+                flow.end(
+                    self.view(),
+                    Sending::UserException {
+                        id: &id,
+                        octets: &octets,
+                    },
+                )
+            }
+            ReplyStatus::SYSTEM_EXCEPTION => {
+                let exception = SystemException::decode(&mut d).unwrap_or(raise::BAD_REPLY);
+                flow.end(self.view(), Sending::SystemException(exception))
+            }
+            _ => match Ior::decode(&mut d) {
+                Ok(ior) => flow.end(self.view(), Sending::Forward(Ref::new(self.orb, ior))),
+                Err(_) => Verdict::AsIs,
+            },
+        };
+        match verdict {
+            Verdict::AsIs => flow.with_contexts(|contexts| self.send(status, contexts, body)),
+            verdict => self.send_instead(&flow, &verdict),
+        }
+    }
+
+    /// What interceptors made of the answer.
+    fn send_instead(self, flow: &ServerFlow, verdict: &Verdict) -> Outcome {
+        flow.with_contexts(|contexts| match verdict {
+            Verdict::Raise(exception) => self.send(ReplyStatus::SYSTEM_EXCEPTION, contexts, |e| {
+                exception.encode(e)
+            }),
+            Verdict::Forward(to) => self.send(ReplyStatus::LOCATION_FORWARD, contexts, |e| {
+                to.ior().encode(e)
+            }),
+            Verdict::AsIs => unreachable!("the answer stays as it is"),
         })
     }
 
-    fn answer<'a>(
+    /// An interceptor may have ended the request; those that have seen it see its end.
+    #[cold]
+    fn interrupt(self, seen: Result<(), Interrupt>) -> Result<Self, Outcome> {
+        match seen {
+            Ok(()) => Ok(self),
+            Err(Interrupt::Raise(exception)) => Err(self.fail(exception)),
+            Err(Interrupt::Forward(to)) => Err(self.forward(&to)),
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            orb: self.orb,
+            request: &self.request,
+            key: self.key,
+        }
+    }
+
+    fn send<'a>(
         self,
         status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
         body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Outcome {
         if !self.expects_reply() {
@@ -148,7 +281,7 @@ impl<'r> Upcall<'r> {
         let id = self.request.id;
         let version = self.frame.header.version;
         let mut e = self.sink.encoder(self.orb.options(), self.dialect);
-        let begun = oxorb_giop::begin_reply(&mut e, version, id, status, &[]);
+        let begun = oxorb_giop::begin_reply(&mut e, version, id, status, contexts);
         let written = body(&mut e)
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
             .and_then(|()| finish(&mut e, begun, self.orb));

@@ -1,10 +1,13 @@
 //! From configuration to a running ORB.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::ByteOrder;
-use oxorb_core::{ClientConnections, Concurrency, Options, SettingError, SetupError};
+use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
+use oxorb_core::{ClientConnections, Concurrency, Options, SetupError};
 use oxorb_giop::Version;
+use oxorb_poa::AdapterObserver;
 
 use crate::Orb;
 
@@ -23,18 +26,20 @@ use crate::Orb;
 /// # orb.shutdown(true)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Builder {
     options: Options,
+    interceptors: Interceptors,
+    observers: Vec<Arc<dyn AdapterObserver>>,
     args: Vec<String>,
-    error: Option<SettingError>,
+    error: Option<SetupError>,
 }
 
 impl Builder {
     pub(crate) fn new() -> Self {
         let mut builder = Builder::default();
         let read = builder.options.take_env();
-        builder.note(read);
+        builder.note(read.map_err(SetupError::Setting));
         builder
     }
 
@@ -44,7 +49,7 @@ impl Builder {
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
         match self.options.take_args(args) {
             Ok(rest) => self.args = rest,
-            Err(error) => self.note(Err(error)),
+            Err(error) => self.note(Err(error.into())),
         }
         self
     }
@@ -106,6 +111,29 @@ impl Builder {
         self
     }
 
+    /// Adds an interceptor of the requests this ORB sends.
+    #[must_use]
+    pub fn client_interceptor(mut self, interceptor: impl ClientInterceptor) -> Self {
+        let added = self.interceptors.add_client(Arc::new(interceptor));
+        self.note(added.map_err(SetupError::DuplicateInterceptor));
+        self
+    }
+
+    /// Adds an interceptor of the requests this ORB serves.
+    #[must_use]
+    pub fn server_interceptor(mut self, interceptor: impl ServerInterceptor) -> Self {
+        let added = self.interceptors.add_server(Arc::new(interceptor));
+        self.note(added.map_err(SetupError::DuplicateInterceptor));
+        self
+    }
+
+    /// Adds an observer of POAs, which may add components to the references they make (`IORInterceptor`).
+    #[must_use]
+    pub fn adapter_observer(mut self, observer: impl AdapterObserver) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
     /// Everything else that can be configured.
     #[must_use]
     pub fn configure(mut self, change: impl FnOnce(&mut Options)) -> Self {
@@ -118,7 +146,7 @@ impl Builder {
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         let arg = [format!("-ORB{name}"), value.to_owned()];
         let read = self.options.take_args(arg).map(drop);
-        self.note(read);
+        self.note(read.map_err(SetupError::Setting));
         self
     }
 
@@ -126,15 +154,25 @@ impl Builder {
     /// once if endpoints were given.
     pub fn build(self) -> Result<Orb, SetupError> {
         match self.error {
-            Some(error) => Err(error.into()),
-            None => Orb::start(self.options, self.args),
+            Some(error) => Err(error),
+            None => Orb::start(self.options, self.interceptors, self.observers, self.args),
         }
     }
 
     /// The first error is the one to report.
-    fn note(&mut self, read: Result<(), SettingError>) {
+    fn note(&mut self, read: Result<(), SetupError>) {
         if let Err(error) = read {
             self.error.get_or_insert(error);
         }
+    }
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("options", &self.options)
+            .field("interceptors", &self.interceptors)
+            .field("args", &self.args)
+            .finish_non_exhaustive()
     }
 }

@@ -54,6 +54,7 @@ pub use oxorb_cdr::{
     FixedPoint, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind, TypeCode, Typed, Value,
     ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
 };
+pub use oxorb_core::interceptor;
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, ClientConnections, Concurrency, ConnectionEvent,
     ConnectionStatistics, Context, Failure, Incident, Interface, ObjectRef, Options, Outcome,

@@ -1,9 +1,11 @@
 //! The ORB as applications hold it: core and root POA together.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
+use oxorb_core::interceptor::Interceptors;
 use oxorb_core::{Interface, Options, SetupError};
-use oxorb_poa::{Poa, RootAdapter};
+use oxorb_poa::{AdapterObserver, Poa, RootAdapter};
 
 use crate::Builder;
 
@@ -25,10 +27,16 @@ impl Orb {
         Builder::new()
     }
 
-    pub(crate) fn start(options: Options, args: Vec<String>) -> Result<Orb, SetupError> {
+    pub(crate) fn start(
+        options: Options,
+        interceptors: Interceptors,
+        observers: Vec<Arc<dyn AdapterObserver>>,
+        args: Vec<String>,
+    ) -> Result<Orb, SetupError> {
         let listens = !options.listen.is_empty();
-        let core = oxorb_core::Orb::new(options);
-        let root_poa = RootAdapter::install(&core);
+        let core = oxorb_core::Orb::with_interceptors(options, interceptors);
+        let root_poa =
+            RootAdapter::install_observed(&core, observers).map_err(SetupError::Interceptor)?;
         if listens {
             core.listen()?;
         }

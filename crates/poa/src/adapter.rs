@@ -72,6 +72,22 @@ pub(crate) struct Tree {
 impl RootAdapter {
     /// The adapter of an ORB, with its root POA. The ORB calls it from now on.
     pub fn install(orb: &Orb) -> Poa {
+        RootAdapter::install_observed(orb, Vec::new())
+            .expect("only an observer can refuse the root POA")
+    }
+
+    /// As [`install`](Self::install), and has POAs watched from the root on.
+    ///
+    /// # Errors
+    /// An observer does not let the root POA be made.
+    pub fn install_observed(
+        orb: &Orb,
+        observers: Vec<Arc<dyn AdapterObserver>>,
+    ) -> Result<Poa, SystemException> {
+        let mut components = Vec::new();
+        for observer in &observers {
+            observer.establish(&[ROOT.to_owned()], &Policies::ROOT, &mut components)?;
+        }
         let options = orb.options();
         let adapter = Arc::new_cyclic(|this| RootAdapter {
             this: Weak::clone(this),
@@ -89,7 +105,7 @@ impl RootAdapter {
             ending: Mutex::default(),
             managers: Mutex::default(),
             next_manager: AtomicU64::new(0),
-            observers: ArcSwap::default(),
+            observers: ArcSwap::from_pointee(observers),
             etherealizer: Etherealizer::default(),
             unknown: Unknown::default(),
         });
@@ -101,12 +117,14 @@ impl RootAdapter {
             manager,
             objects: ObjectMap::hashed(),
             parent: Weak::new(),
-            components: Vec::new(),
+            components,
         };
         let root = adapter.enlist(&mut adapter.lock_tree(), make);
         let _ = adapter.root.set(Arc::clone(&root));
         orb.set_adapter(Arc::clone(&adapter) as Arc<dyn Adapter>);
-        Poa::of(&adapter, &root)
+        let root = Poa::of(&adapter, &root);
+        adapter.observe(|observer| observer.established(&root));
+        Ok(root)
     }
 
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.

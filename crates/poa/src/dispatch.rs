@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::Encode as _;
+use oxorb_core::interceptor::Target;
 use oxorb_core::{Located, Outcome, Servant, Upcall};
 use oxorb_giop::SystemException;
 
@@ -23,7 +24,7 @@ use crate::refusal::{
     DISCARDED, NO_DEFAULT_SERVANT, NO_OBJECT, NO_POA, NO_SERVANT_MANAGER, WOULD_DEADLOCK,
 };
 use crate::servant_manager::Refused;
-use crate::{ManagerState, ObjectId, PoaManager, ServantLocator};
+use crate::{Current, ManagerState, ObjectId, PoaManager, ServantLocator};
 
 /// A request that goes on, or why not yet.
 enum Tried<'r> {
@@ -61,7 +62,7 @@ impl RootAdapter {
                     && let Some(object) = pass.poa.objects.at(Place { slot, generation })
                 {
                     let _here = current::enter(self, pass, object.place);
-                    return call(&*object.servant, upcall);
+                    return call(self, &*object.servant, upcall);
                 }
             }
             Key::Transient {
@@ -74,7 +75,7 @@ impl RootAdapter {
                     && let Some(object) = pass.poa.objects.with_id(id)
                 {
                     let _here = current::enter(self, pass, object.place);
-                    return call(&*object.servant, upcall);
+                    return call(self, &*object.servant, upcall);
                 }
             }
             Key::Persistent { hash, path, id } => {
@@ -83,7 +84,7 @@ impl RootAdapter {
                     && let Some(object) = pass.poa.objects.with_id(id)
                 {
                     let _here = current::enter(self, pass, object.place);
-                    return call(&*object.servant, upcall);
+                    return call(self, &*object.servant, upcall);
                 }
             }
         }
@@ -185,7 +186,7 @@ impl RootAdapter {
             && let Some(object) = poa.objects.find(poa.place_of(octets), octets)
         {
             let _here = current::enter(self, pass, object.place);
-            return Tried::Done(call(&*object.servant, upcall));
+            return Tried::Done(call(self, &*object.servant, upcall));
         }
         // Ids that the system did not make are nobody's.
         if poa.policies.id_assignment == IdAssignment::System && poa.knows(octets).is_err() {
@@ -196,7 +197,7 @@ impl RootAdapter {
             RequestProcessing::DefaultServant => match poa.default_servant() {
                 Some(servant) => {
                     let _here = current::enter_servant(self, poa, octets, &servant);
-                    Tried::Done(call(&*servant, upcall))
+                    Tried::Done(call(self, &*servant, upcall))
                 }
                 None => Tried::Refused(upcall, NO_DEFAULT_SERVANT.into()),
             },
@@ -205,7 +206,7 @@ impl RootAdapter {
                     match self.incarnate(poa, &**activator, id, until) {
                         Ok(Incarnated::Active(object)) => {
                             let _here = current::enter(self, pass, object.place);
-                            Tried::Done(call(&*object.servant, upcall))
+                            Tried::Done(call(self, &*object.servant, upcall))
                         }
                         Ok(Incarnated::Leaving) => {
                             Tried::Leaving(upcall, Arc::clone(poa), octets.into())
@@ -241,7 +242,7 @@ impl RootAdapter {
         };
         let held = {
             let _here = current::enter_servant(self, poa, id.as_bytes(), &servant);
-            upcall.hold(|upcall| call(&*servant, upcall))
+            upcall.hold(|upcall| call(self, &*servant, upcall))
         };
         let ended = {
             let _here = current::enter_manager(self, poa, Some(id.as_bytes()));
@@ -338,11 +339,30 @@ fn open(pass: &Option<Admission>) -> Option<&Pass> {
 /// Answers what every object answers, and lets the servant do the rest. The one
 /// place where a servant is called.
 #[inline]
-fn call(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
+fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
+    let upcall = match upcall.reach(servant, || target(adapter, servant)) {
+        Ok(upcall) => upcall,
+        Err(ended) => return ended,
+    };
     if upcall.operation().starts_with('_') {
         return call_implicit(servant, upcall);
     }
     servant.dispatch(upcall)
+}
+
+/// What interceptors learn about the object of the running request.
+#[cold]
+fn target(adapter: &RootAdapter, servant: &dyn Servant) -> Target {
+    let current = adapter.shared().map(|adapter| Current::of(&adapter));
+    let object_id = current
+        .as_ref()
+        .and_then(|current| current.object_id().ok());
+    let poa = current.as_ref().and_then(|current| current.poa().ok());
+    Target {
+        interface: servant.repository_id().to_owned(),
+        object_id: object_id.map_or_else(Vec::new, |id| id.as_bytes().to_vec()),
+        adapter_name: poa.map_or_else(Vec::new, |poa| poa.adapter_name()),
+    }
 }
 
 fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
-use oxorb_giop::{Frame, ReplyStatus, SystemException, Version};
+use oxorb_giop::{Frame, Ior, ReplyStatus, ServiceContext, SystemException, Version};
 
 use super::call::Request;
 use super::multiplexed::{Multiplexed, Slot};
-use super::{Answered, Args, Reply, Timing, local};
+use super::{Answered, Args, Reply, Timing, intercepted, local};
+use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
 use crate::route::Route;
 use crate::{Ref, failure, raise};
@@ -40,6 +41,8 @@ pub struct InFlight {
     /// How often it was sent on.
     forwards: u32,
     state: State,
+    /// What client interceptors have seen of it; `None` where there are none.
+    flow: Option<Box<ClientFlow>>,
 }
 
 enum State {
@@ -75,17 +78,18 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
 
 /// Sends a two-way request.
 pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) -> InFlight {
-    let timing = Timing::start(reference);
-    let state = match start(reference, timing, op, args) {
+    let mut sent = InFlight {
+        reference: reference.clone(),
+        timing: Timing::start(reference),
+        forwards: 0,
+        state: State::Settled(None),
+        flow: None,
+    };
+    sent.state = match sent.launch(op, args) {
         Ok(state) => state,
         Err(exception) => State::Settled(Some(Err(exception))),
     };
-    InFlight {
-        reference: reference.clone(),
-        timing,
-        forwards: 0,
-        state,
-    }
+    sent
 }
 
 fn start<'a>(
@@ -93,10 +97,11 @@ fn start<'a>(
     timing: Timing,
     op: Operation<'_>,
     args: Args<'_, 'a>,
+    contexts: &[ServiceContext<'_>],
 ) -> Result<State, SystemException> {
     let route = reference.route()?;
     if let Some(profile) = route.local() {
-        let reply = local::call(reference, &route, profile, op, args)?;
+        let reply = local::call(reference, &route, profile, op, args, contexts)?;
         return Ok(State::Settled(reply.map(Ok)));
     }
     let mut attempts = Vec::new();
@@ -111,6 +116,7 @@ fn start<'a>(
             target: route.target(profile),
             version: profile.version,
             code_sets: profile.code_sets?,
+            contexts,
         };
         // Twice: the shared connection may have ended since its last use.
         for _ in 0..2 {
@@ -129,7 +135,7 @@ fn start<'a>(
     }
     if reference.forget_forward() {
         // Nobody answers where it was forwarded to: the original may know better.
-        return start(reference, timing, op, args);
+        return start(reference, timing, op, args, contexts);
     }
     Err(failure::record(unreachable, attempts))
 }
@@ -201,7 +207,7 @@ impl InFlight {
                     Poll::Ready(Err(exception)) => Err(exception),
                 },
             };
-            match reply.and_then(|reply| self.settle(reply)) {
+            match self.settle(reply) {
                 Ok(Settled::Reply(reply)) => return Poll::Ready(Ok(reply)),
                 Ok(Settled::SentOn(state)) => self.state = state,
                 Err(exception) => return Poll::Ready(Err(exception)),
@@ -209,14 +215,51 @@ impl InFlight {
         }
     }
 
+    /// Interceptors see the request, then it is sent.
+    fn launch<'a>(
+        &mut self,
+        op: Operation<'_>,
+        args: Args<'_, 'a>,
+    ) -> Result<State, SystemException> {
+        loop {
+            self.flow = ClientFlow::of(&self.reference, op);
+            match intercepted::begin(self.flow.as_deref_mut()) {
+                Ok(()) => break,
+                Err(Interrupt::Raise(exception)) => return Err(exception),
+                Err(Interrupt::Forward(to)) => self.forward_to(to.ior())?,
+            }
+        }
+        let flow = self.flow.as_deref();
+        let added = flow.map(ClientFlow::contexts).unwrap_or_default();
+        start(&self.reference, self.timing, op, args, &added)
+    }
+
+    fn forward_to(&mut self, ior: &Ior) -> Result<(), SystemException> {
+        self.forwards = super::one_more(self.forwards)?;
+        self.reference.forward_to(ior)
+    }
+
     /// Results and user exceptions are the caller's; the rest is acted on here.
-    fn settle(&mut self, reply: Reply) -> Result<Settled, SystemException> {
+    fn settle(
+        &mut self,
+        reply: Result<Reply, SystemException>,
+    ) -> Result<Settled, SystemException> {
+        if let Some(flow) = &mut self.flow {
+            match intercepted::answered(flow, &reply) {
+                Ok(()) => {}
+                Err(Interrupt::Raise(exception)) => return Err(exception),
+                Err(Interrupt::Forward(to)) => {
+                    self.forward_to(to.ior())?;
+                    return self.send_on();
+                }
+            }
+        }
+        let reply = reply?;
         match reply.status() {
             ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(Settled::Reply(reply)),
             ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
             ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM => {
-                let ior = reply.read()?;
-                self.reference.forward_to(&ior)?;
+                self.forward_to(&reply.read()?)?;
                 self.send_on()
             }
             ReplyStatus::NEEDS_ADDRESSING_MODE => {
@@ -230,6 +273,7 @@ impl InFlight {
                 if !addressed {
                     return Err(raise::ADDRESSING_LOOP);
                 }
+                self.forwards = super::one_more(self.forwards)?;
                 self.send_on()
             }
             _ => Err(raise::UNKNOWN_REPLY_STATUS),
@@ -240,11 +284,11 @@ impl InFlight {
     /// were sent before, so both places must encode alike; where they do not,
     /// the caller has to repeat the call.
     fn send_on(&mut self) -> Result<Settled, SystemException> {
-        self.forwards = super::one_more(self.forwards)?;
         let State::Sent(slot, Target(route, index)) = &self.state else {
             return Err(raise::FORWARDED);
         };
-        let (message, before) = (slot.request(), &route.profiles[*index]);
+        let (slot, route, index) = (Arc::clone(slot), Arc::clone(route), *index);
+        let (message, before) = (slot.request(), &route.profiles[index]);
         let frame = Frame::parse(message).map_err(|_| raise::FORWARDED)?;
         let request = oxorb_giop::Request::parse(&frame).map_err(|_| raise::FORWARDED)?;
         // Since GIOP 1.2 arguments begin at a multiple of 8, so they may move.
@@ -262,7 +306,7 @@ impl InFlight {
             response: request.response,
         };
         let args = &message[request.body..];
-        start(&self.reference, self.timing, op, &|e| {
+        self.launch(op, &|e| {
             e.copy_octets(args);
             Ok(())
         })

@@ -5,85 +5,77 @@ use std::sync::Arc;
 use oxorb_giop::{CompletionStatus, Response, SystemException, Version};
 
 use super::call::Request;
-use super::{Args, Multiplexed, Peer, Reply, Step, Timing, settle};
+use super::{Exchange, Multiplexed, Peer, Reply, Step, Timing, settle};
 use crate::failure::{self, Attempt};
-use crate::op::Operation;
-use crate::route::{Route, RouteProfile};
+use crate::interceptor::ClientFlow;
+use crate::route::RouteProfile;
 use crate::{Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
 const TRIES: u32 = 3;
 
-/// One request over the connection to `peer` that carries requests both ways.
-/// `None` when there is none and this side opens none: the ordinary way is left.
-#[cold]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "those of `attempt`, which calls it"
-)]
-pub(super) fn attempt<'a>(
-    reference: &Ref,
-    route: &Route,
-    profile: &RouteProfile,
-    peer: &Arc<Peer>,
-    op: Operation<'_>,
-    args: Args<'_, 'a>,
-    timing: Timing,
-    attempts: &mut Vec<Attempt>,
-) -> Result<Option<Step>, SystemException> {
-    // Before GIOP 1.2 requests went one way only.
-    if profile.version < Version::V1_2 {
-        return Ok(None);
-    }
-    let request = Request {
-        op,
-        target: route.target(profile),
-        version: profile.version,
-        code_sets: profile.code_sets?,
-    };
-    let mut unreachable = raise::CONNECTION_CLOSED;
-    for _ in 0..TRIES {
-        let shared = match connection(reference, peer, timing, attempts) {
-            Ok(Some(shared)) => shared,
-            Ok(None) => return Ok(None),
-            Err(exception) => return Ok(Some(Step::NextProfile(exception))),
-        };
-        // What comes over the connection that this thread serves, a stand-in must read.
-        if op.response != Response::None {
-            crate::server::step_aside();
+impl Exchange<'_, '_> {
+    /// One request over the connection to `peer` that carries requests both ways.
+    /// `None` when there is none and this side opens none: the ordinary way is left.
+    #[cold]
+    pub(super) fn attempt_both_ways(
+        &mut self,
+        profile: &RouteProfile,
+        peer: &Arc<Peer>,
+        request: &Request<'_>,
+        flow: Option<&ClientFlow>,
+    ) -> Result<Option<Step>, SystemException> {
+        // Before GIOP 1.2 requests went one way only.
+        if profile.version < Version::V1_2 {
+            return Ok(None);
         }
-        let answer = shared
-            .send(peer, &request, args, timing)
-            .and_then(|slot| match op.response {
-                Response::None => Ok(None),
-                _ => match slot.wait() {
-                    Some(answer) => answer.map(Some),
-                    None => {
-                        shared.cancel(&slot, profile.version, peer.options());
-                        Err(raise::timeout(CompletionStatus::Maybe))
-                    }
-                },
-            });
-        let exception = match answer {
-            Ok(None) => return Ok(Some(Step::Done(None))),
-            Ok(Some(answer)) => {
-                let reply = Reply::from_memory(reference.orb(), answer.message, answer.dialect)?;
-                return settle(reference, profile, Some(reply)).map(Some);
+        let (reference, timing, response) = (self.reference, self.timing, self.op.response);
+        let attempts = &mut self.attempts;
+        let mut unreachable = raise::CONNECTION_CLOSED;
+        for _ in 0..TRIES {
+            let shared = match connection(reference, peer, timing, attempts) {
+                Ok(Some(shared)) => shared,
+                Ok(None) => return Ok(None),
+                Err(exception) => return Ok(Some(Step::NextProfile(exception))),
+            };
+            // What comes over the connection that this thread serves, a stand-in must read.
+            if response != Response::None {
+                crate::server::step_aside();
             }
-            Err(exception) => exception,
-        };
-        if exception.completed == CompletionStatus::No && exception.is_safe_to_retry() {
-            timing.left(CompletionStatus::No)?;
-            unreachable = exception;
-            continue;
+            let answer = shared
+                .send(peer, request, self.args, timing)
+                .and_then(|slot| match response {
+                    Response::None => Ok(None),
+                    _ => match slot.wait() {
+                        Some(answer) => answer.map(Some),
+                        None => {
+                            shared.cancel(&slot, profile.version, peer.options());
+                            Err(raise::timeout(CompletionStatus::Maybe))
+                        }
+                    },
+                });
+            let exception = match answer {
+                Ok(None) => return Ok(Some(Step::Done(None))),
+                Ok(Some(answer)) => {
+                    let reply =
+                        Reply::from_memory(reference.orb(), answer.message, answer.dialect)?;
+                    return settle(reference, profile, flow, Some(reply)).map(Some);
+                }
+                Err(exception) => exception,
+            };
+            if exception.completed == CompletionStatus::No && exception.is_safe_to_retry() {
+                timing.left(CompletionStatus::No)?;
+                unreachable = exception;
+                continue;
+            }
+            attempts.push(Attempt {
+                endpoint: peer.to_string(),
+                what: format!("on the bidirectional connection: {exception}"),
+            });
+            return Err(failure::record(exception, std::mem::take(attempts)));
         }
-        attempts.push(Attempt {
-            endpoint: peer.to_string(),
-            what: format!("on the bidirectional connection: {exception}"),
-        });
-        return Err(failure::record(exception, std::mem::take(attempts)));
+        Ok(Some(Step::NextProfile(unreachable)))
     }
-    Ok(Some(Step::NextProfile(unreachable)))
 }
 
 fn connection(

@@ -30,6 +30,8 @@ pub(crate) struct Request<'r> {
     pub(crate) target: TargetAddress<'r>,
     pub(crate) version: Version,
     pub(crate) code_sets: Option<CodeSetContext>,
+    /// What travels with it besides.
+    pub(crate) contexts: &'r [ServiceContext<'r>],
 }
 
 /// A request that is written and not sent. Whatever fails now is COMPLETED_NO.
@@ -304,22 +306,21 @@ pub(crate) fn write_request<'a>(
     limits: &Limits,
 ) -> Result<(), SystemException> {
     let octets = tell.map(|code_sets| code_sets.to_bytes());
-    let context = octets.as_ref().map(|data| ServiceContext {
+    let code_sets = octets.as_ref().map(|data| ServiceContext {
         id: oxorb_giop::context_id::CODE_SETS,
         data,
     });
-    let offered = ServiceContext {
+    let offered = (!offer.is_empty()).then_some(ServiceContext {
         id: oxorb_giop::context_id::BI_DIR_IIOP,
         data: offer,
-    };
-    let both;
-    let contexts = match (&context, offer.is_empty()) {
-        (context, true) => context.as_slice(),
-        (None, false) => std::slice::from_ref(&offered),
-        (Some(context), false) => {
-            both = [*context, offered];
-            &both
-        }
+    });
+    let several: Vec<_>;
+    let contexts = if request.contexts.is_empty() && offered.is_none() {
+        code_sets.as_slice()
+    } else {
+        let own = code_sets.iter().chain(&offered);
+        several = own.chain(request.contexts).copied().collect();
+        &several
     };
     let header = RequestHeader {
         id,

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
-use oxorb_giop::{SystemException, Version};
+use oxorb_giop::{ServiceContext, SystemException, Version};
 use oxorb_rt::BufferPool;
 
 use super::call::{Request, write_request};
@@ -21,6 +21,7 @@ pub(crate) fn call<'a>(
     profile: &RouteProfile,
     op: Operation<'_>,
     args: Args<'_, 'a>,
+    contexts: &[ServiceContext<'_>],
 ) -> Result<Option<Reply>, SystemException> {
     let orb: &Orb = reference.orb();
     let request = Request {
@@ -28,6 +29,7 @@ pub(crate) fn call<'a>(
         target: route.target(profile),
         version: Version::V1_2,
         code_sets: None,
+        contexts,
     };
     // Whatever the reference says about versions and code sets, both sides are us.
     let dialect = Dialect {

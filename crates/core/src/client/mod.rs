@@ -1,7 +1,8 @@
 //! The client half of a call: route, link, request, reply.
 //!
 //! ```text
-//! invoke -> exchange (mod.rs)      which profile, forward, retry: the only loop
+//! invoke -> exchange (mod.rs)      forward, retry: the only loop
+//!             round                interceptors (intercepted.rs) around which profile
 //!             checkout (peer.rs)   a link nobody else uses: this thread's own, or a cached one
 //!             Call::send (call.rs) request written in place, one write
 //!             Pending::wait        one read, reply matched
@@ -14,6 +15,7 @@
 mod asynchronous;
 mod both_ways;
 mod call;
+mod intercepted;
 mod link;
 mod local;
 mod multiplexed;
@@ -34,9 +36,12 @@ use call::{Call, Lost, Request};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException, SystemExceptionKind};
+use oxorb_giop::{
+    CompletionStatus, Ior, ReplyStatus, ServiceContext, SystemException, SystemExceptionKind,
+};
 
 use crate::failure::{self, Attempt};
+use crate::interceptor::ClientFlow;
 use crate::op::{Operation, UserException};
 use crate::raise;
 use crate::route::{Route, RouteProfile};
@@ -151,8 +156,28 @@ enum Step {
     NextProfile(SystemException),
 }
 
-/// The loop around attempts: forwards, other profiles, connections that turn
-/// out to be closed. Only what certainly did not run is sent again.
+/// A call, from its first attempt to its end.
+struct Exchange<'x, 'a> {
+    reference: &'x Ref,
+    op: Operation<'x>,
+    args: Args<'x, 'a>,
+    timing: Timing,
+    /// What failed so far.
+    attempts: Vec<Attempt>,
+    /// Nobody answered where it was forwarded to, so it went back to the original.
+    fell_back: bool,
+}
+
+/// What a round of attempts came to.
+pub(crate) enum Round {
+    Done(Option<Reply>),
+    /// The object is elsewhere: another round.
+    Forwarded,
+    /// Another round, at the original address.
+    FellBack,
+}
+
+/// The loop around rounds. Only what certainly did not run is sent again.
 fn exchange<'a>(
     reference: &Ref,
     op: Operation<'_>,
@@ -162,47 +187,111 @@ fn exchange<'a>(
     if timing.limit.is_some_and(|limit| limit.is_zero()) {
         return Err(raise::timeout(CompletionStatus::No));
     }
+    let mut exchange = Exchange {
+        reference,
+        op,
+        args,
+        timing,
+        attempts: Vec::new(),
+        fell_back: false,
+    };
     let mut forwards = 0;
-    let mut fell_back = false;
-    let mut attempts = Vec::new();
     loop {
+        let round = match ClientFlow::of(reference, op) {
+            None => exchange.round(None),
+            Some(flow) => intercepted::round(&mut exchange, flow),
+        };
+        match round? {
+            Round::Done(reply) => return Ok(reply),
+            Round::Forwarded => forwards = one_more(forwards)?,
+            Round::FellBack => {}
+        }
+    }
+}
+
+impl Exchange<'_, '_> {
+    /// Every profile in turn, connections that turn out to be closed included.
+    fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
+        let reference = self.reference;
         let route = reference.route()?;
+        let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         if let Some(profile) = route.local() {
-            match settle(
-                reference,
-                profile,
-                local::call(reference, &route, profile, op, args)?,
-            )? {
-                Step::Done(reply) => return Ok(reply),
-                _ => {
-                    forwards = one_more(forwards)?;
-                    continue;
-                }
-            }
+            let reply = local::call(reference, &route, profile, self.op, self.args, &added)?;
+            return Ok(match settle(reference, profile, flow, reply)? {
+                Step::Done(reply) => Round::Done(reply),
+                _ => Round::Forwarded,
+            });
         }
         let mut unreachable = raise::CONNECT_FAILED;
-        let mut again = false;
         for profile in &route.profiles {
-            match attempt(reference, &route, profile, op, args, timing, &mut attempts)? {
-                Step::Done(reply) => return Ok(reply),
-                Step::Again => {
-                    again = true;
-                    break;
-                }
+            match self.attempt(&route, profile, flow, &added)? {
+                Step::Done(reply) => return Ok(Round::Done(reply)),
+                Step::Again => return Ok(Round::Forwarded),
                 Step::NextProfile(exception) => unreachable = exception,
             }
         }
-        if again {
-            forwards = one_more(forwards)?;
-            continue;
-        }
         // Where it was forwarded to nobody answers: the original may know better,
         // but if it forwards to the same place again, that is the end.
-        if reference.forget_forward() && !fell_back {
-            fell_back = true;
-            continue;
+        if reference.forget_forward() && !self.fell_back {
+            self.fell_back = true;
+            return Ok(Round::FellBack);
         }
-        return Err(failure::record(unreachable, attempts));
+        let attempts = std::mem::take(&mut self.attempts);
+        Err(failure::record(unreachable, attempts))
+    }
+
+    /// One request over one link.
+    fn attempt(
+        &mut self,
+        route: &Route,
+        profile: &RouteProfile,
+        flow: Option<&ClientFlow>,
+        contexts: &[ServiceContext<'_>],
+    ) -> Result<Step, SystemException> {
+        let (reference, timing) = (self.reference, self.timing);
+        let peer = profile
+            .peer
+            .as_ref()
+            .expect("local profiles are served locally");
+        let request = Request {
+            op: self.op,
+            target: route.target(profile),
+            version: profile.version,
+            code_sets: profile.code_sets?,
+            contexts,
+        };
+        if peer.is_both_ways()
+            && let Some(step) = self.attempt_both_ways(profile, peer, &request, flow)?
+        {
+            return Ok(step);
+        }
+        let attempts = &mut self.attempts;
+        loop {
+            let link = match peer.checkout(timing, attempts) {
+                Ok(link) => link,
+                Err(exception) => return Ok(Step::NextProfile(exception)),
+            };
+            let call = Call::begin(peer, link, &request, self.args)?;
+            let pending = match call.send(timing) {
+                Ok(pending) => pending,
+                // A connection that the server closed while it was idle: none of
+                // this request was read, so a new connection may carry it.
+                Err(unsent) if unsent.reused && unsent.did_not_run() => continue,
+                Err(unsent) => return unsent.end(peer, attempts),
+            };
+            if request.op.response == oxorb_giop::Response::None {
+                pending.abandon();
+                return Ok(Step::Done(None));
+            }
+            match pending.wait(reference.orb(), timing) {
+                Ok(reply) => return settle(reference, profile, flow, Some(reply)),
+                // CloseConnection: the server promises that it did not run the request.
+                Err(lost) if lost.reused && lost.did_not_run() => {
+                    timing.left(CompletionStatus::No)?;
+                }
+                Err(lost) => return lost.end(peer, attempts),
+            }
+        }
     }
 }
 
@@ -211,60 +300,6 @@ fn one_more(forwards: u32) -> Result<u32, SystemException> {
         return Err(raise::FORWARD_LOOP);
     }
     Ok(forwards + 1)
-}
-
-/// One request over one link.
-fn attempt<'a>(
-    reference: &Ref,
-    route: &Route,
-    profile: &RouteProfile,
-    op: Operation<'_>,
-    args: Args<'_, 'a>,
-    timing: Timing,
-    attempts: &mut Vec<Attempt>,
-) -> Result<Step, SystemException> {
-    let peer = profile
-        .peer
-        .as_ref()
-        .expect("local profiles are served locally");
-    if peer.is_both_ways()
-        && let Some(step) =
-            both_ways::attempt(reference, route, profile, peer, op, args, timing, attempts)?
-    {
-        return Ok(step);
-    }
-    let request = Request {
-        op,
-        target: route.target(profile),
-        version: profile.version,
-        code_sets: profile.code_sets?,
-    };
-    loop {
-        let link = match peer.checkout(timing, attempts) {
-            Ok(link) => link,
-            Err(exception) => return Ok(Step::NextProfile(exception)),
-        };
-        let call = Call::begin(peer, link, &request, args)?;
-        let pending = match call.send(timing) {
-            Ok(pending) => pending,
-            // A connection that the server closed while it was idle: none of
-            // this request was read, so a new connection may carry it.
-            Err(unsent) if unsent.reused && unsent.did_not_run() => continue,
-            Err(unsent) => return unsent.end(peer, attempts),
-        };
-        if op.response == oxorb_giop::Response::None {
-            pending.abandon();
-            return Ok(Step::Done(None));
-        }
-        match pending.wait(reference.orb(), timing) {
-            Ok(reply) => return settle(reference, profile, Some(reply)),
-            // CloseConnection: the server promises that it did not run the request.
-            Err(lost) if lost.reused && lost.did_not_run() => {
-                timing.left(CompletionStatus::No)?;
-            }
-            Err(lost) => return lost.end(peer, attempts),
-        }
-    }
 }
 
 impl Lost {
@@ -294,11 +329,15 @@ impl Lost {
 fn settle(
     reference: &Ref,
     profile: &RouteProfile,
+    flow: Option<&ClientFlow>,
     reply: Option<Reply>,
 ) -> Result<Step, SystemException> {
     let Some(reply) = reply else {
         return Ok(Step::Done(None));
     };
+    if let Some(flow) = flow {
+        reply.with_contexts(|contexts| flow.note(contexts));
+    }
     match reply.status() {
         ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(Step::Done(Some(reply))),
         ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, SystemException};
+use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, ServiceContexts, SystemException};
 
 use super::link::ClientLink;
 use super::{Peer, local};
@@ -83,6 +83,18 @@ impl Reply {
         self.status
     }
 
+    /// The service contexts that came with it.
+    pub(crate) fn with_contexts<T>(&self, read: impl FnOnce(ServiceContexts<'_>) -> T) -> T {
+        let reply = oxorb_giop::Reply::parse(&self.frame()).expect("parsed before");
+        read(reply.contexts)
+    }
+
+    /// The repository id of the user exception that it holds.
+    pub(crate) fn exception_id(&self) -> Option<String> {
+        let raised = self.status == ReplyStatus::USER_EXCEPTION;
+        raised.then(|| self.decoder().string().unwrap_or_default().into_owned())
+    }
+
     /// A reply without exception, or with one of the user's.
     pub(crate) fn answered(&self) -> Answered<'_> {
         match self.status {
@@ -140,16 +152,19 @@ impl Reply {
         T::decode(&mut self.decoder()).map_err(undecodable)
     }
 
-    fn decoder(&self) -> Decoder<'_> {
-        let frame = match &self.source {
+    fn frame(&self) -> Frame<'_> {
+        match &self.source {
             Source::Link(_, link) => link
                 .as_ref()
                 .expect("held until the reply is dropped")
                 .inbox
                 .frame(),
             Source::Memory(message) => Frame::parse(message).expect("parsed before"),
-        };
-        frame
+        }
+    }
+
+    fn decoder(&self) -> Decoder<'_> {
+        self.frame()
             .decoder(self.dialect)
             .with_limits(self.orb.options().limits.cdr)
             .with_scope(&self.orb)

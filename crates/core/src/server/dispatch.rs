@@ -13,6 +13,7 @@ use oxorb_giop::{
 use super::registry::Client;
 use super::stand_in::Desk;
 use super::{Sink, both_ways};
+use crate::interceptor::ServerFlow;
 use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
 /// What a connection knows about its client.
@@ -99,7 +100,8 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
         .target
         .object_key()
         .expect("a message that was just written");
-    upcall(orb, frame, request, key, dialect, sink, |upcall| {
+    let flow = ServerFlow::of(orb);
+    upcall(orb, frame, request, key, dialect, sink, flow, |upcall| {
         adapt(orb, upcall)
     });
 }
@@ -149,15 +151,21 @@ fn serve(
         // SYNC_WITH_SERVER: answered before the servant runs, and not after.
         acknowledge(orb, &frame, id, dialect, sink);
     }
-    upcall(orb, frame, request, key, dialect, sink, |upcall| {
+    let flow = ServerFlow::of(orb);
+    upcall(orb, frame, request, key, dialect, sink, flow, |upcall| {
         adapt(orb, upcall)
     });
     Ok(())
 }
 
-/// Lets the object adapter find the servant.
+/// Lets interceptors see the request and the object adapter find the servant.
 #[inline]
 fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
+    let upcall = match upcall.admit() {
+        Ok(upcall) => upcall,
+        Err(ended) => return ended,
+    };
+    let _slots = upcall.enter_slots();
     match orb.adapter() {
         Some(adapter) => adapter.dispatch(upcall),
         None => upcall.fail(raise::NO_ADAPTER),
@@ -173,15 +181,21 @@ pub(crate) fn upcall(
     key: &[u8],
     dialect: Dialect,
     sink: &mut Sink,
+    flow: Option<Arc<ServerFlow>>,
     serve: impl FnOnce(Upcall<'_>) -> Outcome,
 ) {
     let version = frame.header.version;
     let id = request.id;
     let expects_reply = request.response != Response::None;
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
-        let upcall = Upcall::new(orb, frame, request, key, dialect, sink);
+        let upcall = Upcall::new(orb, frame, request, key, dialect, sink, flow.clone());
         let Outcome { .. } = serve(upcall);
     }));
+    if outcome.is_err() && !sink.answered() {
+        // Interceptors that have seen the request see how it ended, but for one of them that panics now.
+        let upcall = Upcall::new(orb, frame, request, key, dialect, sink, flow);
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
+    }
     if outcome.is_err() && expects_reply && !sink.answered() {
         sink.send_exception(orb.options(), version, id, dialect, raise::SERVANT_PANICKED);
     }

@@ -127,6 +127,7 @@ minors! {
         OMG 2 NO_CONNECTION_FOR_PRIORITY: "no connection for this priority", "configure a priority band that contains it";
         OXORB 1 CONNECTIONS: "the limit of connections is reached", "raise the limit of connections, or close idle ones";
         OXORB 2 THREADS: "no thread is free", "raise the number of threads of the pool";
+        OXORB 3 SLOTS: "all slots of this process are allocated", "allocate a slot once per service and keep it";
     }
     BadInvOrder bad_inv_order {
         OMG 1 DEPENDENCY: "other definitions depend on it", "remove them first";

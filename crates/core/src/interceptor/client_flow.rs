@@ -1,0 +1,142 @@
+//! One request on its way through the interceptors of a client.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use oxorb_giop::{Response, ServiceContext, ServiceContexts};
+
+use super::client::{ClientReply, ClientRequest, Received};
+use super::contexts::Contexts;
+use super::current::Slots;
+use super::{Interceptors, Interrupt};
+use crate::Ref;
+use crate::op::Operation;
+
+/// Exists only where there are client interceptors.
+#[derive(Debug)]
+pub(crate) struct ClientFlow {
+    interceptors: Arc<Interceptors>,
+    target: Ref,
+    operation: String,
+    response: Response,
+    id: u32,
+    /// How many have completed their starting point, and not run their ending point.
+    passed: usize,
+    slots: Slots,
+    contexts: Contexts,
+    reply_contexts: RefCell<Contexts>,
+}
+
+impl ClientFlow {
+    /// `None` when nobody looks.
+    #[inline]
+    pub(crate) fn of(target: &Ref, op: Operation<'_>) -> Option<Box<ClientFlow>> {
+        let interceptors = target.orb().interceptors();
+        if interceptors.client.is_empty() {
+            return None;
+        }
+        Some(Box::new(ClientFlow::new(interceptors, target, op)))
+    }
+
+    #[cold]
+    fn new(interceptors: &Arc<Interceptors>, target: &Ref, op: Operation<'_>) -> ClientFlow {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        ClientFlow {
+            interceptors: Arc::clone(interceptors),
+            target: target.clone(),
+            operation: op.name.to_owned(),
+            response: op.response,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            passed: 0,
+            slots: Slots::of_thread(),
+            contexts: Contexts::default(),
+            reply_contexts: RefCell::default(),
+        }
+    }
+
+    /// The reference the caller used.
+    pub(crate) fn target(&self) -> &Ref {
+        &self.target
+    }
+
+    /// The starting points.
+    pub(crate) fn send_request(&mut self) -> Result<(), Interrupt> {
+        let interceptors = Arc::clone(&self.interceptors);
+        for interceptor in &interceptors.client {
+            interceptor.send_request(&mut self.request())?;
+            self.passed += 1;
+        }
+        Ok(())
+    }
+
+    /// What was added to the request.
+    pub(crate) fn contexts(&self) -> Vec<ServiceContext<'_>> {
+        self.contexts.iter().collect()
+    }
+
+    /// Keeps the service contexts of the reply for the ending points.
+    pub(crate) fn note(&self, contexts: ServiceContexts<'_>) {
+        let mut kept = Contexts::default();
+        for context in contexts.iter() {
+            let _ = kept.add(context.id, context.data.to_vec(), true);
+        }
+        self.reply_contexts.replace(kept);
+    }
+
+    /// The ending points, in reverse. What one of them changes, those after it see; `Err` is how the request ends
+    /// if that is not how it came in.
+    pub(crate) fn end(&mut self, received: &Received<'_>) -> Result<(), Interrupt> {
+        let interceptors = Arc::clone(&self.interceptors);
+        let mut changed: Result<(), Interrupt> = Ok(());
+        while self.passed > 0 {
+            self.passed -= 1;
+            let interceptor = &interceptors.client[self.passed];
+            let received = match &changed {
+                Ok(()) => received.clone(),
+                Err(Interrupt::Raise(exception)) => Received::SystemException(*exception),
+                Err(Interrupt::Forward(to)) => Received::Forward(to.clone()),
+            };
+            let mut reply = self.reply(received);
+            let outcome = match &reply.received {
+                Received::Results => interceptor
+                    .receive_reply(&mut reply)
+                    .map_err(Interrupt::Raise),
+                Received::UserException { .. } | Received::SystemException(_) => {
+                    interceptor.receive_exception(&mut reply)
+                }
+                Received::Forward(_) | Received::Sent => interceptor.receive_other(&mut reply),
+            };
+            if outcome.is_err() {
+                changed = outcome;
+            }
+        }
+        changed
+    }
+
+    fn request(&mut self) -> ClientRequest<'_> {
+        ClientRequest {
+            id: self.id,
+            target: &self.target,
+            operation: &self.operation,
+            response: self.response,
+            slots: &self.slots,
+            contexts: &mut self.contexts,
+        }
+    }
+
+    fn reply<'s>(&'s mut self, received: Received<'s>) -> ClientReply<'s> {
+        ClientReply {
+            request: ClientRequest {
+                id: self.id,
+                target: &self.target,
+                operation: &self.operation,
+                response: self.response,
+                slots: &self.slots,
+                contexts: &mut self.contexts,
+            },
+            received,
+            reply_contexts: self.reply_contexts.get_mut(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Slots: values that travel between an application's thread and the interceptors of its requests (`PICurrent`).
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use oxorb_cdr::Any;
+use oxorb_giop::{CompletionStatus, SystemException, minor};
+
+/// Most slots of a process: they are meant for services, not for requests.
+const MAX_SLOTS: u32 = 1024;
+
+/// A place for one value in every thread and in every request (CORBA 3.4, 16.4).
+///
+/// A thread sets it; a call made by this thread carries a copy, which client interceptors read
+/// ([`ClientRequest::slot`](super::ClientRequest::slot)). On the server, interceptors fill the slots of a request
+/// ([`ServerRequest::set_slot`](super::ServerRequest::set_slot)) and the servant finds them in its thread.
+///
+/// Slots have no effect on ORBs without interceptors. No lock; setting allocates.
+///
+/// ```
+/// use oxorb_cdr::Any;
+/// use oxorb_core::interceptor::Slot;
+///
+/// let tenant = Slot::allocate()?;
+/// tenant.set(Some(Any::new("blue".to_owned())));
+/// assert_eq!(tenant.get().unwrap().get::<String>().unwrap().as_deref(), Some("blue"));
+/// std::thread::spawn(move || assert!(tenant.get().is_none(), "another thread, another value")).join().unwrap();
+/// # Ok::<(), oxorb_giop::SystemException>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot(u32);
+
+/// The values of all slots, in a thread or in a request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slots(Vec<Option<Any>>);
+
+thread_local! {
+    static THREAD: RefCell<Slots> = const { RefCell::new(Slots(Vec::new())) };
+}
+
+impl Slot {
+    /// A slot that nobody else in this process has (`allocate_slot_id`).
+    ///
+    /// # Errors
+    /// NO_RESOURCES after 1024 of them: allocate once per service and keep it.
+    pub fn allocate() -> Result<Slot, SystemException> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        NEXT.try_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+            (next < MAX_SLOTS).then_some(next + 1)
+        })
+        .map(Slot)
+        .map_err(|_| {
+            SystemException::no_resources(minor::no_resources::SLOTS, CompletionStatus::No)
+        })
+    }
+
+    /// The value in this thread.
+    pub fn get(self) -> Option<Any> {
+        THREAD.with_borrow(|slots| slots.get(self).cloned())
+    }
+
+    /// Sets or clears the value in this thread.
+    pub fn set(self, value: Option<Any>) {
+        THREAD.with_borrow_mut(|slots| slots.set(self, value));
+    }
+}
+
+impl Slots {
+    /// A copy of what this thread has.
+    pub(super) fn of_thread() -> Slots {
+        THREAD.with_borrow(Clone::clone)
+    }
+
+    /// Makes these the thread's; gives those it had.
+    pub(super) fn exchange(self) -> Slots {
+        THREAD.replace(self)
+    }
+
+    pub(super) fn get(&self, slot: Slot) -> Option<&Any> {
+        self.0.get(slot.0 as usize)?.as_ref()
+    }
+
+    pub(super) fn set(&mut self, slot: Slot, value: Option<Any>) {
+        let index = slot.0 as usize;
+        if value.is_none() && index >= self.0.len() {
+            return;
+        }
+        if index >= self.0.len() {
+            self.0.resize(index + 1, None);
+        }
+        self.0[index] = value;
+    }
+}

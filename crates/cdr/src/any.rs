@@ -2,10 +2,10 @@ use core::any::Any as StdAny;
 use core::fmt;
 use std::sync::Arc;
 
-use crate::dynamic::skip_exception_id;
+use crate::dynamic::{Walk, skip_exception_id};
 use crate::{
     ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
-    ErrorKind, Limits, Result, Scope, TcKind, TypeCode, Typed, WcharSet, skip,
+    ErrorKind, Limits, Result, Scope, TcKind, TypeCode, Typed, WcharSet,
 };
 
 /// An IDL `any`: a value of any type, and the type.
@@ -166,6 +166,14 @@ impl Any {
             Content::Nothing => Ok(()),
             Content::Dynamic(value) => self.write_dynamic(value, e),
             Content::Received(received) => self.write_received(received, e, Encoder::copy_octets),
+            // In chunks values are written otherwise than on their own.
+            Content::Typed(_) if e.is_chunked() && self.ty.as_ref().is_bound() => {
+                let at = e.position();
+                let value = self.dynamic();
+                value
+                    .and_then(|value| value.encode(&self.ty, e))
+                    .map_err(|error| error.to_cdr(at))
+            }
             Content::Typed(_) => {
                 let scratch = self.encoded(e.order(), e.dialect(), e.phase() & 7)?;
                 e.copy_octets(scratch.value());
@@ -266,7 +274,8 @@ impl Any {
         let same_text = received.dialect == e.dialect() || !ty.holds_text();
         let shift = received.phase.wrapping_sub(e.phase());
         let same_places = shift & (ty.largest_alignment() - 1) == 0;
-        if same_text && same_places && received.order == e.order() {
+        let alone = !(e.is_chunked() && ty.is_bound());
+        if same_text && same_places && alone && received.order == e.order() {
             copy(e, received.value());
             return Ok(());
         }
@@ -309,11 +318,80 @@ impl<'de> Decode<'de> for Any {
     const MIN_SIZE: usize = 4;
 
     /// Finds where the value ends, and copies its octets. Anys within anys may nest as deeply as `max_depth`.
+    ///
+    /// Values that it shares with what is outside it, as peers may send them, become values of its own.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        Self::read(&mut Walk::within(d), d)
+    }
+}
+
+impl Any {
+    pub(crate) fn read(walk: &mut Walk, d: &mut Decoder<'_>) -> Result<Self> {
         let ty = TypeCode::decode(d)?;
-        let mut start = d.clone();
-        d.nested(|d| skip(&ty, d))?;
-        let value = start.octets(d.position() - start.position())?;
+        if !ty.is_complete() {
+            return Err(d.error(ErrorKind::BadTypeCode));
+        }
+        let bound = ty.as_ref().is_bound();
+        // Only values can lead anywhere, and only within values are there chunks.
+        let Some(octets) = (match bound || d.values.is_some() {
+            false => {
+                let start = d.cursor();
+                d.nested(|d| walk.skip(ty.as_ref(), d))?;
+                d.all_octets().get(start..d.cursor())
+            }
+            true => Self::read_bound(&ty, walk, d)?,
+        }) else {
+            return Self::read_apart(ty, walk, d);
+        };
+        Ok(Self::of_octets(ty, octets, d))
+    }
+
+    /// Goes past a value that may hold values; gives its octets, if they mean something without those before them. Else
+    /// goes back to where it starts.
+    fn read_bound<'de>(
+        ty: &TypeCode,
+        walk: &mut Walk,
+        d: &mut Decoder<'de>,
+    ) -> Result<Option<&'de [u8]>> {
+        let (start, chunked) = (d.place(), d.is_chunked());
+        let (from, chunk) = (d.cursor(), d.all_octets());
+        let around = core::mem::take(&mut walk.met_value);
+        let bounds = d.start_any();
+        d.nested(|d| walk.skip(ty.as_ref(), d))?;
+        let leads_out = d.end_any(bounds);
+        let met_value = core::mem::replace(&mut walk.met_value, around);
+        let in_one_chunk = !chunked || (!met_value && core::ptr::eq(chunk, d.all_octets()));
+        if leads_out || !in_one_chunk {
+            d.return_from(start);
+            return Ok(None);
+        }
+        Ok(d.whole().get(from..d.cursor()))
+    }
+
+    /// Reads a value and writes it to octets of its own.
+    fn read_apart(ty: TypeCode, walk: &mut Walk, d: &mut Decoder<'_>) -> Result<Self> {
+        let at = d.position();
+        let value = d.nested(|d| Ok(d.afresh(|d| walk.read(ty.as_ref(), d))))?;
+        let mut encoder = Encoder::new(Vec::new(), d.order(), d.dialect());
+        value
+            .and_then(|value| value.encode(&ty, &mut encoder))
+            .map_err(|error| error.to_cdr(at))?;
+        let octets = encoder.finish().to_vec();
+        d.check_repeated(octets.len())?;
+        let scope = d.kept_scope();
+        let received = Received {
+            octets: octets.into(),
+            phase: 0,
+            order: d.order(),
+            dialect: d.dialect(),
+            limits: d.limits(),
+            scope,
+        };
+        let content = Content::Received(Arc::new(received));
+        Ok(Self { ty, content })
+    }
+
+    fn of_octets(ty: TypeCode, value: &[u8], d: &Decoder<'_>) -> Self {
         let content = if value.is_empty() && matches!(ty.kind(), TcKind::Null | TcKind::Void) {
             Content::Nothing
         } else {
@@ -328,7 +406,7 @@ impl<'de> Decode<'de> for Any {
                 scope: if bound { d.kept_scope() } else { None },
             }))
         };
-        Ok(Self { ty, content })
+        Self { ty, content }
     }
 }
 

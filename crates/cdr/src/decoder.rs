@@ -600,6 +600,18 @@ impl<'de> Decoder<'de> {
         T::take(&mut FixedReader::new(octets, phase, position, self.swap))
     }
 
+    /// Reads ahead: reading goes on where it is.
+    pub(crate) fn peek<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let back = self.values.is_some().then(|| self.place());
+        let at = self.at;
+        let result = read(self);
+        match back {
+            Some(back) => self.return_from(back),
+            None => self.at = at,
+        }
+        result
+    }
+
     pub(crate) fn all_octets(&self) -> &'de [u8] {
         self.octets
     }

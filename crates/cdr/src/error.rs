@@ -81,8 +81,10 @@ pub enum ErrorKind {
     BadIndirection(i32),
     /// A `fixed` with something that is no digit, without a sign, or with more digits than its type has.
     BadFixed,
-    /// A valuetype other than null, where only a type code says what it is made of.
+    /// A custom valuetype other than null, where only a type code says what it is made of.
     ValueUnsupported,
+    /// Values outside an any that is kept by itself are part of it, or of others like it, too many times over.
+    TooMuchShared,
     /// A value of a type that stays within a process: a native or a local interface.
     NotMarshallable,
     /// Octets where a value should start that start none.
@@ -164,7 +166,10 @@ impl fmt::Display for ErrorKind {
                 "the fixed-point number has a wrong digit, no sign, or more digits than its type",
             ),
             Self::ValueUnsupported => f.write_str(
-                "the state of a valuetype cannot be read or written by its type code alone",
+                "the state of a custom valuetype cannot be read or written by its type code alone",
+            ),
+            Self::TooMuchShared => f.write_str(
+                "anys share more of what is outside them than may be repeated for each of them",
             ),
             Self::NotMarshallable => {
                 f.write_str("values of native types and local interfaces cannot be sent")

@@ -72,6 +72,8 @@ pub fn decode_any(data: &[u8]) {
 fn is_right_throughout(value: &Dynamic) -> bool {
     match value {
         Dynamic::Any(any) => any.dynamic().is_ok_and(|value| is_right_throughout(&value)),
+        // It is passed on as what it was truncated to.
+        Dynamic::Value(value) if value.truncated_from.is_some() => false,
         other => (0..other.component_count())
             .filter_map(|at| other.element(at))
             .all(is_right_throughout),

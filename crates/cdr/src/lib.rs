@@ -56,7 +56,9 @@ pub use byte_order::ByteOrder;
 pub use decimal::{Decimal, DecimalError, FixedPoint};
 pub use decoder::Decoder;
 pub use dialect::{CharSet, Dialect, WcharSet};
-pub use dynamic::{Dynamic, DynamicError, Field, RawProfile, RawReference, Reason, Selected, skip};
+pub use dynamic::{
+    Dynamic, DynamicError, DynamicValue, Field, RawProfile, RawReference, Reason, Selected, skip,
+};
 pub use encoder::Encoder;
 pub use error::{Error, ErrorKind, Result};
 pub use fixed::{Fixed, FixedReader, FixedWriter, Layout};
@@ -73,5 +75,5 @@ pub use typecode::{
 };
 pub use value::{
     ByHand, CustomMarshal, Factory, Inherits, Link, NotByHand, StringValue, Value, ValueBase,
-    ValueInfo, ValueRegistry, ValueState, Valuetype, WstringValue,
+    ValueInfo, ValueKey, ValueRegistry, ValueState, Valuetype, WstringValue,
 };

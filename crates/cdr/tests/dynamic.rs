@@ -4,8 +4,7 @@ mod types;
 
 use oxorb_cdr::{
     Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
-    ErrorKind, Field, Label, LongDouble, RawReference, Reason, TcKind, TypeCode, ValueModifier,
-    skip,
+    ErrorKind, Field, Label, LongDouble, RawReference, Reason, TcKind, TypeCode, skip,
 };
 use proptest::prelude::*;
 use types::{Choices, choices, order, reader, written};
@@ -277,14 +276,6 @@ fn what_never_leaves_a_process_is_refused() {
     );
     let error = skip(&native, &mut reader(&[0; 9], ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotMarshallable);
-}
-
-#[test]
-fn values_are_null_or_an_error_of_their_own() {
-    let ty = TypeCode::value("IDL:V:1.0", "V", ValueModifier::None, None, []);
-    let octets = [0x7F, 0xFF, 0xFF, 0x02, 0, 0, 0, 0];
-    let error = skip(&ty, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
-    assert_eq!(error, ErrorKind::ValueUnsupported.at(0));
 }
 
 #[test]

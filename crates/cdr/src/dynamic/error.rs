@@ -42,6 +42,8 @@ pub enum Reason {
         /// The member there is, if any is.
         found: Option<String>,
     },
+    /// There is no earlier value with the key of an indirection.
+    NoSuchValue,
     /// It would become larger than anybody could want.
     TooLarge,
 }
@@ -133,6 +135,7 @@ impl fmt::Display for Reason {
                 member(expected),
                 member(found)
             ),
+            Self::NoSuchValue => f.write_str("it refers to a value that does not stand before it"),
             Self::TooLarge => f.write_str("the value would be too large"),
         }
     }

@@ -12,12 +12,13 @@ mod write;
 
 use std::sync::Arc;
 
-use crate::{Any, Decimal, LongDouble, TypeCode};
+use crate::{Any, Decimal, LongDouble, TypeCode, ValueKey};
 
 pub use error::{DynamicError, Reason};
 pub use reference::{RawProfile, RawReference};
 pub use skip::skip;
-pub(crate) use skip::skip_exception_id;
+pub(crate) use skip::{Walk, skip_exception_id};
+pub use value::DynamicValue;
 
 /// Any CORBA value as a tree: the basis of dynamic anys, calls without stubs, JSON, and interpreted marshalling.
 ///
@@ -38,7 +39,7 @@ pub(crate) use skip::skip_exception_id;
 /// assert_eq!(error.to_string(), "name: expected string, found long");
 /// # Ok::<(), oxorb_cdr::DynamicError>(())
 /// ```
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Dynamic {
     /// The value of `null` and `void`; the null valuetype; a nil reference when written.
@@ -101,6 +102,10 @@ pub enum Dynamic {
     Wstring(String),
     /// `fixed`
     Fixed(Decimal),
+    /// A value of a valuetype or value box.
+    Value(Box<DynamicValue>),
+    /// The value with this key, which stands earlier in the same message, or around this place.
+    Indirection(ValueKey),
 }
 
 /// A member of a struct, exception or union with its name.
@@ -152,6 +157,8 @@ impl Dynamic {
             Self::Wchar(_) => "wchar",
             Self::Wstring(_) => "wstring",
             Self::Fixed(_) => "fixed",
+            Self::Value(_) => "value",
+            Self::Indirection(_) => "indirection",
         }
     }
 

@@ -1,22 +1,40 @@
 use core::mem;
 
 use super::read::discriminant;
+use super::value::BOXED;
 use super::{Dynamic, DynamicError, Field, Reason, Selected};
-use crate::{Label, MemberRef, Shape, TypeCode, TypeRef};
+use crate::{Label, MemberRef, Shape, TypeCode, TypeRef, ValueKey};
 
-/// Moving through a value and changing it. Nothing here allocates but errors and what is put in.
+/// Moving through a value and changing it. Little here allocates but errors and what is put in.
 impl Dynamic {
     /// The part at the end of a path of member names and indices, such as `lines[2].end.x`; the whole for an empty one.
     ///
-    /// The selected member of a union is found by its name. Octets in an [`Octets`](Self::Octets) are not parts.
+    /// The selected member of a union is found by its name. Octets in an [`Octets`](Self::Octets) are not parts. The way may
+    /// lead through [indirections](Self::Indirection), also around a cycle; each is looked up in the whole of `self`.
     pub fn at(&self, path: &str) -> Option<&Self> {
-        steps(path).try_fold(self, |at, step| match step? {
-            Step::Member(name) => at.member(name),
-            Step::Element(index) => at.element(index),
+        steps(path).try_fold(self, |at, step| {
+            let at = match at {
+                Self::Indirection(key) => self.value_of(key)?,
+                other => other,
+            };
+            match step? {
+                Step::Member(name) => at.member(name),
+                Step::Element(index) => at.element(index),
+            }
         })
     }
 
-    /// As [`at`](Self::at), to change it.
+    /// The [`Value`](Self::Value) with a key, within this one.
+    pub fn value_of(&self, key: &ValueKey) -> Option<&Self> {
+        match self {
+            Self::Value(value) if value.key == *key => Some(self),
+            whole => {
+                (0..whole.component_count()).find_map(|index| whole.element(index)?.value_of(key))
+            }
+        }
+    }
+
+    /// As [`at`](Self::at), to change it; but what an indirection refers to is only there where it stands itself.
     pub fn at_mut(&mut self, path: &str) -> Option<&mut Self> {
         steps(path).try_fold(self, |at, step| match step? {
             Step::Member(name) => at.member_mut(name),
@@ -24,7 +42,7 @@ impl Dynamic {
         })
     }
 
-    /// A member of a struct or exception, or the selected one of a union, by its name.
+    /// A member of a struct, exception or value, or the selected one of a union, by its name.
     pub fn member(&self, name: &str) -> Option<&Self> {
         let mut fields = self.fields().iter();
         Some(&fields.find(|field| *field.name == *name)?.value)
@@ -36,12 +54,12 @@ impl Dynamic {
         Some(&mut fields.find(|field| *field.name == *name)?.value)
     }
 
-    /// An element of a sequence or array, or a member of a struct or exception, by its number. The discriminant of a
+    /// An element of a sequence or array, or a member of a struct, exception or value, by its number. The discriminant of a
     /// union is its element 0, and the selected member its element 1.
     pub fn element(&self, index: usize) -> Option<&Self> {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.get(index),
-            Self::Struct(fields) => fields.get(index).map(|field| &field.value),
+            Self::Struct(_) | Self::Value(_) => self.fields().get(index).map(|field| &field.value),
             Self::Union(selected) => match index {
                 0 => Some(&selected.discriminator),
                 1 => selected.member.as_ref().map(|field| &field.value),
@@ -55,7 +73,10 @@ impl Dynamic {
     pub fn element_mut(&mut self, index: usize) -> Option<&mut Self> {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.get_mut(index),
-            Self::Struct(fields) => fields.get_mut(index).map(|field| &mut field.value),
+            Self::Struct(_) | Self::Value(_) => {
+                let field = self.fields_mut().get_mut(index);
+                field.map(|field| &mut field.value)
+            }
             Self::Union(selected) => match index {
                 0 => Some(&mut selected.discriminator),
                 1 => selected.member.as_mut().map(|field| &mut field.value),
@@ -70,15 +91,17 @@ impl Dynamic {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.len(),
             Self::Struct(fields) => fields.len(),
+            Self::Value(value) => value.fields.len(),
             Self::Union(selected) => 1 + usize::from(selected.member.is_some()),
             _ => 0,
         }
     }
 
-    /// The members of a struct or exception, or the selected one of a union.
+    /// The members of a struct, exception or value, or the selected one of a union.
     pub fn fields(&self) -> &[Field] {
         match self {
             Self::Struct(fields) => fields,
+            Self::Value(value) => &value.fields,
             Self::Union(selected) => selected.member.as_slice(),
             _ => &[],
         }
@@ -88,6 +111,7 @@ impl Dynamic {
     pub fn fields_mut(&mut self) -> &mut [Field] {
         match self {
             Self::Struct(fields) => fields,
+            Self::Value(value) => &mut value.fields,
             Self::Union(selected) => selected.member.as_mut_slice(),
             _ => &mut [],
         }
@@ -113,16 +137,48 @@ impl Dynamic {
             path: path.to_owned(),
             reason: Reason::UnknownMember(path.to_owned()),
         };
-        let part = ty.as_ref().at(path).ok_or_else(unknown)?;
-        let place = self.at_mut(path).ok_or_else(unknown)?;
-        value.check(&part.to_type_code()).map_err(|mut error| {
+        let part = self.type_at(ty, path).ok_or_else(unknown)?;
+        self.at_mut(path).ok_or_else(unknown)?;
+        let within = |mut error: DynamicError| {
             error.path = match error.path.as_str() {
                 "" => path.to_owned(),
                 inner => format!("{path}.{inner}"),
             };
             error
-        })?;
-        Ok(mem::replace(place, value))
+        };
+        let needs_the_rest = match value.check(&part) {
+            Ok(()) => false,
+            // Only the whole tells whether there is such a value before it.
+            Err(error) if error.reason == Reason::NoSuchValue => true,
+            Err(error) => return Err(within(error)),
+        };
+        let place = self.at_mut(path).ok_or_else(unknown)?;
+        let before = mem::replace(place, value);
+        if needs_the_rest && let Err(error) = self.check(ty) {
+            if let Some(place) = self.at_mut(path) {
+                *place = before;
+            }
+            return Err(error);
+        }
+        Ok(before)
+    }
+
+    /// The type of a part, when `ty` is that of the whole: values have what their own types say.
+    fn type_at(&self, ty: &TypeCode, path: &str) -> Option<TypeCode> {
+        let mut at = self;
+        let mut of = ty.resolved();
+        for step in steps(path) {
+            let step = step?;
+            if let Self::Value(value) = at {
+                of = value.ty.resolved();
+            }
+            of = of.as_ref().part_at(&step)?.resolved().to_type_code();
+            at = match step {
+                Step::Member(name) => at.member(name)?,
+                Step::Element(index) => at.element(index)?,
+            };
+        }
+        Some(of)
     }
 
     /// Sets the discriminant of a union. When that selects another member, it gets its default value.
@@ -181,17 +237,27 @@ impl<'a> TypeRef<'a> {
     /// The type of the part at the end of a path, as in [`Dynamic::at`].
     pub fn at(self, path: &str) -> Option<Self> {
         steps(path).try_fold(self.resolved(), |at, step| {
-            let part = match step? {
-                Step::Member(name) => {
-                    let mut members = at.members();
-                    members.find(|member| **member.name == *name)?.ty
-                }
-                Step::Element(index) => match at.content() {
-                    Some(element) => element,
-                    None => at.member(index)?.ty,
-                },
-            };
-            Some(part.resolved())
+            Some(at.part_at(&step?)?.resolved())
+        })
+    }
+
+    fn part_at(self, step: &Step<'_>) -> Option<Self> {
+        let is_value = matches!(self.shape(), Shape::Value { .. });
+        Some(match *step {
+            Step::Member(name) if is_value => {
+                let mut members = self.state_members().into_iter();
+                members.find(|member| **member.name == *name)?.ty
+            }
+            Step::Member(BOXED) if matches!(self.shape(), Shape::ValueBox(_)) => self.content()?,
+            Step::Member(name) => {
+                let mut members = self.members();
+                members.find(|member| **member.name == *name)?.ty
+            }
+            Step::Element(index) if is_value => self.state_members().get(index)?.ty,
+            Step::Element(index) => match self.content() {
+                Some(element) => element,
+                None => self.member(index)?.ty,
+            },
         })
     }
 }

@@ -1,6 +1,6 @@
 use super::skip::{Walk, read_label, skip_exception_id};
-use super::{Dynamic, DynamicError, Field, RawReference, Selected, value};
-use crate::{Any, Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef};
+use super::{Dynamic, DynamicError, Field, RawReference, Selected};
+use crate::{Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode, TypeRef};
 
 /// Elements for which room is made before they are there.
 const RESERVED_AT_ONCE: usize = 1024;
@@ -20,12 +20,42 @@ impl Dynamic {
 }
 
 impl Walk {
-    fn read(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Dynamic, DynamicError> {
+    pub(crate) fn read(
+        &mut self,
+        ty: TypeRef<'_>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
         if ty.min_size() == 0 {
             self.empty(d)?;
         }
         self.enter(d)?;
-        let value = match ty.shape() {
+        let value = self.read_shape(ty, d)?;
+        self.leave();
+        Ok(value)
+    }
+
+    /// What recurses is in functions of its own, so that a level takes little stack.
+    fn read_shape(
+        &mut self,
+        ty: TypeRef<'_>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
+        match ty.shape() {
+            Shape::Sequence { element, bound } => self.read_sequence(element, bound, d),
+            Shape::Array { element, length } => self.read_array(element, length, d),
+            Shape::Alias(content) => self.read(content, d),
+            Shape::Except | Shape::Struct => self.read_members(ty, d),
+            Shape::Union { discriminator, .. } => self.read_union(ty, discriminator, d),
+            Shape::ValueBox(_) | Shape::Value { .. } => self.read_value(ty, d),
+            Shape::Named(TcKind::AbstractInterface) => self.read_object_or_value(ty, d),
+            _ => self.read_leaf(ty, d),
+        }
+    }
+
+    #[inline(never)]
+    fn read_leaf(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Dynamic, DynamicError> {
+        Ok(match ty.shape() {
+            Shape::Simple(TcKind::Any) => Dynamic::Any(Any::read(self, d)?),
             Shape::Simple(kind) => read_simple(kind, d)?,
             Shape::String { bound: None } => Dynamic::String(d.string()?.into_owned()),
             Shape::String { bound: Some(bound) } => {
@@ -37,57 +67,59 @@ impl Walk {
                 let scale = u8::try_from(scale).unwrap_or(u8::MAX); // refused below
                 Dynamic::Fixed(d.decimal(digits, scale)?)
             }
-            Shape::Sequence { element, bound } => {
-                let n = d.length(bound, element.min_size())?;
-                if element.resolved().kind() == TcKind::Octet {
-                    Dynamic::Octets(d.octets(n)?.to_vec())
-                } else {
-                    d.nested(|d| Ok(self.read_elements(element, n, d)))?
-                        .map(Dynamic::Sequence)?
-                }
-            }
-            Shape::Array { element, length } => {
-                let n = length as usize;
-                let needed = n.saturating_mul(element.min_size());
-                if needed > d.remaining() {
-                    let left = d.remaining();
-                    return Err(d.error(ErrorKind::Truncated { needed, left }).into());
-                }
-                if element.resolved().kind() == TcKind::Octet {
-                    Dynamic::Octets(d.octets(n)?.to_vec())
-                } else {
-                    self.read_elements(element, n, d).map(Dynamic::Array)?
-                }
-            }
-            Shape::Alias(content) => self.read(content, d)?,
-            Shape::Except => {
-                skip_exception_id(ty.id(), d)?;
-                self.read_members(ty, d)?
-            }
-            Shape::Struct => self.read_members(ty, d)?,
-            Shape::Union { discriminator, .. } => self.read_union(ty, discriminator, d)?,
             Shape::Enum => {
                 let label = read_label(ty, d)?;
                 enumerator(ty, label as u32).expect("checked when it was read")
             }
-            Shape::Named(kind) => match kind {
-                TcKind::AbstractInterface => {
-                    if d.boolean()? {
-                        Dynamic::Reference(RawReference::decode(d)?)
-                    } else {
-                        value::read(ty, d)?
-                    }
-                }
-                TcKind::Native | TcKind::LocalInterface => {
-                    return Err(d.error(ErrorKind::NotMarshallable).into());
-                }
-                _ => Dynamic::Reference(RawReference::decode(d)?),
-            },
-            Shape::ValueBox(_) | Shape::Value { .. } => value::read(ty, d)?,
-            Shape::Open => return Err(d.error(ErrorKind::BadTypeCode).into()),
-        };
-        self.leave();
-        Ok(value)
+            Shape::Named(TcKind::Native | TcKind::LocalInterface) => {
+                return Err(d.error(ErrorKind::NotMarshallable).into());
+            }
+            Shape::Named(_) => Dynamic::Reference(RawReference::decode(d)?),
+            _ => return Err(d.error(ErrorKind::BadTypeCode).into()),
+        })
+    }
+
+    fn read_object_or_value(
+        &mut self,
+        ty: TypeRef<'_>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
+        match d.boolean()? {
+            true => Ok(Dynamic::Reference(RawReference::decode(d)?)),
+            false => self.read_value(ty, d),
+        }
+    }
+
+    fn read_sequence(
+        &mut self,
+        element: TypeRef<'_>,
+        bound: Option<u32>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
+        let n = d.length(bound, element.min_size())?;
+        if element.resolved().kind() == TcKind::Octet {
+            return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
+        }
+        d.nested(|d| Ok(self.read_elements(element, n, d)))?
+            .map(Dynamic::Sequence)
+    }
+
+    fn read_array(
+        &mut self,
+        element: TypeRef<'_>,
+        length: u32,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
+        let n = length as usize;
+        let needed = n.saturating_mul(element.min_size());
+        let left = d.remaining_in_all();
+        if needed > left {
+            return Err(d.error(ErrorKind::Truncated { needed, left }).into());
+        }
+        if element.resolved().kind() == TcKind::Octet {
+            return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
+        }
+        self.read_elements(element, n, d).map(Dynamic::Array)
     }
 
     fn read_elements(
@@ -109,15 +141,26 @@ impl Walk {
         ty: TypeRef<'_>,
         d: &mut Decoder<'_>,
     ) -> Result<Dynamic, DynamicError> {
-        let mut fields = Vec::with_capacity(ty.members().len());
-        for member in ty.members() {
+        if matches!(ty.shape(), Shape::Except) {
+            skip_exception_id(ty.id(), d)?;
+        }
+        self.read_fields(ty.members(), d).map(Dynamic::Struct)
+    }
+
+    pub(super) fn read_fields<'t>(
+        &mut self,
+        members: impl ExactSizeIterator<Item = MemberRef<'t>>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Vec<Field>, DynamicError> {
+        let mut fields = Vec::with_capacity(members.len());
+        for member in members {
             let value = self.read(member.ty, d);
             fields.push(Field {
                 value: value.map_err(|error| error.in_member(member.name))?,
                 name: member.name.clone(),
             });
         }
-        Ok(Dynamic::Struct(fields))
+        Ok(fields)
     }
 
     fn read_union(
@@ -156,7 +199,6 @@ fn read_simple(kind: TcKind, d: &mut Decoder<'_>) -> Result<Dynamic> {
         TcKind::Boolean => Dynamic::Boolean(d.boolean()?),
         TcKind::Char => Dynamic::Char(d.char()?),
         TcKind::Octet => Dynamic::Octet(d.octet()?),
-        TcKind::Any => Dynamic::Any(Any::decode(d)?),
         TcKind::TypeCode => Dynamic::TypeCode(TypeCode::decode(d)?),
         TcKind::Principal => Dynamic::Principal(d.sequence(None)?),
         TcKind::Longlong => Dynamic::Longlong(d.longlong()?),

@@ -1,4 +1,4 @@
-use super::{RawReference, value};
+use super::RawReference;
 use crate::{Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef};
 
 /// Goes past a value of a type without building it: past octets, numbers, and structs and arrays and sequences of them
@@ -22,11 +22,13 @@ pub fn skip(ty: &TypeCode, d: &mut Decoder<'_>) -> Result<()> {
 }
 
 /// What bounds a walk through a value besides its octets.
-pub(super) struct Walk {
+pub(crate) struct Walk {
     /// How many more values may take no octets at all.
     empty: u32,
     /// How many more levels there may be.
     levels: u16,
+    /// A value of a valuetype was gone past.
+    pub(crate) met_value: bool,
 }
 
 impl Walk {
@@ -34,13 +36,19 @@ impl Walk {
     const LEVELS: u16 = 250;
 
     pub(super) fn new(ty: TypeRef<'_>, d: &Decoder<'_>) -> Result<Self> {
-        if !ty.is_complete() {
-            return Err(d.error(ErrorKind::BadTypeCode));
+        match ty.is_complete() {
+            true => Ok(Self::within(d)),
+            false => Err(d.error(ErrorKind::BadTypeCode)),
         }
-        Ok(Self {
+    }
+
+    /// A walk through whatever there is.
+    pub(crate) fn within(d: &Decoder<'_>) -> Self {
+        Self {
             empty: d.limits().max_empty_elements,
             levels: Self::LEVELS,
-        })
+            met_value: false,
+        }
     }
 
     /// One level deeper; [`leave`](Self::leave) must follow unless there was an error.
@@ -74,12 +82,19 @@ impl Walk {
         }
     }
 
-    fn skip(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<()> {
+    pub(crate) fn skip(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<()> {
         let facts = ty.facts();
         if facts.min == 0 {
             self.empty(d)?;
         }
         if let Some(sizes) = facts.layout {
+            if d.is_chunked() {
+                // A chunk may end anywhere between two items.
+                return self
+                    .read(ty, d)
+                    .map(drop)
+                    .map_err(|error| error.to_cdr(d.position()));
+            }
             return d.octets(sizes[d.phase() & 7] as usize).map(drop);
         }
         self.enter(d)?;
@@ -123,7 +138,7 @@ impl Walk {
                     if d.boolean()? {
                         RawReference::skip(d)?;
                     } else {
-                        value::skip(ty, d)?;
+                        self.skip_value(ty, d)?;
                     }
                 }
                 TcKind::Native | TcKind::LocalInterface => {
@@ -131,7 +146,7 @@ impl Walk {
                 }
                 _ => RawReference::skip(d)?,
             },
-            Shape::ValueBox(_) | Shape::Value { .. } => value::skip(ty, d)?,
+            Shape::ValueBox(_) | Shape::Value { .. } => self.skip_value(ty, d)?,
             Shape::Open => return Err(d.error(ErrorKind::BadTypeCode)),
         }
         self.leave();
@@ -151,11 +166,11 @@ impl Walk {
             return Ok(()); // however many: there is nothing to go past
         }
         match facts.stride() {
-            Some(stride) => {
+            Some(stride) if !d.is_chunked() => {
                 self.skip(element, d)?;
                 d.octets(rest.saturating_mul(stride as usize)).map(drop)
             }
-            None => (0..n).try_for_each(|_| self.skip(element, d)),
+            _ => (0..n).try_for_each(|_| self.skip(element, d)),
         }
     }
 }
@@ -163,10 +178,10 @@ impl Walk {
 /// Goes past the repository id before the members of an exception. omniORB leaves it out.
 pub(crate) fn skip_exception_id(id: Option<&str>, d: &mut Decoder<'_>) -> Result<()> {
     let id = id.unwrap_or_default().as_bytes();
-    let mut ahead = d.clone();
-    let found = ahead
-        .ulong()
-        .and_then(|length| ahead.octets(length as usize));
+    let found = d.peek(|d| {
+        let length = d.ulong()?;
+        d.octets(length as usize)
+    });
     if id.is_empty() || found.is_ok_and(|found| found.strip_suffix(&[0]) == Some(id)) {
         skip_octets(d)?;
     }

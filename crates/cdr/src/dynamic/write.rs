@@ -1,7 +1,7 @@
 use super::{Dynamic, DynamicError, Field, RawReference, Reason, value};
 use crate::{
-    ByteOrder, CharSet, Dialect, Encoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef,
-    WcharSet,
+    ByteOrder, CharSet, Dialect, Encoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode,
+    TypeRef, WcharSet,
 };
 
 impl Dynamic {
@@ -28,13 +28,11 @@ impl Dynamic {
             chars: CharSet::Utf8,
             wchars: WcharSet::Utf16,
         };
-        let mut scratch = Encoder::new(Vec::new(), ByteOrder::NATIVE, everything);
-        match self.encode(ty, &mut scratch) {
+        let scratch = |dialect| Encoder::new(Vec::new(), ByteOrder::NATIVE, dialect);
+        match self.encode(ty, &mut scratch(everything)) {
             // Some characters are octets in one code set but not in the other.
             Err(error) if error.is_about_code_sets() => {
-                scratch.set_dialect(Dialect::GIOP_1_2);
-                scratch.truncate(0);
-                self.encode(ty, &mut scratch)
+                self.encode(ty, &mut scratch(Dialect::GIOP_1_2))
             }
             result => result,
         }
@@ -76,13 +74,13 @@ impl Dynamic {
                 check_length(v.len(), length)?;
                 write_elements(v, element, e)?;
             }
-            (Shape::Struct, Self::Struct(fields)) => write_members(fields, ty, e)?,
+            (Shape::Struct, Self::Struct(fields)) => write_members(fields, ty.members(), e)?,
             (Shape::Except, Self::Struct(fields)) => {
                 let id = ty.id().unwrap_or_default();
                 e.ulong(id.len() as u32 + 1);
                 e.copy_octets(id.as_bytes());
                 e.octet(0);
-                write_members(fields, ty, e)?;
+                write_members(fields, ty.members(), e)?;
             }
             (Shape::Union { discriminator, .. }, Self::Union(selected)) => {
                 let chosen = &selected.discriminator;
@@ -177,12 +175,11 @@ fn write_elements(
     Ok(())
 }
 
-fn write_members(
+pub(super) fn write_members<'t>(
     fields: &[Field],
-    ty: TypeRef<'_>,
+    members: impl ExactSizeIterator<Item = MemberRef<'t>> + Clone,
     e: &mut Encoder<'_>,
 ) -> Result<(), DynamicError> {
-    let members = ty.members();
     for (at, member) in members.clone().enumerate() {
         let in_place = fields
             .get(at)

@@ -287,6 +287,16 @@ impl TypeCode {
 }
 
 impl<'a> TypeRef<'a> {
+    /// As [`TypeCode::find`], if the group has at most `limit` types.
+    pub(crate) fn find_among(self, id: &str, limit: usize) -> Option<TypeCode> {
+        let graph = self.graph.filter(|graph| graph.nodes().len() <= limit)?;
+        let whole = TypeCode {
+            graph: Some(graph.clone()),
+            slot: self.slot,
+        };
+        whole.find(id)
+    }
+
     /// As a type code of its own.
     pub fn to_type_code(self) -> TypeCode {
         TypeCode {

@@ -45,8 +45,8 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, d: &mut Decoder<'_>) -> Result<Slot> {
-        let start = d.start(4);
         let number = d.ulong()?;
+        let start = d.position() - 4; // which may be in another chunk than what was before
         if number == INDIRECTION {
             return self.read_indirection(d);
         }

@@ -21,10 +21,23 @@ pub(crate) struct Chunking<'de> {
 }
 
 /// Where reading goes on after going back to a value that was skipped.
-pub(super) struct Back<'de> {
+#[derive(Clone, Copy)]
+pub(crate) struct Back<'de> {
     chunking: Chunking<'de>,
     octets: &'de [u8],
     at: usize,
+}
+
+impl<'de> Chunking<'de> {
+    /// All octets of the message or encapsulation.
+    pub(super) fn whole(&self) -> &'de [u8] {
+        self.whole
+    }
+
+    /// How many chunked values are open.
+    pub(super) fn level(&self) -> u32 {
+        self.level
+    }
 }
 
 /// What stands between chunks.
@@ -75,7 +88,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Starts on the state of a value; gives what [`leave_value`](Self::leave_value) needs to know of the one around it.
-    pub(super) fn enter_value(&mut self, chunked: bool) -> bool {
+    pub(crate) fn enter_value(&mut self, chunked: bool) -> bool {
         let chunking = &mut self.incoming().chunking;
         let outer = core::mem::replace(&mut chunking.active, chunked);
         if chunked {
@@ -86,7 +99,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Ends the state of a value. What is left of it belongs to a type that was truncated, or is an error.
-    pub(super) fn leave_value(&mut self, outer: bool, truncated: bool) -> Result<()> {
+    pub(crate) fn leave_value(&mut self, outer: bool, truncated: bool) -> Result<()> {
         if self.incoming().chunking.active {
             self.end_value(truncated)?;
         }
@@ -207,13 +220,8 @@ impl<'de> Decoder<'de> {
 
     /// Goes to the tag of an earlier value, that many chunked values deep.
     pub(super) fn go_back(&mut self, to: usize, level: u32) -> Back<'de> {
-        let (octets, at) = (self.all_octets(), self.cursor());
+        let back = self.place();
         let chunking = &mut self.incoming().chunking;
-        let back = Back {
-            chunking: *chunking,
-            octets,
-            at,
-        };
         let whole = chunking.whole;
         (chunking.active, chunking.level, chunking.ended) = (false, level, 0);
         self.set_octets(whole);
@@ -221,7 +229,17 @@ impl<'de> Decoder<'de> {
         back
     }
 
-    pub(super) fn return_from(&mut self, back: Back<'de>) {
+    /// Where reading is, to [return](Self::return_from) to it.
+    pub(crate) fn place(&mut self) -> Back<'de> {
+        let (octets, at) = (self.all_octets(), self.cursor());
+        Back {
+            chunking: self.incoming().chunking,
+            octets,
+            at,
+        }
+    }
+
+    pub(crate) fn return_from(&mut self, back: Back<'de>) {
         self.incoming().chunking = back.chunking;
         self.set_octets(back.octets);
         self.jump(back.at);

@@ -3,13 +3,19 @@
 use core::any::{Any, TypeId};
 
 use super::{Factory, Inherits, Link, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
-use crate::{ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Limits, Result};
+use crate::{
+    ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Limits, Result, TypeCode,
+    ValueModifier, Visibility, skip,
+};
 
 /// Reads values from any octets. What can be read can be written, and is the same when read and written again.
 pub fn decode_values(data: &[u8]) {
     let registry = ValueRegistry::default();
     registry.register(Node::factories());
+    registry.register_types([type_of_node(), type_of_longer()]);
+    let list = TypeCode::sequence(type_of_node());
     for order in [ByteOrder::Big, ByteOrder::Little] {
+        by_type_code(data, order, &list, &registry);
         let Some(values) = read(data, order, &registry) else {
             continue;
         };
@@ -20,6 +26,53 @@ pub fn decode_values(data: &[u8]) {
         let twice = write(&again, order).expect("as before");
         assert_eq!(once, twice);
     }
+}
+
+/// The same, without Rust types.
+fn by_type_code(data: &[u8], order: ByteOrder, ty: &TypeCode, registry: &ValueRegistry) {
+    let decoder = |octets| Decoder::new(octets, order, Dialect::new(2)).with_values(registry);
+    let mut d = decoder(data);
+    let Ok(value) = Dynamic::decode(ty, &mut d) else {
+        return;
+    };
+    let mut skipped = decoder(data);
+    skip(ty, &mut skipped).expect("what can be read can be gone past");
+    assert_eq!(skipped.position(), d.position());
+    let mut e = Encoder::new(Vec::new(), order, Dialect::new(2));
+    value
+        .encode(ty, &mut e)
+        .expect("what was read can be written");
+    let once = e.finish().to_vec();
+    let again = Dynamic::decode(ty, &mut decoder(&once)).expect("just written");
+    let mut e = Encoder::new(Vec::new(), order, Dialect::new(2));
+    again.encode(ty, &mut e).expect("as before");
+    assert_eq!(e.finish().to_vec(), once);
+}
+
+fn type_of_node() -> TypeCode {
+    let members = [
+        ("mark", TypeCode::OCTET),
+        ("next", TypeCode::recursive("N")),
+        ("rest", TypeCode::sequence(TypeCode::VALUE_BASE)),
+    ];
+    let members = members.map(|(name, ty)| (name, ty, Visibility::Public));
+    TypeCode::value("N", "Node", ValueModifier::None, None, members)
+}
+
+fn type_of_longer() -> TypeCode {
+    let members = [
+        ("weight", TypeCode::DOUBLE),
+        ("text", TypeCode::STRING),
+        ("last", type_of_node()),
+    ];
+    let members = members.map(|(name, ty)| (name, ty, Visibility::Public));
+    TypeCode::value(
+        "L",
+        "Longer",
+        ValueModifier::Truncatable,
+        type_of_node(),
+        members,
+    )
 }
 
 fn read(data: &[u8], order: ByteOrder, registry: &ValueRegistry) -> Option<Vec<Link<Node>>> {

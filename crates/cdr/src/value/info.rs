@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::handle::{Instance, Slot};
-use crate::{Decoder, Encoder, Result};
+use crate::{Decoder, Encoder, Result, Shape, TypeCode};
 
 /// What IDL says about a valuetype.
 #[derive(Clone, Copy, Debug)]
@@ -132,34 +132,72 @@ impl Debug for Factory {
 /// stand where IDL says `ValueBase`.
 ///
 /// Looked into only when an arriving repository id is none that the place itself knows. Only grows, so looking takes no
-/// lock; the time is that of one look for each call of [`register`](Self::register).
+/// lock; the time is that of one look for each call of [`register`](Self::register) or
+/// [`register_types`](Self::register_types).
 #[derive(Debug, Default)]
 pub struct ValueRegistry {
     first: OnceLock<Box<Batch>>,
 }
 
 /// What one call registered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Batch {
     factories: HashMap<&'static str, Factory>,
+    types: HashMap<Box<str>, TypeCode>,
     later: OnceLock<Box<Batch>>,
 }
 
 impl ValueRegistry {
     /// Adds factories; one for the same repository id is replaced.
     pub fn register(&self, factories: &[Factory]) {
-        let mut batch = Box::new(Batch {
+        let factories = factories.iter();
+        self.add(Batch {
             factories: factories
-                .iter()
                 .map(|factory| (factory.info.id, *factory))
                 .collect(),
-            later: OnceLock::new(),
+            ..Batch::default()
         });
+    }
+
+    /// Adds the types of values, for those who read them as [`Dynamic`](crate::Dynamic); one with the same repository id is
+    /// replaced. Types that are no valuetypes or boxes, and such without a repository id, are left out.
+    ///
+    /// ```
+    /// use oxorb_cdr::{TypeCode, ValueModifier, ValueRegistry, Visibility};
+    ///
+    /// let members = [("x", TypeCode::LONG, Visibility::Public)];
+    /// let point = TypeCode::value("IDL:P:1.0", "P", ValueModifier::None, None, members);
+    /// let registry = ValueRegistry::default();
+    /// registry.register_types([point.clone()]);
+    /// assert_eq!(registry.type_code("IDL:P:1.0"), Some(&point));
+    /// ```
+    pub fn register_types(&self, types: impl IntoIterator<Item = TypeCode>) {
+        let types = types.into_iter().filter(TypeCode::is_complete);
+        let named = types.filter_map(|ty| {
+            let ty = ty.resolved();
+            let is_value = matches!(ty.shape(), Shape::Value { .. } | Shape::ValueBox(_));
+            let id = ty.id().filter(|id| is_value && !id.is_empty())?;
+            Some((id.into(), ty.clone()))
+        });
+        self.add(Batch {
+            types: named.collect(),
+            ..Batch::default()
+        });
+    }
+
+    fn add(&self, batch: Batch) {
+        let mut batch = Box::new(batch);
         let mut end = &self.first;
         while let Err(unplaced) = end.set(batch) {
             batch = unplaced;
             end = &end.get().expect("it holds a batch").later;
         }
+    }
+
+    /// The type with a repository id, of those given to [`register_types`](Self::register_types).
+    pub fn type_code(&self, id: &str) -> Option<&TypeCode> {
+        let batches = successors(self.first.get(), |batch| batch.later.get());
+        batches.filter_map(|batch| batch.types.get(id)).last()
     }
 
     /// The factory for a repository id.

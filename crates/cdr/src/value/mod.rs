@@ -12,6 +12,7 @@ pub(crate) mod fuzz;
 mod handle;
 mod info;
 mod read;
+mod untyped;
 mod write;
 
 pub use boxed::{StringValue, WstringValue};
@@ -19,8 +20,11 @@ pub use custom::{ByHand, CustomMarshal, NotByHand};
 pub use handle::{Link, Value};
 pub use info::{Factory, Inherits, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
 
+pub use untyped::ValueKey;
+
 pub(crate) use chunks::Here;
 pub(crate) use read::Incoming;
+pub(crate) use untyped::{Found, Head, Known, Untyped};
 pub(crate) use write::Outgoing;
 
 /// The octets of a value's header (CORBA 3.3 part 2, 9.3.4.1).

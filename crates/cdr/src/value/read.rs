@@ -6,18 +6,21 @@ use std::sync::Arc;
 
 use super::chunks::Chunking;
 use super::handle::{Graph, Instance, Target, Within};
+use super::untyped::Untyped;
 use super::{Factory, Link, Value, ValueInfo, Valuetype, tag};
 use crate::{Decode, Decoder, ErrorKind, Result};
 
 /// The most repository ids a value may come with: no chain of truncatable types is that long.
-const MAX_IDS: usize = 64;
+pub(super) const MAX_IDS: usize = 64;
 
 /// What was read of values since the message or encapsulation began.
 #[derive(Clone, Default)]
 pub(crate) struct Incoming<'de> {
     /// Values by the position of their tags.
-    values: Positions<(Arc<dyn Instance>, Arc<Graph>)>,
-    /// Values inside what was truncated, and how deep in chunks they lie.
+    values: Positions<Read>,
+    /// The same, of values read by their type codes.
+    pub(super) untyped: Positions<Untyped>,
+    /// Values gone past, inside what was truncated or in an any, and how deep in chunks they lie.
     skipped: Positions<u32>,
     /// Repository ids and codebases.
     texts: Positions<Cow<'de, str>>,
@@ -25,7 +28,12 @@ pub(crate) struct Incoming<'de> {
     lists: Positions<Vec<Cow<'de, str>>>,
     pub(super) chunking: Chunking<'de>,
     /// How many values are open.
-    depth: u16,
+    pub(super) depth: u16,
+    /// Where the any starts that is being gone past, and whether anything in it leads to before that.
+    pub(super) any_start: usize,
+    pub(super) leads_out: bool,
+    /// How many octets were read again or made, because anys need what is outside them.
+    pub(super) repeated: usize,
     /// What values belong to that are read now, within the outermost one.
     graph: Arc<Graph>,
     /// Values first read since the outermost one began, and whether a link among them closes a cycle.
@@ -42,9 +50,18 @@ impl fmt::Debug for Incoming<'_> {
     }
 }
 
+/// A value read as one of a Rust type.
+#[derive(Clone, Debug)]
+struct Read {
+    instance: Arc<dyn Instance>,
+    graph: Arc<Graph>,
+    /// How deep in chunks its tag lies.
+    level: u32,
+}
+
 /// Things by where in the message they start.
 #[derive(Clone, Debug)]
-struct Positions<T>(Vec<(usize, T)>);
+pub(super) struct Positions<T>(Vec<(usize, T)>);
 
 impl<T> Default for Positions<T> {
     fn default() -> Self {
@@ -53,13 +70,17 @@ impl<T> Default for Positions<T> {
 }
 
 impl<T> Positions<T> {
-    fn find(&self, position: usize) -> Option<&T> {
+    pub(super) fn find(&self, position: usize) -> Option<&T> {
         let index = self.0.binary_search_by_key(&position, |(at, _)| *at).ok()?;
         Some(&self.0[index].1)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Nearly always at the end.
-    fn insert(&mut self, position: usize, thing: T) {
+    pub(super) fn insert(&mut self, position: usize, thing: T) {
         match self.0.binary_search_by_key(&position, |(at, _)| *at) {
             Ok(index) => self.0[index].1 = thing,
             Err(index) => self.0.insert(index, (position, thing)),
@@ -68,7 +89,7 @@ impl<T> Positions<T> {
 }
 
 /// What stands where a value may stand.
-enum Start {
+pub(crate) enum Start {
     Null,
     /// The value whose tag is at this position.
     Indirection {
@@ -83,7 +104,7 @@ enum Start {
 }
 
 /// The repository ids of a value.
-enum TypeInfo<'de> {
+pub(crate) enum TypeInfo<'de> {
     Declared,
     Ids(Vec<Cow<'de, str>>),
 }
@@ -128,7 +149,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn value_start(&mut self) -> Result<Start> {
+    pub(crate) fn value_start(&mut self) -> Result<Start> {
         let tag = self.value_tag()?;
         let at = self.position() - 4;
         let start = match tag {
@@ -150,22 +171,29 @@ impl<'de> Decoder<'de> {
         let from = self.position() - 4;
         let to = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
         match from.checked_sub(to) {
-            Some(to) if offset < 0 => Ok((to, offset)),
+            Some(to) if offset < 0 => {
+                let values = self.incoming();
+                values.leads_out |= to < values.any_start;
+                Ok((to, offset))
+            }
             _ => Err(self.bad_indirection(offset)),
         }
     }
 
     #[cold]
-    fn bad_indirection(&self, offset: i32) -> crate::Error {
+    pub(crate) fn bad_indirection(&self, offset: i32) -> crate::Error {
         self.error_back(4, ErrorKind::BadIndirection(offset))
     }
 
     /// A value that was read before, or is being read around this place.
     fn value_again(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
         let values = self.incoming();
-        let Some((instance, graph)) = values.values.find(to).cloned() else {
+        let Some(found) = values.values.find(to).cloned() else {
             return self.skipped_value(place, to, offset);
         };
+        let Read {
+            instance, graph, ..
+        } = found;
         if !instance.info().is_a(place.formal.id) {
             return Err(self.error_back(4, ErrorKind::ValueMismatch));
         }
@@ -212,9 +240,12 @@ impl<'de> Decoder<'de> {
         }
         values.depth += 1;
         let graph = Arc::clone(&values.graph);
-        values
-            .values
-            .insert(at, (Arc::clone(&instance), Arc::clone(&graph)));
+        let read = Read {
+            instance: Arc::clone(&instance),
+            graph: Arc::clone(&graph),
+            level: values.chunking.level(),
+        };
+        values.values.insert(at, read);
         values.new.push(Arc::clone(&instance));
         let outer = self.enter_value(chunked);
         instance.fill(self)?;
@@ -240,7 +271,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Codebase and repository ids.
-    fn value_header(&mut self, tag: u32, at: usize) -> Result<TypeInfo<'de>> {
+    pub(crate) fn value_header(&mut self, tag: u32, at: usize) -> Result<TypeInfo<'de>> {
         if tag & !tag::KNOWN != 0 {
             return Err(ErrorKind::BadValueTag(tag).at(at));
         }
@@ -327,8 +358,22 @@ impl<'de> Decoder<'de> {
     pub(super) fn skip_header(&mut self, tag: u32, level: u32) -> Result<bool> {
         let at = self.position() - 4;
         self.value_header(tag, at)?;
-        self.incoming().skipped.insert(at, level);
+        self.gone_past(at, level);
         Ok(tag & tag::CHUNKED != 0)
+    }
+}
+
+impl<'de> Decoder<'de> {
+    /// Remembers a value that no Rust value was made of, in case something leads to it.
+    pub(super) fn gone_past(&mut self, at: usize, level: u32) {
+        self.incoming().skipped.insert(at, level);
+    }
+
+    /// How deep in chunks the tag of an earlier value lies; `None` if there is none at this position.
+    pub(super) fn level_of(&mut self, at: usize) -> Option<u32> {
+        let values = self.incoming();
+        let read = values.values.find(at).map(|read| read.level);
+        read.or_else(|| values.skipped.find(at).copied())
     }
 }
 

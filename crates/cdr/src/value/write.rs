@@ -1,11 +1,12 @@
 //! Writing values: headers, sharing and chunks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::handle::{Instance, Target, address};
-use super::{Link, Value, ValueInfo, Valuetype, tag};
-use crate::{Encode, Encoder, ErrorKind, Limits, Result};
+use super::{Link, Value, ValueInfo, ValueKey, Valuetype, tag};
+use crate::{Encode, Encoder, ErrorKind, Limits, Result, TypeCode};
 
 /// What was written of values since the message or encapsulation began.
 #[derive(Debug, Default)]
@@ -13,13 +14,15 @@ pub(crate) struct Outgoing {
     /// Where each value's tag is, by the address of the value.
     values: HashMap<usize, usize>,
     /// Where each repository id and codebase is.
-    texts: HashMap<&'static str, usize>,
+    texts: HashMap<Cow<'static, str>, usize>,
+    /// The same, of values that are known by their type codes.
+    pub(super) keys: HashMap<ValueKey, (usize, TypeCode)>,
     /// Values that nobody else may keep alive until the end: else their address could mean another.
     kept: Vec<Arc<dyn Instance>>,
     /// How many values are open, chunked or not.
-    depth: u16,
+    pub(super) depth: u16,
     /// How many chunked values are open.
-    level: i32,
+    pub(super) level: i32,
     /// The chunk being written. Inside a chunked value there always is one.
     chunk: Option<Chunk>,
 }
@@ -44,6 +47,7 @@ impl Outgoing {
     pub(crate) fn forget_from(&mut self, position: usize) {
         self.values.retain(|_, at| *at < position);
         self.texts.retain(|_, at| *at < position);
+        self.keys.retain(|_, (at, _)| *at < position);
         if self.chunk.is_some_and(|chunk| chunk.before >= position) {
             (self.depth, self.level, self.chunk) = (0, 0, None);
         }
@@ -82,11 +86,7 @@ impl<'a> Encoder<'a> {
         if let Some(&at) = values.values.get(&address(instance)) {
             return self.indirection(at);
         }
-        let limit = Limits::default().max_value_depth;
-        if values.depth >= limit {
-            return Err(self.error(ErrorKind::TooDeep { limit }));
-        }
-        values.depth += 1;
+        self.enter_depth()?;
         self.end_chunk()?;
         let chunked = self.value_header(instance)?;
         if chunked {
@@ -98,6 +98,17 @@ impl<'a> Encoder<'a> {
             self.end_value()?;
         }
         self.outgoing().depth -= 1;
+        Ok(())
+    }
+
+    /// One value deeper.
+    pub(super) fn enter_depth(&mut self) -> Result<()> {
+        let limit = Limits::default().max_value_depth;
+        let values = self.outgoing();
+        if values.depth >= limit {
+            return Err(self.error(ErrorKind::TooDeep { limit }));
+        }
+        values.depth += 1;
         Ok(())
     }
 
@@ -125,12 +136,12 @@ impl<'a> Encoder<'a> {
         bits |= info.codebase.map_or(0, |_| tag::CODEBASE);
         self.ulong(tag::VALUE | bits);
         if let Some(codebase) = info.codebase {
-            self.shared_text(codebase)?;
+            self.shared_text(Cow::Borrowed(codebase))?;
         }
         if info.truncatable {
             self.repository_ids(info)?;
         } else {
-            self.shared_text(info.id)?;
+            self.shared_text(Cow::Borrowed(info.id))?;
         }
         Ok(chunked)
     }
@@ -138,21 +149,22 @@ impl<'a> Encoder<'a> {
     fn repository_ids(&mut self, info: &'static ValueInfo) -> Result<()> {
         self.length(info.truncation().count(), None)?;
         info.truncation()
-            .try_for_each(|info| self.shared_text(info.id))
+            .try_for_each(|info| self.shared_text(Cow::Borrowed(info.id)))
     }
 
     /// Writes a repository id or codebase, or where it was written already.
-    fn shared_text(&mut self, text: &'static str) -> Result<()> {
-        if let Some(&at) = self.outgoing().texts.get(text) {
+    pub(super) fn shared_text(&mut self, text: Cow<'static, str>) -> Result<()> {
+        if let Some(&at) = self.outgoing().texts.get(&text) {
             return self.indirection(at);
         }
         self.align(4);
         let at = self.position();
+        self.string(&text)?;
         self.outgoing().texts.insert(text, at);
-        self.string(text)
+        Ok(())
     }
 
-    fn indirection(&mut self, to: usize) -> Result<()> {
+    pub(super) fn indirection(&mut self, to: usize) -> Result<()> {
         self.ulong(tag::INDIRECTION);
         let back = self.position() - to;
         let offset = i32::try_from(back).map_err(|_| {
@@ -166,7 +178,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Ends the chunk and the chunked value; the value around it, if chunked, goes on in a chunk of its own.
-    fn end_value(&mut self) -> Result<()> {
+    pub(super) fn end_value(&mut self) -> Result<()> {
         self.end_chunk()?;
         let values = self.outgoing();
         let level = values.level;
@@ -178,7 +190,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    fn start_chunk(&mut self) {
+    pub(super) fn start_chunk(&mut self) {
         let before = self.position();
         self.ulong(0);
         let chunk = Chunk {
@@ -190,7 +202,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Writes the size of the chunk, if there is one; there are no empty chunks.
-    fn end_chunk(&mut self) -> Result<()> {
+    pub(super) fn end_chunk(&mut self) -> Result<()> {
         let Some(chunk) = self.outgoing().chunk.take() else {
             return Ok(());
         };
@@ -209,7 +221,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    fn outgoing(&mut self) -> &mut Outgoing {
+    pub(super) fn outgoing(&mut self) -> &mut Outgoing {
         self.values.get_or_insert_default()
     }
 }

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use oxorb_cdr::{
-    Any, ByteOrder, CharSet, Decimal, Decoder, Dialect, Dynamic, Encoder, Field, Label, LongDouble,
-    RawProfile, RawReference, Selected, Shape, TcKind, TypeCode, TypeRef, ValueModifier,
-    Visibility, WcharSet,
+    Any, ByteOrder, CharSet, Decimal, Decoder, Dialect, Dynamic, DynamicValue, Encoder, Field,
+    Label, LongDouble, RawProfile, RawReference, Selected, Shape, TcKind, TypeCode, TypeRef,
+    ValueKey, ValueModifier, Visibility, WcharSet,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,9 +23,14 @@ pub(crate) struct Choices {
     octets: std::vec::IntoIter<u8>,
     /// Struct and union names are numbered, so that no two types have the same id.
     names: usize,
-    /// Sequences that the value being made is in.
+    /// Sequences and values that the value being made is in.
     depth: usize,
+    /// Values made since the any began, or around what is made now.
+    made: Vec<(ValueKey, TypeCode)>,
 }
+
+/// How deeply sequences and values are nested.
+const DEEPEST: usize = 20;
 
 /// Octets to make a type and a value of.
 pub(crate) fn choices() -> impl Strategy<Value = Vec<u8>> {
@@ -42,6 +47,7 @@ impl Choices {
             octets: octets.into_iter(),
             names: 0,
             depth: 0,
+            made: Vec::new(),
         }
     }
 
@@ -78,7 +84,7 @@ impl Choices {
     /// A type that can have values, nested at most so deeply.
     fn ty(&mut self, depth: usize) -> TypeCode {
         const LEAVES: usize = 29;
-        let choice = self.below(if depth == 0 { LEAVES } else { 42 });
+        let choice = self.below(if depth == 0 { LEAVES } else { 45 });
         match choice {
             0 => TypeCode::LONG,
             1 => TypeCode::SHORT,
@@ -150,6 +156,10 @@ impl Choices {
                 TypeCode::structure(&id, &name, [("leaf", leaf), ("branches", branches)])
             }
             36 | 37 => self.union(depth),
+            42 => self.named(|id, name| {
+                TypeCode::value_box(id, name, TypeCode::sequence(TypeCode::SHORT))
+            }),
+            43 | 44 => self.valuetype(depth),
             // An exception is never part of another type.
             38 if depth == TOP => {
                 let (id, name, members) = self.members(depth);
@@ -173,6 +183,25 @@ impl Choices {
         let (id, name) = self.names();
         let members = (0..self.below(5)).map(|at| (format!("m{at}"), self.ty(depth - 1)));
         (id, name, members.collect())
+    }
+
+    /// A valuetype that leads to itself, perhaps with a base.
+    fn valuetype(&mut self, depth: usize) -> TypeCode {
+        let modifier = [ValueModifier::None, ValueModifier::Truncatable][self.below(2)];
+        let base = match self.below(2) {
+            1 if depth > 1 => Some(self.valuetype(depth - 1)),
+            _ => None,
+        };
+        let modifier = base.as_ref().map_or(ValueModifier::None, |_| modifier);
+        let (id, name, members) = self.members(depth);
+        let members = members.iter().map(|(name, ty)| (name.as_str(), ty.clone()));
+        let next = [
+            ("next", TypeCode::recursive(&id)),
+            ("any", TypeCode::VALUE_BASE),
+        ];
+        let members = members.chain(next);
+        let members = members.map(|(name, ty)| (name, ty, Visibility::Public));
+        TypeCode::value(&id, &name, modifier, base, members)
     }
 
     fn union(&mut self, depth: usize) -> TypeCode {
@@ -217,7 +246,6 @@ impl Choices {
                 Dynamic::Fixed(Decimal::new(unscaled, scale as u8).expect("of its digits"))
             }
             Shape::Sequence { element, .. } => {
-                const DEEPEST: usize = 20;
                 let length = self.below(4) * usize::from(self.depth < DEEPEST);
                 self.depth += 1;
                 let value = match element.resolved().kind() {
@@ -282,9 +310,54 @@ impl Choices {
                     })
                     .collect(),
             }),
-            Shape::ValueBox(_) | Shape::Value { .. } => Dynamic::Null,
+            Shape::ValueBox(_) | Shape::Value { .. } => self.value_of(ty),
             Shape::Open => unreachable!("types are complete"),
         }
+    }
+
+    /// Null, a new value, or one that was made before.
+    fn value_of(&mut self, ty: TypeRef<'_>) -> Dynamic {
+        let is_base = ty.id() == TypeCode::VALUE_BASE.id();
+        let fits = |(_, made): &&(ValueKey, TypeCode)| is_base || made.id() == ty.id();
+        let made: Vec<_> = self.made.iter().filter(fits).cloned().collect();
+        match self.octet() {
+            choice @ 0..96 if !made.is_empty() => {
+                let key = made[usize::from(choice) % made.len()].0.clone();
+                return Dynamic::Indirection(key);
+            }
+            96.. if self.depth < DEEPEST && !is_base => {}
+            _ => return Dynamic::Null,
+        }
+        let custom = matches!(
+            ty.shape(),
+            Shape::Value {
+                modifier: ValueModifier::Custom,
+                ..
+            }
+        );
+        if custom {
+            return Dynamic::Null;
+        }
+        let whole = ty.to_type_code();
+        let mut value = DynamicValue::new(whole.clone(), Vec::new());
+        self.made.push((value.key.clone(), whole));
+        self.depth += 1;
+        value.fields = match ty.shape() {
+            Shape::ValueBox(content) => vec![Field {
+                name: "value".into(),
+                value: self.value(content),
+            }],
+            _ => {
+                let members = ty.state_members();
+                let fields = members.iter().map(|member| Field {
+                    name: member.name.clone(),
+                    value: self.value(member.ty),
+                });
+                fields.collect()
+            }
+        };
+        self.depth -= 1;
+        value.into()
     }
 
     fn simple(&mut self, kind: TcKind) -> Dynamic {
@@ -300,7 +373,9 @@ impl Choices {
             TcKind::Octet => Dynamic::Octet(self.octet()),
             TcKind::Any => {
                 let ty = self.ty(1);
+                let around = std::mem::take(&mut self.made);
                 let value = self.value(ty.as_ref());
+                self.made = around;
                 Dynamic::Any(Any::with_type(ty, value).expect("a value of its type"))
             }
             TcKind::TypeCode => Dynamic::TypeCode(self.ty(2)),

@@ -1,0 +1,404 @@
+//! Values whose types are known only as type codes: what reading and writing them needs of headers, sharing and chunks.
+
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::read::{Start, TypeInfo};
+use super::{ValueBase, Valuetype};
+use crate::{Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef, ValueModifier};
+
+/// Which value it is, whatever its state: the identity of a [`DynamicValue`](crate::DynamicValue).
+///
+/// A clone is the same key. Cloning costs one atomic increment, and making one an allocation.
+#[derive(Clone)]
+pub struct ValueKey(Arc<u32>);
+
+impl ValueKey {
+    /// A key that is like no other.
+    pub fn new() -> Self {
+        Self::numbered(0)
+    }
+
+    /// As [`new`](Self::new), with a number that says which value of a message it is, for those who read `Debug`.
+    pub(super) fn numbered(number: u32) -> Self {
+        Self(Arc::new(number))
+    }
+}
+
+impl Default for ValueKey {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PartialEq for ValueKey {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ValueKey {}
+
+impl Hash for ValueKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl fmt::Debug for ValueKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A value that was read by its type code.
+#[derive(Clone, Debug)]
+pub(crate) struct Untyped {
+    pub(crate) key: ValueKey,
+    pub(crate) ty: TypeCode,
+}
+
+/// What stands where a value may stand.
+pub(crate) enum Found<'de> {
+    Null,
+    /// A value read before.
+    Again(Untyped),
+    /// A value that others went past: read it, and [come back](Decoder::come_back).
+    Elsewhere(Detour<'de>),
+    /// A value that starts here.
+    Value(Head<'de>),
+}
+
+/// From where to where.
+pub(crate) struct Detour<'de> {
+    back: super::chunks::Back<'de>,
+    started: usize,
+    pub(crate) head: Head<'de>,
+}
+
+/// The header of a value.
+pub(crate) struct Head<'de> {
+    /// Position of its tag.
+    pub(crate) at: usize,
+    pub(crate) chunked: bool,
+    ids: TypeInfo<'de>,
+}
+
+/// Whether the rest of a value's header means a type that is known here.
+pub(crate) enum Known {
+    /// The type, and the one sent if that had to be cut to it.
+    As(TypeCode, Option<Arc<str>>),
+    /// Neither the type nor any that it can be cut to.
+    Not,
+}
+
+/// What an any that is gone past needs remembered.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    any_start: usize,
+    leads_out: bool,
+}
+
+/// Types of a graph among which a repository id is looked for: looking costs time for each value.
+const SEARCHED: usize = 256;
+
+/// How many octets may be read again, or be made, for anys that need what is outside them: besides twice the message.
+const REPEATED: usize = 64 << 10;
+
+impl<'de> Decoder<'de> {
+    /// Reads what stands where a value may stand, up to the state.
+    pub(crate) fn untyped(&mut self) -> Result<Found<'de>> {
+        match self.value_start()? {
+            Start::Null => Ok(Found::Null),
+            Start::Value { tag, at } => self.head(tag, at).map(Found::Value),
+            Start::Indirection { to, offset } => {
+                if let Some(found) = self.incoming().untyped.find(to) {
+                    return Ok(Found::Again(found.clone()));
+                }
+                let level = self.level_of(to);
+                let level = level.ok_or_else(|| self.bad_indirection(offset))?;
+                self.check_repeated(0)?;
+                let back = self.go_back(to, level);
+                let started = self.cursor();
+                match self.value_start()? {
+                    Start::Value { tag, at } => Ok(Found::Elsewhere(Detour {
+                        back,
+                        started,
+                        head: self.head(tag, at)?,
+                    })),
+                    _ => Err(self.bad_indirection(offset)),
+                }
+            }
+        }
+    }
+
+    /// Returns to behind the indirection.
+    pub(crate) fn come_back(&mut self, detour: Detour<'de>) {
+        let octets = self.cursor().saturating_sub(detour.started);
+        self.incoming().repeated += octets;
+        self.return_from(detour.back);
+    }
+
+    /// Counts octets that were made of others once more.
+    pub(crate) fn check_repeated(&mut self, octets: usize) -> Result<()> {
+        let most = REPEATED + 2 * self.whole().len();
+        let values = self.incoming();
+        values.repeated += octets;
+        match values.repeated > most {
+            true => Err(self.error(ErrorKind::TooMuchShared)),
+            false => Ok(()),
+        }
+    }
+
+    /// Goes past the null, indirection or header that stands here, which is all checked; the head if there is one.
+    pub(crate) fn untyped_header(&mut self) -> Result<Option<Head<'de>>> {
+        match self.value_start()? {
+            Start::Null => Ok(None),
+            Start::Value { tag, at } => self.head(tag, at).map(Some),
+            Start::Indirection { to, offset } => {
+                let known = self.incoming().untyped.find(to).is_some();
+                match known || self.level_of(to).is_some() {
+                    true => Ok(None),
+                    false => Err(self.bad_indirection(offset)),
+                }
+            }
+        }
+    }
+
+    fn head(&mut self, tag: u32, at: usize) -> Result<Head<'de>> {
+        let level = self.incoming().chunking.level();
+        let ids = self.value_header(tag, at)?;
+        self.gone_past(at, level);
+        Ok(Head {
+            at,
+            chunked: tag & super::tag::CHUNKED != 0,
+            ids,
+        })
+    }
+
+    /// The type of a value that stands where `formal` is declared.
+    pub(crate) fn known_type(&self, head: &Head<'_>, formal: TypeRef<'_>) -> Result<Known> {
+        let TypeInfo::Ids(ids) = &head.ids else {
+            return Ok(match formal.shape() {
+                Shape::ValueBox(_) => Known::As(formal.to_type_code(), None),
+                Shape::Value { modifier, .. }
+                    if modifier != ValueModifier::Abstract && !formal.is_value_base() =>
+                {
+                    Known::As(formal.to_type_code(), None)
+                }
+                _ => Known::Not,
+            });
+        };
+        let known = ids.iter().enumerate().find_map(|(index, id)| {
+            let ty = self.type_of_id(id, formal)?;
+            Some((ty, (index > 0).then(|| Arc::from(&*ids[0]))))
+        });
+        match known {
+            None => Ok(Known::Not),
+            Some((ty, _)) if !ty.as_ref().is_value_of(formal) => {
+                Err(ErrorKind::ValueMismatch.at(head.at))
+            }
+            Some((ty, cut)) => Ok(Known::As(ty, cut)),
+        }
+    }
+
+    fn type_of_id(&self, id: &str, formal: TypeRef<'_>) -> Option<TypeCode> {
+        let has_state = |ty: TypeRef<'_>| match ty.shape() {
+            Shape::ValueBox(_) => true,
+            Shape::Value { modifier, .. } => modifier != ValueModifier::Abstract,
+            _ => false,
+        };
+        if formal.id() == Some(id) && has_state(formal) && !formal.is_value_base() {
+            return Some(formal.to_type_code());
+        }
+        let registered = self.registry().and_then(|registry| registry.type_code(id));
+        let found = registered
+            .cloned()
+            .or_else(|| formal.find_among(id, SEARCHED));
+        found.filter(|ty| has_state(ty.as_ref()))
+    }
+
+    /// Starts on the state of a value; gives its key, and what [`leave_untyped`](Self::leave_untyped) needs.
+    pub(crate) fn enter_untyped(
+        &mut self,
+        head: &Head<'_>,
+        ty: &TypeCode,
+    ) -> Result<(ValueKey, bool)> {
+        self.enter_gone_past(head)?;
+        let untyped = &mut self.incoming().untyped;
+        let key = ValueKey::numbered(untyped.len() as u32 + 1);
+        let (ty, known) = (ty.clone(), key.clone());
+        untyped.insert(head.at, Untyped { key: known, ty });
+        Ok((key, self.enter_value(head.chunked)))
+    }
+
+    /// As [`enter_untyped`](Self::enter_untyped), for a value that nothing is made of.
+    pub(crate) fn enter_unread(&mut self, head: &Head<'_>) -> Result<bool> {
+        self.enter_gone_past(head)?;
+        Ok(self.enter_value(head.chunked))
+    }
+
+    fn enter_gone_past(&mut self, head: &Head<'_>) -> Result<()> {
+        let limit = self.limits().max_value_depth;
+        let depth = &mut self.incoming().depth;
+        if *depth >= limit {
+            return Err(ErrorKind::TooDeep { limit }.at(head.at));
+        }
+        *depth += 1;
+        Ok(())
+    }
+
+    /// Ends the state of a value. `rest` says that something of it may be left.
+    pub(crate) fn leave_untyped(&mut self, outer: bool, rest: bool) -> Result<()> {
+        self.leave_value(outer, rest)?;
+        self.incoming().depth -= 1;
+        Ok(())
+    }
+
+    /// From here on, remembers whether anything leads to before this place, which is the start of an any.
+    pub(crate) fn start_any(&mut self) -> Bounds {
+        let start = self.position();
+        let values = self.incoming();
+        let bounds = Bounds {
+            any_start: values.any_start,
+            leads_out: values.leads_out,
+        };
+        (values.any_start, values.leads_out) = (start, false);
+        bounds
+    }
+
+    /// Whether anything led to before the any that ends here.
+    pub(crate) fn end_any(&mut self, before: Bounds) -> bool {
+        let values = self.incoming();
+        let leads_out = values.leads_out;
+        (values.any_start, values.leads_out) = (before.any_start, before.leads_out);
+        leads_out
+    }
+
+    /// Lets `read` make values of its own of all it meets, as if none were read before.
+    pub(crate) fn afresh<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let untyped = core::mem::take(&mut self.incoming().untyped);
+        let result = read(self);
+        self.incoming().untyped = untyped;
+        result
+    }
+
+    /// All octets of the message or encapsulation, beyond the present chunk too.
+    pub(crate) fn whole(&mut self) -> &'de [u8] {
+        match self.is_chunked() {
+            true => self.incoming().chunking.whole(),
+            false => self.all_octets(),
+        }
+    }
+}
+
+impl TypeRef<'_> {
+    /// Whether values of this type may stand where `formal` is declared, as far as type codes tell: they do not name
+    /// abstract bases and supported interfaces.
+    pub(crate) fn is_value_of(self, formal: TypeRef<'_>) -> bool {
+        let is_anything = match formal.shape() {
+            Shape::Value { modifier, .. } => {
+                modifier == ValueModifier::Abstract || formal.is_value_base()
+            }
+            Shape::Named(TcKind::AbstractInterface) => true,
+            _ => false,
+        };
+        is_anything
+            || self
+                .with_bases()
+                .any(|ty| ty.id() == formal.id() && ty.kind() == formal.kind())
+    }
+
+    /// The type and its bases with a state, itself first. There are at most as many as there may be repository ids.
+    pub(crate) fn with_bases(self) -> impl Iterator<Item = Self> {
+        let base = |ty: &Self| match ty.shape() {
+            Shape::Value { base, .. } => base.map(Self::resolved),
+            _ => None,
+        };
+        core::iter::successors(Some(self), base).take(super::read::MAX_IDS)
+    }
+
+    /// The repository ids of the types whose values one of this type can be truncated to, its own first.
+    pub(crate) fn truncation(self) -> impl Iterator<Item = Self> {
+        let mut more = true;
+        self.with_bases().take_while(move |ty| {
+            let this = more;
+            more = ty.is_truncatable();
+            this
+        })
+    }
+
+    pub(crate) fn is_truncatable(self) -> bool {
+        matches!(
+            self.shape(),
+            Shape::Value {
+                modifier: ValueModifier::Truncatable,
+                ..
+            }
+        )
+    }
+
+    /// Whether it is `ValueBase`, of which there are no values but those of other types.
+    pub(crate) fn is_value_base(self) -> bool {
+        self.id() == Some(ValueBase::INFO.id)
+    }
+}
+
+impl<'a> crate::Encoder<'a> {
+    /// Writes the header of a value, unless it was written before: then says where, and that is all. Otherwise its state
+    /// follows, and [`end_untyped`](Self::end_untyped) with whether it is chunked.
+    pub(crate) fn start_untyped(&mut self, key: &ValueKey, ty: &TypeCode) -> Result<Option<bool>> {
+        if self.untyped_again(key)?.is_some() {
+            return Ok(None);
+        }
+        self.enter_depth()?;
+        self.end_chunk()?;
+        let truncatable = ty.as_ref().is_truncatable();
+        let chunked = truncatable || self.outgoing().level > 0;
+        self.align(4);
+        let at = self.position();
+        let known = (at, ty.clone());
+        self.outgoing().keys.insert(key.clone(), known);
+        let id = |ty: TypeRef<'_>| Cow::Owned(ty.id().unwrap_or_default().to_owned());
+        let bits = if chunked { super::tag::CHUNKED } else { 0 };
+        if truncatable {
+            self.ulong(super::tag::VALUE | bits | super::tag::ID_LIST);
+            self.length(ty.as_ref().truncation().count(), None)?;
+            for ty in ty.as_ref().truncation() {
+                self.shared_text(id(ty))?;
+            }
+        } else {
+            self.ulong(super::tag::VALUE | bits | super::tag::ONE_ID);
+            self.shared_text(id(ty.as_ref()))?;
+        }
+        if chunked {
+            self.outgoing().level += 1;
+            self.start_chunk();
+        }
+        Ok(Some(chunked))
+    }
+
+    /// Writes where a value was written, and gives its type; `None` and nothing if it was not.
+    pub(crate) fn untyped_again(&mut self, key: &ValueKey) -> Result<Option<TypeCode>> {
+        let Some((at, ty)) = self.outgoing().keys.get(key).cloned() else {
+            return Ok(None);
+        };
+        self.indirection(at)?;
+        Ok(Some(ty))
+    }
+
+    pub(crate) fn end_untyped(&mut self, chunked: bool) -> Result<()> {
+        if chunked {
+            self.end_value()?;
+        }
+        self.outgoing().depth -= 1;
+        Ok(())
+    }
+
+    /// Whether the state that is being written comes in chunks.
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.values.as_ref().is_some_and(|values| values.level > 0)
+    }
+}

@@ -13,20 +13,47 @@ use oxorb::{
 };
 use oxorb_testkit::watchdog;
 
-/// A naming context that knows `Pingers/first` and a name bound to nil.
+/// A naming context that knows `Pingers/first` and a name bound to nil. To what begins with `Far` it knows the way, but
+/// does not go there itself; the way is in a circle for `Far/round`.
 struct Names {
     first: ObjectRef,
 }
 
-struct NotFound;
+/// `NotFound` for `second`, `CannotProceed` at a context.
+enum Refused {
+    NotFound,
+    CannotProceed(ObjectRef, &'static str),
+}
 
-impl Raise for NotFound {
+impl Raise for Refused {
     fn system(&self) -> Option<SystemException> {
         None
     }
 
     fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {
-        e.string("IDL:omg.org/CosNaming/NamingContext/NotFound:1.0")
+        let rest = match self {
+            Refused::NotFound => {
+                e.string("IDL:omg.org/CosNaming/NamingContext/NotFound:1.0")?;
+                e.ulong(0);
+                "second"
+            }
+            Refused::CannotProceed(context, rest) => {
+                e.string("IDL:omg.org/CosNaming/NamingContext/CannotProceed:1.0")?;
+                encode_ref(e, Some(context))?;
+                rest
+            }
+        };
+        e.length(1, None)?;
+        e.string(rest)?;
+        e.string("")
+    }
+}
+
+impl Names {
+    fn stop(&self, upcall: Upcall<'_>, rest: &'static str) -> Outcome {
+        let here = upcall.orb().create_reference("", upcall.object_key());
+        let here = ObjectRef::from_ref(here.expect("it listens"));
+        upcall.raise(&Refused::CannotProceed(here, rest))
     }
 }
 
@@ -36,13 +63,24 @@ impl Servant for Names {
     }
 
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
-        if upcall.operation() != "resolve_str" {
-            return upcall.unknown_operation();
-        }
-        match upcall.args(|d| d.string()).as_deref() {
-            Ok("Pingers/first") => upcall.reply(|e| encode_ref(e, Some(&self.first))),
+        let asked = match upcall.operation() {
+            "resolve_str" => upcall.args(|d| Ok(d.string()?.into_owned())),
+            // A name of one component, without a kind.
+            "resolve" => upcall.args(|d| {
+                assert_eq!(d.length(None, 10)?, 1);
+                let id = d.string()?.into_owned();
+                assert_eq!(d.string()?, "");
+                Ok(id)
+            }),
+            _ => return upcall.unknown_operation(),
+        };
+        match asked.as_deref() {
+            Ok("Pingers/first" | "first") => upcall.reply(|e| encode_ref(e, Some(&self.first))),
             Ok("Pingers/none") => upcall.reply(|e| encode_ref::<ObjectRef>(e, None)),
-            Ok(_) => upcall.raise(&NotFound),
+            Ok("Far/first") => self.stop(upcall, "first"),
+            Ok("Far/second") => self.stop(upcall, "second"),
+            Ok("Far/round" | "round") => self.stop(upcall, "round"),
+            Ok(_) => upcall.raise(&Refused::NotFound),
             Err(rejected) => upcall.reject(*rejected),
         }
     }
@@ -222,6 +260,8 @@ fn names_are_asked_for_at_the_naming_service() {
     for text in [
         format!("corbaname::{at}#Pingers/first"),
         "corbaname:rir:#Pingers/first".to_owned(),
+        // Where the service cannot proceed, the client does.
+        "corbaname:rir:#Far/first".to_owned(),
     ] {
         let object = client.string_to_object(&text).unwrap();
         assert_eq!(ping(&object, 1), Ok(2), "{text}");
@@ -229,8 +269,18 @@ fn names_are_asked_for_at_the_naming_service() {
     let context = client.string_to_object(&format!("corbaname::{at}"));
     assert_eq!(context.unwrap().non_existent(), Ok(false));
 
-    let missing = lost(&client, "corbaname:rir:#Pingers/second");
-    assert!(missing.contains("no such name"), "{missing}");
+    for text in ["corbaname:rir:#Pingers/second", "corbaname:rir:#Far/second"] {
+        let missing = lost(&client, text);
+        assert!(
+            missing.contains("there is no \"second\" (NotFound)"),
+            "{missing}"
+        );
+    }
+    let round = lost(&client, "corbaname:rir:#Far/round");
+    assert!(
+        round.contains("from one context to another for ever"),
+        "{round}"
+    );
     let nil = lost(&client, "corbaname:rir:#Pingers/none");
     assert!(nil.contains("nil reference"), "{nil}");
     let nobody = lost(&client, "corbaname::127.0.0.1:1#Pingers/first");

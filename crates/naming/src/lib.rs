@@ -10,8 +10,8 @@
 //!   are in IDL.
 //! * [`Name`] is what `a/b.c` means.
 //!
-//! `oxorb name serve` is a name server of its own. What `docs/naming.md` does not say: multicast discovery (TAO's) and
-//! load balancing are out of scope.
+//! `oxorb name serve` is a name server of its own. `docs/naming.md` tells how to use all of it. Out of scope are
+//! discovery by multicast, replicas, and names that stand for groups of objects.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -41,3 +41,8 @@ pub const INITIAL_NAME: &str = "NameService";
 
 /// Where name servers listen unless they are told otherwise (IANA: corbaloc).
 pub const PORT: u16 = 2809;
+
+/// The examples of the page are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/naming.md")]
+struct Page;

@@ -1,6 +1,6 @@
 //! Names that lead from one server to another.
 
-use oxorb::{Interface as _, ObjectRef, SystemExceptionKind};
+use oxorb::{CompletionStatus, Interface as _, ObjectRef, SystemExceptionKind};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::cos_naming::naming_context::{
     AlreadyBound, BindError, NotFound, NotFoundReason, RebindError, ResolveError,
@@ -129,6 +129,30 @@ fn a_server_that_does_not_answer_is_where_the_caller_may_go_on() {
     assert!(failed.contains("CannotProceed"), "{failed}");
     // What is here is not affected.
     here.root.unbind(&n("there")).unwrap();
+}
+
+#[test]
+fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
+    let here = Served::with(Limits {
+        forward_timeout: std::time::Duration::from_millis(300),
+        ..Limits::default()
+    });
+    // It accepts connections, and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("corbaloc::{}/NameService", silent.local_addr().unwrap());
+    let foreign = here.client.string_to_object(&url).unwrap();
+    let foreign: NamingContextRef = foreign.unchecked_narrow();
+    here.root
+        .bind_context(&n("silent"), Some(&foreign))
+        .unwrap();
+    match here.root.bind(&n("silent/o"), None) {
+        Err(BindError::System(e)) => {
+            assert_eq!(e.kind, SystemExceptionKind::Timeout);
+            assert_eq!(e.completed, CompletionStatus::Maybe);
+        }
+        other => panic!("{other:?}"),
+    }
+    here.root.unbind(&n("silent")).unwrap();
 }
 
 #[test]

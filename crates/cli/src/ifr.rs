@@ -262,7 +262,9 @@ fn line(repository: &Repository, entry: &Entry) -> String {
     let name = entry.name();
     let ty = |id: EntryId| called(repository.entry(id));
     match &entry.kind {
-        Kind::Attribute { ty: of, readonly } => {
+        Kind::Attribute {
+            ty: of, readonly, ..
+        } => {
             let readonly = if *readonly { "readonly " } else { "" };
             format!("{readonly}attribute {} {name}", ty(*of))
         }

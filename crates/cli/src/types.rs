@@ -1,4 +1,4 @@
-//! Types at run time: from IDL files, for calls and servers without stubs.
+//! Types at run time: from IDL files or an Interface Repository, for calls and servers without stubs.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,10 @@ use oxorb::{Interface as _, Ior, Orb};
 use oxorb_dynamic::TypeCode;
 use oxorb_dynamic::json::Names;
 use oxorb_idltypes::Types;
+use oxorb_ifr::client;
+use oxorb_ifr::corba::RepositoryRef;
 
-use crate::output::Failed;
+use crate::output::{Failed, because};
 
 /// Which IDL to take types from.
 #[derive(clap::Args)]
@@ -41,15 +43,34 @@ impl IdlArgs {
     }
 }
 
-/// What names in JSON mean to the command: types of the IDL, and every reference that an ORB understands.
+/// Where types come from.
+pub(crate) enum Source {
+    /// IDL files.
+    Idl(Types),
+    /// A repository.
+    Repository(RepositoryRef),
+}
+
+impl Source {
+    /// The repository at a reference.
+    pub(crate) fn repository(orb: &Orb, reference: &str) -> Result<RepositoryRef, Failed> {
+        let found: Result<RepositoryRef, _> = orb.resolve(reference);
+        found.map_err(|error| because(format!("the Interface Repository {reference}: {error}")))
+    }
+}
+
+/// What names in JSON mean to the command: types of the source, and every reference that an ORB understands.
 pub(crate) struct Known<'k> {
-    pub(crate) types: &'k Types,
+    pub(crate) source: &'k Source,
     pub(crate) orb: &'k Orb,
 }
 
 impl Names for Known<'_> {
     fn find_type(&self, name: &str) -> Option<TypeCode> {
-        self.types.by_name(name).ok()
+        match self.source {
+            Source::Idl(types) => types.by_name(name).ok(),
+            Source::Repository(repository) => client::type_of(repository, name).ok().flatten(),
+        }
     }
 
     fn find_object(&self, text: &str) -> Result<Ior, String> {

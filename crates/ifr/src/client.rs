@@ -1,9 +1,17 @@
 //! Asking a repository: this one or any other ORB's.
 
-use oxorb::Interface as _;
+use std::collections::HashSet;
+
+use oxorb::dynamic::{Direction, Signature};
+use oxorb::{Interface as _, TypeCode};
+use oxorb_idltypes::{Attribute, Interface};
 
 use crate::corba::interface_def::FullInterfaceDescription;
-use crate::corba::{InterfaceDefRef, RepositoryRef};
+use crate::corba::{
+    AttributeMode, ContainedRef, DefinitionKind, ExceptionDefRef, ExtAttributeDescription,
+    IdlTypeRef, InterfaceAttrExtensionRef, InterfaceDefRef, OperationDescription, OperationMode,
+    ParameterMode, RepositoryRef,
+};
 
 /// All that a repository knows of an interface: its operations and attributes with their types, inherited ones too.
 /// `None` if it does not know the interface, or what has this id is none.
@@ -23,4 +31,156 @@ pub fn describe(
         Some(interface) => interface.describe_interface().map(Some),
         None => Ok(None),
     }
+}
+
+/// What has this repository id or scoped name.
+fn lookup(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<ContainedRef>> {
+    match repository.lookup_id(name)? {
+        Some(found) => Ok(Some(found)),
+        // Not a question for other repositories: to some, a colon has no place in a name.
+        None if name.replace("::", "").contains(':') => Ok(None),
+        None => repository.lookup(name),
+    }
+}
+
+/// The interface of a repository id or scoped name, if the repository knows it.
+///
+/// # Errors
+/// What the calls raise.
+pub fn find(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<InterfaceDefRef>> {
+    match lookup(repository, name)? {
+        Some(found) => found.narrow(),
+        None => Ok(None),
+    }
+}
+
+/// The type of a repository id or scoped name, if the repository knows it; of exceptions, too.
+///
+/// # Errors
+/// What the calls raise.
+pub fn type_of(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<TypeCode>> {
+    let Some(found) = lookup(repository, name)? else {
+        return Ok(None);
+    };
+    if let Some(ty) = found.narrow::<IdlTypeRef>()? {
+        return ty.r#type().map(Some);
+    }
+    match found.narrow::<ExceptionDefRef>()? {
+        Some(exception) => exception.r#type().map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The interfaces that declare an operation or attribute of this name themselves.
+///
+/// # Errors
+/// What the calls raise.
+pub fn declaring(repository: &RepositoryRef, name: &str) -> oxorb::Result<Vec<InterfaceDefRef>> {
+    let mut interfaces = Vec::new();
+    for kind in [DefinitionKind::DkOperation, DefinitionKind::DkAttribute] {
+        let found = repository.lookup_name(name, -1, kind, true)?;
+        for one in found.into_iter().flatten() {
+            if let Some(container) = one.defined_in()? {
+                interfaces.extend(container.narrow::<InterfaceDefRef>()?);
+            }
+        }
+    }
+    Ok(interfaces)
+}
+
+/// An interface as calls and servants without stubs need it. Exceptions of attributes are there if the repository knows
+/// of such (`ExtInterfaceDef`).
+///
+/// A call for each base, and a few more.
+///
+/// # Errors
+/// What the calls raise.
+pub fn interface(def: &InterfaceDefRef) -> oxorb::Result<Interface> {
+    let described = def.describe_interface()?;
+    let scoped_name = def.absolute_name()?;
+    let mut interface = Interface {
+        scoped_name: scoped_name.trim_start_matches("::").to_owned(),
+        ids: bases(def, &described.id)?,
+        repository_id: described.id,
+        operations: described.operations.iter().map(signature).collect(),
+        attributes: Vec::new(),
+    };
+    let extended = match described.attributes.is_empty() {
+        true => None,
+        false => def.narrow::<InterfaceAttrExtensionRef>()?,
+    };
+    let attributes = match extended {
+        Some(extended) => extended.describe_ext_interface()?.attributes,
+        None => {
+            let plain = described.attributes.into_iter();
+            plain
+                .map(|plain| ExtAttributeDescription {
+                    name: plain.name,
+                    id: plain.id,
+                    defined_in: plain.defined_in,
+                    version: plain.version,
+                    r#type: plain.r#type,
+                    mode: plain.mode,
+                    get_exceptions: Vec::new(),
+                    put_exceptions: Vec::new(),
+                })
+                .collect()
+        }
+    };
+    for attribute in attributes {
+        let (name, ty) = (attribute.name, attribute.r#type);
+        let readonly = attribute.mode == AttributeMode::AttrReadonly;
+        let mut get = Signature::attribute_get(&name, ty.clone());
+        for exception in attribute.get_exceptions {
+            get = get.raising(exception.r#type);
+        }
+        interface.operations.push(get);
+        if !readonly {
+            let mut set = Signature::attribute_set(&name, ty);
+            for exception in attribute.put_exceptions {
+                set = set.raising(exception.r#type);
+            }
+            interface.operations.push(set);
+        }
+        interface.attributes.push(Attribute { name, readonly });
+    }
+    Ok(interface)
+}
+
+fn signature(described: &OperationDescription) -> Signature {
+    let mut signature = Signature::new(&described.name).returning(described.result.clone());
+    for param in &described.parameters {
+        let direction = match param.mode {
+            ParameterMode::ParamIn => Direction::In,
+            ParameterMode::ParamOut => Direction::Out,
+            ParameterMode::ParamInout => Direction::InOut,
+        };
+        signature = signature.with(&param.name, direction, param.r#type.clone());
+    }
+    for exception in &described.exceptions {
+        signature = signature.raising(exception.r#type.clone());
+    }
+    signature.context.clone_from(&described.contexts);
+    signature.oneway = described.mode == OperationMode::OpOneway;
+    signature
+}
+
+/// How many bases an interface may have before its repository is taken to be mad.
+const MOST_BASES: usize = 1000;
+
+/// The id of an interface, and those of all its bases, nearest first.
+fn bases(def: &InterfaceDefRef, id: &str) -> oxorb::Result<Vec<String>> {
+    let mut ids = vec![id.to_owned()];
+    let mut seen: HashSet<String> = ids.iter().cloned().collect();
+    let mut next = vec![def.clone()];
+    while let Some(def) = next.pop() {
+        for base in def.base_interfaces()?.into_iter().flatten() {
+            let id = base.id()?;
+            if ids.len() < MOST_BASES && seen.insert(id.clone()) {
+                ids.push(id);
+                next.insert(0, base);
+            }
+        }
+    }
+    Ok(ids)
 }

@@ -16,7 +16,7 @@ use crate::constant;
 use crate::corba::{ParameterMode, PrimitiveKind};
 use crate::primitive::{PRIMITIVES, basic, integer, primitive};
 use crate::repository::{
-    Entry, EntryId, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
+    Entry, EntryId, Factory, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
 };
 
 /// Links what all models declare; later ones win.
@@ -255,8 +255,11 @@ impl<'u> Filler<'u> {
                 name: param.name.clone(),
                 ty: self.ty(unit, &param.ty),
             });
-            let params = params.collect();
-            initializers.push((factory.name.clone(), params));
+            initializers.push(Factory {
+                name: factory.name.clone(),
+                params: params.collect(),
+                raises: self.all_named(unit, &factory.raises),
+            });
         }
         ValueBody {
             is_abstract: value.kind == ValueKind::Abstract,
@@ -289,7 +292,12 @@ impl<'u> Filler<'u> {
     fn attribute(&mut self, unit: usize, def: &Def, attribute: &Attribute, parent: EntryId) {
         let ty = self.ty(unit, &attribute.ty);
         let readonly = attribute.readonly;
-        let kind = Kind::Attribute { ty, readonly };
+        let kind = Kind::Attribute {
+            ty,
+            readonly,
+            get_raises: self.all_named(unit, &attribute.get_raises),
+            set_raises: self.all_named(unit, &attribute.set_raises),
+        };
         self.export(def, &attribute.name, parent, kind);
     }
 

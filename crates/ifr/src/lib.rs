@@ -32,7 +32,7 @@ mod ir {
 pub use error::Error;
 pub use ir::corba;
 pub use repository::{
-    Entry, EntryId, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
+    Entry, EntryId, Factory, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
 };
 pub use service::{POA_NAME, serve};
 pub use store::Store;

@@ -104,6 +104,10 @@ pub enum Kind {
         ty: EntryId,
         /// No setter.
         readonly: bool,
+        /// Exceptions of reading it.
+        get_raises: Vec<EntryId>,
+        /// Exceptions of writing it.
+        set_raises: Vec<EntryId>,
     },
     /// An operation.
     Operation {
@@ -151,8 +155,19 @@ pub struct ValueBody {
     pub abstract_bases: Vec<EntryId>,
     /// Interfaces.
     pub supports: Vec<EntryId>,
-    /// Names and parameters of the factories.
-    pub initializers: Vec<(String, Vec<Member>)>,
+    /// The factories.
+    pub initializers: Vec<Factory>,
+}
+
+/// A factory of a valuetype.
+#[derive(Debug)]
+pub struct Factory {
+    /// Simple name.
+    pub name: String,
+    /// In order.
+    pub params: Vec<Member>,
+    /// Exceptions in order.
+    pub raises: Vec<EntryId>,
 }
 
 /// A member of a struct or exception, or a parameter of a factory.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod arguments;
+mod repository;
 mod target;
 
 use std::time::Duration;
@@ -11,7 +12,7 @@ use oxorb_dynamic::{Dynamic, Signature};
 
 use crate::orb::with_args;
 use crate::output::{Done, Failed, because, print_json};
-use crate::types::{IdlArgs, Known};
+use crate::types::{IdlArgs, Known, Source};
 
 pub(crate) use answer::{ExceptionJson, ResultsJson};
 
@@ -20,6 +21,9 @@ pub(crate) use answer::{ExceptionJson, ResultsJson};
 #[command(after_help = "\
 An ARG is a JSON value; text, enumerators, references and decimal numbers need no quotes. docs/json.md has the whole \
 mapping. An attribute is read by its name, and written by NAME=VALUE.
+
+Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
+InterfaceRepository=..., or the one that the object itself names (_interface).
 
 Prints the return value as JSON; with inout or out parameters, an object of returns and out. An exception is printed \
 as JSON, too, and the status is 1.
@@ -30,6 +34,8 @@ Examples:
   oxorb call --idl bank.idl corbaloc::host:2809/Account owner='Ada Lovelace'
   oxorb call --idl nav.idl IOR:0100... follow '[{\"place\": {\"x\": 1, \"y\": 2}, \"name\": \"A\"}]'
   oxorb call --idl nav.idl IOR:0100... follow --args @route.json
+  oxorb call --ifr corbaloc::host:2810/InterfaceRepository corbaloc::host:2809/Account balance
+  oxorb call corbaloc::host:2809/Account balance
   oxorb call IOR:0100... _repository_id")]
 pub(crate) struct Args {
     /// The object: IOR:, corbaloc:, corbaname: or file:
@@ -44,6 +50,9 @@ pub(crate) struct Args {
     document: Option<String>,
     #[command(flatten)]
     idl: IdlArgs,
+    /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
+    #[arg(long, value_name = "REF", conflicts_with = "files")]
+    ifr: Option<String>,
     /// Scoped name or repository id of the interface; if not given, the object is asked
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
@@ -71,12 +80,6 @@ pub(crate) fn run(args: Args) -> Done {
     if let Some(answer) = target::implicit(object, &args.operation, &args.args) {
         return print_json(&answer?);
     }
-    if args.idl.files.is_empty() {
-        return Err(because(
-            "types come from IDL: name the file that declares the interface with --idl FILE",
-        ));
-    }
-    let types = args.idl.load()?;
     let (name, value) = match args.operation.split_once('=') {
         Some((attribute, value)) => (attribute.trim(), Some(value)),
         None => (args.operation.as_str(), None),
@@ -85,7 +88,15 @@ pub(crate) fn run(args: Args) -> Done {
         name,
         write: value.is_some(),
     };
-    let signature = target::find(&types, object, args.interface.as_deref(), &wanted)?;
+    let interface = args.interface.as_deref();
+    let (signature, source) = match args.idl.files.is_empty() {
+        false => {
+            let types = args.idl.load()?;
+            let signature = target::find(&types, object, interface, &wanted)?;
+            (signature, Source::Idl(types))
+        }
+        true => repository::find(&orb, args.ifr.as_deref(), object, interface, &wanted)?,
+    };
     let given = match (value, &args.document) {
         (Some(_), _) if !args.args.is_empty() || args.document.is_some() => {
             return Err(because(
@@ -97,7 +108,7 @@ pub(crate) fn run(args: Args) -> Done {
         (None, None) => arguments::Given::Words(&args.args),
     };
     let known = Known {
-        types: &types,
+        source: &source,
         orb: &orb,
     };
     let values = arguments::read(given, &signature, &known).map_err(because)?;

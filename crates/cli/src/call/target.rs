@@ -16,7 +16,7 @@ pub(super) struct Wanted<'w> {
 }
 
 impl Wanted<'_> {
-    fn of(&self, interface: &Interface) -> Option<Signature> {
+    pub(super) fn of(&self, interface: &Interface) -> Option<Signature> {
         let operation = |name: &str| interface.signature(name).cloned();
         match self.write {
             true => operation(&format!("_set_{}", self.name)),
@@ -25,7 +25,7 @@ impl Wanted<'_> {
     }
 
     /// Why an interface does not have it.
-    fn missing(&self, interface: &Interface) -> Failed {
+    pub(super) fn missing(&self, interface: &Interface) -> Failed {
         let (scoped, name) = (&interface.scoped_name, self.name);
         if self.write && interface.attribute(name).is_some() {
             return because(format!("{scoped}: the attribute {name} is readonly"));
@@ -122,7 +122,7 @@ pub(super) fn implicit(
 }
 
 /// Whether the object was reached, and only does not answer such questions.
-fn is_answer(exception: &SystemException) -> bool {
+pub(super) fn is_answer(exception: &SystemException) -> bool {
     matches!(
         exception.kind,
         SystemExceptionKind::BadOperation
@@ -132,7 +132,7 @@ fn is_answer(exception: &SystemException) -> bool {
     )
 }
 
-fn unreachable(exception: SystemException) -> Failed {
+pub(super) fn unreachable(exception: SystemException) -> Failed {
     let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
     match failure {
         Some(failure) => because(failure),

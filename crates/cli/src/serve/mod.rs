@@ -10,11 +10,12 @@ use std::path::PathBuf;
 
 use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_idltypes::{Interface, Types};
+use oxorb_ifr::client;
 use serde_json::json;
 
 use crate::orb::with_args;
 use crate::output::{Done, Failed, because};
-use crate::types::{IdlArgs, Known};
+use crate::types::{IdlArgs, Known, Source};
 
 use script::Script;
 use stand_in::{Log, StandIn};
@@ -38,10 +39,19 @@ A script, in TOML or JSON:
 
 Examples:
   oxorb serve --idl bank.idl --interface bank::Account --script account.toml --name Account --port 2809
+  oxorb serve --ifr corbaloc::host:2810/InterfaceRepository --interface bank::Account --defaults
   oxorb call --idl bank.idl corbaloc::localhost:2809/Account withdraw 10")]
 pub(crate) struct Args {
     #[command(flatten)]
     idl: IdlArgs,
+    /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
+    #[arg(
+        long,
+        value_name = "REF",
+        conflicts_with = "files",
+        requires = "interface"
+    )]
+    ifr: Option<String>,
     /// Scoped name or repository id; may be left out if the IDL has one interface
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
@@ -67,13 +77,6 @@ pub(crate) struct Args {
 
 /// Serves until it is killed.
 pub(crate) fn run(args: Args) -> Done {
-    if args.idl.files.is_empty() {
-        return Err(because(
-            "types come from IDL: name the file that declares the interface with --idl FILE",
-        ));
-    }
-    let types = args.idl.load()?;
-    let interface = interface(&types, args.interface.as_deref())?;
     let script = match &args.script {
         Some(path) => Script::read(path).map_err(because)?,
         None => Script::default(),
@@ -84,15 +87,16 @@ pub(crate) fn run(args: Args) -> Done {
     };
     let orb = Orb::builder().listen(&format!("iiop://{host}:{}", args.port));
     let orb = with_args(orb).build()?;
+    let (interface, source) = types(&args, &orb)?;
     let known = Known {
-        types: &types,
+        source: &source,
         orb: &orb,
     };
     let scoped_name = interface.scoped_name.clone();
     let table = script.check(&interface, &known).map_err(because)?;
     let stand_in = StandIn::new(
         interface,
-        types,
+        source,
         orb.clone(),
         table,
         args.defaults,
@@ -117,6 +121,32 @@ pub(crate) fn run(args: Args) -> Done {
     Log::line(&ready);
     orb.run();
     Ok(())
+}
+
+/// What is served, and where its types come from.
+fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
+    if !args.idl.files.is_empty() {
+        let types = args.idl.load()?;
+        let interface = interface(&types, args.interface.as_deref())?;
+        return Ok((interface, Source::Idl(types)));
+    }
+    let Some(reference) = &args.ifr else {
+        return Err(because(
+            "types come from IDL: name the file that declares the interface with --idl FILE, or an Interface Repository \
+             that knows it with --ifr REF",
+        ));
+    };
+    let Some(name) = &args.interface else {
+        return Err(because(
+            "say with --interface which interface of the repository to serve",
+        ));
+    };
+    let repository = Source::repository(orb, reference)?;
+    let def = client::find(&repository, name)?;
+    let def =
+        def.ok_or_else(|| because(format!("{reference}: does not know the interface {name}")))?;
+    let interface = client::interface(&def)?;
+    Ok((interface, Source::Repository(repository)))
 }
 
 /// The short form, by the name that was bound.

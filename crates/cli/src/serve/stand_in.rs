@@ -9,19 +9,19 @@ use std::time::Instant;
 use oxorb::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
 use oxorb_dynamic::json::Json;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
-use oxorb_idltypes::{Interface, Types};
+use oxorb_idltypes::Interface;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::script::Table;
 use super::template::Scope;
 use crate::call::{ExceptionJson, ResultsJson};
-use crate::types::Known;
+use crate::types::{Known, Source};
 
 /// Answers every request from a table.
 pub(super) struct StandIn {
     interface: Interface,
-    types: Types,
+    source: Source,
     orb: Orb,
     table: Table,
     /// Answer what the table lacks with default values.
@@ -36,7 +36,7 @@ pub(super) struct StandIn {
 impl StandIn {
     pub(super) fn new(
         interface: Interface,
-        types: Types,
+        source: Source,
         orb: Orb,
         mut table: Table,
         defaults: bool,
@@ -48,7 +48,7 @@ impl StandIn {
                 .map(|known| (known.operation.clone(), AtomicU64::new(0)))
                 .collect(),
             attributes: Mutex::new(std::mem::take(&mut table.attributes)),
-            types,
+            source,
             interface,
             orb,
             table,
@@ -78,7 +78,7 @@ impl StandIn {
         let args: Vec<(&str, Value)> = names.zip(json).collect();
         let scope = Scope { args: &args, count };
         let known = Known {
-            types: &self.types,
+            source: &self.source,
             orb: &self.orb,
         };
         let given = answer.give(signature, &scope, &known);

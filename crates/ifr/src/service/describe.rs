@@ -108,6 +108,46 @@ impl Object {
         }
     }
 
+    pub(super) fn ext_attribute(
+        &self,
+        entry: &Entry,
+        named: &Named,
+    ) -> oxorb::Result<ExtAttributeDescription> {
+        let Kind::Attribute {
+            get_raises,
+            set_raises,
+            ..
+        } = &entry.kind
+        else {
+            return Err(NO_SUCH);
+        };
+        let AttributeDescription {
+            name,
+            id,
+            defined_in,
+            version,
+            r#type,
+            mode,
+        } = self.attribute(entry, named);
+        Ok(ExtAttributeDescription {
+            name,
+            id,
+            defined_in,
+            version,
+            r#type,
+            mode,
+            get_exceptions: self.exceptions_of(get_raises)?,
+            put_exceptions: self.exceptions_of(set_raises)?,
+        })
+    }
+
+    pub(super) fn exceptions_of(
+        &self,
+        raises: &[EntryId],
+    ) -> oxorb::Result<Vec<ExceptionDescription>> {
+        raises.iter().map(|id| self.exception(*id)).collect()
+    }
+
     pub(super) fn operation(
         &self,
         entry: &Entry,
@@ -123,7 +163,6 @@ impl Object {
         else {
             return Err(NO_SUCH);
         };
-        let exceptions = raises.iter().map(|id| self.exception(*id));
         Ok(OperationDescription {
             name: named.name.clone(),
             id: named.id.clone(),
@@ -133,7 +172,7 @@ impl Object {
             mode: operation_mode(*oneway),
             contexts: contexts.clone(),
             parameters: self.parameters(params)?,
-            exceptions: exceptions.collect::<oxorb::Result<_>>()?,
+            exceptions: self.exceptions_of(raises)?,
         })
     }
 

@@ -5,6 +5,7 @@ use oxorb::TypeCode;
 use super::describe::{attribute_mode, operation_mode};
 use super::{NO_SUCH, Object};
 use crate::Kind;
+use crate::corba::interface_attr_extension::ExtFullInterfaceDescription;
 use crate::corba::interface_def::FullInterfaceDescription;
 use crate::corba::*;
 
@@ -43,6 +44,37 @@ impl AbstractInterfaceDef for Object {}
 
 impl LocalInterfaceDef for Object {}
 
+impl ExtInterfaceDef for Object {}
+
+impl ExtAbstractInterfaceDef for Object {}
+
+impl ExtLocalInterfaceDef for Object {}
+
+impl InterfaceAttrExtension for Object {
+    fn describe_ext_interface(&self) -> oxorb::Result<ExtFullInterfaceDescription> {
+        let FullInterfaceDescription {
+            name,
+            id,
+            defined_in,
+            version,
+            operations,
+            base_interfaces,
+            r#type,
+            ..
+        } = self.describe_interface()?;
+        Ok(ExtFullInterfaceDescription {
+            name,
+            id,
+            defined_in,
+            version,
+            operations,
+            attributes: self.ext_attributes()?,
+            base_interfaces,
+            r#type,
+        })
+    }
+}
+
 impl Object {
     /// All operations, inherited ones after its own.
     pub(super) fn operations(&self) -> oxorb::Result<Vec<OperationDescription>> {
@@ -51,6 +83,16 @@ impl Object {
         let entries = ids.iter().map(|id| repository.entry(*id));
         let described =
             entries.filter_map(|entry| Some(self.operation(entry, entry.named.as_ref()?)));
+        described.collect()
+    }
+
+    /// All attributes with their exceptions, inherited ones after its own.
+    pub(super) fn ext_attributes(&self) -> oxorb::Result<Vec<ExtAttributeDescription>> {
+        let repository = self.repository();
+        let ids = repository.contents(self.id, DefinitionKind::DkAttribute, false);
+        let entries = ids.iter().map(|id| repository.entry(*id));
+        let described =
+            entries.filter_map(|entry| Some(self.ext_attribute(entry, entry.named.as_ref()?)));
         described.collect()
     }
 
@@ -79,6 +121,27 @@ impl AttributeDef for Object {
 
     fn mode(&self) -> oxorb::Result<AttributeMode> {
         Ok(attribute_mode(self.kind()))
+    }
+}
+
+impl ExtAttributeDef for Object {
+    fn get_exceptions(&self) -> oxorb::Result<Vec<ExceptionDescription>> {
+        match self.kind() {
+            Kind::Attribute { get_raises, .. } => self.exceptions_of(get_raises),
+            _ => Err(NO_SUCH),
+        }
+    }
+
+    fn set_exceptions(&self) -> oxorb::Result<Vec<ExceptionDescription>> {
+        match self.kind() {
+            Kind::Attribute { set_raises, .. } => self.exceptions_of(set_raises),
+            _ => Err(NO_SUCH),
+        }
+    }
+
+    fn describe_attribute(&self) -> oxorb::Result<ExtAttributeDescription> {
+        let entry = self.repository().entry(self.id);
+        self.ext_attribute(entry, entry.named.as_ref().ok_or(NO_SUCH)?)
     }
 }
 

@@ -5,6 +5,7 @@ use oxorb::TypeCode;
 use super::describe::visibility;
 use super::{NO_SUCH, Object};
 use crate::Kind;
+use crate::corba::ext_value_def::ExtFullValueDescription;
 use crate::corba::value_def::FullValueDescription;
 use crate::corba::*;
 use crate::repository::ValueBody;
@@ -36,10 +37,10 @@ impl ValueDef for Object {
     fn initializers(&self) -> oxorb::Result<Vec<Initializer>> {
         let initializers = self.body()?.initializers.iter();
         initializers
-            .map(|(name, params)| {
+            .map(|factory| {
                 Ok(Initializer {
-                    members: self.struct_members(params)?,
-                    name: name.clone(),
+                    members: self.struct_members(&factory.params)?,
+                    name: factory.name.clone(),
                 })
             })
             .collect()
@@ -90,6 +91,57 @@ impl ValueDef for Object {
             is_truncatable: body.is_truncatable,
             base_value: body.base.map(|base| self.id_of(base)).unwrap_or_default(),
             r#type: entry.ty.clone(),
+        })
+    }
+}
+
+impl ExtValueDef for Object {
+    fn ext_initializers(&self) -> oxorb::Result<Vec<ExtInitializer>> {
+        let initializers = self.body()?.initializers.iter();
+        initializers
+            .map(|factory| {
+                Ok(ExtInitializer {
+                    members: self.struct_members(&factory.params)?,
+                    exceptions: self.exceptions_of(&factory.raises)?,
+                    name: factory.name.clone(),
+                })
+            })
+            .collect()
+    }
+
+    fn describe_ext_value(&self) -> oxorb::Result<ExtFullValueDescription> {
+        let FullValueDescription {
+            name,
+            id,
+            is_abstract,
+            is_custom,
+            defined_in,
+            version,
+            operations,
+            members,
+            supported_interfaces,
+            abstract_base_values,
+            is_truncatable,
+            base_value,
+            r#type,
+            ..
+        } = self.describe_value()?;
+        Ok(ExtFullValueDescription {
+            name,
+            id,
+            is_abstract,
+            is_custom,
+            defined_in,
+            version,
+            operations,
+            attributes: self.ext_attributes()?,
+            members,
+            initializers: self.ext_initializers()?,
+            supported_interfaces,
+            abstract_base_values,
+            is_truncatable,
+            base_value,
+            r#type,
         })
     }
 }

@@ -5,6 +5,7 @@
 //! | [`alloc`] | proving that a path does not allocate |
 //! | [`syscalls`] | proving which system calls a path makes |
 //! | [`process`] | other processes that never outlive their test |
+//! | [`peers`] | other ORBs, if they are installed |
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
@@ -13,6 +14,7 @@
 pub mod alloc;
 pub mod hostile;
 pub mod net;
+pub mod peers;
 pub mod process;
 pub mod syscalls;
 pub mod watchdog;

@@ -1,5 +1,18 @@
-//! Compiles the interface that every measured ORB serves, and the types that every one writes and reads.
+//! Compiles the interface that every measured ORB serves, and the types that every one writes and reads, these compiled and
+//! interpreted.
+
+use std::path::PathBuf;
+
+use oxorb_idlgen::{Builder, Marshalling};
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
+    let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
+    let out_dir = out_dir.expect("set for build scripts").join("interpreted");
+    std::fs::create_dir_all(&out_dir)?;
+    Builder::new()
+        .file("idl/marshal.idl")
+        .out_dir(out_dir)
+        .marshalling(Marshalling::Interpreted)
+        .compile()?;
     oxorb_idlgen::compile(["idl/probe.idl", "idl/marshal.idl"])
 }

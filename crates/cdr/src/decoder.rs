@@ -3,11 +3,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::fixed::take_alike;
+use crate::interpreted::{FixedSlot, Grow};
 use crate::primitive::{Primitive, padding};
 use crate::value::{Here, Incoming};
 use crate::{
-    ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Limits, LongDouble, Result, Scope,
-    ValueRegistry,
+    ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Layout, Limits, LongDouble, Result,
+    Scope, ValueRegistry,
 };
 
 /// Reads CDR from a message, borrowing from it what need not be converted.
@@ -388,13 +389,7 @@ impl<'de> Decoder<'de> {
 
     #[inline(never)]
     fn fixed_anywhere<T: Fixed>(&mut self) -> Result<T> {
-        let (phase, position) = (self.at, self.position());
-        let size = T::LAYOUT.size_at(phase);
-        let Some(octets) = self.octets[phase..].get(..size) else {
-            return self.fixed_beyond(size);
-        };
-        self.at += size;
-        T::take(&mut FixedReader::new(octets, phase, position, self.swap))
+        T::take(&mut self.fixed_reader(const { &T::LAYOUT })?)
     }
 
     /// Reads `n` values whose layout is known beforehand; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
@@ -585,19 +580,54 @@ impl<'de> Decoder<'de> {
         Ok(item)
     }
 
-    /// A value of fixed layout at the start of the next chunk. One that a chunk ends within is refused: its members are
-    /// read at offsets that are known beforehand.
-    #[inline(always)]
-    fn fixed_beyond<T: Fixed>(&mut self, size: usize) -> Result<T> {
-        if !self.is_chunked() {
-            return Err(self.truncated(size));
+    /// For a value of fixed layout, whose octets are counted as read.
+    ///
+    /// It may stand at the start of the next chunk. One that a chunk ends within is refused: its members are read at
+    /// offsets that are known beforehand.
+    pub(crate) fn fixed_reader(&mut self, layout: &Layout) -> Result<FixedReader<'de>> {
+        let size = layout.size_at(self.at);
+        if self.remaining() < size {
+            if !self.is_chunked() {
+                return Err(self.truncated(size));
+            }
+            self.beyond(1, 0)?;
         }
-        self.beyond(1, 0)?;
         let (phase, position) = (self.at, self.position());
-        let octets = self.octets[phase..].get(..T::LAYOUT.size_at(phase));
+        let octets = self.octets[phase..].get(..layout.size_at(phase));
         let octets = octets.ok_or_else(|| self.error(ErrorKind::BadChunk))?;
         self.at += octets.len();
-        T::take(&mut FixedReader::new(octets, phase, position, self.swap))
+        Ok(FixedReader::new(octets, phase, position, self.swap))
+    }
+
+    /// Reads what [`fixed_vec`](Self::fixed_vec) reads, into places of any type.
+    pub(crate) fn fixed_each(
+        &mut self,
+        n: usize,
+        layout: &Layout,
+        items: &mut dyn Grow<dyn FixedSlot>,
+    ) -> Result<()> {
+        let Some(rest) = n.checked_sub(1) else {
+            return Ok(());
+        };
+        let in_one_piece = match self.is_chunked() {
+            true => 0,
+            false => rest,
+        };
+        let (stride, phase) = layout.alike();
+        // As many as there are octets for, or the first one fails already.
+        items.reserve(n.min(self.remaining() / layout.min() + 1));
+        items.grow().take_slot(&mut self.fixed_reader(layout)?)?;
+        let position = self.position();
+        let octets = self.octets(in_one_piece.saturating_mul(stride))?;
+        for (index, octets) in octets.chunks_exact(stride).enumerate() {
+            let position = position + index * stride;
+            let mut reader = FixedReader::new(octets, phase, position, self.swap);
+            items.grow().take_slot(&mut reader)?;
+        }
+        for _ in in_one_piece..rest {
+            items.grow().take_slot(&mut self.fixed_reader(layout)?)?;
+        }
+        Ok(())
     }
 
     /// Reads ahead: reading goes on where it is.

@@ -1,8 +1,9 @@
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
+use crate::interpreted::FixedPart;
 use crate::primitive::{Primitive, padding};
 use crate::value::Outgoing;
-use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, LongDouble, Result};
+use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, LongDouble, Result};
 
 /// Writes CDR into a buffer that is used again for the next message.
 ///
@@ -283,11 +284,17 @@ impl<'a> Encoder<'a> {
 
     #[inline(never)]
     fn fixed_anywhere<T: Fixed>(&mut self, v: &T) {
+        self.fixed_part(v, const { &T::LAYOUT });
+    }
+
+    /// Writes a value whose layout is known, from wherever the message has come to.
+    #[inline]
+    pub(crate) fn fixed_part<T: FixedPart + ?Sized>(&mut self, v: &T, layout: &Layout) {
         let (phase, swap) = (self.phase(), self.swap);
-        let room = self.claim(T::LAYOUT.size_at(phase));
+        let room = self.claim(layout.size_at(phase));
         room.fill(0);
         let mut writer = FixedWriter::zeroed(room, phase, swap);
-        v.put(&mut writer);
+        v.put_part(&mut writer);
         writer.finish();
     }
 

@@ -88,7 +88,7 @@ impl Layout {
     }
 
     /// The octets and the phase that all values but the first have in common.
-    const fn alike(&self) -> (usize, usize) {
+    pub(crate) const fn alike(&self) -> (usize, usize) {
         assert!(self.min() > 0, "every CDR value takes at least one octet");
         (self.stride(), self.phase_after())
     }
@@ -328,7 +328,11 @@ impl<'r> FixedReader<'r> {
 #[inline(always)]
 pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
     let (stride, phase) = const { T::LAYOUT.alike() };
-    for (octets, item) in octets.chunks_exact_mut(stride).zip(items) {
+    let mut rest = octets;
+    for item in items {
+        // Cut off by hand: iterators over pieces of a slice are not always inlined.
+        let (octets, after) = rest.split_at_mut(stride);
+        rest = after;
         if let (8, Some(octets)) = (stride, octets.first_chunk_mut::<8>()) {
             // Put together in a register, and stored once.
             let mut block = [0; 8];

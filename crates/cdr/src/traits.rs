@@ -164,14 +164,18 @@ impl<'de> Decoder<'de> {
         array::try_from_fn(|| f(self))
     }
 
+    /// How many elements of a size in memory may be provided for at once, given the octets that are there.
+    pub(crate) fn affordable(&self, element: usize) -> usize {
+        self.remaining().saturating_mul(EXPANSION) / element.max(1)
+    }
+
     /// Reads `n` elements one level deeper: recursive types recur through their sequences.
     fn elements<T>(
         &mut self,
         n: usize,
         mut f: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let affordable = self.remaining().saturating_mul(EXPANSION) / size_of::<T>().max(1);
-        let mut items = Vec::with_capacity(n.min(affordable));
+        let mut items = Vec::with_capacity(n.min(self.affordable(size_of::<T>())));
         self.nested(|decoder| {
             for _ in 0..n {
                 items.push(f(decoder)?);

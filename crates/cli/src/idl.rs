@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use oxorb_idl::diff::Effect;
 use oxorb_idl::model::Model;
 use oxorb_idl::{Lenient, Options};
-use oxorb_idlgen::{Builder, Error};
+use oxorb_idlgen::{Builder, Error, Marshalling};
 use serde_json::json;
 
 use crate::output::{BAD, Done, FAINT, Failed, Format, STRONG, because, print, print_json};
@@ -32,7 +32,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same.\n\n\
         Examples:\n  oxorb idl gen --out src idl/bank.idl\n  \
-        oxorb idl gen --out src idl/bank.idl --check    (in CI: is what was committed up to date?)"
+        oxorb idl gen --out src idl/bank.idl --check    (in CI: is what was committed up to date?)\n  \
+        oxorb idl gen --out src idl/bank.idl --interpret bank::Admin    (smaller code for what is called rarely)"
     )]
     Gen {
         #[command(flatten)]
@@ -40,6 +41,14 @@ pub(crate) enum Command {
         /// Folder for the Rust files, one for each IDL file
         #[arg(short, long, value_name = "DIR", default_value = ".")]
         out: PathBuf,
+        /// How values are marshalled: by code of its own for each type, which is fast, or by tables and one
+        /// interpreter for all types, which is small. The octets are the same
+        #[arg(long, value_enum, default_value_t)]
+        marshalling: Kind,
+        /// Interpret the module, interface or type NAME (bank::Account) with all in it, and the types that only it uses;
+        /// `@interpreted` in the IDL does the same
+        #[arg(long, value_name = "NAME")]
+        interpret: Vec<String>,
         /// Write nothing; fail if a file is not what would be written
         #[arg(long)]
         check: bool,
@@ -102,6 +111,16 @@ pub(crate) enum Command {
     },
 }
 
+/// Kinds of generated code.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// Fast
+    #[default]
+    Compiled,
+    /// Small
+    Interpreted,
+}
+
 /// Which IDL, and how to read it.
 #[derive(clap::Args)]
 pub(crate) struct Source {
@@ -123,7 +142,22 @@ pub(crate) struct Source {
 pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Check { source, format } => check(&source, format),
-        Command::Gen { source, out, check } => generate(&source, out, check),
+        Command::Gen {
+            source,
+            out,
+            marshalling,
+            interpret,
+            check,
+        } => {
+            let mut builder = Builder::new().out_dir(out).marshalling(match marshalling {
+                Kind::Compiled => Marshalling::Compiled,
+                Kind::Interpreted => Marshalling::Interpreted,
+            });
+            for name in interpret {
+                builder = builder.interpret(name);
+            }
+            generate(&source, builder, check)
+        }
         Command::Show {
             source,
             equivalent: true,
@@ -187,8 +221,8 @@ fn check(source: &Source, format: Format) -> Done {
     if good { Ok(()) } else { Err(Failed::Told) }
 }
 
-fn generate(source: &Source, out: PathBuf, check: bool) -> Done {
-    let mut builder = Builder::new().files(&source.files).out_dir(out);
+fn generate(source: &Source, builder: Builder, check: bool) -> Done {
+    let mut builder = builder.files(&source.files);
     for folder in &source.include {
         builder = builder.include(folder);
     }

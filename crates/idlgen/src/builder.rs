@@ -8,8 +8,9 @@ use oxorb_idl::model::{DefKind, Model};
 use oxorb_idl::source::Span;
 use oxorb_idl::{Compiled, Failed, Lenient, Options, Report};
 
-use crate::Files;
+use crate::marshalling::{Choice, unknown};
 use crate::rust::{Unmapped, generate};
+use crate::{Files, Marshalling};
 
 /// Compiles IDL files for `oxorb::include_idl!`; call it from `build.rs`.
 ///
@@ -48,6 +49,7 @@ pub struct Builder {
     out_dir: Option<PathBuf>,
     joined: Option<String>,
     runtime: String,
+    marshalling: Choice,
 }
 
 /// The outcome of [`Builder::generate`].
@@ -82,6 +84,7 @@ impl Default for Builder {
             out_dir: None,
             joined: None,
             runtime: "::oxorb::__gen".to_owned(),
+            marshalling: Choice::default(),
         }
     }
 }
@@ -150,12 +153,32 @@ impl Builder {
         self
     }
 
+    /// How values and calls are marshalled: by compiled code if nothing is said.
+    ///
+    /// Both kinds write the same octets and refuse the same ones, and can be mixed at will; interpreted code is smaller
+    /// and slower, as `docs/marshalling.md` of the repository shows with numbers. `@interpreted` and `@interpreted(FALSE)`
+    /// in the IDL decide for a module, an interface or a type.
+    #[must_use]
+    pub fn marshalling(mut self, marshalling: Marshalling) -> Self {
+        self.marshalling.whole = marshalling;
+        self
+    }
+
+    /// Interprets the definition of this name, such as `bank::Account`, and all in it: a module, an interface or a type.
+    ///
+    /// Types that only interpreted interfaces use are interpreted as well.
+    #[must_use]
+    pub fn interpret(mut self, scoped_name: impl Into<String>) -> Self {
+        self.marshalling.interpreted.push(scoped_name.into());
+        self
+    }
+
     /// Compiles without writing anything.
     ///
     /// # Errors
     /// [`Error::Idl`] for the first file that does not compile, with all its
     /// problems; [`Error::Setup`] without files, with an unusable runtime path,
-    /// or when two files would become the same Rust file.
+    /// with something to [interpret](Self::interpret) that is not there, or when two files would become the same Rust file.
     pub fn generate(&self) -> Result<Generated, Error> {
         if syn::parse_str::<syn::Path>(&self.runtime).is_err() {
             return Err(Error::Setup(format!(
@@ -222,6 +245,12 @@ impl Builder {
     /// One translation unit.
     fn unit(&self, files: &[PathBuf], target: &Path, out: &mut Generated) -> Result<(), Error> {
         let compiled = oxorb_idl::compile(files, &self.options)?;
+        if let Some(name) = unknown(&compiled.model, &self.marshalling) {
+            return Err(Error::Setup(format!(
+                "`{name}` shall be interpreted, but {} defines nothing of that name",
+                files[0].display()
+            )));
+        }
         let text = self.text(files, target, &compiled);
         let mut report = compiled.report;
         match text {
@@ -265,7 +294,13 @@ impl Builder {
             names.join(", ")
         );
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
-        generate(&compiled.model, &name, &self.runtime, &header)
+        generate(
+            &compiled.model,
+            &name,
+            &self.runtime,
+            &self.marshalling,
+            &header,
+        )
     }
 
     fn folder(&self) -> Result<PathBuf, Error> {

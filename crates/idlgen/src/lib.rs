@@ -15,6 +15,7 @@
 
 mod builder;
 mod files;
+mod marshalling;
 pub mod plan;
 mod reach;
 pub mod rust;
@@ -22,4 +23,5 @@ mod sizes;
 
 pub use builder::{Builder, Error, Generated, compile};
 pub use files::{Files, Stale, StaleState};
+pub use marshalling::Marshalling;
 pub use sizes::{Bounds, Row, Sizes, sizes};

@@ -10,6 +10,7 @@ pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
     let mut reach = Reach {
         model,
         found: BTreeSet::new(),
+        values_only: false,
     };
     for def in model.defs().filter(|def| def.in_main_file) {
         reach.def(def.id);
@@ -17,9 +18,31 @@ pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
     reach.found
 }
 
+/// The definitions that values are made of which travel in the calls of these interfaces, or of which these types are
+/// made: not the scopes around them, and of interfaces that references lead to nothing.
+pub(crate) fn values_of(model: &Model, ids: &[DefId]) -> BTreeSet<DefId> {
+    let mut reach = Reach {
+        model,
+        found: BTreeSet::new(),
+        values_only: true,
+    };
+    for id in ids {
+        match &model.def(*id).kind {
+            DefKind::Interface(interface) => {
+                let exports = interface.exports.iter();
+                exports.for_each(|export| reach.export(export));
+            }
+            _ => reach.def(*id),
+        }
+    }
+    reach.found
+}
+
 struct Reach<'m> {
     model: &'m Model,
     found: BTreeSet<DefId>,
+    /// Only what travels.
+    values_only: bool,
 }
 
 impl Reach<'_> {
@@ -28,7 +51,7 @@ impl Reach<'_> {
             return;
         }
         let def: &Def = self.model.def(id);
-        if let Some(parent) = def.parent {
+        if let Some(parent) = def.parent.filter(|_| !self.values_only) {
             self.def(parent);
         }
         match &def.kind {
@@ -56,6 +79,7 @@ impl Reach<'_> {
                 }
             }
             DefKind::ValueBox(content) => self.ty(content),
+            DefKind::Interface(_) if self.values_only => {}
             DefKind::Interface(interface) => {
                 interface.bases.iter().for_each(|base| self.def(*base));
                 interface

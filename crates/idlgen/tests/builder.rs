@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oxorb_idlgen::{Builder, Error, Generated};
+use oxorb_idlgen::{Builder, Error, Generated, Marshalling};
 
 /// A folder of IDL files that ends with the test.
 struct Folder(PathBuf);
@@ -228,5 +228,74 @@ fn components_become_a_warning_and_the_rest_becomes_rust() {
             "no Rust is made for component `Shop`: OxORB has no component model yet",
             "no Rust is made for home `Shops`: OxORB has no component model yet",
         ]
+    );
+}
+
+/// Types and interfaces, of which some are interpreted.
+const MIXED: &str = "module m {
+  struct Common { string text; };
+  struct Rare { long x; string why; };
+  struct Loose { Common held; };
+  @interpreted(FALSE) struct Quick { string text; };
+  @interpreted struct Slow { string text; };
+  interface Admin { Rare stop(in Common why, in Quick how); };
+  interface Data { void put(in Common what); };
+};
+";
+
+/// Which of the structs of `MIXED` are interpreted.
+fn interpreted_structs(builder: Builder) -> Vec<&'static str> {
+    let generated = builder.generate().expect("compiles");
+    let (_, text) = only(&generated);
+    let structs = ["Common", "Rare", "Loose", "Quick", "Slow"].into_iter();
+    let is_interpreted = |name: &&str| text.contains(&format!("interpreted::Part for {name} "));
+    structs.filter(is_interpreted).collect()
+}
+
+#[test]
+fn marshalling_is_chosen_for_a_file_an_interface_or_a_type() {
+    let folder = Folder::new("mixed", &[("mixed.idl", MIXED)]);
+    let builder = || folder.builder().file(folder.file("mixed.idl"));
+    assert_eq!(interpreted_structs(builder()), ["Slow"]);
+    let all = builder().marshalling(Marshalling::Interpreted);
+    assert_eq!(
+        interpreted_structs(all),
+        ["Common", "Rare", "Loose", "Slow"]
+    );
+    // What only an interpreted interface uses goes with it.
+    let admin = builder().interpret("m::Admin");
+    assert_eq!(interpreted_structs(admin), ["Rare", "Slow"]);
+    let module = builder().interpret("m");
+    assert_eq!(
+        interpreted_structs(module),
+        ["Common", "Rare", "Loose", "Slow"]
+    );
+}
+
+#[test]
+fn an_interpreted_interface_has_interpreted_stubs_and_skeletons() {
+    let folder = Folder::new("stubs", &[("mixed.idl", MIXED)]);
+    let builder = folder.builder().file(folder.file("mixed.idl"));
+    let generated = builder.interpret("m::Data").generate().expect("compiles");
+    let (_, text) = only(&generated);
+    assert!(text.contains("Part for Slow"), "by its annotation");
+    assert!(!text.contains("Part for Common"), "Admin needs it fast");
+    let compiled = folder.builder().file(folder.file("mixed.idl"));
+    let compiled = compiled.generate().expect("compiles");
+    assert_eq!(
+        only(&compiled).1,
+        text,
+        "no operation of Data has a step to call"
+    );
+}
+
+#[test]
+fn what_is_not_there_cannot_be_interpreted() {
+    let folder = Folder::new("nowhere", &[("mixed.idl", MIXED)]);
+    let builder = folder.builder().file(folder.file("mixed.idl"));
+    let error = refused(&builder.interpret("m::Nowhere"));
+    assert!(
+        error.contains("`m::Nowhere` shall be interpreted, but") && error.contains("mixed.idl"),
+        "{error}"
     );
 }

@@ -7,7 +7,7 @@ pub use oxorb_cdr::{
     Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
     FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NotByHand, OctetSeq,
     Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueModifier, ValueState,
-    Valuetype, Visibility, fixed,
+    Valuetype, Visibility, fixed, interpreted, interpreted_fixed,
 };
 pub use oxorb_core::{
     Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Outcome, Raise, Ref, Rejected,

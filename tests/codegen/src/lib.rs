@@ -62,3 +62,18 @@ mod custom {
 pub mod corners {
     ::oxorb::include_idl!("edges");
 }
+
+/// The same, marshalled by the interpreter.
+pub mod interpreted {
+    include!(concat!(env!("OUT_DIR"), "/interpreted/calls.rs"));
+    include!(concat!(env!("OUT_DIR"), "/interpreted/global.rs"));
+    include!(concat!(env!("OUT_DIR"), "/interpreted/idl4.rs"));
+    include!(concat!(env!("OUT_DIR"), "/interpreted/names.rs"));
+    include!(concat!(env!("OUT_DIR"), "/interpreted/types.rs"));
+    include!(concat!(env!("OUT_DIR"), "/interpreted/unions.rs"));
+
+    /// Its modules would hide the crates `std` and `oxorb` from the rest of this file.
+    pub mod corners {
+        include!(concat!(env!("OUT_DIR"), "/interpreted/edges.rs"));
+    }
+}

@@ -3,6 +3,7 @@
 
 mod check;
 mod compiled;
+mod interpreted;
 mod plot;
 mod report;
 mod side;
@@ -75,6 +76,8 @@ enum Format {
 pub(crate) enum Codec {
     /// OxORB, code written out for each type
     Compiled,
+    /// OxORB, tables and one interpreter for all types
+    Interpreted,
     /// omniORB's `cdrMemoryStream`
     #[value(name = "omniorb")]
     OmniOrb,
@@ -198,7 +201,7 @@ impl Contender {
     fn prepare(codec: Codec) -> Result<Contender> {
         let omniorb = match codec {
             Codec::OmniOrb => Some(omniorb::Codec::build()?),
-            Codec::Compiled => None,
+            Codec::Compiled | Codec::Interpreted => None,
         };
         Ok(Contender { codec, omniorb })
     }
@@ -242,6 +245,7 @@ impl std::fmt::Display for Codec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Codec::Compiled => "compiled",
+            Codec::Interpreted => "interpreted",
             Codec::OmniOrb => "omniorb",
         })
     }
@@ -266,10 +270,14 @@ mod tests {
         for (name, _) in ROWS {
             let compiled = compiled::rows::find(name, &orb, &reference).unwrap();
             let compiled = compiled.unwrap_or_else(|| panic!("there is no row {name}"));
+            let interpreted = interpreted::rows::find(name, &orb, &reference).unwrap();
+            let interpreted = interpreted.unwrap_or_else(|| panic!("there is no row {name}"));
             for order in ORDERS {
-                compiled.octets(order).unwrap();
+                let octets = compiled.octets(order).unwrap();
+                assert_eq!(octets, interpreted.octets(order).unwrap(), "{name}");
                 let moment = std::time::Duration::ZERO;
                 compiled.time(order, &orb, moment).unwrap();
+                interpreted.time(order, &orb, moment).unwrap();
             }
         }
     }

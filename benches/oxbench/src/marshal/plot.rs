@@ -92,6 +92,7 @@ fn draw_panel<'a>(lines: &[&Line], direction: usize, panel: &Area<'a>) -> Drawn<
 fn color(codec: Codec) -> RGBColor {
     match codec {
         Codec::Compiled => RGBColor(214, 69, 29),
+        Codec::Interpreted => RGBColor(240, 170, 60),
         Codec::OmniOrb => RGBColor(31, 119, 180),
     }
 }

@@ -85,7 +85,7 @@ impl Line {
         let Line { row, order, .. } = self;
         let octets = match codec {
             Codec::OmniOrb => octets.split(' ').next().unwrap_or_default(),
-            Codec::Compiled => octets,
+            Codec::Compiled | Codec::Interpreted => octets,
         };
         match &self.seen {
             None => {
@@ -176,8 +176,11 @@ impl fmt::Display for Report {
     }
 }
 
-/// The ratios of the table: compiled to omniORB.
-const RATIOS: [(&str, (Codec, Codec)); 1] = [("to omni", (Codec::Compiled, Codec::OmniOrb))];
+/// The ratios of the table: compiled to omniORB, and what interpreting costs.
+const RATIOS: [(&str, (Codec, Codec)); 2] = [
+    ("c/omni", (Codec::Compiled, Codec::OmniOrb)),
+    ("i/c", (Codec::Interpreted, Codec::Compiled)),
+];
 
 #[cfg(test)]
 mod tests {

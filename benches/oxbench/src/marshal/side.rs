@@ -17,7 +17,7 @@ use oxorb::cdr::{Decode, Decoder, Dialect, Encode, Encoder};
 use oxorb::{ByteOrder, Orb};
 use oxorb_testkit::alloc;
 
-use super::compiled;
+use super::{compiled, interpreted};
 use crate::Result;
 
 /// The kinds of code that the generator makes.
@@ -25,6 +25,8 @@ use crate::Result;
 pub(crate) enum Kind {
     /// Written out for each type
     Compiled,
+    /// Tables, and one interpreter for all types
+    Interpreted,
 }
 
 /// A value to write and read.
@@ -71,6 +73,7 @@ pub(crate) fn serve(kind: Kind, reference: &str) -> Result {
         };
         let row = match kind {
             Kind::Compiled => compiled::rows::find(name, &orb, reference)?,
+            Kind::Interpreted => interpreted::rows::find(name, &orb, reference)?,
         };
         let row = row.ok_or_else(|| format!("no row is called {name:?}"))?;
         match (*command, budget) {
@@ -105,7 +108,7 @@ impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
     }
 
     fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)> {
-        // One encoder and one decoder, set back to the start for each value, as omniORB's stream is.
+        // One encoder, set back to the start for each value, as omniORB's stream is.
         let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
         let writing = median(budget, || {
             encoder.truncate(0);
@@ -114,9 +117,9 @@ impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
             Ok(())
         })?;
         let octets = self.octets(order)?;
-        let decoder = Decoder::new(&octets, order, DIALECT).with_scope(&**orb);
         let reading = median(budget, || {
-            black_box(T::decode(&mut decoder.clone())?);
+            let mut decoder = Decoder::new(&octets, order, DIALECT).with_scope(&**orb);
+            black_box(T::decode(&mut decoder)?);
             Ok(())
         })?;
         Ok((writing, reading))

@@ -63,9 +63,9 @@ impl Rust<'_> {
                     #integer::take(r).map(Self)
                 }
             }
-            #r::fixed!(#name);
         };
-        vec![declaration, codec]
+        let whole = self.fixed_codec(scope, def, || Ok(quote!(Self(0))));
+        vec![declaration, codec, whole]
     }
 
     /// `bitset`: a struct of small numbers, one integer on the wire.
@@ -130,7 +130,11 @@ impl Rust<'_> {
             pub struct #name { #(#fields),* }
         };
         let whole = size(self.model, &Plan::Named(def.id));
-        vec![declaration, self.codec(scope, def, write, read, whole)]
+        let mut items = vec![declaration, self.codec(scope, def, write, read, whole)];
+        if self.interpreted.contains(&def.id) {
+            items.push(self.called_whole(scope, def));
+        }
+        items
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) enum Step {
 pub(super) struct Vars {
     pub e: TokenStream,
     pub d: TokenStream,
+    /// Operations are called through functions that are not inlined.
+    pub interpreted: bool,
 }
 
 impl Vars {
@@ -40,6 +42,34 @@ impl Vars {
         Vars {
             e: fresh("e", taken.clone()),
             d: fresh("d", taken),
+            interpreted: false,
+        }
+    }
+
+    /// For code of a definition that is interpreted, or is not.
+    pub(super) fn interpreted(self, interpreted: bool) -> Vars {
+        Vars {
+            interpreted,
+            ..self
+        }
+    }
+
+    /// An operation of the encoder with these arguments.
+    fn writes(&self, scope: &Scope<'_>, method: TokenStream, args: TokenStream) -> TokenStream {
+        let (e, r) = (&self.e, &scope.runtime);
+        match self.interpreted {
+            true => quote!(#r::interpreted::writing::#method(#e, #args)),
+            false => quote!(#e.#method(#args)),
+        }
+    }
+
+    /// An operation of the decoder with these arguments.
+    fn reads(&self, scope: &Scope<'_>, method: TokenStream, args: TokenStream) -> TokenStream {
+        let (d, r) = (&self.d, &scope.runtime);
+        match (self.interpreted, args.is_empty()) {
+            (true, true) => quote!(#r::interpreted::reading::#method(#d)),
+            (true, false) => quote!(#r::interpreted::reading::#method(#d, #args)),
+            (false, _) => quote!(#d.#method(#args)),
         }
     }
 }
@@ -167,16 +197,16 @@ impl Rust<'_> {
         let (e, runtime) = (&vars.e, &scope.runtime);
         match plan {
             Plan::Basic(basic) => {
-                let (method, value) = (method(*basic), place.value());
+                let written = vars.writes(scope, method(*basic), place.value());
                 match basic {
-                    Basic::Char | Basic::WChar => Step::Fallible(quote!(#e.#method(#value))),
-                    _ => Step::Plain(quote!(#e.#method(#value))),
+                    Basic::Char | Basic::WChar => Step::Fallible(written),
+                    _ => Step::Plain(written),
                 }
             }
             Plan::Text { wide, bound } => {
                 let text = place.borrow();
                 let (method, bound) = text_method(*wide, *bound);
-                Step::Fallible(quote!(#e.#method(#text #bound)))
+                Step::Fallible(vars.writes(scope, method, quote!(#text #bound)))
             }
             Plan::Fixed { digits, scale } => {
                 let value = place.receiver();
@@ -193,7 +223,7 @@ impl Rust<'_> {
                     Place::Param(x) => quote!(&#x),
                     _ => place.borrow(),
                 };
-                Step::Plain(quote!(#e.fixed(#value)))
+                Step::Plain(vars.writes(scope, quote!(fixed), value))
             }
             Plan::Named(_) | Plan::Any | Plan::TypeCode | Plan::Value | Plan::Abstract => {
                 let value = place.receiver();
@@ -203,9 +233,9 @@ impl Rust<'_> {
                 let reference = place.option();
                 Step::Fallible(quote!(#runtime::encode_ref(#e, #reference)))
             }
-            Plan::Block { bound, .. } => self.encode_sequence(vars, place, *bound),
+            Plan::Block { bound, .. } => self.encode_sequence(scope, vars, place, *bound),
             Plan::List { element, bound } if is_canonical(element) => {
-                self.encode_sequence(vars, place, *bound)
+                self.encode_sequence(scope, vars, place, *bound)
             }
             Plan::List { element, bound } => {
                 let (items, bound) = (place.borrow(), limit(*bound));
@@ -239,9 +269,15 @@ impl Rust<'_> {
         }
     }
 
-    fn encode_sequence(&self, vars: &Vars, place: &Place, bound: Option<u32>) -> Step {
-        let (e, items, bound) = (&vars.e, place.borrow(), limit(bound));
-        Step::Fallible(quote!(#e.sequence(#items, #bound)))
+    fn encode_sequence(
+        &self,
+        scope: &Scope<'_>,
+        vars: &Vars,
+        place: &Place,
+        bound: Option<u32>,
+    ) -> Step {
+        let (items, bound) = (place.borrow(), limit(bound));
+        Step::Fallible(vars.writes(scope, quote!(sequence), quote!(#items, #bound)))
     }
 
     /// The body of a closure over `item`, a reference to one element.
@@ -256,14 +292,11 @@ impl Rust<'_> {
     pub(super) fn decode(&self, scope: &Scope<'_>, vars: &Vars, ty: &Type, plan: &Plan) -> Step {
         let (d, runtime) = (&vars.d, &scope.runtime);
         match plan {
-            Plan::Basic(basic) => {
-                let method = method(*basic);
-                Step::Fallible(quote!(#d.#method()))
-            }
+            Plan::Basic(basic) => Step::Fallible(vars.reads(scope, method(*basic), quote!())),
             Plan::Text { wide, bound } => {
                 let (method, bound) = text_method(*wide, *bound);
                 let bound = bound.into_iter().skip(1);
-                let text = quote!(#d.#method(#(#bound)*));
+                let text = vars.reads(scope, method, quote!(#(#bound)*));
                 match wide {
                     true => Step::Fallible(text),
                     false => Step::Plain(quote!(#text?.into_owned())),
@@ -328,9 +361,12 @@ impl Rust<'_> {
         ty: &Type,
         bound: Option<u32>,
     ) -> TokenStream {
-        let (d, bound) = (&vars.d, limit(bound));
+        let (d, r, bound) = (&vars.d, &scope.runtime, limit(bound));
         let element = self.ty(scope, self.element(ty));
-        quote!(#d.sequence::<#element>(#bound))
+        match vars.interpreted {
+            true => quote!(#r::interpreted::reading::sequence::<#element>(#d, #bound)),
+            false => quote!(#d.sequence::<#element>(#bound)),
+        }
     }
 
     /// Reads an `in` argument without copying what can be borrowed.
@@ -341,19 +377,20 @@ impl Rust<'_> {
         ty: &Type,
         plan: &Plan,
     ) -> Step {
-        let d = &vars.d;
         match plan {
             Plan::Text { wide: false, bound } => {
                 let (method, bound) = text_method(false, *bound);
                 let bound = bound.into_iter().skip(1);
-                Step::Fallible(quote!(#d.#method(#(#bound)*)))
+                Step::Fallible(vars.reads(scope, method, quote!(#(#bound)*)))
             }
             Plan::Block { element, bound } => {
-                let (bound, method) = (limit(*bound), block_method(*element));
+                let bound = limit(*bound);
                 let least = least(self, &Plan::Basic(*element));
+                let length = vars.reads(scope, quote!(length), quote!(#bound, #least));
+                let block = vars.reads(scope, block_method(*element), quote!(count));
                 Step::Plain(quote!({
-                    let count = #d.length(#bound, #least)?;
-                    #d.#method(count)?
+                    let count = #length?;
+                    #block?
                 }))
             }
             _ => self.decode(scope, vars, ty, plan),
@@ -391,7 +428,7 @@ impl Rust<'_> {
 /// Whether the Rust type alone says how to travel, so that its `Encode` and
 /// `Decode` do the right thing: not so for wide characters and text (spelled
 /// like narrow ones), and for bounds.
-fn is_canonical(plan: &Plan) -> bool {
+pub(super) fn is_canonical(plan: &Plan) -> bool {
     match plan {
         Plan::Basic(basic) => *basic != Basic::WChar,
         Plan::Text { wide, bound } => !wide && bound.is_none(),

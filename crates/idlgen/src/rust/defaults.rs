@@ -23,9 +23,13 @@ impl Rust<'_> {
     }
 
     /// `{ x: 0, y: 7 }`.
-    fn default_members(&self, scope: &Scope<'_>, def: &Def) -> Result<TokenStream, NotYet> {
-        let DefKind::Struct(body) = &def.kind else {
-            unreachable!("only structs have members")
+    pub(super) fn default_members(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+    ) -> Result<TokenStream, NotYet> {
+        let (DefKind::Struct(body) | DefKind::Exception(body)) = &def.kind else {
+            unreachable!("only structs and exceptions have members")
         };
         let names = self.names.parts(def.id).iter();
         let members = self.model.all_fields(body).into_iter().zip(names);
@@ -58,7 +62,11 @@ impl Rust<'_> {
         })
     }
 
-    fn default_value(&self, scope: &Scope<'_>, ty: &Type) -> Result<TokenStream, NotYet> {
+    pub(super) fn default_value(
+        &self,
+        scope: &Scope<'_>,
+        ty: &Type,
+    ) -> Result<TokenStream, NotYet> {
         Ok(match self.model.resolve(ty) {
             Type::Basic(Basic::Boolean) => quote!(false),
             Type::Basic(Basic::Char | Basic::WChar) => quote!('\0'),

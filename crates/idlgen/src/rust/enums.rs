@@ -58,8 +58,11 @@ impl Rust<'_> {
                     }
                 }
             }
-            #r::fixed!(#name);
         };
+        let whole = self.fixed_codec(scope, def, || {
+            let first = &variants[0];
+            Ok(quote!(Self::#first))
+        });
         let default = body.default.map(|ordinal| {
             let (default, variant) = (scope.std("Default"), &variants[ordinal as usize]);
             quote! {
@@ -68,6 +71,9 @@ impl Rust<'_> {
                 }
             }
         });
-        [declaration, codec].into_iter().chain(default).collect()
+        [declaration, codec, whole]
+            .into_iter()
+            .chain(default)
+            .collect()
     }
 }

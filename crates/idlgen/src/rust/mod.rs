@@ -9,6 +9,7 @@ mod docs;
 mod enums;
 mod imports;
 mod interfaces;
+mod interpreted;
 mod layout;
 mod names;
 mod scope;
@@ -18,12 +19,13 @@ mod types;
 mod unions;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use oxorb_idl::model::{Def, DefId, DefKind, Interface, InterfaceKind, Model};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::marshalling::{self, Choice};
 use crate::plan::NotYet;
 use crate::reach::reachable;
 use names::Names;
@@ -55,13 +57,15 @@ pub struct Unmapped {
 ///
 /// `name` is that of the file, without ending. `runtime` is the path of the
 /// module that generated code may name. The text starts with `header`.
-pub fn generate(
+pub(crate) fn generate(
     model: &Model,
     name: &str,
     runtime: &str,
+    marshalling: &Choice,
     header: &str,
 ) -> Result<String, Unmapped> {
     let reach = reachable(model);
+    let interpreted = marshalling::interpreted(model, &reach, marshalling);
     let names = Names::new(model, &reach, name).map_err(|(def, what)| Unmapped { def, what })?;
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
     for id in reach {
@@ -71,6 +75,7 @@ pub fn generate(
         model,
         names,
         children,
+        interpreted,
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
     };
     let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
@@ -86,6 +91,8 @@ struct Rust<'m> {
     names: Names,
     /// What is generated, by the scope it stands in.
     children: HashMap<Option<DefId>, Vec<DefId>>,
+    /// What is marshalled by the interpreter.
+    interpreted: HashSet<DefId>,
     runtime: syn::Path,
 }
 

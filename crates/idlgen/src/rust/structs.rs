@@ -11,10 +11,10 @@ use super::{Rust, docs};
 use crate::plan::{NotYet, Plan, Size, Traits, size};
 
 /// One field, ready to print.
-struct Field<'m> {
-    declared: &'m model::Field,
-    name: Ident,
-    plan: Plan,
+pub(super) struct Field<'m> {
+    pub(super) declared: &'m model::Field,
+    pub(super) name: Ident,
+    pub(super) plan: Plan,
 }
 
 impl<'m> Rust<'m> {
@@ -29,7 +29,7 @@ impl<'m> Rust<'m> {
         let docs = docs::item(&def.doc, "struct", def);
         let mut items = vec![
             self.declaration(scope, def, docs, &fields),
-            self.field_codec(scope, def, &fields),
+            self.field_codec(scope, def, &fields)?,
         ];
         items.extend(body.base.map(|base| self.base_part(scope, def, base)));
         if fields.iter().any(|field| field.declared.default.is_some()) {
@@ -69,7 +69,7 @@ impl<'m> Rust<'m> {
         Ok(vec![
             self.declaration(scope, def, docs, &fields),
             error,
-            self.field_codec(scope, def, &fields),
+            self.field_codec(scope, def, &fields)?,
         ])
     }
 
@@ -124,12 +124,20 @@ impl<'m> Rust<'m> {
     }
 
     /// `Encode` and `Decode`, through `Fixed` where every value has one layout.
-    fn field_codec(&self, scope: &Scope<'_>, def: &Def, fields: &[Field<'_>]) -> TokenStream {
+    fn field_codec(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        fields: &[Field<'_>],
+    ) -> Result<TokenStream, NotYet> {
         let whole = size(self.model, &Plan::Named(def.id));
-        match whole.fixed && !fields.is_empty() {
-            true => self.fixed(scope, def, fields),
-            false => self.variable(scope, def, fields, whole),
-        }
+        let interpreted = self.interpreted.contains(&def.id);
+        Ok(match (whole.fixed && !fields.is_empty(), interpreted) {
+            (true, false) => self.fixed(scope, def, fields),
+            (true, true) => self.interpreted_fixed(scope, def, fields)?,
+            (false, false) => self.variable(scope, def, fields, whole),
+            (false, true) => self.interpreted_variable(scope, def, fields, whole)?,
+        })
     }
 
     fn fixed(&self, scope: &Scope<'_>, def: &Def, fields: &[Field<'_>]) -> TokenStream {
@@ -190,13 +198,7 @@ impl<'m> Rust<'m> {
     ) -> TokenStream {
         let r = &scope.runtime;
         let (option, name) = (scope.std("Option"), ident(&self.names.item(def.id).name));
-        let max = whole
-            .max
-            .and_then(|max| u32::try_from(max).ok())
-            .map(|max| {
-                let max = Literal::u32_unsuffixed(max);
-                quote!(const MAX_SIZE: #option<usize> = Some(#max);)
-            });
+        let max = max_size(whole).map(|max| quote!(const MAX_SIZE: #option<usize> = Some(#max);));
         let min = Literal::u64_unsuffixed(whole.min);
         quote! {
             impl #r::Encode for #name {
@@ -211,6 +213,12 @@ impl<'m> Rust<'m> {
             }
         }
     }
+}
+
+/// The most octets, as a constant of the generated code; none if they are too many to provide for.
+pub(super) fn max_size(whole: Size) -> Option<Literal> {
+    let max = whole.max.and_then(|max| u32::try_from(max).ok());
+    max.map(Literal::u32_unsuffixed)
 }
 
 /// The derives that hold for a struct or union with these properties.

@@ -214,15 +214,18 @@ impl<'m> Rust<'m> {
         variants: &[Variant<'_>],
     ) -> Result<TokenStream, NotYet> {
         let inner = ident(&self.names.item(def.id).inner);
-        let vars = Vars::beside([].into_iter());
+        let interpreted = self.interpreted.contains(&def.id);
+        let vars = Vars::beside([].into_iter()).interpreted(interpreted);
         let head = Plan::of(self.model, &body.discriminator)?;
         let (mut writes, mut reads, mut rest) = (Vec::new(), Vec::new(), None);
         for variant in variants {
             let name = &variant.name;
-            let steps = variant
-                .value
-                .iter()
-                .map(|(_, plan)| self.encode(scope, &vars, plan, &Place::Behind(quote!(value))));
+            let steps = variant.value.iter().map(|(_, plan)| {
+                let part = self.interpreted_part(scope, &vars, plan);
+                part.unwrap_or_else(|| {
+                    self.encode(scope, &vars, plan, &Place::Behind(quote!(value)))
+                })
+            });
             let steps = sequence(steps.collect());
             let read = variant
                 .value
@@ -259,7 +262,10 @@ impl<'m> Rust<'m> {
             Ok(match discriminant { #(#reads),* })
         };
         let whole = size(self.model, &Plan::Named(def.id));
-        Ok(self.codec(scope, def, write, read, whole))
+        match interpreted {
+            true => self.interpreted_union(scope, def, body, write, read, whole),
+            false => Ok(self.codec(scope, def, write, read, whole)),
+        }
     }
 
     fn labels(

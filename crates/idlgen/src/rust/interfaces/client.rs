@@ -54,7 +54,7 @@ impl<'m> Rust<'m> {
         let (name, docs) = (ident(name), self.method_docs(method));
         let params = self.parameters(scope, method, None);
         let op = self.op(scope, method);
-        let vars = vars(method);
+        let vars = self.vars(method);
         let args = self.arguments(scope, method, &vars, true);
         let (result, error) = (scope.std("Result"), self.error(scope, method));
         let (output, body) = if method.call.oneway {
@@ -94,7 +94,7 @@ impl<'m> Rust<'m> {
         let docs = docs::lines(&format!("{waiting} without waiting for the answer."));
         let params = self.parameters_lent(scope, method);
         let op = self.op(scope, method);
-        let vars = vars(method);
+        let vars = self.vars(method);
         let args = self.arguments(scope, method, &vars, false);
         let results = self.reply(scope, method, &vars);
         let returns = method.call.returns.iter().map(|(ty, _)| self.ty(scope, ty));
@@ -107,6 +107,12 @@ impl<'m> Rust<'m> {
                 self.0.invoke_async(&#op, #args, #results)
             }
         }
+    }
+
+    fn vars(&self, method: &Method<'_, '_>) -> Vars {
+        let names = parameter_names(method);
+        let vars = Vars::beside(names.iter().map(String::as_str));
+        vars.interpreted(self.interpreted.contains(&method.owner))
     }
 
     fn op(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> TokenStream {
@@ -197,9 +203,4 @@ impl<'m> Rust<'m> {
         };
         quote!(.map(|#all| { #(#moves)* #kept }))
     }
-}
-
-fn vars(method: &Method<'_, '_>) -> Vars {
-    let names = parameter_names(method);
-    Vars::beside(names.iter().map(String::as_str))
 }

@@ -103,7 +103,8 @@ impl<'m> Rust<'m> {
         let local = |wish: &str| fresh(wish, names.iter().map(String::as_str));
         let (this, upcall, rejected) = (local("servant"), local("upcall"), local("rejected"));
         let (result, error, args) = (local("result"), local("error"), local("args"));
-        let vars = Vars::beside(names.iter().map(String::as_str));
+        let vars = Vars::beside(names.iter().map(String::as_str))
+            .interpreted(self.interpreted.contains(&method.owner));
 
         let (bindings, read) = self.received_arguments(scope, method, &names, &vars);
         let passed = self.passed_arguments(method, &names);

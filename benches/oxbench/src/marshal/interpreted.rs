@@ -1,0 +1,9 @@
+//! Tables, and one interpreter for all types.
+
+pub(super) mod idl {
+    #![allow(missing_docs)]
+    include!(concat!(env!("OUT_DIR"), "/interpreted/marshal.rs"));
+}
+
+#[path = "rows.rs"]
+pub(super) mod rows;

@@ -5,5 +5,7 @@ pub(super) mod idl {
     include!(concat!(env!("OUT_DIR"), "/interpreted/marshal.rs"));
 }
 
+// Twice the same source, of different types.
+#[allow(clippy::duplicate_mod)]
 #[path = "rows.rs"]
 pub(super) mod rows;

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use oxorb::{Interface as _, Orb};
 use oxorb_ifr::corba::DefinitionKind;
-use oxorb_ifr::{Entry, EntryId, INITIAL_NAME, Kind, Repository, Store, Unit};
+use oxorb_ifr::{Entry, EntryId, INITIAL_NAME, Kind, Repository, Served, Store, Unit};
 use serde_json::json;
 
 use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
@@ -70,6 +71,9 @@ pub(crate) enum Command {
         /// Also write the reference to FILE
         #[arg(long, value_name = "FILE")]
         ior_file: Option<PathBuf>,
+        /// Milliseconds between looks at whether something was loaded or unloaded; 0 never looks
+        #[arg(long, default_value_t = 1000, value_name = "MS")]
+        watch: u64,
     },
 }
 
@@ -102,7 +106,8 @@ pub(crate) fn run(command: Command) -> Done {
             port,
             host,
             ior_file,
-        } => serve(&place, &host, port, ior_file),
+            watch,
+        } => serve(&place, &host, port, ior_file, watch),
     }
 }
 
@@ -198,14 +203,16 @@ fn show(name: &str, place: &Place, format: Format) -> Done {
     print(text)
 }
 
-fn serve(place: &Place, host: &str, port: u16, ior_file: Option<PathBuf>) -> Done {
+fn serve(place: &Place, host: &str, port: u16, ior_file: Option<PathBuf>, watch: u64) -> Done {
     // The store is closed while the repository is served, so that IDL can be loaded meanwhile.
+    let mut seen = Stamp::of(&place.store);
     let repository = place.repository()?;
     let count = repository.entries().count();
     let orb = Orb::builder()
         .listen(&format!("iiop://{host}:{port}"))
         .build()?;
-    let root = oxorb_ifr::serve(&orb, repository)?;
+    let served = oxorb_ifr::serve(&orb, repository)?;
+    let root = served.reference();
     if let Some(file) = ior_file {
         std::fs::write(file, root.to_ior())?;
     }
@@ -215,8 +222,45 @@ fn serve(place: &Place, host: &str, port: u16, ior_file: Option<PathBuf>) -> Don
     let url = format!("corbaloc::{}/{INITIAL_NAME}", address.unwrap_or_default());
     print(format_args!("serving {count} objects at {url}\n"))?;
     std::io::stdout().flush()?;
+    if watch > 0 {
+        let store = place.store.clone();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(watch));
+                let now = Stamp::of(&store);
+                if now.is_none() || now == seen {
+                    continue;
+                }
+                // Taken before it is read: what is loaded while it is read is seen next time.
+                seen = now;
+                // On an error, what was served is served on. Whether anybody reads this does not matter either.
+                let _ = match reload(&store, &served) {
+                    Ok(count) => writeln!(anstream::stdout(), "serving {count} objects"),
+                    Err(error) => writeln!(anstream::stderr(), "not reloaded: {error}"),
+                };
+            }
+        });
+    }
     orb.run();
     Ok(())
+}
+
+/// What tells that a store was written to.
+#[derive(PartialEq)]
+struct Stamp(SystemTime, u64);
+
+impl Stamp {
+    fn of(store: &Path) -> Option<Self> {
+        let facts = std::fs::metadata(store).ok()?;
+        Some(Stamp(facts.modified().ok()?, facts.len()))
+    }
+}
+
+fn reload(store: &Path, served: &Served) -> Result<usize, oxorb_ifr::Error> {
+    let repository = Repository::new(&Store::read(store)?)?;
+    let count = repository.entries().count();
+    served.replace(repository)?;
+    Ok(count)
 }
 
 impl Place {
@@ -231,7 +275,7 @@ impl Place {
                 self.store.display()
             )));
         }
-        let units = self.open()?.units()?;
+        let units = Store::read(&self.store)?;
         Repository::new(&units).map_err(told)
     }
 }

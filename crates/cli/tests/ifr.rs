@@ -2,6 +2,9 @@
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use oxorb_testkit::process::Process;
 
 fn ifr(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_oxorb"))
@@ -47,5 +50,73 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     stdout(ifr(&folder, &["show", "m::A"]));
     stdout(ifr(&folder, &["unload", "a.idl"]));
     assert_eq!(ifr(&folder, &["show", "m::A"]).status.code(), Some(1));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A server that looks for changes now and then; killed and started again, it still has them all.
+#[test]
+fn what_is_loaded_while_it_is_served_is_there_soon() {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let folder = std::env::temp_dir().join(format!("oxorb-cli-ifr-live-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let load = |number: usize| {
+        let (file, idl) = (
+            format!("{number}.idl"),
+            format!("module live {{ interface I{number} {{ void go(); }}; }};"),
+        );
+        std::fs::write(folder.join(&file), idl).unwrap();
+        stdout(ifr(&folder, &["load", &file]));
+    };
+    let serve = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+        command.args([
+            "ifr",
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--watch",
+            "20",
+        ]);
+        command.current_dir(&folder);
+        let mut server = Process::spawn(command);
+        let line = server.wait_for_line("corbaloc", PATIENCE);
+        let url = line.rsplit(' ').next().unwrap().to_owned();
+        (server, url)
+    };
+    let knows = |url: &str, number: usize| {
+        let id = format!("IDL:live/I{number}:1.0");
+        let asked = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .args([
+                "call",
+                "--interface",
+                "CORBA::Repository",
+                url,
+                "lookup_id",
+                &id,
+            ])
+            .args([
+                "--idl",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/../ifr/idl/ir.idl"),
+            ])
+            .output()
+            .unwrap();
+        stdout(asked).starts_with("\"IOR:")
+    };
+    load(0);
+    let (mut server, url) = serve();
+    assert!(knows(&url, 0) && !knows(&url, 1));
+    for number in 1..4 {
+        load(number);
+        // It says how many objects there are now, after each change of the file.
+        while !knows(&url, number) {
+            server.wait_for_line("serving", PATIENCE);
+        }
+    }
+    server.kill();
+    let (_server, url) = serve();
+    assert!((0..4).all(|number| knows(&url, number)));
     std::fs::remove_dir_all(&folder).unwrap();
 }

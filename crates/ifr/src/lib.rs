@@ -34,7 +34,7 @@ pub use ir::corba;
 pub use repository::{
     Entry, EntryId, Factory, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
 };
-pub use service::{POA_NAME, serve};
+pub use service::{POA_NAME, Served, serve};
 pub use store::Store;
 pub use unit::Unit;
 

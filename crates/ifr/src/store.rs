@@ -1,8 +1,9 @@
 //! Units in a file.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use redb::{Database, ReadOnlyDatabase, ReadableDatabase, ReadableTable as _, TableDefinition};
 
 use crate::{Error, Unit};
 
@@ -12,21 +13,24 @@ const UNITS: TableDefinition<'_, &str, (u64, &[u8])> = TableDefinition::new("uni
 
 /// IDL in a file. Each change is written completely or not at all, whatever happens to the process or the machine.
 ///
-/// One process at a time has it open.
+/// One process at a time has it open to change it; [`Store::open`] waits for its turn for a while.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     database: Database,
 }
 
+/// How long to wait for another process to close the store, and between attempts.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(20));
+
 impl Store {
     /// Opens a store, or makes an empty one.
     ///
     /// # Errors
-    /// [`Error::Store`], when another process has it open, too.
+    /// [`Error::Store`], when it is no store, or another process has it open for more than five seconds.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
-        let made = Database::create(&path).map_err(redb::Error::from);
+        let made = in_turn(|| Database::create(&path));
         let database = made.map_err(|error| failed(&path, error))?;
         let store = Store { path, database };
         store.attempt(|database| {
@@ -86,20 +90,27 @@ impl Store {
     /// # Errors
     /// [`Error::Store`], also when a unit was written by a later version of OxORB.
     pub fn units(&self) -> Result<Vec<Unit>, Error> {
-        let mut rows = self.attempt(|database| {
-            let table = database.begin_read()?.open_table(UNITS)?;
-            let mut rows = Vec::new();
-            for row in table.iter()? {
-                let value = row?.1;
-                let (number, json) = value.value();
-                rows.push((number, json.to_vec()));
-            }
-            Ok(rows)
-        })?;
-        rows.sort();
-        let units = rows.iter().map(|(_, json)| serde_json::from_slice(json));
-        let units: Result<_, _> = units.collect();
-        units.map_err(|error| failed(&self.path, error))
+        units(&self.path, &self.database)
+    }
+
+    /// All units of a store that others may read at the same time, without changing its file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`units`](Self::units); also when there is no such file.
+    pub fn read(path: impl Into<PathBuf>) -> Result<Vec<Unit>, Error> {
+        let path = path.into();
+        // The database library panics on some of what a damaged file can say.
+        let read = || Store::read_whole(&path);
+        std::panic::catch_unwind(read).unwrap_or_else(|_| Err(failed(&path, "the file is damaged")))
+    }
+
+    fn read_whole(path: &Path) -> Result<Vec<Unit>, Error> {
+        match in_turn(|| ReadOnlyDatabase::open(path)) {
+            Ok(database) => units(path, &database),
+            // Left by a process that was killed: who opens it to change it mends it.
+            Err(redb::Error::RepairAborted) => Store::open(path)?.units(),
+            Err(error) => Err(failed(path, error)),
+        }
     }
 
     fn attempt<R>(
@@ -107,6 +118,37 @@ impl Store {
         work: impl FnOnce(&Database) -> Result<R, redb::Error>,
     ) -> Result<R, Error> {
         work(&self.database).map_err(|error| failed(&self.path, error))
+    }
+}
+
+fn units(path: &Path, database: &impl ReadableDatabase) -> Result<Vec<Unit>, Error> {
+    let read = || {
+        let table = database.begin_read()?.open_table(UNITS)?;
+        let mut rows = Vec::new();
+        for row in table.iter()? {
+            let value = row?.1;
+            let (number, json) = value.value();
+            rows.push((number, json.to_vec()));
+        }
+        Ok(rows)
+    };
+    let mut rows = read().map_err(|error: redb::Error| failed(path, error))?;
+    rows.sort();
+    let units = rows.iter().map(|(_, json)| serde_json::from_slice(json));
+    let units: Result<_, _> = units.collect();
+    units.map_err(|error| failed(path, error))
+}
+
+/// Opens, as soon as no other process has it open.
+fn in_turn<D>(open: impl Fn() -> Result<D, redb::DatabaseError>) -> Result<D, redb::Error> {
+    let end = Instant::now() + PATIENCE.0;
+    loop {
+        match open() {
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < end => {
+                std::thread::sleep(PATIENCE.1);
+            }
+            other => return other.map_err(redb::Error::from),
+        }
     }
 }
 

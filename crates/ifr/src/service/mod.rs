@@ -9,11 +9,12 @@ mod named;
 mod read_only;
 mod value;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface, Lifespan, ObjectId, ObjectRef, Orb,
-    Poa, Policies, ServedBy, Shape, SystemException, TypeCode, minor,
+    Poa, Policies, Servant, ServedBy, Shape, SystemException, TypeCode, minor,
 };
 
 use crate::corba::*;
@@ -23,13 +24,28 @@ use read_only::ReadOnly;
 /// The POA that the objects live in. It is persistent: given the same port, references outlive the process.
 pub const POA_NAME: &str = "InterfaceRepository";
 
+/// A repository as CORBA objects: until the ORB is shut down, even if this is dropped.
+pub struct Served {
+    poa: Poa,
+    root: RepositoryRef,
+    /// The objects there are, by their keys. Held while they are exchanged.
+    active: Mutex<HashMap<String, Active>>,
+}
+
+/// The object of one entry, whatever becomes of that.
+struct Active {
+    kind: DefinitionKind,
+    servant: Arc<ReadOnly>,
+    reference: ObjectRef,
+}
+
 /// Serves a repository with an ORB: activates an object for each entry, binds the repository to the key
 /// `InterfaceRepository`, and makes it the initial reference of this name, so that `_interface` works for the objects
 /// of this ORB, too.
 ///
 /// # Errors
 /// [`Error::Poa`], when the ORB serves a repository already, or was shut down.
-pub fn serve(orb: &Orb, repository: Repository) -> Result<RepositoryRef, Error> {
+pub fn serve(orb: &Orb, repository: Repository) -> Result<Served, Error> {
     let policies = Policies {
         lifespan: Lifespan::Persistent,
         id_assignment: IdAssignment::User,
@@ -37,19 +53,97 @@ pub fn serve(orb: &Orb, repository: Repository) -> Result<RepositoryRef, Error> 
         ..Policies::default()
     };
     let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
+    poa.manager().hold_requests(false)?;
+    let mut active = HashMap::new();
+    let references = exchange(&poa, &mut active, repository)?;
+    let root = references[Repository::ROOT.0].unchecked_narrow();
+    poa.manager().activate()?;
+    orb.bind(INITIAL_NAME, &root);
+    Ok(Served {
+        poa,
+        root,
+        active: Mutex::new(active),
+    })
+}
+
+impl Served {
+    /// The repository's own object.
+    pub fn reference(&self) -> &RepositoryRef {
+        &self.root
+    }
+
+    /// Serves another repository in the place of the one there is, while calls go on.
+    ///
+    /// References stay good: they lead to the definition that has the same repository id now. Where there is none any
+    /// more, or one of another kind, the old object is gone. A call that is being answered is answered from the old
+    /// repository.
+    ///
+    /// # Errors
+    /// [`Error::Poa`], when the ORB was shut down.
+    pub fn replace(&self, repository: Repository) -> Result<(), Error> {
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        exchange(&self.poa, &mut active, repository)?;
+        Ok(())
+    }
+}
+
+/// Makes the active objects those of a repository; gives the references of its entries.
+fn exchange(
+    poa: &Poa,
+    active: &mut HashMap<String, Active>,
+    repository: Repository,
+) -> Result<Vec<ObjectRef>, Error> {
     let service = Arc::new(Service {
         repository,
         references: OnceLock::new(),
     });
-    poa.manager().hold_requests(false)?;
-    let ids = service.repository.entries().map(|(id, _)| id);
-    let references = ids.map(|id| activate(&poa, Object::new(&service, id)));
-    let references: Vec<ObjectRef> = references.collect::<Result<_, _>>()?;
-    let root = references[Repository::ROOT.0].unchecked_narrow();
-    let _ = service.references.set(references);
-    poa.manager().activate()?;
-    orb.bind(INITIAL_NAME, &root);
-    Ok(root)
+    let mut before = std::mem::take(active);
+    let mut references = Vec::new();
+    let mut kept = Vec::new();
+    for (id, entry) in service.repository.entries() {
+        let object = Object::new(&service, id);
+        let kind = entry.kind.definition_kind();
+        let servant = servant(object);
+        let one = match before.remove(&entry.key) {
+            Some(one) if one.kind == kind => {
+                kept.push((Arc::clone(&one.servant), servant));
+                one
+            }
+            other => {
+                let key = ObjectId::from(entry.key.as_str());
+                if other.is_some() {
+                    poa.deactivate_id(key.clone())?;
+                }
+                activate(poa, &key, kind, servant)?
+            }
+        };
+        references.push(one.reference.clone());
+        active.insert(entry.key.clone(), one);
+    }
+    let _ = service.references.set(references.clone());
+    // Only now: what they answer may refer to any of the others.
+    for (object, servant) in kept {
+        object.replace(servant);
+    }
+    for key in before.into_keys() {
+        poa.deactivate_id(ObjectId::from(key.as_str()))?;
+    }
+    Ok(references)
+}
+
+fn activate(
+    poa: &Poa,
+    key: &ObjectId,
+    kind: DefinitionKind,
+    servant: Arc<dyn Servant>,
+) -> Result<Active, Error> {
+    let servant = Arc::new(ReadOnly::new(servant));
+    let reference = poa.activate_servant_with_id(key, Arc::clone(&servant) as _)?;
+    Ok(Active {
+        kind,
+        servant,
+        reference: ObjectRef::from_ref(reference),
+    })
 }
 
 struct Service {
@@ -64,10 +158,8 @@ struct Object {
     id: EntryId,
 }
 
-fn activate(poa: &Poa, object: Object) -> Result<ObjectRef, Error> {
-    let (id, kind) = (object.id, object.kind().definition_kind());
-    let key = ObjectId::from(object.service.repository.entry(id).key.as_str());
-    let servant = match kind {
+fn servant(object: Object) -> Arc<dyn Servant> {
+    match object.kind().definition_kind() {
         DefinitionKind::DkRepository => RepositoryRef::servant(object),
         DefinitionKind::DkModule => ModuleDefRef::servant(object),
         DefinitionKind::DkConstant => ConstantDefRef::servant(object),
@@ -91,9 +183,7 @@ fn activate(poa: &Poa, object: Object) -> Result<ObjectRef, Error> {
         DefinitionKind::DkValue => ExtValueDefRef::servant(object),
         DefinitionKind::DkValueMember => ValueMemberDefRef::servant(object),
         _ => NativeDefRef::servant(object),
-    };
-    let reference = poa.activate_servant_with_id(&key, Arc::new(ReadOnly(servant)))?;
-    Ok(ObjectRef::from_ref(reference))
+    }
 }
 
 /// No definition, or not one that has what was asked for; only a skeleton that was called for the wrong object asks so.

@@ -1,27 +1,49 @@
 //! What would change the repository is refused, with an exception that says why.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use oxorb::{Outcome, Servant, SystemException, Upcall};
 
 use super::{INDESTRUCTIBLE, READ_ONLY};
 
-/// Refuses the operations that our IDL leaves out, and serves the others.
-pub(super) struct ReadOnly(pub(super) Arc<dyn Servant>);
+/// Refuses the operations that our IDL leaves out, and serves the others; what serves them can be exchanged.
+pub(super) struct ReadOnly {
+    /// Of the kind of definition, which stays.
+    repository_id: String,
+    servant: RwLock<Arc<dyn Servant>>,
+}
+
+impl ReadOnly {
+    pub(super) fn new(servant: Arc<dyn Servant>) -> Self {
+        ReadOnly {
+            repository_id: servant.repository_id().to_owned(),
+            servant: RwLock::new(servant),
+        }
+    }
+
+    /// Serves by another servant, of the same kind, from now on.
+    pub(super) fn replace(&self, servant: Arc<dyn Servant>) {
+        *self.servant.write().unwrap_or_else(PoisonError::into_inner) = servant;
+    }
+
+    fn servant(&self) -> Arc<dyn Servant> {
+        Arc::clone(&self.servant.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 impl Servant for ReadOnly {
     fn repository_id(&self) -> &str {
-        self.0.repository_id()
+        &self.repository_id
     }
 
     fn is_a(&self, id: &str) -> bool {
-        self.0.is_a(id)
+        self.servant().is_a(id)
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
         match refusal(upcall.operation()) {
             Some(exception) => upcall.fail(exception),
-            None => self.0.dispatch(upcall),
+            None => self.servant().dispatch(upcall),
         }
     }
 }

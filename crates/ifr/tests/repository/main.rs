@@ -1,13 +1,16 @@
 //! What is loaded is kept, linked and served.
 
+mod extended;
+mod hostile;
 mod links;
 mod peers;
+mod reload;
 mod served;
 mod stored;
 
 use std::path::{Path, PathBuf};
 
-use oxorb::Orb;
+use oxorb::{Interface as _, Orb};
 use oxorb_ifr::corba::RepositoryRef;
 use oxorb_ifr::{Repository, Unit};
 
@@ -57,6 +60,7 @@ impl Drop for Folder {
 /// A repository behind TCP, and an ORB that asks it.
 struct Served {
     server: Orb,
+    served: oxorb_ifr::Served,
     client: Orb,
     repository: RepositoryRef,
     url: String,
@@ -66,8 +70,8 @@ impl Served {
     fn new(units: &[Unit]) -> Self {
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let repository = Repository::new(units).unwrap();
-        let root = oxorb_ifr::serve(&server, repository).unwrap();
-        let ior = oxorb::Interface::as_ref(&root).ior();
+        let served = oxorb_ifr::serve(&server, repository).unwrap();
+        let ior = oxorb::Interface::as_ref(served.reference()).ior();
         let profile = ior.iiop_profiles().next().expect("it listens");
         let url = format!("corbaloc::{}/InterfaceRepository", profile.endpoints()[0]);
         let client = Orb::builder()
@@ -77,10 +81,21 @@ impl Served {
         let repository = client.resolve("corbaloc:rir:/InterfaceRepository").unwrap();
         Served {
             server,
+            served,
             client,
             repository,
             url,
         }
+    }
+}
+
+impl Served {
+    /// A definition by its name, as what it is.
+    fn found<I: oxorb::Interface>(&self, name: &str) -> I {
+        let found = self.repository.lookup(name).unwrap();
+        let found = found.unwrap_or_else(|| panic!("{name} is there"));
+        let narrowed = found.narrow().unwrap();
+        narrowed.unwrap_or_else(|| panic!("{name} is what was asked for"))
     }
 }
 

@@ -65,6 +65,33 @@ fn jacorb_prints_its_idl() {
     }
 }
 
+#[test]
+fn jacorb_reads_the_exceptions_of_attributes() {
+    let Some(jars) = jacorb() else { return };
+    let folder = Folder::new("jacorb-extended");
+    let mut javac = Command::new("javac");
+    javac.args(["-nowarn", "-cp", &jars, "-d"]).arg(&folder.0);
+    match javac.arg(tests().join("peers/Extended.java")).output() {
+        Ok(built) => assert!(built.status.success(), "{built:?}"),
+        Err(error) => return missing("javac", &error.to_string()),
+    }
+    let served = Served::new(&[radar()]);
+    let class_path = format!("{}:{jars}", folder.0.display());
+    let repository = format!("ORBInitRef.InterfaceRepository={}", served.url);
+    let printed = output(&mut jacorb_program(&class_path, &[&repository], "Extended"));
+    let expected = "\
+::radar::Station
+attribute data get ( Lost ) set ( Lost Jammed )
+attribute now get ( ) set ( )
+::radar::Shown
+attribute how get ( Lost ) set ( )
+operations 3
+data set ( Lost Jammed )
+factory make ( Jammed )
+";
+    assert_eq!(printed, expected);
+}
+
 fn output(command: &mut Command) -> String {
     let run = command.stderr(Stdio::inherit()).output();
     let run = run.expect("the program of the peer runs");

@@ -12,15 +12,6 @@ fn served() -> Served {
     Served::new(&[radar()])
 }
 
-impl Served {
-    fn found<I: oxorb::Interface>(&self, name: &str) -> I {
-        let found = self.repository.lookup(name).unwrap();
-        let found = found.unwrap_or_else(|| panic!("{name} is there"));
-        let narrowed = found.narrow().unwrap();
-        narrowed.unwrap_or_else(|| panic!("{name} is what was asked for"))
-    }
-}
-
 fn names(found: Vec<Option<ContainedRef>>) -> Vec<String> {
     let found = found.into_iter().flatten();
     found.map(|each| each.name().unwrap()).collect()

@@ -8,6 +8,8 @@ use std::fmt;
 
 use oxorb_giop::SystemException;
 
+use crate::policy::PolicyType;
+
 /// What was tried to reach an object and what happened each time.
 ///
 /// `Debug` prints what `Display` does, so that a `main` which returns it is
@@ -18,6 +20,9 @@ pub struct Failure {
     pub exception: SystemException,
     /// Each endpoint that was tried, in order.
     pub attempts: Vec<Attempt>,
+    /// With INV_POLICY from `validate_connection`: the types of the policies
+    /// that contradict those of the server (`inconsistent_policies`).
+    pub inconsistent_policies: Vec<PolicyType>,
 }
 
 /// One endpoint that was tried.
@@ -34,6 +39,9 @@ impl fmt::Display for Failure {
         write!(f, "{}", self.exception)?;
         for attempt in &self.attempts {
             write!(f, "\n  {}: {}", attempt.endpoint, attempt.what)?;
+        }
+        for policy in &self.inconsistent_policies {
+            write!(f, "\n  {policy}: the server published another one")?;
         }
         Ok(())
     }
@@ -81,6 +89,7 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
     LAST.set(Some(Failure {
         exception,
         attempts,
+        inconsistent_policies: Vec::new(),
     }));
     exception
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use oxorb_cdr::Dialect;
 use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Version};
 
+use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
 use crate::server::{self, Sink};
 use crate::upcall::{Outcome, Upcall};
@@ -57,6 +58,7 @@ pub struct Detached {
     pub(crate) header: Header,
     pub(crate) message: Vec<u8>,
     pub(crate) dialect: Dialect,
+    pub(crate) times: Times,
     pub(crate) flow: Option<Arc<ServerFlow>>,
 }
 
@@ -84,6 +86,7 @@ impl Detached {
             request,
             key,
             self.dialect,
+            self.times,
             &mut sink,
             flow,
             |upcall| {
@@ -107,11 +110,12 @@ impl<'r> Upcall<'r> {
             frame,
             request,
             key,
+            times,
             sink,
             flow,
             ..
         } = self;
-        let inner = Upcall::new(orb, frame, request, key, dialect, &mut memory, flow);
+        let inner = Upcall::new(orb, frame, request, key, dialect, times, &mut memory, flow);
         let served = panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = serve(inner);
         }));
@@ -133,6 +137,7 @@ impl<'r> Upcall<'r> {
             header: self.frame.header,
             message: self.frame.bytes.to_vec(),
             dialect: self.dialect,
+            times: self.times,
             flow: self.flow.clone(),
         }
     }
@@ -140,7 +145,7 @@ impl<'r> Upcall<'r> {
     /// Answers with what a [detached](Self::detach) copy was answered.
     pub fn relay(self, reply: DetachedReply) -> Outcome {
         match reply {
-            Some(message) if self.expects_reply() => self.sink.send_whole(message),
+            Some(message) if self.request.response.expected() => self.sink.send_whole(message),
             None if self.expects_reply() => {
                 // It was not answered, although somebody waits.
                 return self.fail(SystemException {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, TypeCode, Typed};
 use oxorb_giop::SystemException;
 
+use crate::policy::{AnyPolicy, InvalidPolicies, Policy, SetOverrideType};
 use crate::{Failure, Ref, Servant, reference};
 
 /// A typed object reference. The IDL compiler implements it for each `...Ref`;
@@ -68,6 +69,22 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     #[must_use]
     fn with_timeout(&self, timeout: impl Into<Option<std::time::Duration>>) -> Self {
         Self::from_ref(Interface::as_ref(self).with_timeout(timeout))
+    }
+
+    /// The same object under a policy; see [`Ref::with`].
+    #[must_use]
+    fn with(&self, policy: impl Policy) -> Self {
+        Self::from_ref(Interface::as_ref(self).with(policy))
+    }
+
+    /// The same object under policies; see [`Ref::set_policy_overrides`].
+    fn set_policy_overrides(
+        &self,
+        policies: &[AnyPolicy],
+        how: SetOverrideType,
+    ) -> Result<Self, InvalidPolicies> {
+        let changed = Interface::as_ref(self).set_policy_overrides(policies, how)?;
+        Ok(Self::from_ref(changed))
     }
 
     /// The stringified reference, `IOR:...`.

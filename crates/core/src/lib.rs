@@ -16,6 +16,7 @@
 mod adapter;
 pub mod client;
 mod context;
+mod deadline;
 mod failure;
 mod held;
 mod incident;
@@ -30,6 +31,7 @@ mod naming;
 mod op;
 mod options;
 mod orb;
+pub mod policy;
 mod raise;
 mod reference;
 mod route;
@@ -39,8 +41,9 @@ mod upcall;
 mod value;
 
 pub use adapter::{Adapter, Located};
-pub use client::{Answered, AsyncReply, InFlight, Prepared, Slots, wait_until};
+pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, wait_until};
 pub use context::{Context, decode_context, encode_context};
+pub use deadline::current_deadline;
 pub use failure::{Attempt, Failure, last_failure};
 pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};

@@ -54,6 +54,12 @@ pub struct Options {
     pub round_trip_timeout: Option<Duration>,
     /// How long connecting to one server may take.
     pub connect_timeout: Duration,
+    /// Most octets of oneways that wait for each server under
+    /// `SyncScope::None`; one more is TRANSIENT, COMPLETED_NO.
+    pub buffered_oneways: usize,
+    /// The clocks of this machine and of its servers agree: relative time limits
+    /// travel as end times, too, which other ORBs understand.
+    pub synchronized_clocks: bool,
     /// How long a client may stall in mid-message, or not take its replies.
     pub stall_timeout: Duration,
     /// How clients share connections.
@@ -120,8 +126,9 @@ pub struct Options {
     /// Most requests that wait at one POA manager that holds, at one POA with a
     /// single thread, or for the main thread; more are TRANSIENT.
     pub max_held: usize,
-    /// How long each of them waits before it is TRANSIENT, and how long the
-    /// object adapter waits for the end of requests where it is told to.
+    /// How long each of them waits before it is TRANSIENT, how long a request
+    /// that came before its start time may (a later one is TRANSIENT at once),
+    /// and how long the object adapter waits for the end of requests where it is told to.
     pub hold_time: Duration,
     /// Limits on what a peer may send, and on what is sent.
     pub limits: Limits,
@@ -135,6 +142,8 @@ impl Default for Options {
             default_init_ref: None,
             round_trip_timeout: Some(Duration::from_secs(60)),
             connect_timeout: Duration::from_secs(5),
+            buffered_oneways: 1 << 20,
+            synchronized_clocks: false,
             stall_timeout: Duration::from_secs(30),
             client_connections: ClientConnections::Cached,
             concurrency: Concurrency::ThreadPerConnection,
@@ -222,6 +231,28 @@ pub static SETTINGS: &[Setting] = &[
         help: "How long connecting to one server may take, in milliseconds. Default 5000.",
         apply: |options, text| {
             options.connect_timeout = some_milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "BufferedOneways",
+        value: "OCTETS",
+        help: "Most that oneways with SYNC_NONE may hold for each server. Default 1 MiB.",
+        apply: |options, text| {
+            options.buffered_oneways = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "SynchronizedClocks",
+        value: "yes|no",
+        help: "Whether relative time limits travel as end times, too. Default no.",
+        apply: |options, text| {
+            options.synchronized_clocks = match text {
+                "yes" => true,
+                "no" => false,
+                _ => return Err("expected yes or no".to_owned()),
+            };
             Ok(())
         },
     },

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,15 @@ use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
 use crate::main_thread::{Busy, MainThread};
 use crate::options::Options;
+use crate::policy::{OrbPolicies, PolicyManager};
 use crate::server::{Listeners, OpenError, Registry};
 use crate::{Adapter, Ref, SettingError, raise};
 
 /// How long an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// How long an orderly end waits until buffered oneways are sent, over all servers.
+const LAST_ONEWAYS: Duration = Duration::from_secs(5);
 
 /// From so many server addresses on, those that no reference leads to are forgotten.
 const MANY_PEERS: usize = 64;
@@ -56,6 +60,7 @@ pub struct WeakOrb(Weak<Inner>);
 
 struct Inner {
     options: Arc<Options>,
+    policies: OrbPolicies,
     interceptors: Arc<Interceptors>,
     adapter: OnceLock<Arc<dyn Adapter>>,
     peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
@@ -70,6 +75,8 @@ struct Inner {
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
+    /// Calls to objects of this ORB from its own process, which no connection counts.
+    local_calls: AtomicUsize,
     /// Interceptors were told of the end.
     finished: AtomicBool,
     ended: Mutex<bool>,
@@ -97,6 +104,7 @@ impl Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),
                 watch: Watch::default(),
+                policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
                 interceptors: Arc::new(interceptors),
                 adapter: OnceLock::new(),
@@ -108,6 +116,7 @@ impl Orb {
                 values: ValueRegistry::default(),
                 initial: Mutex::default(),
                 closing: AtomicBool::new(false),
+                local_calls: AtomicUsize::new(0),
                 finished: AtomicBool::new(false),
                 ended: Mutex::new(false),
                 end: Condvar::new(),
@@ -125,6 +134,16 @@ impl Orb {
     #[inline]
     pub fn interceptors(&self) -> &Arc<Interceptors> {
         &self.inner.interceptors
+    }
+
+    /// The policies of all calls of this ORB, to be read and changed.
+    pub fn policies(&self) -> PolicyManager<'_> {
+        self.inner.policies.manager()
+    }
+
+    #[inline]
+    pub(crate) fn policy_table(&self) -> &OrbPolicies {
+        &self.inner.policies
     }
 
     /// Who finds servants. The first call decides.
@@ -233,7 +252,7 @@ impl Orb {
     /// requests that do not end); it is `BAD_INV_ORDER` from within a request,
     /// which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
-        if wait_for_completion && SERVER_THREAD.get() {
+        if wait_for_completion && (SERVER_THREAD.get() || LOCAL_DEPTH.get() > 0) {
             return Err(raise::WOULD_DEADLOCK);
         }
         self.inner.closing.store(true, Ordering::SeqCst);
@@ -257,22 +276,61 @@ impl Orb {
     }
 
     fn finish(&self) {
-        if !self
-            .inner
-            .registry
-            .wait_empty(Some(Instant::now() + LAST_REQUESTS))
-        {
+        let until = Instant::now() + LAST_REQUESTS;
+        if !self.inner.registry.wait_empty(Some(until)) {
             self.inner.registry.cut();
         }
+        self.await_local_calls(until);
         if let Some(adapter) = self.inner.adapter.get() {
             adapter.close();
         }
-        for peer in self.inner.peers.lock().expect(UNPOISONED).values() {
+        let peers: Vec<_> = self
+            .inner
+            .peers
+            .lock()
+            .expect(UNPOISONED)
+            .values()
+            .cloned()
+            .collect();
+        let until = Instant::now() + LAST_ONEWAYS;
+        for peer in &peers {
+            peer.flush(until);
+        }
+        for peer in &peers {
             peer.close();
         }
         if !self.inner.finished.swap(true, Ordering::SeqCst) {
             self.inner.interceptors.destroy();
         }
+    }
+
+    /// Until no call from this process to an object of it is running, or `until`.
+    fn await_local_calls(&self, until: Instant) {
+        let mut ended = self.inner.ended.lock().expect(UNPOISONED);
+        while self.inner.local_calls.load(Ordering::SeqCst) > 0 {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            ended = self
+                .inner
+                .end
+                .wait_timeout(ended, left)
+                .expect(UNPOISONED)
+                .0;
+        }
+    }
+
+    /// A call from this process to an object of it begins; it ends when the
+    /// result is dropped. Once the ORB ends only calls made by calls are taken.
+    pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
+        self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
+        let nested = SERVER_THREAD.get() || LOCAL_DEPTH.get() > 0;
+        LOCAL_DEPTH.set(LOCAL_DEPTH.get() + 1);
+        let call = LocalCall(self);
+        if self.inner.closing.load(Ordering::SeqCst) && !nested {
+            return Err(raise::ORB_SHUT_DOWN);
+        }
+        Ok(call)
     }
 
     /// The one adapter; a client without one knows no objects.
@@ -423,7 +481,25 @@ impl fmt::Debug for Orb {
     }
 }
 
+/// A call to an object of the caller's own ORB while it runs.
+pub(crate) struct LocalCall<'o>(&'o Orb);
+
+impl Drop for LocalCall<'_> {
+    fn drop(&mut self) {
+        LOCAL_DEPTH.set(LOCAL_DEPTH.get() - 1);
+        let inner = &self.0.inner;
+        let last = inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1;
+        if last && inner.closing.load(Ordering::SeqCst) {
+            // With the lock, or the notice might come before the wait.
+            let _ended = inner.ended.lock().expect(UNPOISONED);
+            inner.end.notify_all();
+        }
+    }
+}
+
 thread_local! {
+    /// Calls to objects of this process that this thread is in.
+    static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
     /// This thread serves requests that came over the wire.
     static SERVER_THREAD: Cell<bool> = const { Cell::new(false) };
 }

@@ -42,6 +42,38 @@ pub(crate) const fn timeout(completed: CompletionStatus) -> SystemException {
     SystemException::timeout(minor, completed)
 }
 
+/// The caller's policies and those that the server published contradict each other.
+pub(crate) const IRRECONCILABLE: SystemException =
+    SystemException::inv_policy(minor::inv_policy::IRRECONCILABLE, CompletionStatus::No);
+
+/// The server answered LocateRequest that it does not know the object.
+pub(crate) const NOT_LOCATED: SystemException =
+    SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
+
+/// The object has moved and may not be followed.
+pub(crate) const REBIND_MOVED: SystemException =
+    SystemException::rebind(minor::rebind::MOVED, CompletionStatus::No);
+
+/// The connection was lost and no other may be opened.
+pub(crate) const REBIND_LOST: SystemException =
+    SystemException::rebind(minor::rebind::CONNECTION_LOST, CompletionStatus::No);
+
+/// A start time lies after the end of the time allowed.
+pub(crate) const TOO_EARLY: SystemException =
+    SystemException::timeout(minor::timeout::TOO_EARLY, CompletionStatus::No);
+
+/// The deadline that came with a request had passed when it was looked at.
+pub(crate) const DEADLINE_PASSED: SystemException =
+    SystemException::timeout(minor::timeout::DEADLINE_PASSED, CompletionStatus::No);
+
+/// A request came too long before its start time.
+pub(crate) const HELD_TOO_LONG: SystemException =
+    SystemException::transient(minor::transient::HELD_TOO_LONG, CompletionStatus::No);
+
+/// The buffer for oneways is full.
+pub(crate) const BUFFER_FULL: SystemException =
+    SystemException::transient(minor::transient::BUFFER_FULL, CompletionStatus::No);
+
 /// Forwards lead in a circle.
 pub(crate) const FORWARD_LOOP: SystemException =
     SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);

@@ -10,8 +10,12 @@ use oxorb_cdr::{
 };
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
-use crate::client::{self, Answered, AsyncReply, InFlight, Prepared, Slots};
+use crate::client::{self, Answered, AsyncReply, Binding, Buffered, InFlight, Prepared, Slots};
 use crate::op::{Op, Operation, UserException};
+use crate::policy::{
+    AnyPolicy, Effective, InvalidPolicies, Policy, PolicySet, PolicyType, RelativeRoundtripTimeout,
+    Resolved, SetOverrideType,
+};
 use crate::route::Route;
 use crate::{Failure, ObjectRef, Orb, raise};
 
@@ -40,17 +44,30 @@ use crate::{Failure, ObjectRef, Orb, raise};
 #[derive(Clone)]
 pub struct Ref {
     shared: Arc<Shared>,
+    /// The one policy that is often set anew for each call: it costs no allocation.
     timeout: Timeout,
+    /// Other policies of the object, if it has any.
+    overrides: Option<Arc<PolicySet>>,
 }
 
 struct Shared {
     orb: Orb,
-    ior: Ior,
-    /// Where the IOR itself leads; parsed at the first call (A2.10).
-    original: OnceLock<Result<Arc<Route>, SystemException>>,
+    home: Home,
     /// Where a LOCATION_FORWARD sent us.
     forward: ArcSwapOption<Route>,
+    binding: Binding,
 }
+
+/// An IOR, where it leads, and the one that took its place for good (LOCATION_FORWARD_PERM).
+struct Home {
+    ior: Ior,
+    /// Parsed at the first call (A2.10).
+    route: OnceLock<Result<Arc<Route>, SystemException>>,
+    moved: OnceLock<Box<Home>>,
+}
+
+/// So often an object may move for good; further moves are followed, but not remembered in the reference.
+const MAX_MOVES: usize = 16;
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,33 +86,151 @@ impl Ref {
         Ref {
             shared: Arc::new(Shared {
                 orb: orb.clone(),
-                ior,
-                original: OnceLock::new(),
+                home: Home::new(ior),
                 forward: ArcSwapOption::empty(),
+                binding: Binding::default(),
             }),
             timeout: Timeout::Default,
+            overrides: None,
         }
     }
 
     /// The same object, but calls through this reference take at most `timeout`
-    /// (connecting included) and then raise `TIMEOUT`. `None`: no limit.
+    /// (connecting included) and then raise `TIMEOUT`. `None`: no limit. As
+    /// [`with`](Self::with)`(`[`RelativeRoundtripTimeout`]`(timeout))`.
     ///
     /// Costs one reference count; use it per call if need be.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Ref {
         Ref {
-            shared: Arc::clone(&self.shared),
             timeout: timeout.into().map_or(Timeout::Never, Timeout::Of),
+            ..self.clone()
         }
     }
 
-    /// The time limit of a call through this reference.
-    pub fn timeout(&self) -> Option<Duration> {
-        match self.timeout {
-            Timeout::Default => self.shared.orb.options().round_trip_timeout,
-            Timeout::Of(limit) => Some(limit),
-            Timeout::Never => None,
+    /// The same object under a policy, which goes over those of ORB and thread, and over one of the same type that this
+    /// reference has. This reference stays as it is; clones of the new one have the policy, too.
+    ///
+    /// A [`RelativeRoundtripTimeout`] costs a reference count, any other policy an allocation: where that counts, keep
+    /// the result.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use oxorb_core::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
+    /// use oxorb_core::{Interface as _, Options, Orb};
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// let object = orb.string_to_object("corbaloc::10.0.0.7:2809/Account")?;
+    /// let account = object
+    ///     .with(SyncScope::WithServer)
+    ///     .with(Retry::times(3))
+    ///     .with(RelativeRoundtripTimeout(Duration::from_millis(5)));
+    /// assert_eq!(account.as_ref().client_policy(), Some(SyncScope::WithServer));
+    /// assert_eq!(object.as_ref().client_policy(), Some(SyncScope::WithTransport));
+    /// # Ok::<(), oxorb_core::ResolveError>(())
+    /// ```
+    #[must_use]
+    pub fn with(&self, policy: impl Policy) -> Ref {
+        let mut changed = self.clone();
+        match policy.into() {
+            AnyPolicy::RelativeRoundtripTimeout(limit) => changed.timeout = limit.into(),
+            other => {
+                let set = Arc::make_mut(changed.overrides.get_or_insert_default());
+                set.add(other);
+            }
         }
+        changed
+    }
+
+    /// The same object under policies instead of or besides those of this reference (`_set_policy_overrides`).
+    ///
+    /// # Errors
+    /// [`InvalidPolicies`]: the places in the list of those that contradict each other or stand there twice.
+    pub fn set_policy_overrides(
+        &self,
+        policies: &[AnyPolicy],
+        how: SetOverrideType,
+    ) -> Result<Ref, InvalidPolicies> {
+        let set = self.policy_overrides(&[]).overridden(policies, how)?;
+        let bare = Ref {
+            timeout: Timeout::Default,
+            overrides: None,
+            ..self.clone()
+        };
+        let rest = set
+            .as_slice()
+            .iter()
+            .filter(|policy| policy.policy_type() != RelativeRoundtripTimeout::TYPE);
+        let rest: PolicySet = rest.copied().collect();
+        let limit = set.find::<RelativeRoundtripTimeout>();
+        Ok(Ref {
+            timeout: limit.map_or(Timeout::Default, Timeout::from),
+            overrides: (!rest.as_slice().is_empty()).then(|| Arc::new(rest)),
+            ..bare
+        })
+    }
+
+    /// The policies that were set for this reference; of all types if none is given (`_get_policy_overrides`).
+    pub fn policy_overrides(&self, types: &[PolicyType]) -> PolicySet {
+        let mut set = self.overrides.as_deref().cloned().unwrap_or_default();
+        match self.timeout {
+            Timeout::Default => {}
+            Timeout::Of(limit) => set.add(RelativeRoundtripTimeout(limit).into()),
+            Timeout::Never => set.add(RelativeRoundtripTimeout::NEVER.into()),
+        }
+        set.of_types(types)
+    }
+
+    /// The policy that calls of this thread through this reference have on the client's side: that of the object, else
+    /// of the thread, else of the ORB (`_get_client_policy`). `None` when nothing of the kind is in force.
+    pub fn client_policy<P: Policy>(&self) -> Option<P> {
+        P::from_any(&self.policies().find(P::TYPE)?)
+    }
+
+    /// The policy that calls have, what the server published taken into account (`_get_policy`).
+    ///
+    /// Reads the reference if that has not happened, and calls nobody: where a forward would lead is not known.
+    ///
+    /// # Errors
+    /// INV_POLICY when client and server contradict each other; what is wrong with the reference.
+    pub fn policy<P: Policy>(&self) -> Result<Option<P>, SystemException> {
+        let route = self.route()?;
+        let policies = self.policies();
+        let published = route.profiles.first().map(|profile| profile.published);
+        let both = published
+            .unwrap_or_default()
+            .reconcile(&policies)
+            .map_err(|_| raise::IRRECONCILABLE)?;
+        Ok(both.find(P::TYPE).as_ref().and_then(P::from_any))
+    }
+
+    /// The time limit of a call of this thread through this reference.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.policies().round_trip
+    }
+
+    /// What holds for a call now.
+    #[inline]
+    pub(crate) fn policies(&self) -> Resolved<'_> {
+        let orb = self.shared.orb.policy_table();
+        if self.timeout == Timeout::Default && self.overrides.is_none() {
+            return orb.resolve();
+        }
+        Resolved::Own(self.overridden())
+    }
+
+    fn overridden(&self) -> Effective {
+        let mut effective = self.shared.orb.policy_table().overridden();
+        if let Some(set) = &self.overrides {
+            effective.apply(set.as_slice());
+        }
+        match self.timeout {
+            Timeout::Default => {}
+            Timeout::Of(limit) => effective.apply(&[RelativeRoundtripTimeout(limit).into()]),
+            Timeout::Never => effective.apply(&[RelativeRoundtripTimeout::NEVER.into()]),
+        }
+        effective
     }
 
     /// The ORB this reference is bound to.
@@ -104,8 +239,10 @@ impl Ref {
     }
 
     /// The reference as it goes on the wire, every profile kept as it came (A2.7).
+    ///
+    /// Another one from the moment a call learns that the object has moved for good (LOCATION_FORWARD_PERM).
     pub fn ior(&self) -> &Ior {
-        &self.shared.ior
+        &self.shared.home.now().ior
     }
 
     /// Where calls go now: the reference itself, or what a LOCATION_FORWARD put in its place.
@@ -120,7 +257,7 @@ impl Ref {
 
     /// As `corbaloc:iiop:1.2@host:port/key`, if there is an IIOP profile.
     pub fn to_corbaloc(&self) -> Option<String> {
-        Corbaloc::from_ior(&self.shared.ior).map(|url| url.to_string())
+        Corbaloc::from_ior(self.ior()).map(|url| url.to_string())
     }
 
     /// Calls a two-way operation and decodes its result.
@@ -226,7 +363,7 @@ impl Ref {
     /// type id in the reference already says yes.
     pub fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
         static OP: Op = Op::twoway("_is_a");
-        if repository_id == ObjectRef::ID || self.shared.ior.type_id == repository_id {
+        if repository_id == ObjectRef::ID || self.ior().type_id == repository_id {
             return Ok(true);
         }
         self.invoke(&OP, |e| e.string(repository_id), |d| d.boolean())
@@ -252,14 +389,35 @@ impl Ref {
     /// Whether both references certainly name the same object; false may also
     /// mean "not known" (`_is_equivalent`). Local, no call.
     pub fn is_equivalent(&self, other: &Ref) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-            || self.shared.ior.profiles == other.shared.ior.profiles
+        Arc::ptr_eq(&self.shared, &other.shared) || self.ior().profiles == other.ior().profiles
     }
 
-    /// Opens the connection now instead of at the first call, and says for each
-    /// endpoint that cannot be reached what failed there (`_validate_connection`).
+    /// Opens the connection now instead of at the first call, asks the server
+    /// whether the object is there (LocateRequest), follows forwards, and binds
+    /// the reference anew where a [`RebindMode`](crate::policy::RebindMode)
+    /// forbids that calls do (`_validate_connection`).
+    ///
+    /// # Errors
+    /// [`Failure`]: for each endpoint that cannot be reached what failed there;
+    /// with INV_POLICY the types of the policies that contradict the server's;
+    /// OBJECT_NOT_EXIST when the server does not know the object.
     pub fn validate_connection(&self) -> Result<(), Failure> {
         client::validate(self)
+    }
+
+    /// Has the oneways sent that calls with `SyncScope::None` left in the buffer
+    /// of this object's server, and waits until the transport has them, at most
+    /// as long as a call may take. Without any: nothing.
+    ///
+    /// # Errors
+    /// TIMEOUT; TRANSIENT when they could not be sent, and are lost.
+    pub fn flush(&self) -> Result<(), SystemException> {
+        client::flush(self)
+    }
+
+    /// What became of the oneways that were buffered for this object's server.
+    pub fn buffered(&self) -> Buffered {
+        client::buffered(self)
     }
 
     /// Where calls go now: to where the object was forwarded, or as the IOR says.
@@ -271,28 +429,82 @@ impl Ref {
     }
 
     fn original_route(&self) -> Result<&Arc<Route>, SystemException> {
-        self.shared
-            .original
+        let home = self.shared.home.now();
+        home.route
             .get_or_init(|| {
-                if self.shared.ior.is_nil() {
+                if home.ior.is_nil() {
                     return Err(raise::NIL_REFERENCE);
                 }
-                Route::parse(&self.shared.orb, &self.shared.ior).map(Arc::new)
+                Route::parse(&self.shared.orb, &home.ior).map(Arc::new)
             })
             .as_ref()
             .map_err(|exception| *exception)
     }
 
-    /// Follows a LOCATION_FORWARD for this and all later calls.
-    pub(crate) fn forward_to(&self, ior: &Ior) -> Result<(), SystemException> {
-        let route = Route::parse(&self.shared.orb, ior)?;
-        self.shared.forward.store(Some(Arc::new(route)));
+    /// Follows a LOCATION_FORWARD for this and all later calls; a permanent
+    /// one becomes the reference itself.
+    pub(crate) fn forward_to(&self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
+        let route = Arc::new(Route::parse(&self.shared.orb, &ior)?);
+        if permanent {
+            self.shared.home.move_to(ior, &route);
+        }
+        self.shared.forward.store(Some(route));
         Ok(())
+    }
+
+    /// What this reference was bound to, for policies that forbid that it leads elsewhere.
+    pub(crate) fn binding(&self) -> &Binding {
+        &self.shared.binding
     }
 
     /// Goes back to the IOR itself; false when it was not forwarded.
     pub(crate) fn forget_forward(&self) -> bool {
         self.shared.forward.swap(None).is_some()
+    }
+}
+
+impl Home {
+    fn new(ior: Ior) -> Home {
+        Home {
+            ior,
+            route: OnceLock::new(),
+            moved: OnceLock::new(),
+        }
+    }
+
+    /// Where the object lives since it moved last.
+    fn now(&self) -> &Home {
+        let mut home = self;
+        while let Some(next) = home.moved.get() {
+            home = next;
+        }
+        home
+    }
+
+    fn move_to(&self, ior: Ior, route: &Arc<Route>) {
+        let mut home = self;
+        for _ in 0..MAX_MOVES {
+            match home.moved.get() {
+                Some(next) => home = next,
+                None if home.ior == ior => return,
+                None => {
+                    let next = Home::new(ior);
+                    let _ = next.route.set(Ok(Arc::clone(route)));
+                    // Whoever was faster knows it as well as we do.
+                    let _ = home.moved.set(Box::new(next));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl From<RelativeRoundtripTimeout> for Timeout {
+    fn from(RelativeRoundtripTimeout(limit): RelativeRoundtripTimeout) -> Timeout {
+        match limit {
+            Duration::MAX => Timeout::Never,
+            limit => Timeout::Of(limit),
+        }
     }
 }
 
@@ -309,7 +521,7 @@ impl fmt::Debug for Ref {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.to_corbaloc();
         f.debug_struct("Ref")
-            .field("type_id", &self.shared.ior.type_id)
+            .field("type_id", &self.ior().type_id)
             .field("at", &text.as_deref().unwrap_or("no IIOP profile"))
             .finish()
     }
@@ -318,7 +530,7 @@ impl fmt::Debug for Ref {
 impl fmt::Display for Ref {
     /// The stringified `IOR:` form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.shared.ior.fmt(f)
+        self.ior().fmt(f)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a reference leads now.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 
 use oxorb_giop::code_sets;
 use oxorb_giop::components::{Component, tag as component_tag};
@@ -11,6 +11,7 @@ use oxorb_giop::{
 };
 
 use crate::client::Peer;
+use crate::policy::Published;
 use crate::{Orb, raise};
 
 /// Most endpoints of one reference that are tried: whoever sends a reference
@@ -21,6 +22,8 @@ const MAX_ENDPOINTS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) profiles: Vec<RouteProfile>,
+    /// Index of the profile that was reached last.
+    pub(crate) preferred: AtomicUsize,
     ior: Ior,
 }
 
@@ -39,6 +42,10 @@ pub(crate) struct RouteProfile {
     index: usize,
     /// How the server wants to be addressed (AddressingDisposition).
     addressing: AtomicU16,
+    /// What the server published about policies.
+    pub(crate) published: Published,
+    /// The server said that the object is there (LocateReply).
+    located: AtomicBool,
 }
 
 impl Route {
@@ -54,6 +61,7 @@ impl Route {
             };
             let version = iiop.version.min(orb.options().max_giop);
             let code_sets = negotiate(&iiop, version);
+            let published = Published::of(&iiop);
             let key: Box<[u8]> = iiop.object_key.as_slice().into();
             for IiopEndpoint { host, port } in iiop.endpoints() {
                 if profiles.len() == MAX_ENDPOINTS {
@@ -71,6 +79,8 @@ impl Route {
                     code_sets,
                     index,
                     addressing: AtomicU16::new(0),
+                    published,
+                    located: AtomicBool::new(false),
                 });
             }
         }
@@ -79,6 +89,7 @@ impl Route {
         }
         Ok(Route {
             profiles,
+            preferred: AtomicUsize::new(0),
             ior: ior.clone(),
         })
     }
@@ -89,8 +100,9 @@ impl Route {
     }
 
     /// A profile of this very process, if there is one.
-    pub(crate) fn local(&self) -> Option<&RouteProfile> {
-        self.profiles.iter().find(|profile| profile.peer.is_none())
+    pub(crate) fn local(&self) -> Option<(usize, &RouteProfile)> {
+        let mut profiles = self.profiles.iter().enumerate();
+        profiles.find(|(_, profile)| profile.peer.is_none())
     }
 
     /// How to name the object in a request to `profile`.
@@ -113,6 +125,14 @@ impl Route {
 }
 
 impl RouteProfile {
+    pub(crate) fn is_located(&self) -> bool {
+        self.located.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_located(&self) {
+        self.located.store(true, Ordering::Relaxed);
+    }
+
     /// The server asked for another way of addressing (NEEDS_ADDRESSING_MODE).
     /// False when it asked for what it already gets, which would never end.
     pub(crate) fn set_addressing(&self, disposition: u16) -> bool {

@@ -1,6 +1,7 @@
 //! A request while it is served.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
 use oxorb_giop::{
@@ -8,6 +9,7 @@ use oxorb_giop::{
     SystemException,
 };
 
+use crate::deadline::Times;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::op::Raise;
 use crate::server::Sink;
@@ -27,6 +29,7 @@ pub struct Upcall<'r> {
     pub(crate) request: Request<'r>,
     pub(crate) key: &'r [u8],
     pub(crate) dialect: Dialect,
+    pub(crate) times: Times,
     pub(crate) sink: &'r mut Sink,
     /// What server interceptors have seen of it; `None` where there are none.
     pub(crate) flow: Option<Arc<ServerFlow>>,
@@ -55,6 +58,7 @@ impl<'r> Upcall<'r> {
         request: Request<'r>,
         key: &'r [u8],
         dialect: Dialect,
+        times: Times,
         sink: &'r mut Sink,
         flow: Option<Arc<ServerFlow>>,
     ) -> Self {
@@ -64,12 +68,24 @@ impl<'r> Upcall<'r> {
             request,
             key,
             dialect,
+            times,
             sink,
             flow,
         }
     }
 
+    /// Until when the caller waits for the answer, if the request says so (INVOCATION_POLICIES: ReplyEndTime, or what is
+    /// left of a RelativeRoundtripTimeout). Servants behind generated skeletons ask
+    /// [`current_deadline`](crate::current_deadline). Costs nothing.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.times.deadline()
+    }
+
     /// Says which servant is about to be called: interceptors see the request once more, and may end it.
+    ///
+    /// A request whose time has passed meanwhile (it may have been held back) is answered with TIMEOUT, COMPLETED_NO; a
+    /// oneway with SYNC_WITH_SERVER is acknowledged. An adapter that does not call this serves late requests, and
+    /// treats SYNC_WITH_SERVER as SYNC_WITH_TARGET.
     ///
     /// An adapter calls this between finding a servant and letting it answer. Costs nothing where no interceptors
     /// are; `target` is asked only where some are.
@@ -79,13 +95,20 @@ impl<'r> Upcall<'r> {
         servant: &dyn Servant,
         target: impl FnOnce() -> Target,
     ) -> Result<Self, Outcome> {
-        match &self.flow {
-            None => Ok(self),
+        if self.times.are_over() {
+            return Err(self.fail(raise::DEADLINE_PASSED));
+        }
+        let mut reached = match &self.flow {
+            None => self,
             Some(flow) => {
                 let seen = flow.receive_request(self.view(), servant, target());
-                self.interrupt(seen)
+                self.interrupt(seen)?
             }
+        };
+        if reached.request.response == Response::WithServer {
+            let _ = reached.send(ReplyStatus::NO_EXCEPTION, &[], |_| Ok(()));
         }
+        Ok(reached)
     }
 
     /// Interceptors see the request first.
@@ -239,7 +262,7 @@ impl<'r> Upcall<'r> {
     }
 
     /// What interceptors made of the answer.
-    fn send_instead(self, flow: &ServerFlow, verdict: &Verdict) -> Outcome {
+    fn send_instead(mut self, flow: &ServerFlow, verdict: &Verdict) -> Outcome {
         flow.with_contexts(|contexts| match verdict {
             Verdict::Raise(exception) => self.send(ReplyStatus::SYSTEM_EXCEPTION, contexts, |e| {
                 exception.encode(e)
@@ -270,13 +293,16 @@ impl<'r> Upcall<'r> {
     }
 
     fn send<'a>(
-        self,
+        &mut self,
         status: ReplyStatus,
         contexts: &[ServiceContext<'_>],
         body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Outcome {
-        if !self.expects_reply() {
-            return Outcome(());
+        match self.request.response {
+            Response::WithTarget => {}
+            // Ended before the servant was reached; later it is answered.
+            Response::WithServer if !self.sink.answered() => {}
+            Response::WithServer | Response::None => return Outcome(()),
         }
         let id = self.request.id;
         let version = self.frame.header.version;

@@ -43,6 +43,7 @@ mod ior;
 mod limits;
 mod locate;
 mod order;
+mod policy_values;
 mod reply;
 mod request;
 mod system_exception;
@@ -67,6 +68,10 @@ pub use ior::{Ior, IorError, TaggedProfile, profile_tag};
 pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
+};
+pub use policy_values::{
+    MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,
+    utc_value,
 };
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{Request, RequestHeader, Response, begin_request};

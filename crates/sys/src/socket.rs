@@ -134,29 +134,60 @@ pub fn peer_address(socket: impl AsFd) -> io::Result<SocketAddr> {
     Ok(address.try_into()?)
 }
 
-/// Connects a blocking TCP socket, waiting at most `timeout` ([`io::ErrorKind::TimedOut`]).
-pub fn connect(address: SocketAddr, timeout: Duration) -> io::Result<OwnedFd> {
-    let socket = stream_socket(address, SocketFlags::NONBLOCK)?;
-    match rustix::net::connect(&socket, &address) {
-        Ok(()) => {}
-        Err(Errno::INPROGRESS | Errno::INTR) => await_connection(&socket, timeout)?,
-        Err(error) => return Err(error.into()),
-    }
-    rustix::io::ioctl_fionbio(&socket, false)?;
-    Ok(socket)
-}
+/// A TCP connection that is being made. Dropping it gives up.
+#[derive(Debug)]
+pub struct Connecting(OwnedFd);
 
-fn await_connection(socket: &OwnedFd, timeout: Duration) -> io::Result<()> {
-    let start = Instant::now();
-    loop {
-        let left = timeout.saturating_sub(start.elapsed());
-        let left = Timespec::try_from(left).ok(); // too far away to count is for ever
-        let mut polled = [PollFd::new(socket, PollFlags::OUT)];
-        match rustix::event::poll(&mut polled, left.as_ref()) {
-            Ok(0) => return Err(Errno::TIMEDOUT.into()),
-            Ok(_) => return Ok(sockopt::socket_error(socket)??),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+impl Connecting {
+    /// Begins to connect, and does not wait.
+    ///
+    /// # Errors
+    /// When the kernel refuses at once.
+    pub fn start(address: SocketAddr) -> io::Result<Connecting> {
+        let socket = stream_socket(address, SocketFlags::NONBLOCK)?;
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(Connecting(socket)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The blocking socket, connected; to be called once [`Connecting::first`] said so.
+    ///
+    /// # Errors
+    /// Why it could not be connected.
+    pub fn finish(self) -> io::Result<OwnedFd> {
+        sockopt::socket_error(&self.0)??;
+        rustix::io::ioctl_fionbio(&self.0, false)?;
+        Ok(self.0)
+    }
+
+    /// Waits until one of several is connected or has failed, and says which; `None` when `timeout` came first. One
+    /// system call, and one more for each signal that interrupts it.
+    ///
+    /// # Errors
+    /// None known; what `poll` reports.
+    pub fn first<'c>(
+        all: impl IntoIterator<Item = &'c Connecting>,
+        timeout: Duration,
+    ) -> io::Result<Option<usize>> {
+        let mut polled: Vec<_> = all
+            .into_iter()
+            .map(|Connecting(socket)| PollFd::new(socket, PollFlags::OUT))
+            .collect();
+        let start = Instant::now();
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            let left = Timespec::try_from(left).ok(); // too far away to count is for ever
+            match rustix::event::poll(&mut polled, left.as_ref()) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {
+                    return Ok(polled
+                        .iter()
+                        .position(|polled| !polled.revents().is_empty()));
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 }

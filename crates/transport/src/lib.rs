@@ -39,4 +39,4 @@ pub use access::{Access, AccessError};
 pub use endpoint::{Endpoint, EndpointError, Protocol};
 pub use link::{Facts, Link, WriteError};
 pub use publish::published_hosts;
-pub use tcp::{ConnectError, connect};
+pub use tcp::{ConnectError, connect, connect_first};

@@ -14,7 +14,7 @@ mod accept;
 mod connect;
 
 pub use accept::TcpAcceptor;
-pub use connect::{Attempt, ConnectError, connect};
+pub use connect::{Attempt, ConnectError, connect, connect_first};
 
 /// A TCP connection. Small writes go out at once (`TCP_NODELAY`).
 ///

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
+use std::iter;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
@@ -12,9 +14,11 @@ use oxorb_giop::{Frame, Ior, ReplyStatus, ServiceContext, SystemException, Versi
 
 use super::call::Request;
 use super::multiplexed::{Multiplexed, Slot};
+use super::timing::Carried;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
+use crate::policy::RebindMode;
 use crate::route::Route;
 use crate::{Ref, failure, raise};
 
@@ -37,7 +41,8 @@ pub struct AsyncReply<R, E> {
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
-    timing: Timing,
+    /// `None` when time was over before it began.
+    timing: Option<Timing>,
     /// How often it was sent on.
     forwards: u32,
     state: State,
@@ -78,14 +83,16 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
 
 /// Sends a two-way request.
 pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) -> InFlight {
+    let timing = Timing::start(&reference.policies());
     let mut sent = InFlight {
         reference: reference.clone(),
-        timing: Timing::start(reference),
+        timing: timing.as_ref().ok().copied(),
         forwards: 0,
         state: State::Settled(None),
         flow: None,
     };
-    sent.state = match sent.launch(op, args) {
+    let launched = timing.and_then(|timing| sent.launch(timing, op, args));
+    sent.state = match launched {
         Ok(state) => state,
         Err(exception) => State::Settled(Some(Err(exception))),
     };
@@ -97,20 +104,43 @@ fn start<'a>(
     timing: Timing,
     op: Operation<'_>,
     args: Args<'_, 'a>,
-    contexts: &[ServiceContext<'_>],
+    added: &[ServiceContext<'_>],
 ) -> Result<State, SystemException> {
-    let route = reference.route()?;
-    if let Some(profile) = route.local() {
-        let reply = local::call(reference, &route, profile, op, args, contexts)?;
+    let policies = reference.policies();
+    let bound = match policies.rebind {
+        RebindMode::Transparent => None,
+        _ => reference.binding().bound(),
+    };
+    let route = match &bound {
+        Some(bound) => Arc::clone(&bound.route),
+        None => reference.route()?,
+    };
+    if let Some((_, profile)) = route.local() {
+        let carried = Carried::of(&policies, timing, false);
+        let contexts = &carried.beside(added);
+        let reply = local::call(reference, &route, profile, timing, op, args, contexts)?;
         return Ok(State::Settled(reply.map(Ok)));
     }
     let mut attempts = Vec::new();
     let mut unreachable = raise::CONNECT_FAILED;
-    for (index, profile) in route.profiles.iter().enumerate() {
-        let peer = profile
-            .peer
-            .as_ref()
-            .expect("local profiles are served locally");
+    let first = match &bound {
+        Some(bound) => bound.profile,
+        None => route.preferred.load(Ordering::Relaxed),
+    };
+    let others = (0..route.profiles.len()).filter(|&index| index != first && bound.is_none());
+    for index in iter::once(first).chain(others) {
+        let profile = &route.profiles[index];
+        let peer = profile.remote();
+        if let Some(bound) = &bound
+            && policies.rebind == RebindMode::NoReconnect
+            && bound.losses != peer.losses()
+        {
+            return Err(raise::REBIND_LOST);
+        }
+        let reconciled = profile.published.reconcile(&policies);
+        let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
+        let carried = Carried::of(policies, timing, peer.options().synchronized_clocks);
+        let contexts = &carried.beside(added);
         let request = Request {
             op,
             target: route.target(profile),
@@ -121,9 +151,10 @@ fn start<'a>(
         // Twice: the shared connection may have ended since its last use.
         for _ in 0..2 {
             let sent = Multiplexed::of(reference.orb(), peer, timing, &mut attempts)
-                .and_then(|shared| shared.send(peer, &request, args, timing));
+                .and_then(|shared| shared.send(peer, &request, args, timing.awaiting(policies)));
             match sent {
                 Ok(slot) => {
+                    route.preferred.store(index, Ordering::Relaxed);
                     let target = Target(Arc::clone(&route), index);
                     return Ok(State::Sent(slot, target));
                 }
@@ -133,9 +164,9 @@ fn start<'a>(
             }
         }
     }
-    if reference.forget_forward() {
+    if bound.is_none() && reference.forget_forward() {
         // Nobody answers where it was forwarded to: the original may know better.
-        return start(reference, timing, op, args, contexts);
+        return start(reference, timing, op, args, added);
     }
     Err(failure::record(unreachable, attempts))
 }
@@ -218,6 +249,7 @@ impl InFlight {
     /// Interceptors see the request, then it is sent.
     fn launch<'a>(
         &mut self,
+        timing: Timing,
         op: Operation<'_>,
         args: Args<'_, 'a>,
     ) -> Result<State, SystemException> {
@@ -226,17 +258,33 @@ impl InFlight {
             match intercepted::begin(self.flow.as_deref_mut()) {
                 Ok(()) => break,
                 Err(Interrupt::Raise(exception)) => return Err(exception),
-                Err(Interrupt::Forward(to)) => self.forward_to(to.ior())?,
+                Err(Interrupt::Forward(to)) => self.forward_to(to.ior().clone(), false)?,
             }
         }
         let flow = self.flow.as_deref();
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
-        start(&self.reference, self.timing, op, args, &added)
+        start(&self.reference, timing, op, args, &added)
     }
 
-    fn forward_to(&mut self, ior: &Ior) -> Result<(), SystemException> {
-        self.forwards = super::one_more(self.forwards)?;
-        self.reference.forward_to(ior)
+    fn forward_to(&mut self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
+        self.forwards = super::exchange::one_more(self.forwards)?;
+        if self.reference.policies().rebind != RebindMode::Transparent
+            && self.reference.binding().bound().is_some()
+        {
+            return Err(raise::REBIND_MOVED);
+        }
+        self.reference.forward_to(ior, permanent)
+    }
+
+    /// As a synchronous call that was answered does.
+    fn bind(&self) {
+        if let State::Sent(_, Target(route, index)) = &self.state
+            && self.reference.policies().rebind != RebindMode::Transparent
+            && self.reference.binding().bound().is_none()
+        {
+            let losses = route.profiles[*index].remote().losses();
+            self.reference.binding().bind(route, *index, losses);
+        }
     }
 
     /// Results and user exceptions are the caller's; the rest is acted on here.
@@ -249,17 +297,21 @@ impl InFlight {
                 Ok(()) => {}
                 Err(Interrupt::Raise(exception)) => return Err(exception),
                 Err(Interrupt::Forward(to)) => {
-                    self.forward_to(to.ior())?;
+                    self.forward_to(to.ior().clone(), false)?;
                     return self.send_on();
                 }
             }
         }
         let reply = reply?;
         match reply.status() {
-            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(Settled::Reply(reply)),
+            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
+                self.bind();
+                Ok(Settled::Reply(reply))
+            }
             ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
-            ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM => {
-                self.forward_to(&reply.read()?)?;
+            status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
+                let permanent = status == ReplyStatus::LOCATION_FORWARD_PERM;
+                self.forward_to(reply.read()?, permanent)?;
                 self.send_on()
             }
             ReplyStatus::NEEDS_ADDRESSING_MODE => {
@@ -273,7 +325,7 @@ impl InFlight {
                 if !addressed {
                     return Err(raise::ADDRESSING_LOOP);
                 }
-                self.forwards = super::one_more(self.forwards)?;
+                self.forwards = super::exchange::one_more(self.forwards)?;
                 self.send_on()
             }
             _ => Err(raise::UNKNOWN_REPLY_STATUS),
@@ -306,7 +358,8 @@ impl InFlight {
             response: request.response,
         };
         let args = &message[request.body..];
-        self.launch(op, &|e| {
+        let timing = self.timing.ok_or(raise::FORWARDED)?;
+        self.launch(timing, op, &|e| {
             e.copy_octets(args);
             Ok(())
         })

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use oxorb_giop::{CompletionStatus, Response, SystemException, Version};
 
 use super::call::Request;
-use super::{Exchange, Multiplexed, Peer, Reply, Step, Timing, settle};
+use super::{Exchange, Multiplexed, Peer, Reply, Step, Timing};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
-use crate::route::RouteProfile;
+use crate::route::Route;
 use crate::{Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
@@ -20,20 +20,21 @@ impl Exchange<'_, '_> {
     #[cold]
     pub(super) fn attempt_both_ways(
         &mut self,
-        profile: &RouteProfile,
+        route: &Arc<Route>,
+        index: usize,
         peer: &Arc<Peer>,
         request: &Request<'_>,
         flow: Option<&ClientFlow>,
     ) -> Result<Option<Step>, SystemException> {
+        let profile = &route.profiles[index];
         // Before GIOP 1.2 requests went one way only.
         if profile.version < Version::V1_2 {
             return Ok(None);
         }
         let (reference, timing, response) = (self.reference, self.timing, self.op.response);
-        let attempts = &mut self.attempts;
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
-            let shared = match connection(reference, peer, timing, attempts) {
+            let shared = match connection(reference, peer, timing, &mut self.attempts) {
                 Ok(Some(shared)) => shared,
                 Ok(None) => return Ok(None),
                 Err(exception) => return Ok(Some(Step::NextProfile(exception))),
@@ -43,7 +44,7 @@ impl Exchange<'_, '_> {
                 crate::server::step_aside();
             }
             let answer = shared
-                .send(peer, request, self.args, timing)
+                .send(peer, request, self.args, timing.awaiting(self.policies))
                 .and_then(|slot| match response {
                     Response::None => Ok(None),
                     _ => match slot.wait() {
@@ -55,11 +56,11 @@ impl Exchange<'_, '_> {
                     },
                 });
             let exception = match answer {
-                Ok(None) => return Ok(Some(Step::Done(None))),
+                Ok(None) => return self.settle(route, index, flow, None).map(Some),
                 Ok(Some(answer)) => {
                     let reply =
                         Reply::from_memory(reference.orb(), answer.message, answer.dialect)?;
-                    return settle(reference, profile, flow, Some(reply)).map(Some);
+                    return self.settle(route, index, flow, Some(reply)).map(Some);
                 }
                 Err(exception) => exception,
             };
@@ -68,11 +69,14 @@ impl Exchange<'_, '_> {
                 unreachable = exception;
                 continue;
             }
-            attempts.push(Attempt {
+            self.attempts.push(Attempt {
                 endpoint: peer.to_string(),
                 what: format!("on the bidirectional connection: {exception}"),
             });
-            return Err(failure::record(exception, std::mem::take(attempts)));
+            return Err(failure::record(
+                exception,
+                std::mem::take(&mut self.attempts),
+            ));
         }
         Ok(Some(Step::NextProfile(unreachable)))
     }

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::{Encoded, Encoder};
+use oxorb_cdr::{Dialect, Encoded, Encoder};
 use oxorb_giop::{
     CodeSetContext, CompletionStatus, Limits, MessageType, RequestHeader, ServiceContext,
     SystemException, SystemExceptionKind, TargetAddress, Version, minor,
@@ -40,6 +40,8 @@ pub(crate) struct Call<'c, 'a> {
     link: Box<ClientLink>,
     id: u32,
     version: Version,
+    /// Tells the server how text is encoded on this connection.
+    tells: bool,
     encoded: Encoded<'a>,
 }
 
@@ -52,6 +54,8 @@ pub(crate) struct Pending<'c> {
     version: Version,
     /// Connecting or sending may have used up some of the time.
     waited: bool,
+    /// It was a LocateRequest.
+    locating: bool,
 }
 
 /// A call that failed after it was begun; its connection is closed.
@@ -93,8 +97,69 @@ impl<'c, 'a> Call<'c, 'a> {
             link,
             id,
             version: request.version,
+            tells: tell.is_some(),
             encoded,
         })
+    }
+
+    /// Octets of the whole message.
+    pub(crate) fn octets(&self) -> usize {
+        self.encoded.len()
+    }
+
+    /// Takes the connection back, nothing sent.
+    pub(crate) fn withdraw(self) -> Box<ClientLink> {
+        let Call {
+            peer,
+            mut link,
+            tells,
+            encoded,
+            ..
+        } = self;
+        link.out = peer.options().keep(encoded.into_buffer());
+        if tells {
+            link.code_sets = None;
+        }
+        link
+    }
+
+    /// Asks the server where an object is: one write. Allocates.
+    pub(crate) fn locate(
+        peer: &'c Arc<Peer>,
+        mut link: Box<ClientLink>,
+        version: Version,
+        target: TargetAddress<'_>,
+        timing: Timing,
+    ) -> Result<Pending<'c>, Lost> {
+        let id = link.next_request_id();
+        let order = peer.options().byte_order;
+        let mut e = Encoder::new(Vec::new(), order, Dialect::new(version.minor));
+        if let Err(violation) = oxorb_giop::locate_request(&mut e, version, id, target) {
+            let exception = violation.to_exception(CompletionStatus::No);
+            return Err(lose(peer, &link, exception, violation.to_string()));
+        }
+        let _ = link.link.set_write_timeout(timing.write_limit());
+        let sent = write_message(&*link.link, &e.finish(), version, None);
+        match sent {
+            Ok(()) => Ok(Pending {
+                peer,
+                link,
+                id,
+                version,
+                waited: true,
+                locating: true,
+            }),
+            Err(failed) => Err(lose(
+                peer,
+                &link,
+                exception_of(
+                    &failed.error,
+                    minor::comm_failure::SEND_FAILED,
+                    CompletionStatus::No,
+                ),
+                format!("asking for the object failed: {}", failed.error),
+            )),
+        }
     }
 
     /// Hands the request to the transport: one write.
@@ -105,9 +170,10 @@ impl<'c, 'a> Call<'c, 'a> {
             id,
             version,
             encoded,
+            ..
         } = self;
         let waited = !link.reused || encoded.len() > SENT_AT_ONCE;
-        let _ = link.link.set_write_timeout(timing.limit);
+        let _ = link.link.set_write_timeout(timing.write_limit());
         let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
         link.out = peer.options().keep(encoded.into_buffer());
         match sent {
@@ -117,6 +183,7 @@ impl<'c, 'a> Call<'c, 'a> {
                 id,
                 version,
                 waited,
+                locating: false,
             }),
             Err(failed) => {
                 let completed = if failed.written == 0 {
@@ -188,6 +255,21 @@ impl<'c> Pending<'c> {
     /// What the message just received answers, if it is our reply.
     fn sort(&self, kind: MessageType) -> Result<Option<Answer>, Lost> {
         match kind {
+            MessageType::LOCATE_REPLY if self.locating => {
+                let frame = self.link.inbox.frame();
+                match oxorb_giop::LocateReply::parse(&frame) {
+                    Ok(reply) => Ok((reply.id == self.id).then_some(Answer {
+                        status: Reply::status_of(reply.status),
+                        body: reply.body,
+                    })),
+                    Err(violation) => Err(self.lost(
+                        raise::BAD_REPLY,
+                        format!("bad header of a locate reply: {violation}"),
+                    )),
+                }
+            }
+            // A late answer to a question that nobody asks any more.
+            MessageType::LOCATE_REPLY => Ok(None),
             MessageType::REPLY => {
                 // A late answer to a call that timed out long ago is passed over.
                 let frame = self.link.inbox.frame();
@@ -315,7 +397,9 @@ pub(crate) fn write_request<'a>(
         data: offer,
     });
     let several: Vec<_>;
-    let contexts = if request.contexts.is_empty() && offered.is_none() {
+    let contexts = if code_sets.is_none() && offered.is_none() {
+        request.contexts
+    } else if request.contexts.is_empty() && offered.is_none() {
         code_sets.as_slice()
     } else {
         let own = code_sets.iter().chain(&offered);

@@ -98,7 +98,7 @@ fn follow(reference: &Ref, interrupt: Interrupt) -> Result<Round, SystemExceptio
         Interrupt::Raise(exception) => Err(exception),
         Interrupt::Forward(to) if to.ior().is_nil() => Err(raise::NIL_REFERENCE),
         Interrupt::Forward(to) => {
-            reference.forward_to(to.ior())?;
+            reference.forward_to(to.ior().clone(), false)?;
             Ok(Round::Forwarded)
         }
     }

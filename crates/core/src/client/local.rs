@@ -3,27 +3,34 @@
 use std::cell::RefCell;
 
 use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
-use oxorb_giop::{ServiceContext, SystemException, Version};
+use oxorb_giop::{CompletionStatus, ReplyStatus, ServiceContext, SystemException, Version};
 use oxorb_rt::BufferPool;
 
 use super::call::{Request, write_request};
-use super::{Args, Reply};
+use super::{Args, Reply, Timing};
 use crate::op::Operation;
 use crate::route::{Route, RouteProfile};
 use crate::server::{self, Sink};
-use crate::{Orb, Ref};
+use crate::{Orb, Ref, raise};
 
 /// Marshals the request, serves it in the caller's thread and keeps the reply,
 /// so that a local call means exactly what a remote one does. `None`: oneway.
+///
+/// Nobody can stop the servant when the call's time is over. What the time limit
+/// means is this: a call whose time is over before the servant runs does not
+/// run; the servant can ask for the deadline; a result that is late is TIMEOUT,
+/// COMPLETED_YES, so that the caller acts as if the object were elsewhere.
 pub(crate) fn call<'a>(
     reference: &Ref,
     route: &Route,
     profile: &RouteProfile,
+    timing: Timing,
     op: Operation<'_>,
     args: Args<'_, 'a>,
     contexts: &[ServiceContext<'_>],
 ) -> Result<Option<Reply>, SystemException> {
     let orb: &Orb = reference.orb();
+    let _running = orb.begin_local()?;
     let request = Request {
         op,
         target: route.target(profile),
@@ -48,6 +55,14 @@ pub(crate) fn call<'a>(
     put_buffer(message.into_buffer());
     written?;
     match sink.into_memory() {
+        Ok(late) if timing.left(CompletionStatus::Yes).is_err() => {
+            let reply = Reply::from_memory(orb, late, dialect)?;
+            match reply.status() {
+                // What it raised says more.
+                ReplyStatus::SYSTEM_EXCEPTION => Ok(Some(reply)),
+                _ => Err(raise::timeout(CompletionStatus::Yes)),
+            }
+        }
         Ok(reply) => Reply::from_memory(orb, reply, dialect).map(Some),
         Err(unused) => {
             put_buffer(unused);

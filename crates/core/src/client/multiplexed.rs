@@ -283,12 +283,14 @@ impl Multiplexed {
         timing: Timing,
     ) -> Result<(), WriteError> {
         let Some(both) = &self.both_ways else {
-            let _ = self.link.set_write_timeout(timing.limit);
+            let _ = self.link.set_write_timeout(timing.write_limit());
             return write_message(&*self.link, message, version, options.fragment_size);
         };
         let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
-        let limit = timing.limit.map_or(patience, |limit| limit.min(patience));
+        let limit = timing
+            .write_limit()
+            .map_or(patience, |limit| limit.min(patience));
         let _ = self.link.set_write_timeout(Some(limit));
         let written = write_message(&*self.link, message, version, options.fragment_size);
         let _ = self.link.set_write_timeout(Some(patience));

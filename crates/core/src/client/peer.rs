@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_giop::SystemException;
 use oxorb_transport::Link;
 
+use super::buffered::Buffer;
 use super::link::ClientLink;
 use super::{Multiplexed, Timing};
 use crate::failure::Attempt;
@@ -31,6 +32,8 @@ pub(crate) struct Peer {
     idle: Mutex<Vec<Box<ClientLink>>>,
     /// The connection that asynchronous calls share.
     pub(crate) multiplexed: Mutex<Option<Arc<Multiplexed>>>,
+    /// Oneways that wait to be sent, once there was one.
+    pub(crate) buffer: OnceLock<Arc<Buffer>>,
     /// How often a connection was lost: others may be dead, too.
     losses: AtomicU32,
     /// Every open connection, so that shutdown can close those of other threads.
@@ -57,6 +60,7 @@ impl Peer {
             options,
             idle: Mutex::default(),
             multiplexed: Mutex::default(),
+            buffer: OnceLock::new(),
             losses: AtomicU32::new(0),
             open: Mutex::default(),
             closed: OnceLock::new(),
@@ -85,32 +89,39 @@ impl Peer {
         &self.options
     }
 
-    /// A connection for the caller alone, until [`give_back`](Self::give_back).
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.get().is_some()
+    }
+
+    /// A connection for the caller alone, until [`give_back`](Self::give_back);
+    /// `None` when one must be opened.
     ///
-    /// With private connections this takes no lock and, once the thread has
-    /// one, makes no system call unless the connection was idle for long.
-    pub(crate) fn checkout(
-        self: &Arc<Self>,
-        timing: Timing,
-        attempts: &mut Vec<Attempt>,
-    ) -> Result<Box<ClientLink>, SystemException> {
+    /// With private connections this takes no lock, and makes no system call
+    /// unless the connection was idle for long.
+    #[inline]
+    pub(crate) fn at_hand(&self, now: Instant) -> Option<Box<ClientLink>> {
         while let Some(mut link) = self.take_idle() {
-            if self.still_good(&mut link, timing.start) {
-                return Ok(link);
+            if self.still_good(&mut link, now) {
+                return Some(link);
             }
+            // Others may have died with it.
+            self.lost();
         }
-        let losses_seen = self.losses.load(Ordering::Relaxed);
-        let link = self.connect(timing, attempts)?;
+        None
+    }
+
+    /// Makes a connection that was just opened one for the caller alone.
+    pub(crate) fn new_link(
+        self: &Arc<Self>,
+        link: Arc<dyn Link>,
+        losses_seen: u32,
+        now: Instant,
+    ) -> Box<ClientLink> {
         if self.options.client_connections == ClientConnections::Private {
             drop_orphans();
         }
-        Ok(Box::new(ClientLink::new(
-            self,
-            link,
-            &self.options.limits,
-            losses_seen,
-            timing.start,
-        )))
+        let limits = &self.options.limits;
+        Box::new(ClientLink::new(self, link, limits, losses_seen, now))
     }
 
     /// Returns a connection on which nothing is outstanding.
@@ -139,46 +150,87 @@ impl Peer {
         self.losses.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How often a connection was lost so far.
+    pub(crate) fn losses(&self) -> u32 {
+        self.losses.load(Ordering::Relaxed)
+    }
+
     /// Opens a connection and registers it for shutdown.
     pub(crate) fn connect(
-        &self,
+        self: &Arc<Self>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<dyn Link>, SystemException> {
-        if self.closed.get().is_some() {
+        Peer::connect_first(&[self], timing, attempts).map(|(_, link, _)| link)
+    }
+
+    /// Opens a connection to the first of several servers that answers and
+    /// registers it for shutdown. Gives which one it is, and how many
+    /// connections it had lost before.
+    pub(crate) fn connect_first(
+        peers: &[&Arc<Peer>],
+        timing: Timing,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<(usize, Arc<dyn Link>, u32), SystemException> {
+        if peers.iter().any(|peer| peer.closed.get().is_some()) {
             return Err(raise::ORB_SHUT_DOWN);
         }
-        let mut limit = self.options.connect_timeout;
-        if let Some(left) = timing.left(CompletionStatus::No)? {
+        let mut limit = timing.connect;
+        if let Some(left) = timing.left_to_send()? {
             limit = limit.min(left);
         }
-        match oxorb_transport::connect(&self.host, self.port, limit) {
-            Ok(link) => {
+        let losses: Vec<u32> = peers.iter().map(|peer| peer.losses()).collect();
+        let targets: Vec<(&str, u16)> = peers
+            .iter()
+            .map(|peer| (peer.host.as_str(), peer.port))
+            .collect();
+        match oxorb_transport::connect_first(&targets, limit) {
+            Ok((won, link)) => {
                 let link: Arc<dyn Link> = Arc::from(link);
-                let mut open = self.open.lock().expect("no panic while the lock is held");
-                open.retain(|link| link.strong_count() > 0);
-                open.push(Arc::downgrade(&link));
-                drop(open);
-                // `close` may have run meanwhile and not have seen it.
-                if self.closed.get().is_some() {
-                    link.close();
-                    return Err(raise::ORB_SHUT_DOWN);
-                }
-                Ok(link)
+                peers[won].register(&link)?;
+                Ok((won, link, losses[won]))
             }
-            Err(error) => {
-                attempts.push(Attempt {
-                    endpoint: self.to_string(),
-                    what: error.to_string(),
-                });
+            Err(errors) => {
+                for (peer, error) in peers.iter().zip(errors) {
+                    attempts.push(Attempt {
+                        endpoint: peer.to_string(),
+                        what: error.to_string(),
+                    });
+                }
+                // Time that is over is over; another failure may pass.
+                timing.left_to_send()?;
                 Err(raise::CONNECT_FAILED)
             }
+        }
+    }
+
+    fn register(&self, link: &Arc<dyn Link>) -> Result<(), SystemException> {
+        let mut open = self.open.lock().expect("no panic while the lock is held");
+        open.retain(|link| link.strong_count() > 0);
+        open.push(Arc::downgrade(link));
+        drop(open);
+        // `close` may have run meanwhile and not have seen it.
+        if self.closed.get().is_some() {
+            link.close();
+            return Err(raise::ORB_SHUT_DOWN);
+        }
+        Ok(())
+    }
+
+    /// Has buffered oneways sent, as far as that is possible until then.
+    pub(crate) fn flush(&self, until: Instant) {
+        if let Some(buffer) = self.buffer.get() {
+            // Nobody is left to be told what is lost.
+            let _ = buffer.flush(Some(until));
         }
     }
 
     /// Closes every connection; calls that are waiting fail, new ones are refused.
     pub(crate) fn close(&self) {
         let _ = self.closed.set(());
+        if let Some(buffer) = self.buffer.get() {
+            buffer.wake();
+        }
         for link in self
             .open
             .lock()

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, Frame, ReplyStatus, ServiceContexts, SystemException};
+use oxorb_giop::{
+    CompletionStatus, Frame, LocateStatus, ReplyStatus, ServiceContexts, SystemException,
+};
 
 use super::link::ClientLink;
 use super::{Peer, local};
@@ -45,6 +47,22 @@ enum Source {
 }
 
 impl Reply {
+    /// What no reply says on the wire, but a locate reply may: the server does not know the object.
+    pub(crate) const NO_SUCH_OBJECT: ReplyStatus = ReplyStatus(u32::MAX);
+
+    /// The answer to a LocateRequest as the one that a request would have got.
+    pub(crate) fn status_of(located: LocateStatus) -> ReplyStatus {
+        match located {
+            LocateStatus::OBJECT_HERE => ReplyStatus::NO_EXCEPTION,
+            LocateStatus::OBJECT_FORWARD => ReplyStatus::LOCATION_FORWARD,
+            LocateStatus::OBJECT_FORWARD_PERM => ReplyStatus::LOCATION_FORWARD_PERM,
+            LocateStatus::LOC_SYSTEM_EXCEPTION => ReplyStatus::SYSTEM_EXCEPTION,
+            LocateStatus::LOC_NEEDS_ADDRESSING_MODE => ReplyStatus::NEEDS_ADDRESSING_MODE,
+            LocateStatus::UNKNOWN_OBJECT => Self::NO_SUCH_OBJECT,
+            LocateStatus(unknown) => ReplyStatus(unknown),
+        }
+    }
+
     /// The message that the connection's inbox announces, its header parsed.
     pub(crate) fn from_link(
         orb: &Orb,

@@ -13,6 +13,7 @@ use oxorb_giop::{
 use super::registry::Client;
 use super::stand_in::Desk;
 use super::{Sink, both_ways};
+use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
 use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
@@ -100,10 +101,10 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
         .target
         .object_key()
         .expect("a message that was just written");
+    let times = Times::of(&request.contexts).expect("contexts that were just written");
     let flow = ServerFlow::of(orb);
-    upcall(orb, frame, request, key, dialect, sink, flow, |upcall| {
-        adapt(orb, upcall)
-    });
+    let serve = |upcall: Upcall<'_>| adapt(orb, upcall);
+    upcall(orb, frame, request, key, dialect, times, sink, flow, serve);
 }
 
 fn serve(
@@ -147,14 +148,13 @@ fn serve(
         Some(None) => return fail(sink, raise::TOO_MANY_REQUESTS),
         counted => counted,
     };
-    if request.response == Response::WithServer {
-        // SYNC_WITH_SERVER: answered before the servant runs, and not after.
-        acknowledge(orb, &frame, id, dialect, sink);
+    let times = Times::of(&request.contexts)?;
+    if let Err(exception) = times.admit(orb.options().hold_time) {
+        return fail(sink, exception);
     }
     let flow = ServerFlow::of(orb);
-    upcall(orb, frame, request, key, dialect, sink, flow, |upcall| {
-        adapt(orb, upcall)
-    });
+    let serve = |upcall: Upcall<'_>| adapt(orb, upcall);
+    upcall(orb, frame, request, key, dialect, times, sink, flow, serve);
     Ok(())
 }
 
@@ -180,6 +180,7 @@ pub(crate) fn upcall(
     request: Request<'_>,
     key: &[u8],
     dialect: Dialect,
+    times: Times,
     sink: &mut Sink,
     flow: Option<Arc<ServerFlow>>,
     serve: impl FnOnce(Upcall<'_>) -> Outcome,
@@ -188,31 +189,18 @@ pub(crate) fn upcall(
     let id = request.id;
     let expects_reply = request.response != Response::None;
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
-        let upcall = Upcall::new(orb, frame, request, key, dialect, sink, flow.clone());
-        let Outcome { .. } = serve(upcall);
+        let flow = flow.clone();
+        let upcall = Upcall::new(orb, frame, request, key, dialect, times, sink, flow);
+        let Outcome { .. } = deadline::within(&times, || serve(upcall));
     }));
     if outcome.is_err() && !sink.answered() {
         // Interceptors that have seen the request see how it ended, but for one of them that panics now.
-        let upcall = Upcall::new(orb, frame, request, key, dialect, sink, flow);
+        let upcall = Upcall::new(orb, frame, request, key, dialect, times, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
     }
     if outcome.is_err() && expects_reply && !sink.answered() {
         sink.send_exception(orb.options(), version, id, dialect, raise::SERVANT_PANICKED);
     }
-}
-
-fn acknowledge(orb: &Orb, frame: &Frame<'_>, id: u32, dialect: Dialect, sink: &mut Sink) {
-    let mut e = sink.encoder(orb.options(), dialect);
-    let version = frame.header.version;
-    let begun = oxorb_giop::begin_reply(
-        &mut e,
-        version,
-        id,
-        oxorb_giop::ReplyStatus::NO_EXCEPTION,
-        &[],
-    );
-    oxorb_giop::finish(&mut e, begun).expect("an empty reply is no longer than any limit");
-    sink.send(orb.options(), version, e.finish());
 }
 
 fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {

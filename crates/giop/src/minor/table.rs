@@ -165,6 +165,8 @@ minors! {
         OXORB 1 CONNECT_FAILED: "no endpoint of the reference accepted a connection", "check that the server runs and that its published address can be reached from here";
         OXORB 2 CONNECTION_CLOSED: "the server closed the connection before it processed the request", "send it again";
         OXORB 3 FORWARD_LOOP: "the reference is forwarded in a circle", "check the forwarding objects";
+        OXORB 8 HELD_TOO_LONG: "the request came longer before its start time than the server holds requests", "send it later, or raise HoldTime on the server";
+        OXORB 7 BUFFER_FULL: "the buffer of oneway requests for the server is full", "send less, flush more often, or raise BufferedOneways";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
@@ -213,9 +215,15 @@ minors! {
         OMG 1 NOT_AVAILABLE: "the interface repository is not available", "start it, or do without _interface";
         OMG 2 NO_ENTRY: "the interface repository does not know the interface", "load its IDL";
     }
+    Rebind rebind {
+        OXORB 1 MOVED: "the object has moved, and the rebind policy forbids to follow", "call validate_connection to bind anew, or allow RebindMode::Transparent";
+        OXORB 2 CONNECTION_LOST: "the connection was lost, and the rebind policy forbids to open another", "call validate_connection to bind anew, or allow RebindMode::NoRebind";
+    }
     Timeout timeout {
         OMG 1 POLLER: "the poller's time is over", "ask again later";
         OXORB 1 BEFORE_SENDING: "time was over before the request was sent", "allow more time; check whether the server can be reached";
+        OXORB 4 DEADLINE_PASSED: "the deadline that came with the request had passed before it was served", "allow more time, compare the clocks of client and server, or find out why the server is slow";
+        OXORB 5 TOO_EARLY: "the time from which the request or its reply may be delivered lies after the end of the time allowed", "let start times lie before end times and time limits";
         OXORB 2 AWAITING_REPLY: "no reply within the time allowed", "allow more time, or find out why the server is slow";
         OXORB 3 WRITING: "the naming service's disk did not finish writing within the time allowed", "check the disk; the change may still happen";
         OXORB 10 NOT_COMPLETED: "requests, or the cleaning up after them, did not end within the time allowed", "find out which request does not end, or raise HoldTime";

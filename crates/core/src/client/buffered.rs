@@ -1,0 +1,361 @@
+//! Oneways that nobody waits for (SYNC_NONE): kept in a bounded buffer for each server, sent by a thread of its own.
+
+use std::fmt;
+use std::io::IoSlice;
+use std::mem;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, MutexGuard};
+use std::time::{Duration, Instant};
+
+use oxorb_cdr::Encoder;
+use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_transport::Link;
+
+use super::call::{Request, write_request};
+use super::timing::Carried;
+use super::{Args, Peer, Timing, exchange, intercepted, link};
+use crate::interceptor::{ClientFlow, Interrupt, Received};
+use crate::lock::Mutex;
+use crate::op::Operation;
+use crate::policy::{BufferingConstraint, Effective};
+use crate::{Ref, raise};
+
+/// How long the thread waits for more before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The buffered oneways of one server, counted. Got by [`Ref::buffered`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Buffered {
+    /// Not sent yet.
+    pub waiting: u64,
+    /// Octets of those.
+    pub octets: usize,
+    /// Handed to the transport.
+    pub sent: u64,
+    /// Could not be sent, and are lost: whoever must know uses another sync scope.
+    pub lost: u64,
+}
+
+/// The buffer for one server.
+#[derive(Default)]
+pub(crate) struct Buffer {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whole messages, one after the other.
+    octets: Vec<u8>,
+    waiting: u64,
+    /// Those the thread is about to send.
+    in_hand: u64,
+    sent: u64,
+    lost: u64,
+    /// When what is there must be sent.
+    due: Option<Instant>,
+    running: bool,
+    next_id: u32,
+    /// A buffer for one message, kept for its capacity.
+    scratch: Vec<u8>,
+}
+
+/// Copies the request into the buffer of the object's server.
+///
+/// # Errors
+/// TRANSIENT when the buffer is full; what is wrong with reference or arguments. For an object of this process it is
+/// called, as any other oneway.
+pub(super) fn send<'a>(
+    reference: &Ref,
+    policies: &Effective,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+) -> Result<(), SystemException> {
+    let route = reference.route()?;
+    if route.local().is_some() {
+        return exchange(reference, policies, op, args).map(drop);
+    }
+    let profile = &route.profiles[route.preferred.load(Ordering::Relaxed)];
+    let timing = Timing::start(policies)?;
+    let mut flow = ClientFlow::of(reference, op);
+    match intercepted::begin(flow.as_deref_mut()) {
+        Ok(()) => {}
+        Err(Interrupt::Raise(exception)) => return Err(exception),
+        Err(Interrupt::Forward(to)) => {
+            reference.forward_to(to.ior().clone(), false)?;
+            return Err(raise::FORWARDED);
+        }
+    }
+    let reconciled = profile.published.reconcile(policies);
+    let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
+    let peer = profile.remote();
+    let carried = Carried::of(policies, timing, peer.options().synchronized_clocks);
+    let added = flow
+        .as_deref()
+        .map(ClientFlow::contexts)
+        .unwrap_or_default();
+    let contexts = carried.beside(&added);
+    let request = Request {
+        op,
+        target: route.target(profile),
+        version: profile.version,
+        code_sets: profile.code_sets?,
+        contexts: &contexts,
+    };
+    let added = Buffer::of(peer).add(peer, &request, args, policies.buffering);
+    if let Some(flow) = &mut flow {
+        let end = match &added {
+            Ok(()) => Received::Sent,
+            Err(exception) => Received::SystemException(*exception),
+        };
+        match flow.end(&end) {
+            Ok(()) => {}
+            Err(Interrupt::Raise(exception)) => return Err(exception),
+            Err(Interrupt::Forward(to)) => reference.forward_to(to.ior().clone(), false)?,
+        }
+    }
+    added
+}
+
+/// Has everything sent that is buffered for the object's server.
+pub(super) fn flush(reference: &Ref) -> Result<(), SystemException> {
+    let route = reference.route()?;
+    let timing = Timing::start(&reference.policies())?;
+    for profile in &route.profiles {
+        if let Some(buffer) = profile.peer.as_ref().and_then(|peer| peer.buffer.get()) {
+            buffer.flush(timing.deadline())?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn look(reference: &Ref) -> Buffered {
+    let mut sum = Buffered::default();
+    let Ok(route) = reference.route() else {
+        return sum;
+    };
+    let mut seen: Vec<&Arc<Peer>> = Vec::new();
+    for peer in route
+        .profiles
+        .iter()
+        .filter_map(|profile| profile.peer.as_ref())
+    {
+        let again = seen.iter().any(|before| Arc::ptr_eq(before, peer));
+        if let Some(buffer) = peer.buffer.get().filter(|_| !again) {
+            let state = buffer.state();
+            sum.waiting += state.waiting + state.in_hand;
+            sum.octets += state.octets.len();
+            sum.sent += state.sent;
+            sum.lost += state.lost;
+        }
+        seen.push(peer);
+    }
+    sum
+}
+
+impl Buffer {
+    fn of(peer: &Arc<Peer>) -> &Arc<Buffer> {
+        peer.buffer.get_or_init(Arc::default)
+    }
+
+    fn add<'a>(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        request: &Request<'_>,
+        args: Args<'_, 'a>,
+        constraint: BufferingConstraint,
+    ) -> Result<(), SystemException> {
+        let options = peer.options();
+        let mut state = self.state();
+        if !state.running {
+            let (buffer, owner) = (Arc::clone(self), Arc::clone(peer));
+            std::thread::Builder::new()
+                .name("oxorb-oneways".to_owned())
+                .spawn(move || buffer.run(&owner))
+                .map_err(|_| raise::NO_THREAD)?;
+            state.running = true;
+        }
+        // Which connection it will go over nobody knows: each request says how its text is encoded.
+        let tell = request.code_sets;
+        let dialect = link::dialect(tell, request.version.minor);
+        let id = state.next_id;
+        let scratch = mem::take(&mut state.scratch);
+        let mut e: Encoder<'a> = options.encoder(scratch, dialect);
+        let written = write_request(&mut e, id, request, tell, &[], args, &options.limits);
+        let message = e.finish();
+        let room = options.buffered_oneways.saturating_sub(state.octets.len());
+        let taken = written.and_then(|()| {
+            if message.len() > room {
+                return Err(raise::BUFFER_FULL);
+            }
+            if peer.is_closed() {
+                return Err(raise::ORB_SHUT_DOWN);
+            }
+            let mut slices = [IoSlice::new(&[]); oxorb_cdr::Encoded::MAX_SLICES];
+            for slice in message.io_slices(&mut slices) {
+                state.octets.extend_from_slice(slice);
+            }
+            Ok(())
+        });
+        state.scratch = options.keep(message.into_buffer());
+        taken?;
+        state.next_id = id.wrapping_add(2);
+        state.waiting += 1;
+        let now = Instant::now();
+        let unconstrained = constraint == BufferingConstraint::FLUSH;
+        let due = if unconstrained
+            || constraint
+                .count
+                .is_some_and(|count| state.waiting >= u64::from(count))
+            || constraint
+                .octets
+                .is_some_and(|octets| state.octets.len() >= octets)
+            || state.octets.len() >= options.buffered_oneways / 2
+        {
+            Some(now)
+        } else {
+            constraint.time.and_then(|time| now.checked_add(time))
+        };
+        let due = earliest(state.due, due);
+        let sooner = due != state.due;
+        state.due = due;
+        if sooner {
+            self.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits until what is there now was handed to the transport.
+    pub(crate) fn flush(&self, until: Option<Instant>) -> Result<(), SystemException> {
+        crate::server::step_aside();
+        let mut state = self.state();
+        let goal = state.sent + state.lost + state.in_hand + state.waiting;
+        let lost = state.lost;
+        if state.waiting > 0 {
+            state.due = Some(Instant::now());
+            self.changed.notify_all();
+        }
+        while state.sent + state.lost < goal {
+            state = match until {
+                None => self.changed.wait(state).expect(UNPOISONED),
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(raise::timeout(CompletionStatus::Maybe));
+                    }
+                    self.changed.wait_timeout(state, left).expect(UNPOISONED).0
+                }
+            };
+        }
+        if state.lost > lost {
+            return Err(SystemException::comm_failure(
+                minor::comm_failure::SEND_FAILED,
+                CompletionStatus::Maybe,
+            ));
+        }
+        Ok(())
+    }
+
+    /// The thread: sends what is due, until there was nothing for a while.
+    fn run(&self, peer: &Arc<Peer>) {
+        let mut link = None;
+        let mut spare = Vec::new();
+        let mut idle_since = Instant::now();
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            let closing = peer.is_closed();
+            if state.waiting == 0 {
+                if closing || now.saturating_duration_since(idle_since) >= IDLE {
+                    state.running = false;
+                    return;
+                }
+            } else if closing || state.due.is_some_and(|due| due <= now) {
+                mem::swap(&mut state.octets, &mut spare);
+                let count = mem::take(&mut state.waiting);
+                state.in_hand = count;
+                state.due = None;
+                drop(state);
+                let sent = transmit(peer, &mut link, &spare);
+                spare = peer.options().keep(spare);
+                spare.clear();
+                idle_since = Instant::now();
+                state = self.state();
+                state.in_hand = 0;
+                match sent {
+                    Ok(()) => state.sent += count,
+                    Err(_) => state.lost += count,
+                }
+                self.changed.notify_all();
+                continue;
+            }
+            let until = state.due.unwrap_or(idle_since + IDLE);
+            let wait = until.saturating_duration_since(now).min(IDLE);
+            state = self.changed.wait_timeout(state, wait).expect(UNPOISONED).0;
+        }
+    }
+
+    /// Wakes the thread of a server whose ORB ends.
+    pub(crate) fn wake(&self) {
+        let _state = self.state();
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect(UNPOISONED)
+    }
+}
+
+/// Sends the messages over the connection of the thread, or over a new one if the server has closed it.
+fn transmit(
+    peer: &Arc<Peer>,
+    link: &mut Option<Arc<dyn Link>>,
+    octets: &[u8],
+) -> Result<(), SystemException> {
+    // Nothing is ever answered: whatever came says that the connection ends.
+    if let Some(old) = link.take_if(|link| link.has_input().unwrap_or(true)) {
+        old.close();
+        peer.lost();
+    }
+    let options = peer.options();
+    let mut fresh = false;
+    loop {
+        let current = match link {
+            Some(current) => current,
+            None => {
+                fresh = true;
+                let timing = Timing::for_connecting(options.connect_timeout);
+                link.insert(peer.connect(timing, &mut Vec::new())?)
+            }
+        };
+        let _ = current.set_write_timeout(Some(options.stall_timeout));
+        let Err(failed) = current.write(&mut [IoSlice::new(octets)]) else {
+            return Ok(());
+        };
+        current.close();
+        peer.lost();
+        *link = None;
+        if fresh || failed.written != 0 {
+            return Err(raise::CONNECTION_LOST);
+        }
+    }
+}
+
+fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Buffer")
+            .field("waiting", &state.waiting)
+            .field("octets", &state.octets.len())
+            .finish_non_exhaustive()
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

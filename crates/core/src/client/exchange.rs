@@ -1,0 +1,501 @@
+//! The loop around attempts: forwards, other profiles, connections that turn out to be closed, retries by policy. Only
+//! what certainly did not run is sent again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_giop::{
+    CompletionStatus, Ior, ReplyStatus, Response, ServiceContext, SystemException,
+    SystemExceptionKind,
+};
+
+use super::binding::Bound;
+use super::call::{Call, Lost, Request};
+use super::link::ClientLink;
+use super::reach::{self, Reached, Untried};
+use super::timing::Carried;
+use super::{Args, Peer, Reply, Timing, intercepted, local, timing};
+use crate::failure::{self, Attempt};
+use crate::interceptor::ClientFlow;
+use crate::op::{Op, Operation};
+use crate::policy::{Effective, LocateFirst, PolicyType, RebindMode};
+use crate::route::{Route, RouteProfile};
+use crate::{Failure, Ref, raise};
+
+/// A forward that leads to a forward that leads ... ends here.
+const MAX_FORWARDS: u32 = 16;
+
+/// A call, from its first attempt to its end.
+pub(super) struct Exchange<'x, 'a> {
+    pub(super) reference: &'x Ref,
+    pub(super) policies: &'x Effective,
+    pub(super) op: Operation<'x>,
+    pub(super) args: Args<'x, 'a>,
+    pub(super) timing: Timing,
+    /// What was tried in vain.
+    pub(super) attempts: Vec<Attempt>,
+    /// Where it must not leave from.
+    pub(super) bound: Option<Arc<Bound>>,
+    /// Nobody answered where it was forwarded to, so it went back to the original.
+    fell_back: bool,
+    retries: u32,
+}
+
+/// What to do after one attempt.
+pub(super) enum Step {
+    Done(Option<Reply>),
+    /// Once more, with the route as it is now.
+    Again,
+    /// This profile cannot be reached, and the request certainly did not run.
+    NextProfile(SystemException),
+}
+
+/// What a round of attempts came to.
+pub(crate) enum Round {
+    Done(Option<Reply>),
+    /// The object is elsewhere: another round.
+    Forwarded,
+    /// Another round, at the original address.
+    FellBack,
+}
+
+/// The loop around rounds. Only what certainly did not run is sent again. `None`: a request without an answer was sent.
+pub(super) fn exchange<'a>(
+    reference: &Ref,
+    policies: &Effective,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+) -> Result<Option<Reply>, SystemException> {
+    let mut exchange = Exchange::begin(reference, policies, op, args)?;
+    if let Some(start) = policies.request_start {
+        timing::hold_until(start);
+    }
+    let mut forwards = 0;
+    loop {
+        let round = match ClientFlow::of(reference, op) {
+            None => exchange.round(None),
+            Some(flow) => intercepted::round(&mut exchange, flow),
+        };
+        match round {
+            Ok(Round::Done(reply)) => {
+                if let Some(start) = policies.reply_start {
+                    timing::hold_until(start);
+                }
+                return Ok(reply);
+            }
+            Ok(Round::Forwarded) => forwards = one_more(forwards)?,
+            Ok(Round::FellBack) => {}
+            Err(exception) => exchange.back_off(exception)?,
+        }
+    }
+}
+
+/// Connects, asks where the object is, and binds the reference.
+pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
+    /// Names the call where it must have a name.
+    static OP: Op = Op::twoway("_validate_connection");
+    let policies = reference.policies();
+    let failed = |exception| Failure {
+        exception,
+        attempts: Vec::new(),
+        inconsistent_policies: Vec::new(),
+    };
+    reference.binding().release();
+    let begun = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()));
+    let mut exchange = begun.map_err(failed)?;
+    let validated = exchange.validate();
+    validated.map_err(|(exception, inconsistent_policies)| {
+        let recorded = failure::last_failure().filter(|last| last.exception == exception);
+        Failure {
+            exception,
+            attempts: match recorded {
+                Some(recorded) if exchange.attempts.is_empty() => recorded.attempts,
+                _ => std::mem::take(&mut exchange.attempts),
+            },
+            inconsistent_policies,
+        }
+    })
+}
+
+impl<'x, 'a> Exchange<'x, 'a> {
+    fn begin(
+        reference: &'x Ref,
+        policies: &'x Effective,
+        op: Operation<'x>,
+        args: Args<'x, 'a>,
+    ) -> Result<Self, SystemException> {
+        let bound = match policies.rebind {
+            RebindMode::Transparent => None,
+            _ => reference.binding().bound(),
+        };
+        Ok(Exchange {
+            reference,
+            policies,
+            op,
+            args,
+            timing: Timing::start(policies)?,
+            attempts: Vec::new(),
+            bound,
+            fell_back: false,
+            retries: 0,
+        })
+    }
+
+    /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
+    pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
+        let route = self.route()?;
+        let added = flow.map(ClientFlow::contexts).unwrap_or_default();
+        if let Some((index, profile)) = route.local() {
+            let carried = Carried::of(self.policies, self.timing, false);
+            let contexts = &carried.beside(&added);
+            let (reference, timing) = (self.reference, self.timing);
+            let reply = local::call(
+                reference, &route, profile, timing, self.op, self.args, contexts,
+            )?;
+            return Ok(match self.settle(&route, index, flow, reply)? {
+                Step::Done(reply) => Round::Done(reply),
+                _ => Round::Forwarded,
+            });
+        }
+        let mut unreachable = raise::CONNECT_FAILED;
+        let mut untried = Untried::of(&route, self.bound.as_deref());
+        while let Some((index, link)) = reach::any(self, &route, &mut untried)? {
+            match self.attempt(&route, index, link, flow, &added)? {
+                Step::Done(reply) => return Ok(Round::Done(reply)),
+                Step::Again => return Ok(Round::Forwarded),
+                Step::NextProfile(exception) => unreachable = exception,
+            }
+        }
+        self.unreached(unreachable)
+    }
+
+    /// Nobody answers. Where it was forwarded to, the original may know better; but
+    /// if it forwards to the same place again, that is the end.
+    fn unreached(&mut self, unreachable: SystemException) -> Result<Round, SystemException> {
+        if self.bound.is_none() && self.reference.forget_forward() && !self.fell_back {
+            self.fell_back = true;
+            return Ok(Round::FellBack);
+        }
+        let attempts = std::mem::take(&mut self.attempts);
+        Err(failure::record(unreachable, attempts))
+    }
+
+    fn route(&self) -> Result<Arc<Route>, SystemException> {
+        match &self.bound {
+            Some(bound) => Ok(Arc::clone(&bound.route)),
+            None => self.reference.route(),
+        }
+    }
+
+    /// One request over one link; over a new one if the server had closed it.
+    fn attempt(
+        &mut self,
+        route: &Arc<Route>,
+        index: usize,
+        reached: Reached,
+        flow: Option<&ClientFlow>,
+        added: &[ServiceContext<'_>],
+    ) -> Result<Step, SystemException> {
+        let profile = &route.profiles[index];
+        let peer = profile.remote();
+        let both;
+        let policies = if self.policies.priority.is_some() {
+            both = profile.published.reconcile(self.policies);
+            match &both {
+                Ok(both) => both,
+                Err(_) => {
+                    reached.give_back(peer);
+                    return Err(raise::IRRECONCILABLE);
+                }
+            }
+        } else {
+            self.policies
+        };
+        let code_sets = match profile.code_sets {
+            Ok(code_sets) => code_sets,
+            Err(incompatible) => {
+                reached.give_back(peer);
+                return Err(incompatible);
+            }
+        };
+        let mut reached = reached;
+        loop {
+            let carried = Carried::of(policies, self.timing, peer.options().synchronized_clocks);
+            let carried_alone = carried.context();
+            let together;
+            let contexts = match &carried_alone {
+                None => added,
+                Some(alone) if added.is_empty() => std::slice::from_ref(alone),
+                Some(_) => {
+                    together = carried.beside(added);
+                    &together
+                }
+            };
+            let request = Request {
+                op: self.op,
+                target: route.target(profile),
+                version: profile.version,
+                code_sets,
+                contexts,
+            };
+            let link = match reached {
+                Reached::Link(link) => link,
+                Reached::BothWays => {
+                    match self.attempt_both_ways(route, index, peer, &request, flow)? {
+                        Some(step) => return Ok(step),
+                        None => match reach::again(self, peer)? {
+                            Ok(link) => link,
+                            Err(exception) => return Ok(Step::NextProfile(exception)),
+                        },
+                    }
+                }
+            };
+            let call = Call::begin(peer, link, &request, self.args)?;
+            if policies.locate != LocateFirst::Never
+                && policies.locate.wanted(call.octets())
+                && !profile.is_located()
+            {
+                match self.locate(route, index, call.withdraw())? {
+                    Step::Done(_) => {}
+                    step => return Ok(step),
+                }
+                reached = match reach::again(self, peer)? {
+                    Ok(link) => Reached::Link(link),
+                    Err(exception) => return Ok(Step::NextProfile(exception)),
+                };
+                continue;
+            }
+            let lost = match call.send(self.timing) {
+                Ok(pending) if self.op.response == Response::None => {
+                    pending.abandon();
+                    return self.settle(route, index, flow, None);
+                }
+                Ok(pending) => {
+                    let timing = self.timing.awaiting(policies);
+                    match pending.wait(self.reference.orb(), timing) {
+                        Ok(reply) => return self.settle(route, index, flow, Some(reply)),
+                        Err(lost) => lost,
+                    }
+                }
+                Err(unsent) => unsent,
+            };
+            // A connection that the server closed while it was idle, so that none of
+            // this request was read; or CloseConnection, which promises that it did
+            // not run: a new connection may carry it.
+            if !(lost.reused && lost.did_not_run()) {
+                return lost.end(peer, &mut self.attempts);
+            }
+            self.timing.left(CompletionStatus::No)?;
+            reached = match reach::again(self, peer)? {
+                Ok(link) => Reached::Link(link),
+                Err(exception) => return Ok(Step::NextProfile(exception)),
+            };
+        }
+    }
+
+    /// Asks the server of a profile where the object is. `Done`: there.
+    fn locate(
+        &mut self,
+        route: &Arc<Route>,
+        index: usize,
+        link: Box<ClientLink>,
+    ) -> Result<Step, SystemException> {
+        let profile = &route.profiles[index];
+        let peer = profile.remote();
+        let target = route.target(profile);
+        let asked = Call::locate(peer, link, profile.version, target, self.timing);
+        let pending = match asked {
+            Ok(pending) => pending,
+            Err(lost) => return lost.end_harmless(peer, &mut self.attempts),
+        };
+        match pending.wait(self.reference.orb(), self.timing) {
+            Ok(reply) => {
+                let step = self.settle(route, index, None, Some(reply))?;
+                profile.set_located();
+                Ok(step)
+            }
+            Err(lost) => lost.end_harmless(peer, &mut self.attempts),
+        }
+    }
+
+    fn validate(&mut self) -> Result<(), (SystemException, Vec<PolicyType>)> {
+        let raised = |exception| (exception, Vec::new());
+        let mut forwards = 0;
+        loop {
+            let route = self.route().map_err(raised)?;
+            if route.local().is_some() {
+                return Ok(());
+            }
+            for profile in &route.profiles {
+                let reconciled = profile.published.reconcile(self.policies);
+                reconciled.map_err(|types| (raise::IRRECONCILABLE, types))?;
+            }
+            match self.validate_round(&route).map_err(raised)? {
+                Round::Done(_) => return Ok(()),
+                Round::Forwarded => forwards = one_more(forwards).map_err(raised)?,
+                Round::FellBack => {}
+            }
+        }
+    }
+
+    fn validate_round(&mut self, route: &Arc<Route>) -> Result<Round, SystemException> {
+        let mut unreachable = raise::CONNECT_FAILED;
+        let mut untried = Untried::of(route, None);
+        while let Some((index, reached)) = reach::any(self, route, &mut untried)? {
+            let link = match reached {
+                Reached::Link(link) => link,
+                // A client that is called back over its connection is there.
+                Reached::BothWays => return Ok(Round::Done(None)),
+            };
+            match self.locate(route, index, link)? {
+                Step::Done(_) => return Ok(Round::Done(None)),
+                Step::Again => return Ok(Round::Forwarded),
+                Step::NextProfile(exception) => unreachable = exception,
+            }
+        }
+        self.unreached(unreachable)
+    }
+
+    /// Results and user exceptions are the caller's; the rest is acted on here.
+    pub(super) fn settle(
+        &mut self,
+        route: &Arc<Route>,
+        index: usize,
+        flow: Option<&ClientFlow>,
+        reply: Option<Reply>,
+    ) -> Result<Step, SystemException> {
+        let Some(reply) = reply else {
+            self.bind(route, index);
+            return Ok(Step::Done(None));
+        };
+        if let Some(flow) = flow {
+            reply.with_contexts(|contexts| flow.note(contexts));
+        }
+        match reply.status() {
+            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
+                self.bind(route, index);
+                Ok(Step::Done(Some(reply)))
+            }
+            ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
+            status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
+                if self.bound.is_some() {
+                    return Err(raise::REBIND_MOVED);
+                }
+                let ior: Ior = reply.read()?;
+                let permanent = status == ReplyStatus::LOCATION_FORWARD_PERM;
+                self.reference.forward_to(ior, permanent)?;
+                Ok(Step::Again)
+            }
+            ReplyStatus::NEEDS_ADDRESSING_MODE => {
+                let wanted: i16 = reply.read()?;
+                if route.profiles[index].set_addressing(wanted as u16) {
+                    Ok(Step::Again)
+                } else {
+                    Err(raise::ADDRESSING_LOOP)
+                }
+            }
+            Reply::NO_SUCH_OBJECT => Err(raise::NOT_LOCATED),
+            _ => Err(raise::UNKNOWN_REPLY_STATUS),
+        }
+    }
+
+    /// The reference leads here; from now on for good if policy wants that.
+    #[inline]
+    fn bind(&mut self, route: &Arc<Route>, index: usize) {
+        if self.policies.rebind != RebindMode::Transparent && self.bound.is_none() {
+            let peer = route.profiles[index].peer.as_ref();
+            let losses = peer.map_or(0, |peer| peer.losses());
+            self.reference.binding().bind(route, index, losses);
+        }
+    }
+
+    /// Waits before the call is made again, or ends it with the exception.
+    #[cold]
+    fn back_off(&mut self, exception: SystemException) -> Result<(), SystemException> {
+        let retry = self.policies.retry;
+        let passing = matches!(
+            exception.kind,
+            SystemExceptionKind::Transient | SystemExceptionKind::CommFailure
+        );
+        if self.retries >= retry.times
+            || !passing
+            || exception.completed != CompletionStatus::No
+            || self.reference.orb().is_closing()
+        {
+            return Err(exception);
+        }
+        let doubled = 1u32.checked_shl(self.retries).unwrap_or(u32::MAX);
+        let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
+        // What failed says more than that time is over.
+        match self.timing.left_to_send() {
+            Ok(left) if left.is_none_or(|left| left > delay) => {}
+            _ => return Err(exception),
+        }
+        self.retries += 1;
+        self.fell_back = false;
+        if delay > Duration::ZERO {
+            crate::server::step_aside();
+            std::thread::sleep(delay);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
+    if forwards == MAX_FORWARDS {
+        return Err(raise::FORWARD_LOOP);
+    }
+    Ok(forwards + 1)
+}
+
+impl LocateFirst {
+    fn wanted(self, octets: usize) -> bool {
+        match self {
+            LocateFirst::Never => false,
+            LocateFirst::Always => true,
+            LocateFirst::Above(limit) => octets > limit,
+        }
+    }
+}
+
+impl Lost {
+    /// Whether the request may be sent again without any risk of it running
+    /// twice. Time that is over stays over.
+    fn did_not_run(&self) -> bool {
+        self.exception.completed == CompletionStatus::No
+            && self.exception.kind != SystemExceptionKind::Timeout
+    }
+
+    /// What a failed attempt means for the call: another profile may serve a
+    /// request that did not run; otherwise the call has failed.
+    fn end(self, peer: &Peer, attempts: &mut Vec<Attempt>) -> Result<Step, SystemException> {
+        let elsewhere = self.did_not_run();
+        attempts.push(Attempt {
+            endpoint: peer.to_string(),
+            what: self.cause,
+        });
+        if elsewhere {
+            return Ok(Step::NextProfile(self.exception));
+        }
+        Err(failure::record(self.exception, std::mem::take(attempts)))
+    }
+
+    /// The same for a question that changes nothing: the call itself did not run.
+    fn end_harmless(
+        mut self,
+        peer: &Peer,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<Step, SystemException> {
+        self.exception.completed = CompletionStatus::No;
+        self.end(peer, attempts)
+    }
+}
+
+impl RouteProfile {
+    /// The server of a profile that is not local.
+    pub(super) fn remote(&self) -> &Arc<Peer> {
+        self.peer
+            .as_ref()
+            .expect("local profiles are served locally")
+    }
+}

@@ -1,0 +1,107 @@
+//! What all policies have in common.
+
+use std::fmt;
+
+use super::*;
+
+/// The number of a kind of policy (`CORBA::PolicyType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PolicyType(pub u32);
+
+/// One kind of client policy, as a type.
+///
+/// Values convert to and from [`AnyPolicy`], which lists and untyped code use.
+pub trait Policy: Copy + fmt::Debug + PartialEq + Into<AnyPolicy> + Send + Sync + 'static {
+    /// Its number in the specification, or in the range of the ORB that has it.
+    const TYPE: PolicyType;
+    /// Its name in the specification.
+    const NAME: &'static str;
+
+    /// The policy, if it is one of this kind.
+    fn from_any(policy: &AnyPolicy) -> Option<Self>;
+}
+
+macro_rules! policies {
+    ($($kind:ident $number:literal $name:literal;)*) => {
+        /// A policy of any kind (`CORBA::Policy`).
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub enum AnyPolicy {
+            $(
+                #[doc = concat!("Type ", stringify!($number), ".")]
+                $kind($kind),
+            )*
+        }
+
+        impl AnyPolicy {
+            /// The number of its kind (`policy_type`).
+            pub const fn policy_type(&self) -> PolicyType {
+                match self {
+                    $(AnyPolicy::$kind(_) => PolicyType($number),)*
+                }
+            }
+        }
+
+        impl PolicyType {
+            /// Every kind this ORB's clients know: number, and name in the specification.
+            pub const KNOWN: &[(PolicyType, &str)] = &[$((PolicyType($number), $name),)*];
+        }
+
+        $(
+            impl Policy for $kind {
+                const TYPE: PolicyType = PolicyType($number);
+                const NAME: &'static str = $name;
+
+                fn from_any(policy: &AnyPolicy) -> Option<Self> {
+                    match policy {
+                        AnyPolicy::$kind(policy) => Some(*policy),
+                        _ => None,
+                    }
+                }
+            }
+
+            impl From<$kind> for AnyPolicy {
+                fn from(policy: $kind) -> AnyPolicy {
+                    AnyPolicy::$kind(policy)
+                }
+            }
+        )*
+    };
+}
+
+policies! {
+    RebindMode 23 "Messaging::RebindPolicy";
+    SyncScope 24 "Messaging::SyncScopePolicy";
+    RequestPriority 25 "Messaging::RequestPriorityPolicy";
+    RequestStartTime 27 "Messaging::RequestStartTimePolicy";
+    RequestEndTime 28 "Messaging::RequestEndTimePolicy";
+    ReplyStartTime 29 "Messaging::ReplyStartTimePolicy";
+    ReplyEndTime 30 "Messaging::ReplyEndTimePolicy";
+    RelativeRequestTimeout 31 "Messaging::RelativeRequestTimeoutPolicy";
+    RelativeRoundtripTimeout 32 "Messaging::RelativeRoundtripTimeoutPolicy";
+    RelativeReplyTimeout 0x4f58_0001 "OxORB::RelativeReplyTimeoutPolicy";
+    Retry 0x4f58_0002 "OxORB::RetryPolicy";
+    LocateFirst 0x4f58_0003 "OxORB::LocateFirstPolicy";
+    BufferingConstraint 0x5441_0001 "TAO::BufferingConstraintPolicy";
+    ConnectionTimeout 0x5441_0008 "TAO::ConnectionTimeoutPolicy";
+}
+
+impl PolicyType {
+    /// Its name in the specification, if this ORB's clients know it.
+    pub fn name(self) -> Option<&'static str> {
+        Self::KNOWN
+            .iter()
+            .find(|(known, _)| *known == self)
+            .map(|(_, name)| *name)
+    }
+}
+
+impl fmt::Display for PolicyType {
+    /// `Messaging::RebindPolicy (23)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => write!(f, "{name} ({})", self.0),
+            None => write!(f, "policy type {}", self.0),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Policies of a thread.
+
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+
+use super::{Effective, InvalidPolicies, PolicySet, PolicyType, SetOverrideType};
+use crate::Orb;
+
+/// The policies of the calling thread (`CORBA::PolicyCurrent`): they hold for all calls that it makes through
+/// references of an ORB, unless a reference has its own.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_core::policy::{PolicyCurrent, RelativeRoundtripTimeout};
+/// use oxorb_core::{Interface as _, Options, Orb};
+///
+/// let orb = Orb::new(Options::default());
+/// let object = orb.string_to_object("corbaloc::10.0.0.7/Account")?;
+/// {
+///     let _hurry = PolicyCurrent::scope(&orb, RelativeRoundtripTimeout(Duration::from_millis(5)));
+///     assert_eq!(object.as_ref().timeout(), Some(Duration::from_millis(5)));
+/// }
+/// assert_eq!(object.as_ref().timeout(), Some(Duration::from_secs(60)), "as before");
+/// # Ok::<(), oxorb_core::ResolveError>(())
+/// ```
+#[derive(Debug)]
+pub enum PolicyCurrent {}
+
+/// While it lives, the policies it was made with hold for this thread. Dropping it undoes just that, in whatever order
+/// scopes end.
+#[derive(Debug)]
+#[must_use = "the policies hold as long as this lives"]
+pub struct PolicyScope {
+    layer: u64,
+    /// Belongs to the thread that made it.
+    not_send: PhantomData<*const ()>,
+}
+
+/// Policies of one scope, for one ORB.
+struct Layer {
+    id: u64,
+    orb: u64,
+    policies: PolicySet,
+}
+
+/// What `set_policy_overrides` changes lies below all scopes.
+const LOWEST: u64 = 0;
+
+thread_local! {
+    static LAYERS: RefCell<Vec<Layer>> = const { RefCell::new(Vec::new()) };
+    /// Whether there are any: all that most calls ask.
+    static ANY: Cell<bool> = const { Cell::new(false) };
+    static NEXT: Cell<u64> = const { Cell::new(LOWEST + 1) };
+}
+
+impl PolicyCurrent {
+    /// Puts policies over those of the thread until the scope is dropped. Allocates.
+    pub fn scope(orb: &Orb, policies: impl Into<PolicySet>) -> PolicyScope {
+        let id = NEXT.get();
+        NEXT.set(id + 1);
+        push(Layer {
+            id,
+            orb: orb.policy_table().id,
+            policies: policies.into(),
+        });
+        PolicyScope {
+            layer: id,
+            not_send: PhantomData,
+        }
+    }
+
+    /// Changes the policies of the thread until they are changed again; those of scopes go over them.
+    ///
+    /// # Errors
+    /// [`InvalidPolicies`], and nothing was changed.
+    pub fn set_policy_overrides(
+        orb: &Orb,
+        policies: &[super::AnyPolicy],
+        how: SetOverrideType,
+    ) -> Result<(), InvalidPolicies> {
+        let orb = orb.policy_table().id;
+        let before = LAYERS.with_borrow(|layers| {
+            let lowest = layers
+                .iter()
+                .find(|layer| layer.id == LOWEST && layer.orb == orb);
+            lowest
+                .map(|layer| layer.policies.clone())
+                .unwrap_or_default()
+        });
+        let policies = before.overridden(policies, how)?;
+        remove(|layer| layer.id == LOWEST && layer.orb == orb);
+        if !policies.as_slice().is_empty() {
+            push(Layer {
+                id: LOWEST,
+                orb,
+                policies,
+            });
+        }
+        Ok(())
+    }
+
+    /// The policies of the thread, scopes included; of all types if none is given.
+    pub fn policy_overrides(orb: &Orb, types: &[PolicyType]) -> PolicySet {
+        let mut all = PolicySet::new();
+        each(orb.policy_table().id, |policies| {
+            for policy in policies.as_slice() {
+                all.add(*policy);
+            }
+        });
+        all.of_types(types)
+    }
+}
+
+impl Drop for PolicyScope {
+    fn drop(&mut self) {
+        remove(|layer| layer.id == self.layer);
+    }
+}
+
+/// Whether this thread has policies of its own, for whichever ORB.
+#[inline]
+pub(super) fn any() -> bool {
+    ANY.get()
+}
+
+/// Puts the thread's policies over those of the ORB `orb`.
+pub(super) fn apply(orb: u64, effective: &mut Effective) {
+    each(orb, |policies| effective.apply(policies.as_slice()));
+}
+
+fn each(orb: u64, mut visit: impl FnMut(&PolicySet)) {
+    // A thread at its very end has none.
+    let _ = LAYERS.try_with(|layers| {
+        for layer in layers.borrow().iter().filter(|layer| layer.orb == orb) {
+            visit(&layer.policies);
+        }
+    });
+}
+
+fn push(layer: Layer) {
+    LAYERS.with_borrow_mut(|layers| {
+        let at = if layer.id == LOWEST { 0 } else { layers.len() };
+        layers.insert(at, layer);
+    });
+    ANY.set(true);
+}
+
+fn remove(which: impl Fn(&Layer) -> bool) {
+    let _ = LAYERS.try_with(|layers| {
+        let mut layers = layers.borrow_mut();
+        layers.retain(|layer| !which(layer));
+        ANY.set(!layers.is_empty());
+    });
+}

@@ -1,0 +1,145 @@
+//! The policies that a call has in the end, in a form that the request path can use.
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use super::time::utc_of;
+use super::*;
+use crate::Options;
+
+/// What holds for one call. Small and `Copy`: resolving allocates nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Effective {
+    /// None of the rarer policies is set: most calls ask no further.
+    pub(crate) plain: bool,
+    /// Something of it travels with the request.
+    pub(crate) carries: bool,
+    pub(crate) round_trip: Option<Duration>,
+    /// `round_trip` was overridden, so the server is told.
+    pub(crate) round_trip_carried: bool,
+    pub(crate) connect: Duration,
+    pub(crate) request: Option<Duration>,
+    pub(crate) reply: Option<Duration>,
+    /// Absolute ones as `TimeT`.
+    pub(crate) request_start: Option<u64>,
+    pub(crate) request_end: Option<u64>,
+    pub(crate) reply_start: Option<u64>,
+    pub(crate) reply_end: Option<u64>,
+    pub(crate) priority: Option<RequestPriority>,
+    pub(crate) sync_scope: SyncScope,
+    pub(crate) rebind: RebindMode,
+    pub(crate) retry: Retry,
+    pub(crate) locate: LocateFirst,
+    pub(crate) buffering: BufferingConstraint,
+}
+
+/// Those of one call: the ORB's own, or with what was overridden.
+pub(crate) enum Resolved<'o> {
+    Base(&'o Effective),
+    Own(Effective),
+}
+
+impl Deref for Resolved<'_> {
+    type Target = Effective;
+
+    #[inline]
+    fn deref(&self) -> &Effective {
+        match self {
+            Resolved::Base(base) => base,
+            Resolved::Own(own) => own,
+        }
+    }
+}
+
+impl Effective {
+    /// Those of an ORB without overrides.
+    pub(crate) fn of(options: &Options) -> Effective {
+        Effective {
+            plain: true,
+            carries: false,
+            round_trip: options.round_trip_timeout,
+            round_trip_carried: false,
+            connect: options.connect_timeout,
+            request: None,
+            reply: None,
+            request_start: None,
+            request_end: None,
+            reply_start: None,
+            reply_end: None,
+            priority: None,
+            sync_scope: SyncScope::WithTransport,
+            rebind: RebindMode::Transparent,
+            retry: Retry::NONE,
+            locate: LocateFirst::Never,
+            buffering: BufferingConstraint::FLUSH,
+        }
+    }
+
+    /// Puts the policies of a narrower level over these.
+    pub(crate) fn apply(&mut self, policies: &[AnyPolicy]) {
+        for policy in policies {
+            match *policy {
+                AnyPolicy::RebindMode(mode) => self.rebind = mode,
+                AnyPolicy::SyncScope(scope) => self.sync_scope = scope,
+                AnyPolicy::RequestPriority(range) => self.priority = Some(range),
+                AnyPolicy::RequestStartTime(time) => self.request_start = Some(utc_of(time.0)),
+                AnyPolicy::RequestEndTime(time) => self.request_end = Some(utc_of(time.0)),
+                AnyPolicy::ReplyStartTime(time) => self.reply_start = Some(utc_of(time.0)),
+                AnyPolicy::ReplyEndTime(time) => self.reply_end = Some(utc_of(time.0)),
+                AnyPolicy::RelativeRequestTimeout(limit) => self.request = bounded(limit.0),
+                AnyPolicy::RelativeRoundtripTimeout(limit) => {
+                    self.round_trip = bounded(limit.0);
+                    self.round_trip_carried = self.round_trip.is_some();
+                }
+                AnyPolicy::RelativeReplyTimeout(limit) => self.reply = bounded(limit.0),
+                AnyPolicy::Retry(retry) => self.retry = retry,
+                AnyPolicy::LocateFirst(when) => self.locate = when,
+                AnyPolicy::BufferingConstraint(constraint) => self.buffering = constraint,
+                AnyPolicy::ConnectionTimeout(limit) => self.connect = limit.0,
+            }
+        }
+        let absolute = [
+            self.request_start,
+            self.request_end,
+            self.reply_start,
+            self.reply_end,
+        ];
+        let timed = absolute.iter().any(Option::is_some);
+        self.carries =
+            timed || self.request.is_some() || self.round_trip_carried || self.priority.is_some();
+        self.plain = !(timed
+            || self.request.is_some()
+            || self.reply.is_some()
+            || self.priority.is_some()
+            || self.rebind != RebindMode::Transparent
+            || self.retry.times != 0
+            || self.locate != LocateFirst::Never);
+    }
+
+    /// As a policy, for who asks for it; `None` when nothing of that kind is in force.
+    pub(crate) fn find(&self, kind: PolicyType) -> Option<AnyPolicy> {
+        use super::time::system_time;
+        Some(match kind {
+            RebindMode::TYPE => self.rebind.into(),
+            SyncScope::TYPE => self.sync_scope.into(),
+            RequestPriority::TYPE => self.priority?.into(),
+            RequestStartTime::TYPE => RequestStartTime(system_time(self.request_start?)).into(),
+            RequestEndTime::TYPE => RequestEndTime(system_time(self.request_end?)).into(),
+            ReplyStartTime::TYPE => ReplyStartTime(system_time(self.reply_start?)).into(),
+            ReplyEndTime::TYPE => ReplyEndTime(system_time(self.reply_end?)).into(),
+            RelativeRequestTimeout::TYPE => RelativeRequestTimeout(self.request?).into(),
+            RelativeRoundtripTimeout::TYPE => RelativeRoundtripTimeout(self.round_trip?).into(),
+            RelativeReplyTimeout::TYPE => RelativeReplyTimeout(self.reply?).into(),
+            Retry::TYPE => self.retry.into(),
+            LocateFirst::TYPE => self.locate.into(),
+            BufferingConstraint::TYPE => self.buffering.into(),
+            ConnectionTimeout::TYPE => ConnectionTimeout(self.connect).into(),
+            _ => return None,
+        })
+    }
+}
+
+/// `Duration::MAX` stands for no limit.
+fn bounded(limit: Duration) -> Option<Duration> {
+    (limit != Duration::MAX).then_some(limit)
+}

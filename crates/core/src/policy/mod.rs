@@ -1,0 +1,35 @@
+//! Policies: what a caller wants of a call, at the level of ORB, thread, object or one call (CORBA 3.3 part 1, 8.9,
+//! and Messaging, chapter 17; A15.1).
+//!
+//! | Level | Set by | Holds for |
+//! |---|---|---|
+//! | ORB | [`Orb::policies`](crate::Orb::policies), options | all calls of the ORB |
+//! | thread | [`PolicyCurrent::scope`] | calls of this thread while the scope lives |
+//! | object | [`Ref::with`](crate::Ref::with) | calls through this reference and its clones |
+//! | call | `reference.with(..).operation(..)` | this call |
+//!
+//! The narrower level wins. Where the server has published a policy of the same type in the reference (TAG_POLICIES),
+//! both are reconciled, and a call whose policies contradict it raises INV_POLICY.
+//!
+//! While nothing is overridden a call pays two loads and a look at a thread-local; a call under overrides copies the
+//! ORB's resolved policies to its stack and puts the others over them. Neither allocates or locks.
+//!
+//! A new policy is a type that implements [`Policy`], a variant of [`AnyPolicy`], and a field of `Effective`.
+
+mod any;
+mod current;
+mod effective;
+mod kinds;
+mod manager;
+mod reconcile;
+mod set;
+pub(crate) mod time;
+
+pub use any::{AnyPolicy, Policy, PolicyType};
+pub use current::{PolicyCurrent, PolicyScope};
+pub(crate) use effective::{Effective, Resolved};
+pub use kinds::*;
+pub(crate) use manager::OrbPolicies;
+pub use manager::PolicyManager;
+pub(crate) use reconcile::Published;
+pub use set::{InvalidPolicies, PolicySet, SetOverrideType};

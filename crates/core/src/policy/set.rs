@@ -1,0 +1,176 @@
+//! Lists with at most one policy of each kind.
+
+use std::fmt;
+
+use super::{AnyPolicy, Policy, PolicyType};
+
+/// Policies, at most one of each kind (`CORBA::PolicyList`). Allocates when the first is added.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PolicySet(Vec<AnyPolicy>);
+
+/// What happens to the policies that were set before (`CORBA::SetOverrideType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SetOverrideType {
+    /// They are dropped (SET_OVERRIDE).
+    Set,
+    /// They stay, except those of the same kinds (ADD_OVERRIDE).
+    #[default]
+    Add,
+}
+
+/// Policies that contradict each other or the rules (`CORBA::InvalidPolicies`).
+#[derive(Clone, PartialEq, Eq)]
+pub struct InvalidPolicies {
+    /// Where they are in the list that was given.
+    pub indices: Vec<u16>,
+    /// Why the first of them is one.
+    pub why: &'static str,
+}
+
+impl PolicySet {
+    /// No policy.
+    pub const fn new() -> Self {
+        PolicySet(Vec::new())
+    }
+
+    /// With `policy` instead of another of its kind.
+    #[must_use]
+    pub fn with(mut self, policy: impl Into<AnyPolicy>) -> Self {
+        self.add(policy.into());
+        self
+    }
+
+    /// Puts `policy` in the place of another of its kind, if there is one.
+    pub fn add(&mut self, policy: AnyPolicy) {
+        let kind = policy.policy_type();
+        match self.0.iter_mut().find(|old| old.policy_type() == kind) {
+            Some(old) => *old = policy,
+            None => self.0.push(policy),
+        }
+    }
+
+    /// The policy of a kind.
+    pub fn find<P: Policy>(&self) -> Option<P> {
+        self.0.iter().find_map(P::from_any)
+    }
+
+    /// The policies, in the order they were first set.
+    pub fn as_slice(&self) -> &[AnyPolicy] {
+        &self.0
+    }
+
+    /// Those of the given kinds; all if none is given, as `get_policy_overrides` wants it.
+    #[must_use]
+    pub fn of_types(&self, types: &[PolicyType]) -> PolicySet {
+        let wanted =
+            |policy: &&AnyPolicy| types.is_empty() || types.contains(&policy.policy_type());
+        PolicySet(self.0.iter().filter(wanted).copied().collect())
+    }
+
+    /// What `set_policy_overrides` makes of this set.
+    ///
+    /// # Errors
+    /// [`InvalidPolicies`]: a kind that occurs twice in `policies`; what contradicts itself; an earliest time after the
+    /// latest one.
+    pub fn overridden(
+        &self,
+        policies: &[AnyPolicy],
+        how: SetOverrideType,
+    ) -> Result<PolicySet, InvalidPolicies> {
+        let invalid = |index: usize, why| InvalidPolicies {
+            indices: vec![u16::try_from(index).unwrap_or(u16::MAX)],
+            why,
+        };
+        let mut set = match how {
+            SetOverrideType::Set => PolicySet::new(),
+            SetOverrideType::Add => self.clone(),
+        };
+        for (index, policy) in policies.iter().enumerate() {
+            let kind = policy.policy_type();
+            if policies[..index]
+                .iter()
+                .any(|other| other.policy_type() == kind)
+            {
+                return Err(invalid(index, "a policy of the same type stands before it"));
+            }
+            if let Some(why) = fault(policy) {
+                return Err(invalid(index, why));
+            }
+            set.add(*policy);
+        }
+        let wrong = policies.iter().position(|policy| set.contradicts(policy));
+        match wrong {
+            Some(index) => Err(invalid(index, "its start time is later than its end time")),
+            None => Ok(set),
+        }
+    }
+
+    fn contradicts(&self, policy: &AnyPolicy) -> bool {
+        use super::{ReplyEndTime, ReplyStartTime, RequestEndTime, RequestStartTime};
+        let request = || {
+            let (start, end) = (
+                self.find::<RequestStartTime>(),
+                self.find::<RequestEndTime>(),
+            );
+            start.zip(end).is_some_and(|(start, end)| start.0 > end.0)
+        };
+        let reply = || {
+            let (start, end) = (self.find::<ReplyStartTime>(), self.find::<ReplyEndTime>());
+            start.zip(end).is_some_and(|(start, end)| start.0 > end.0)
+        };
+        match policy {
+            AnyPolicy::RequestStartTime(_) | AnyPolicy::RequestEndTime(_) => request(),
+            AnyPolicy::ReplyStartTime(_) | AnyPolicy::ReplyEndTime(_) => reply(),
+            _ => false,
+        }
+    }
+}
+
+/// What is wrong with a policy by itself.
+fn fault(policy: &AnyPolicy) -> Option<&'static str> {
+    match policy {
+        AnyPolicy::RequestPriority(range) if range.min > range.max => {
+            Some("the lowest priority is above the highest")
+        }
+        AnyPolicy::ConnectionTimeout(timeout) if timeout.0.is_zero() => {
+            Some("nobody can connect in no time")
+        }
+        AnyPolicy::BufferingConstraint(constraint)
+            if constraint.count == Some(0) || constraint.octets == Some(0) =>
+        {
+            Some("a buffer that is sent at zero would never be sent")
+        }
+        _ => None,
+    }
+}
+
+impl<P: Into<AnyPolicy>> FromIterator<P> for PolicySet {
+    fn from_iter<I: IntoIterator<Item = P>>(policies: I) -> Self {
+        policies.into_iter().fold(PolicySet::new(), PolicySet::with)
+    }
+}
+
+impl<P: Policy> From<P> for PolicySet {
+    fn from(policy: P) -> PolicySet {
+        PolicySet::new().with(policy)
+    }
+}
+
+impl fmt::Display for InvalidPolicies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let index = self.indices.first().copied().unwrap_or_default();
+        write!(
+            f,
+            "policy number {index} (from 0) cannot be set: {}",
+            self.why
+        )
+    }
+}
+
+impl fmt::Debug for InvalidPolicies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InvalidPolicies({self})")
+    }
+}
+
+impl std::error::Error for InvalidPolicies {}

@@ -1,0 +1,66 @@
+//! Times as CORBA counts them (`TimeBase::TimeT`): 100 ns units, absolute ones since 15 October 1582.
+
+use std::time::{Duration, SystemTime};
+
+/// 1 January 1970 in such units.
+const UNIX_EPOCH: u64 = 122_192_928_000_000_000;
+
+/// An absolute time, at the borders of what can be said cut off.
+pub(crate) fn utc_of(time: SystemTime) -> u64 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => UNIX_EPOCH.saturating_add(units(after)),
+        Err(before) => UNIX_EPOCH.saturating_sub(units(before.duration())),
+    }
+}
+
+/// The absolute time of so many units; what lies before or after all `SystemTime`s is 1970.
+pub(crate) fn system_time(utc: u64) -> SystemTime {
+    let time = match utc.checked_sub(UNIX_EPOCH) {
+        Some(after) => SystemTime::UNIX_EPOCH.checked_add(duration(after)),
+        None => SystemTime::UNIX_EPOCH.checked_sub(duration(UNIX_EPOCH - utc)),
+    };
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// Now.
+pub(crate) fn utc_now() -> u64 {
+    utc_of(SystemTime::now())
+}
+
+/// A duration in units of 100 ns, cut off at what can be said.
+pub(crate) fn units(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos() / 100).unwrap_or(u64::MAX)
+}
+
+/// So many units of 100 ns.
+pub(crate) fn duration(units: u64) -> Duration {
+    const PER_SECOND: u64 = 10_000_000;
+    Duration::new(units / PER_SECOND, (units % PER_SECOND) as u32 * 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_counted_as_the_specification_says() {
+        // 1582-10-15 to 1970-01-01 are 141427 days.
+        assert_eq!(UNIX_EPOCH, 141_427 * 86_400 * 10_000_000);
+        let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1);
+        assert_eq!(utc_of(time), UNIX_EPOCH + 10);
+        assert_eq!(
+            utc_of(SystemTime::UNIX_EPOCH - Duration::from_secs(1)),
+            UNIX_EPOCH - 10_000_000
+        );
+        assert_eq!(system_time(utc_of(time)), time);
+        assert_eq!(
+            system_time(0) + Duration::from_secs(141_427 * 86_400),
+            SystemTime::UNIX_EPOCH
+        );
+        assert_eq!(
+            duration(units(Duration::new(3, 700))),
+            Duration::new(3, 700)
+        );
+        assert_eq!(units(Duration::MAX), u64::MAX);
+    }
+}

@@ -52,6 +52,10 @@ impl Outcome {
 pub struct Rejected(SystemException);
 
 impl<'r> Upcall<'r> {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a request is made of, for the two who have one"
+    )]
     pub(crate) fn new(
         orb: &'r Orb,
         frame: Frame<'r>,

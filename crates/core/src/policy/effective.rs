@@ -34,6 +34,10 @@ pub(crate) struct Effective {
 }
 
 /// Those of one call: the ORB's own, or with what was overridden.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of one call, which shall not allocate"
+)]
 pub(crate) enum Resolved<'o> {
     Base(&'o Effective),
     Own(Effective),

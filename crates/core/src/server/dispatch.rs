@@ -174,6 +174,10 @@ fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
 
 /// A servant that panics must not take the connection's thread with it.
 #[inline]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what a request is made of, for the three who have one"
+)]
 pub(crate) fn upcall(
     orb: &Orb,
     frame: Frame<'_>,

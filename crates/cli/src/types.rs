@@ -57,6 +57,14 @@ impl Source {
         let found: Result<RepositoryRef, _> = orb.resolve(reference);
         found.map_err(|error| because(format!("the Interface Repository {reference}: {error}")))
     }
+
+    /// Lets the ORB know the valuetypes, by whose repository ids derived values come. Of a repository, those are known that
+    /// the types of the operation name.
+    pub(crate) fn register_values(&self, orb: &Orb) {
+        if let Self::Idl(types) = self {
+            orb.values().register_types(types.valuetypes());
+        }
+    }
 }
 
 /// What names in JSON mean to the command: types of the source, and every reference that an ORB understands.

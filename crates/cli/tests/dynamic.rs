@@ -40,6 +40,20 @@ module bank {
     void slow();
     void unknown();
   };
+  valuetype Person { public string name; public Person partner; };
+  valuetype Employee : truncatable Person { public long number; };
+  valuetype Remarks sequence<string>;
+  abstract interface Printable { string print(); };
+  valuetype Form supports Printable { public string text; };
+  custom valuetype Picture { public long width; };
+  interface Office {
+    Person greet(in Person who);
+    Person swap(in Person first, inout Person second, in ValueBase third, in any last);
+    Remarks note(in Remarks r);
+    Printable copy(in Printable p);
+    any pass(in any a);
+    Picture paint(in Picture p);
+  };
   interface Unrelated { void other_thing(); };
 };
 "#;
@@ -101,12 +115,16 @@ impl Bank {
     }
 
     fn with_script(test: &str, script: &str, more: &[&str]) -> Self {
+        Self::of("bank::Account", test, script, more)
+    }
+
+    fn of(interface: &str, test: &str, script: &str, more: &[&str]) -> Self {
         let folder = folder(test);
         std::fs::write(folder.join("bank.idl"), IDL).unwrap();
         std::fs::write(folder.join("script.toml"), script).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_oxorb"))
             .current_dir(&folder)
-            .args(["serve", "--idl", "bank.idl", "--interface", "bank::Account"])
+            .args(["serve", "--idl", "bank.idl", "--interface", interface])
             .args([
                 "--script",
                 "script.toml",
@@ -508,4 +526,109 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
         assert!(message.contains(why), "{script}: {message}");
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Valuetypes there and back: null, sharing, cycles, derived ones, boxes, within anys.
+#[test]
+fn valuetypes_go_there_and_back() {
+    let script = r#"
+[operations.greet]
+returns = "$who"
+[operations.swap]
+returns = "$first"
+out = { second = "$second" }
+[operations.note]
+returns = "$r"
+[operations.copy]
+returns = "$p"
+[operations.pass]
+returns = "$a"
+[operations.paint]
+returns = "$p"
+"#;
+    let office = Bank::of("bank::Office", "values", script, &[]);
+    let ok = |args: &[&str]| {
+        let output = call(&office.folder, &office.reference, args);
+        assert!(
+            output.status.success(),
+            "{args:?}: {}",
+            text(&output.stderr)
+        );
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let person = "IDL:oxorb.org/bank/Person:1.0";
+    let employee = "IDL:oxorb.org/bank/Employee:1.0";
+    assert_eq!(ok(&["greet", "null"]), Value::Null);
+    let couple =
+        r#"{"$id": 7, "name": "Ada", "partner": {"name": "William", "partner": {"$ref": 7}}}"#;
+    let answer = json!({
+        "$type": person, "$id": 1, "name": "Ada",
+        "partner": { "$type": person, "name": "William", "partner": { "$ref": 1 } },
+    });
+    assert_eq!(ok(&["greet", couple]), answer);
+    let grace = r#"{"$type": "bank::Employee", "name": "Grace", "partner": null, "number": 7}"#;
+    let answer = json!({ "$type": employee, "name": "Grace", "partner": null, "number": 7 });
+    assert_eq!(ok(&["greet", grace]), answer);
+
+    // Sharing from one argument to another, and between results.
+    let any =
+        r#"{"type": "bank::Person", "value": {"$id": 1, "name": "x", "partner": {"$ref": 1}}}"#;
+    let shared = r#"{"$id": 1, "name": "Ada", "partner": null}"#;
+    let answer = json!({
+        "returns": { "$type": person, "$id": 1, "name": "Ada", "partner": null },
+        "out": { "second": { "$ref": 1 } },
+    });
+    let again = r#"{"$ref": 1}"#;
+    assert_eq!(ok(&["swap", shared, again, again, any]), answer);
+
+    let remarks = "IDL:oxorb.org/bank/Remarks:1.0";
+    let answer = json!({ "$type": remarks, "$value": ["a", "b"] });
+    assert_eq!(ok(&["note", r#"["a", "b"]"#]), answer);
+    assert_eq!(ok(&["note", r#"{"$value": ["a", "b"]}"#]), answer);
+    let form = json!({ "$type": "IDL:oxorb.org/bank/Form:1.0", "text": "A1" });
+    assert_eq!(ok(&["copy", &form.to_string()]), form);
+    let object = ok(&["copy", &office.corbaloc]);
+    assert!(object.as_str().unwrap().starts_with("IOR:"), "{object}");
+    let passed = ok(&["pass", any]);
+    assert_eq!(passed["value"]["partner"], json!({ "$ref": 1 }));
+    assert_eq!(ok(&["paint", "null"]), Value::Null);
+
+    let wrong = |args: &[&str]| {
+        let output = call(&office.folder, &office.reference, args);
+        assert!(!output.status.success(), "{args:?}");
+        text(&output.stderr)
+    };
+    for (args, why) in [
+        (
+            ["greet", r#"{"name": "A"}"#],
+            "args[0] (who): member partner is missing",
+        ),
+        (
+            ["greet", r#"{"name": "A", "partner": {"$ref": 3}}"#],
+            "args[0].partner: no value with \"$id\": 3 stands before this place or around it",
+        ),
+        (
+            ["greet", r#"{"name": "A", "age": 1, "partner": null}"#],
+            "there is no member age in Person",
+        ),
+        (
+            ["greet", r#"{"$type": "bank::Nobody"}"#],
+            "args[0].$type: there is no type bank::Nobody",
+        ),
+        (
+            ["greet", r#"{"$type": "bank::Form", "text": ""}"#],
+            "expected Person, found",
+        ),
+        (
+            ["copy", r#"{"text": "A1"}"#],
+            "the type of the value is missing, \"$type\"",
+        ),
+        (
+            ["paint", r#"{"width": 1}"#],
+            "is custom: only its own code can write it",
+        ),
+    ] {
+        let found = wrong(&args);
+        assert!(found.contains(why), "{args:?}: {found}");
+    }
 }

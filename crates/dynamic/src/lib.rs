@@ -29,7 +29,8 @@ pub use exception::{Exception, UserException};
 pub use list::{NVList, NamedValue};
 pub use many::{next_response, poll_next_response, send_multiple_deferred, send_multiple_oneway};
 pub use oxorb_cdr::{
-    Dynamic, DynamicError, Field, RawReference, Selected, Shape, TcKind, TypeCode, Wchar, Wstring,
+    Dynamic, DynamicError, DynamicValue, Field, RawReference, Selected, Shape, TcKind, TypeCode,
+    ValueKey, Wchar, Wstring,
 };
 pub use request::Request;
 pub use servant::{DynamicServant, Invocation, servant};

@@ -1,9 +1,14 @@
 //! Values and types as JSON: every type there and back, and what is wrong is named.
 #![cfg(feature = "json")]
 
-use oxorb_cdr::{Decimal, Label, LongDouble, RawProfile, RawReference, ValueModifier, Visibility};
-use oxorb_dynamic::json::{Json, JsonType, Names, Plain, from_json, type_from_json};
-use oxorb_dynamic::{Dynamic, TypeCode};
+use oxorb_cdr::{
+    Any, Decimal, Label, LongDouble, RawProfile, RawReference, ValueModifier, Visibility,
+};
+use oxorb_dynamic::json::{
+    Json, JsonType, Names, Plain, Reader, Shared, from_json, type_from_json,
+};
+use oxorb_dynamic::{Dynamic, DynamicValue, TypeCode, ValueKey};
+use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};
 
 fn colour() -> TypeCode {
@@ -441,4 +446,104 @@ fn types_have_words_and_names() {
     ] {
         assert!(type_from_json(&nonsense, &Plain).is_err(), "{nonsense}");
     }
+}
+
+/// `valuetype Node { public long id; public Node next; public any extra; };`
+fn node() -> TypeCode {
+    let public = Visibility::Public;
+    let members = [
+        ("id", TypeCode::LONG, public),
+        ("next", TypeCode::recursive("IDL:Node:1.0"), public),
+        ("extra", TypeCode::ANY, public),
+    ];
+    TypeCode::value("IDL:Node:1.0", "Node", ValueModifier::None, None, members)
+}
+
+/// A graph of nodes: each number says where its node leads; anything else is a new node, or null.
+fn graph(steps: &[u8]) -> Dynamic {
+    let mut keys: Vec<ValueKey> = Vec::new();
+    let mut nodes = Vec::new();
+    for &step in steps {
+        let mut value = DynamicValue::default_for(&node()).unwrap();
+        keys.push(value.key.clone());
+        value.fields[0].value = Dynamic::Long(step.into());
+        if step % 5 == 0 {
+            let inner = Dynamic::from(DynamicValue::default_for(&node()).unwrap());
+            value.fields[2].value = Dynamic::Any(Any::with_type(node(), inner).unwrap());
+        }
+        nodes.push(value);
+    }
+    let last = steps.last().map(|step| usize::from(*step) % keys.len());
+    let end = last.map_or(Dynamic::Null, |at| Dynamic::Indirection(keys[at].clone()));
+    nodes.into_iter().rev().fold(end, |next, mut value| {
+        value.fields[1].value = next;
+        value.into()
+    })
+}
+
+proptest! {
+    #[test]
+    fn graphs_of_values(steps in proptest::collection::vec(any::<u8>(), 0..40)) {
+        let value = graph(&steps);
+        let list = TypeCode::sequence(node());
+        let again = value.clone();
+        // The second is the same value: where it stands first, it is itself.
+        there_and_back(Dynamic::Sequence(vec![value]), &list);
+        there_and_back(again, &node());
+    }
+}
+
+#[test]
+fn values() {
+    let text = there_and_back(graph(&[1, 2]), &node());
+    let none = r#""extra":{"type":"null","value":null}"#;
+    let second = format!(r#"{{"$type":"IDL:Node:1.0","id":2,"next":{{"$ref":1}},{none}}}"#);
+    let first = format!(r#"{{"$type":"IDL:Node:1.0","$id":1,"id":1,"next":{second},{none}}}"#);
+    assert_eq!(text, first);
+    assert_eq!(there_and_back(Dynamic::Null, &node()), "null");
+
+    let names = TypeCode::value_box(
+        "IDL:Names:1.0",
+        "Names",
+        TypeCode::sequence(TypeCode::STRING),
+    );
+    let boxed = read(json!(["a"]), &names);
+    assert_eq!(boxed, read(json!({ "$value": ["a"] }), &names));
+    assert_eq!(
+        there_and_back(boxed, &names),
+        r#"{"$type":"IDL:Names:1.0","$value":["a"]}"#
+    );
+    assert_eq!(read(Value::Null, &names), Dynamic::Null);
+
+    let twice = json!({ "$id": 1, "id": 1, "extra": null, "next": { "$id": 1, "id": 2, "next": null, "extra": null } });
+    assert_eq!(
+        wrong(twice, &node()),
+        "next.$id: another value has \"$id\": 1"
+    );
+    assert_eq!(
+        wrong(json!({ "$ref": 1, "id": 1 }), &node()),
+        "a \"$ref\" stands alone"
+    );
+    assert_eq!(
+        wrong(json!({ "$type": 1 }), &node()),
+        "$type: expected the name of a type, found a number"
+    );
+    assert!(wrong(json!({ "a": 1 }), &TypeCode::VALUE_BASE).contains("\"$type\""));
+}
+
+/// What one argument shares with another.
+#[test]
+fn values_of_one_message() {
+    let mut reader = Reader::new(&Plain);
+    let one = json!({ "$id": 5, "id": 1, "next": null, "extra": null });
+    let first = reader.from_json(&one, &node()).unwrap();
+    let second = reader.from_json(&json!({ "$ref": 5 }), &node()).unwrap();
+    assert!(
+        matches!((&first, &second), (Dynamic::Value(v), Dynamic::Indirection(k)) if v.key == *k)
+    );
+    let shared = Shared::new([&first, &second]);
+    assert_eq!(
+        serde_json::to_value(shared.json(&second)).unwrap(),
+        json!({ "$ref": 1 })
+    );
 }

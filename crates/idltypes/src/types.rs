@@ -57,6 +57,17 @@ impl Types {
         Maker::new(self).named(id)
     }
 
+    /// The type codes of all valuetypes, event types and boxes that values can be of: for
+    /// [`ValueRegistry::register_types`](oxorb_cdr::ValueRegistry::register_types). Those without a type code are left out.
+    pub fn valuetypes(&self) -> impl Iterator<Item = TypeCode> {
+        let values = self.model.defs().filter(|def| match &def.kind {
+            DefKind::ValueType(value) => value.kind != ValueKind::Abstract,
+            DefKind::ValueBox(_) => true,
+            _ => false,
+        });
+        values.filter_map(|def| self.of_def(def.id).ok())
+    }
+
     fn made(&self) -> MutexGuard<'_, HashMap<DefId, TypeCode>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! Results and exceptions as JSON.
 
 use oxorb::{SystemException, last_failure};
-use oxorb_dynamic::json::Json;
+use oxorb_dynamic::json::{Json, Shared};
 use oxorb_dynamic::{Exception, Results, Signature};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -24,21 +24,24 @@ impl Serialize for ResultsJson<'_> {
         if self.results.out.is_empty() {
             return Json(&self.results.returns).serialize(to);
         }
+        let all = std::iter::once(&self.results.returns).chain(&self.results.out);
+        let shared = Shared::new(all);
         let mut map = to.serialize_map(None)?;
         if self.signature.has_result() {
-            map.serialize_entry("returns", &Json(&self.results.returns))?;
+            map.serialize_entry("returns", &shared.json(&self.results.returns))?;
         }
-        map.serialize_entry("out", &Out(self))?;
+        map.serialize_entry("out", &Out(self, &shared))?;
         map.end()
     }
 }
 
-struct Out<'o, 'r>(&'o ResultsJson<'r>);
+struct Out<'o, 'r>(&'o ResultsJson<'r>, &'o Shared<'r>);
 
 impl Serialize for Out<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let names = self.0.signature.outputs().map(|param| &param.name);
-        let values = self.0.results.out.iter().map(Json);
+        let out = self.0.results.out.iter();
+        let values = out.map(|value| self.1.json(value));
         to.collect_map(names.zip(values))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Read as _;
 
-use oxorb_dynamic::json::{JsonError, Names, from_json};
+use oxorb_dynamic::json::{JsonError, Names, Reader};
 use oxorb_dynamic::{Dynamic, Parameter, Shape, Signature, TcKind as Kind, TypeCode};
 use serde_json::Value;
 
@@ -28,10 +28,11 @@ pub(super) fn read(
         Given::Word(word) => each_word(std::iter::once(word), signature)?,
         Given::Document(text) => from_document(&document(text)?, signature)?,
     };
+    let mut reader = Reader::new(names);
     let numbered = signature.inputs().zip(&json).enumerate();
     numbered
         .map(|(at, (param, json))| {
-            let value = from_json(json, &param.ty, names);
+            let value = reader.from_json(json, &param.ty);
             value.map_err(|error| within(error, at, param))
         })
         .collect()
@@ -74,7 +75,7 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
             true => json(),
             false => bare(),
         },
-        Shape::Named(_) => match word.starts_with('"') || word == "null" {
+        Shape::Named(_) => match word.starts_with(['"', '{']) || word == "null" {
             true => json(),
             false => bare(),
         },

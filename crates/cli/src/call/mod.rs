@@ -107,6 +107,7 @@ pub(crate) fn run(args: Args) -> Done {
         (None, Some(document)) => arguments::Given::Document(document),
         (None, None) => arguments::Given::Words(&args.args),
     };
+    source.register_values(&orb);
     let known = Known {
         source: &source,
         orb: &orb,

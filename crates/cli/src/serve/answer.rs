@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use oxorb::SystemException;
-use oxorb_dynamic::json::{Names, from_json};
+use oxorb_dynamic::json::{Names, Reader};
 use oxorb_dynamic::{Dynamic, Exception, Results, Signature, TypeCode};
 use serde_json::Value;
 
@@ -73,21 +73,31 @@ impl Answer {
         match &self.content {
             Content::System(exception) => Ok(Err((*exception).into())),
             Content::User(ty, members) => {
-                let members = value(Some(members), ty, scope, names, "with")?;
+                let mut reader = Reader::new(names);
+                let members = value(Some(members), ty, scope, &mut reader, "with")?;
                 let raised = Exception::user(ty.clone(), members);
                 raised.map(Err).map_err(|error| error.to_string())
             }
             Content::Results { returns, out } => {
+                let mut reader = Reader::new(names);
                 let returns = value(
                     returns.as_ref(),
                     &signature.returns,
                     scope,
-                    names,
+                    &mut reader,
                     "returns",
                 )?;
                 let out = signature
                     .outputs()
-                    .map(|param| value(out.get(&param.name), &param.ty, scope, names, &param.name))
+                    .map(|param| {
+                        value(
+                            out.get(&param.name),
+                            &param.ty,
+                            scope,
+                            &mut reader,
+                            &param.name,
+                        )
+                    })
                     .collect::<Result<_, _>>()?;
                 Ok(Ok(Results { returns, out }))
             }
@@ -99,12 +109,13 @@ fn value(
     template: Option<&Value>,
     ty: &TypeCode,
     scope: &Scope<'_>,
-    names: &dyn Names,
+    reader: &mut Reader<'_>,
     of: &str,
 ) -> Result<Dynamic, String> {
     let Some(template) = template else {
         return Dynamic::default_for(ty).map_err(|error| format!("{of}: {error}"));
     };
     let json = expand(template, scope).map_err(|why| format!("{of}: {why}"))?;
-    from_json(&json, ty, names).map_err(|error| error.within(of).to_string())
+    let read = reader.from_json(&json, ty);
+    read.map_err(|error| error.within(of).to_string())
 }

@@ -88,6 +88,7 @@ pub(crate) fn run(args: Args) -> Done {
     let orb = Orb::builder().listen(&format!("iiop://{host}:{}", args.port));
     let orb = with_args(orb).build()?;
     let (interface, source) = types(&args, &orb)?;
+    source.register_values(&orb);
     let known = Known {
         source: &source,
         orb: &orb,

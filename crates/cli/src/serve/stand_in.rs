@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use oxorb::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
-use oxorb_dynamic::json::Json;
+use oxorb_dynamic::json::Shared;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
 use oxorb_idltypes::Interface;
 use serde::{Serialize, Serializer};
@@ -63,7 +63,10 @@ impl StandIn {
             None => 0,
         };
         let names = signature.inputs().map(|param| param.name.as_str());
-        let values = args.iter().map(|arg| serde_json::to_value(Json(arg)));
+        let shared = Shared::new(args);
+        let values = args
+            .iter()
+            .map(|arg| serde_json::to_value(shared.json(arg)));
         let json: Vec<Value> = values
             .collect::<Result<_, _>>()
             .map_err(|error| self.broken(signature, &error.to_string()))?;
@@ -182,7 +185,9 @@ struct Arguments<'l>(&'l Signature, &'l [Dynamic]);
 impl Serialize for Arguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let names = self.0.inputs().map(|param| &param.name);
-        to.collect_map(names.zip(self.1.iter().map(Json)))
+        let shared = Shared::new(self.1);
+        let values = self.1.iter().map(|value| shared.json(value));
+        to.collect_map(names.zip(values))
     }
 }
 

@@ -18,6 +18,7 @@ mod base64;
 mod number;
 mod read;
 mod types;
+mod value;
 mod write;
 
 use std::fmt;
@@ -25,9 +26,9 @@ use std::fmt;
 use oxorb_cdr::TypeCode;
 use oxorb_giop::{Ior, Url, parse_reference};
 
-pub use read::from_json;
+pub use read::{Reader, from_json};
 pub use types::{JsonType, type_from_json};
-pub use write::Json;
+pub use write::{Json, Shared};
 
 /// What names in JSON mean: of types, and of objects.
 pub trait Names {

@@ -1,8 +1,11 @@
 //! JSON to values.
 
+use std::collections::HashMap;
+use std::fmt;
+
 use oxorb_cdr::{
     Any, Decimal, Dynamic, Field, RawProfile, RawReference, Reason, Selected, Shape, TcKind,
-    TypeCode, TypeRef,
+    TypeCode, TypeRef, ValueKey,
 };
 use serde_json::{Map, Value};
 
@@ -11,23 +14,61 @@ use super::{JsonError, Names, base64, type_from_json};
 
 /// A value of a type. The error names the part that is none.
 pub fn from_json(json: &Value, ty: &TypeCode, names: &dyn Names) -> Result<Dynamic, JsonError> {
-    if !ty.is_complete() {
-        return Err(JsonError::new("the type is not complete"));
-    }
-    let value = read(json, ty.as_ref(), names)?;
-    // Bounds, and characters that no code set has.
-    value.check(ty).map_err(|error| JsonError {
-        path: error.path,
-        what: match error.reason {
-            // There are no octets here for it to be at.
-            Reason::Cdr(error) => error.kind.to_string(),
-            other => other.to_string(),
-        },
-    })?;
-    Ok(value)
+    Reader::new(names).from_json(json, ty)
 }
 
-fn read(json: &Value, ty: TypeRef<'_>, names: &dyn Names) -> Result<Dynamic, JsonError> {
+/// Reads the values of one message, which may share valuetypes: what has a `"$id"` in one may be referred to in later ones.
+pub struct Reader<'n> {
+    pub(super) names: &'n dyn Names,
+    /// Of the values so far, by their `$id`.
+    pub(super) keys: HashMap<String, ValueKey>,
+}
+
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("keys", &self.keys)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'n> Reader<'n> {
+    /// Names as in [`from_json`].
+    pub fn new(names: &'n dyn Names) -> Self {
+        Self {
+            names,
+            keys: HashMap::new(),
+        }
+    }
+
+    /// The next value of the message.
+    pub fn from_json(&mut self, json: &Value, ty: &TypeCode) -> Result<Dynamic, JsonError> {
+        if !ty.is_complete() {
+            return Err(JsonError::new("the type is not complete"));
+        }
+        let value = self.read(json, ty.as_ref())?;
+        // Bounds, and characters that no code set has.
+        match value.check(ty) {
+            // It stands in an earlier one, or it would not have been read.
+            Err(error) if error.reason == Reason::NoSuchValue => Ok(value),
+            Err(error) => Err(JsonError {
+                path: error.path,
+                what: match error.reason {
+                    // There are no octets here for it to be at.
+                    Reason::Cdr(error) => error.kind.to_string(),
+                    other => other.to_string(),
+                },
+            }),
+            Ok(()) => Ok(value),
+        }
+    }
+
+    pub(super) fn read(&mut self, json: &Value, ty: TypeRef<'_>) -> Result<Dynamic, JsonError> {
+        read(json, ty, self)
+    }
+}
+
+fn read(json: &Value, ty: TypeRef<'_>, names: &mut Reader<'_>) -> Result<Dynamic, JsonError> {
     let ty = ty.resolved();
     Ok(match ty.shape() {
         Shape::Simple(kind) => return read_simple(json, kind, names),
@@ -59,20 +100,17 @@ fn read(json: &Value, ty: TypeRef<'_>, names: &dyn Names) -> Result<Dynamic, Jso
         Shape::Struct | Shape::Except => read_struct(json, ty, names)?,
         Shape::Union { discriminator, .. } => read_union(json, ty, discriminator, names)?,
         Shape::Enum => enumerator(json, ty)?,
-        Shape::Value { .. } | Shape::ValueBox(_) if json.is_null() => Dynamic::Null,
         Shape::Named(TcKind::Native | TcKind::LocalInterface) => {
             return Err(JsonError::new("values of this type cannot be sent"));
         }
-        Shape::Named(_) => Dynamic::Reference(reference(json, names)?),
-        _ => {
-            return Err(JsonError::new(
-                "valuetypes other than null cannot be JSON yet",
-            ));
-        }
+        Shape::Named(TcKind::AbstractInterface) if json.is_object() => names.value(json, ty)?,
+        Shape::Named(_) => Dynamic::Reference(reference(json, names.names)?),
+        Shape::Value { .. } | Shape::ValueBox(_) => names.value(json, ty)?,
+        Shape::Open | Shape::Alias(_) => return Err(JsonError::new("the type is not complete")),
     })
 }
 
-fn read_simple(json: &Value, kind: TcKind, names: &dyn Names) -> Result<Dynamic, JsonError> {
+fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dynamic, JsonError> {
     let whole = |low: i128, high: i128| integer(json, low, high, kind.idl());
     Ok(match kind {
         TcKind::Null | TcKind::Void if json.is_null() => Dynamic::Null,
@@ -106,8 +144,8 @@ fn read_simple(json: &Value, kind: TcKind, names: &dyn Names) -> Result<Dynamic,
         ),
         TcKind::Char => Dynamic::Char(character(json)?),
         TcKind::Wchar => Dynamic::Wchar(character(json)?),
-        TcKind::TypeCode => Dynamic::TypeCode(type_from_json(json, names)?),
-        TcKind::Any => Dynamic::Any(any(json, names)?),
+        TcKind::TypeCode => Dynamic::TypeCode(type_from_json(json, names.names)?),
+        TcKind::Any => Dynamic::Any(any(json, names.names)?),
         TcKind::Principal => {
             let octets = base64::decode(text(json)?);
             Dynamic::Principal(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
@@ -117,7 +155,11 @@ fn read_simple(json: &Value, kind: TcKind, names: &dyn Names) -> Result<Dynamic,
     })
 }
 
-fn read_struct(json: &Value, ty: TypeRef<'_>, names: &dyn Names) -> Result<Dynamic, JsonError> {
+fn read_struct(
+    json: &Value,
+    ty: TypeRef<'_>,
+    names: &mut Reader<'_>,
+) -> Result<Dynamic, JsonError> {
     let object = object(json)?;
     let unknown = |name: &&String| ty.members().all(|member| **member.name != ***name);
     if let Some(name) = object.keys().find(unknown) {
@@ -144,7 +186,7 @@ fn read_union(
     json: &Value,
     ty: TypeRef<'_>,
     discriminator: TypeRef<'_>,
-    names: &dyn Names,
+    names: &mut Reader<'_>,
 ) -> Result<Dynamic, JsonError> {
     let object = object(json)?;
     let Some(chosen) = object.get("discriminator") else {
@@ -187,7 +229,7 @@ fn read_union(
 fn read_union_by_name(
     object: &Map<String, Value>,
     ty: TypeRef<'_>,
-    names: &dyn Names,
+    names: &mut Reader<'_>,
 ) -> Result<Dynamic, JsonError> {
     let wrong = || {
         let known: Vec<&str> = ty.members().map(|member| &**member.name).collect();
@@ -355,7 +397,7 @@ pub(super) fn unlike(expected: &str, json: &Value) -> JsonError {
 }
 
 /// `a, b, c`, but not without end.
-fn listed<T: AsRef<str>>(names: &[T]) -> String {
+pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
     const MOST: usize = 12;
     let mut list: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();
     if names.len() > MOST {

@@ -1,20 +1,71 @@
 //! Values to JSON.
 
-use oxorb_cdr::{Any, Dynamic, RawReference};
+use std::collections::HashMap;
+
+use oxorb_cdr::{Any, Dynamic, RawReference, ValueKey};
 use oxorb_giop::{Ior, TaggedProfile};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 
 use super::number::{EXACT, show_long_double};
-use super::{JsonType, base64};
+use super::{JsonType, base64, value};
 
 /// A value, for `serde`: members in the order of IDL.
+///
+/// Of several that may share valuetypes, each is written by [`Shared`].
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'v>(pub &'v Dynamic);
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
+        Shared::new([self.0]).json(self.0).serialize(to)
+    }
+}
+
+/// Which valuetypes the values of one message share: each has a `"$id"` where it stands first, and a `"$ref"` elsewhere.
+///
+/// ```
+/// use oxorb_dynamic::json::Shared;
+/// use oxorb_dynamic::{Dynamic, DynamicValue, TypeCode};
+///
+/// let text = TypeCode::value_box("IDL:Text:1.0", "Text", TypeCode::STRING);
+/// let one = DynamicValue::default_for(&text)?;
+/// let args = [Dynamic::Indirection(one.key.clone()), Dynamic::from(one)];
+/// let [again, one] = &args;
+/// let shared = Shared::new([one, again]);
+/// let json = |value| serde_json::to_string(&shared.json(value));
+/// assert_eq!(json(one)?, r#"{"$type":"IDL:Text:1.0","$id":1,"$value":""}"#);
+/// assert_eq!(json(again)?, r#"{"$ref":1}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Shared<'v> {
+    pub(super) numbers: HashMap<&'v ValueKey, usize>,
+}
+
+impl<'v> Shared<'v> {
+    /// Looks through all values of a message, in the order in which they are written.
+    pub fn new(values: impl IntoIterator<Item = &'v Dynamic>) -> Self {
+        Self {
+            numbers: value::number(values),
+        }
+    }
+
+    /// One of them, for `serde`.
+    pub fn json<'s>(&'s self, value: &'s Dynamic) -> impl Serialize + 's {
+        Within(value, self)
+    }
+}
+
+/// A value of a message.
+#[derive(Clone, Copy)]
+struct Within<'v>(&'v Dynamic, &'v Shared<'v>);
+
+impl Serialize for Within<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(value, shared) = *self;
+        let part = |value| Within(value, shared);
+        match value {
             Dynamic::Null => to.serialize_unit(),
             Dynamic::Short(v) => to.serialize_i16(*v),
             Dynamic::Long(v) => to.serialize_i32(*v),
@@ -35,17 +86,17 @@ impl Serialize for Json<'_> {
             Dynamic::Char(v) | Dynamic::Wchar(v) => to.serialize_char(*v),
             Dynamic::String(v) | Dynamic::Wstring(v) => to.serialize_str(v),
             Dynamic::Octets(v) | Dynamic::Principal(v) => to.serialize_str(&base64::encode(v)),
-            Dynamic::Sequence(v) | Dynamic::Array(v) => to.collect_seq(v.iter().map(Json)),
+            Dynamic::Sequence(v) | Dynamic::Array(v) => to.collect_seq(v.iter().map(part)),
             Dynamic::Struct(fields) => to.collect_map(
                 fields
                     .iter()
-                    .map(|field| (&*field.name, Json(&field.value))),
+                    .map(|field| (&*field.name, part(&field.value))),
             ),
             Dynamic::Union(selected) => {
                 let mut map = to.serialize_map(None)?;
-                map.serialize_entry("discriminator", &Json(&selected.discriminator))?;
+                map.serialize_entry("discriminator", &part(&selected.discriminator))?;
                 if let Some(member) = &selected.member {
-                    map.serialize_entry("member", &Json(&member.value))?;
+                    map.serialize_entry("member", &part(&member.value))?;
                 }
                 map.end()
             }
@@ -58,6 +109,13 @@ impl Serialize for Json<'_> {
             },
             Dynamic::TypeCode(ty) => JsonType(ty).serialize(to),
             Dynamic::Any(any) => write_any(any, to),
+            Dynamic::Value(value) => value::write(value, shared, to),
+            Dynamic::Indirection(key) => {
+                let number = shared.numbers.get(key).copied().unwrap_or_default();
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry(value::REF, &number)?;
+                map.end()
+            }
             other => Err(S::Error::custom(format!(
                 "a value of this kind cannot be JSON yet: {}",
                 other.what()

@@ -1,0 +1,222 @@
+//! Valuetypes as JSON: objects whose names with a dollar say which value it is and of which type.
+
+use std::collections::HashMap;
+
+use oxorb_cdr::{Dynamic, DynamicValue, Field, Shape, TypeCode, TypeRef, ValueKey, ValueModifier};
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use super::read::{Reader, object, unlike};
+use super::{JsonError, Shared};
+
+/// The number by which other places refer to a value.
+pub(super) const ID: &str = "$id";
+/// Instead of a value: the number of one that stands earlier, or around.
+pub(super) const REF: &str = "$ref";
+/// The type a value really has.
+pub(super) const TYPE: &str = "$type";
+/// The type it was sent as, of which only `$type` is known here.
+pub(super) const TRUNCATED: &str = "$truncated";
+/// What is in a box.
+pub(super) const BOXED: &str = "$value";
+
+/// Numbers for the values that are referred to from elsewhere, in the order in which they stand.
+pub(super) fn number<'v>(
+    values: impl IntoIterator<Item = &'v Dynamic>,
+) -> HashMap<&'v ValueKey, usize> {
+    let (mut order, mut referred) = (Vec::new(), HashMap::new());
+    for value in values {
+        collect(value, &mut order, &mut referred);
+    }
+    let mut next = 1;
+    for key in order {
+        if let Some(number @ 0) = referred.get_mut(key) {
+            *number = next;
+            next += 1;
+        }
+    }
+    referred
+}
+
+fn collect<'v>(
+    value: &'v Dynamic,
+    order: &mut Vec<&'v ValueKey>,
+    referred: &mut HashMap<&'v ValueKey, usize>,
+) {
+    match value {
+        Dynamic::Indirection(key) => {
+            order.push(key);
+            referred.insert(key, 0);
+        }
+        Dynamic::Value(value) => order.push(&value.key),
+        _ => {}
+    }
+    for at in 0..value.component_count() {
+        if let Some(part) = value.element(at) {
+            collect(part, order, referred);
+        }
+    }
+}
+
+pub(super) fn write<S: Serializer>(
+    value: &DynamicValue,
+    shared: &Shared<'_>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    map.serialize_entry(TYPE, value.ty.id().unwrap_or_default())?;
+    if let Some(id) = &value.truncated_from {
+        map.serialize_entry(TRUNCATED, &**id)?;
+    }
+    if let Some(number) = shared.numbers.get(&value.key) {
+        map.serialize_entry(ID, number)?;
+    }
+    match (value.ty.shape(), &*value.fields) {
+        (Shape::ValueBox(_), [field]) => map.serialize_entry(BOXED, &shared.json(&field.value))?,
+        (_, fields) => {
+            for field in fields {
+                map.serialize_entry(&*field.name, &shared.json(&field.value))?;
+            }
+        }
+    }
+    map.end()
+}
+
+impl Reader<'_> {
+    /// A value that stands where `formal` is declared: a valuetype, a box, or an abstract interface.
+    pub(super) fn value(
+        &mut self,
+        json: &Value,
+        formal: TypeRef<'_>,
+    ) -> Result<Dynamic, JsonError> {
+        let marked = |names: &[&str]| {
+            let object = json.as_object();
+            object.is_some_and(|object| names.iter().any(|name| object.contains_key(*name)))
+        };
+        if json.is_null() {
+            return Ok(Dynamic::Null);
+        }
+        if marked(&[REF]) {
+            return self.earlier(object(json)?);
+        }
+        // Of a box, what is in it may stand there alone.
+        if let Shape::ValueBox(content) = formal.shape()
+            && !marked(&[ID, TYPE, BOXED])
+        {
+            let value = self.read(json, content)?;
+            return Ok(boxed(&formal.to_type_code(), ValueKey::new(), value).into());
+        }
+        let members = object(json)?;
+        let ty = self.type_of(members, formal)?;
+        let key = self.key(members)?;
+        let is_mark = |name: &str| [ID, TYPE, TRUNCATED].contains(&name);
+        if let Shape::ValueBox(content) = ty.shape() {
+            let Some(json) = members.get(BOXED) else {
+                return Err(JsonError::new("what is in the box is missing: \"$value\""));
+            };
+            if let Some(name) = members.keys().find(|name| !is_mark(name) && *name != BOXED) {
+                return Err(JsonError::new(format!("there is no {name} in a box")));
+            }
+            let value = self
+                .read(json, content)
+                .map_err(|error| error.within(BOXED))?;
+            return Ok(boxed(&ty, key, value).into());
+        }
+        let of_state = ty.as_ref().state_members();
+        let unknown = |name: &&String| {
+            !is_mark(name) && of_state.iter().all(|member| **member.name != ***name)
+        };
+        if let Some(name) = members.keys().find(unknown) {
+            let known: Vec<&str> = of_state.iter().map(|member| &**member.name).collect();
+            return Err(JsonError::new(format!(
+                "there is no member {name} in {}; it has {}",
+                ty.name().unwrap_or("the valuetype"),
+                super::read::listed(&known)
+            )));
+        }
+        let mut value = DynamicValue::new(ty.clone(), Vec::new());
+        value.key = key;
+        for member in &of_state {
+            let json = members
+                .get(&**member.name)
+                .ok_or_else(|| JsonError::new(format!("member {} is missing", member.name)))?;
+            let read = self.read(json, member.ty);
+            value.fields.push(Field {
+                name: member.name.clone(),
+                value: read.map_err(|error| error.within(member.name))?,
+            });
+        }
+        Ok(value.into())
+    }
+
+    /// `{"$ref": 1}`
+    fn earlier(&self, object: &Map<String, Value>) -> Result<Dynamic, JsonError> {
+        let number = object.get(REF).unwrap_or(&Value::Null);
+        if object.len() > 1 {
+            return Err(JsonError::new("a \"$ref\" stands alone"));
+        }
+        match self.keys.get(&number.to_string()) {
+            Some(key) => Ok(Dynamic::Indirection(key.clone())),
+            None => Err(JsonError::new(format!(
+                "no value with \"$id\": {number} stands before this place or around it"
+            ))),
+        }
+    }
+
+    /// The type a value says it has, else the one declared.
+    fn type_of(
+        &self,
+        members: &Map<String, Value>,
+        formal: TypeRef<'_>,
+    ) -> Result<TypeCode, JsonError> {
+        let ty = match members.get(TYPE) {
+            None => formal.to_type_code(),
+            Some(Value::String(name)) => {
+                let formal = formal.to_type_code();
+                let known = self.names.find_type(name).or_else(|| formal.find(name));
+                known
+                    .ok_or_else(|| JsonError::new(format!("there is no type {name}")).within(TYPE))?
+                    .resolved()
+            }
+            Some(other) => return Err(unlike("the name of a type", other).within(TYPE)),
+        };
+        let what = ty.as_ref().mention().to_string();
+        match ty.shape() {
+            Shape::ValueBox(_) => Ok(ty),
+            Shape::Value { modifier, .. } if modifier == ValueModifier::Custom => Err(
+                JsonError::new(format!("{what} is custom: only its own code can write it")),
+            ),
+            Shape::Value { modifier, .. }
+                if modifier != ValueModifier::Abstract && ty.id() != TypeCode::VALUE_BASE.id() =>
+            {
+                Ok(ty)
+            }
+            _ if members.contains_key(TYPE) => {
+                Err(JsonError::new(format!("{what} has no state")).within(TYPE))
+            }
+            _ => Err(JsonError::new(format!(
+                "{what} has no state: the type of the value is missing, \"$type\""
+            ))),
+        }
+    }
+
+    /// The key of a new value: what it contains may refer to it already.
+    fn key(&mut self, members: &Map<String, Value>) -> Result<ValueKey, JsonError> {
+        let key = ValueKey::new();
+        if let Some(number) = members.get(ID) {
+            let before = self.keys.insert(number.to_string(), key.clone());
+            if before.is_some() {
+                let twice = format!("another value has \"$id\": {number}");
+                return Err(JsonError::new(twice).within(ID));
+            }
+        }
+        Ok(key)
+    }
+}
+
+fn boxed(ty: &TypeCode, key: ValueKey, value: Dynamic) -> DynamicValue {
+    let name = "value".into();
+    let mut boxed = DynamicValue::new(ty.clone(), vec![Field { name, value }]);
+    boxed.key = key;
+    boxed
+}

@@ -240,7 +240,8 @@ impl Any {
         })
     }
 
-    fn encode_value<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+    /// Writes the value alone.
+    pub(crate) fn encode_value<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
         match &self.content {
             Content::Nothing => Ok(()),
             Content::Dynamic(value) => self.write_dynamic(value, e),
@@ -328,6 +329,11 @@ impl<'de> Decode<'de> for Any {
 impl Any {
     pub(crate) fn read(walk: &mut Walk, d: &mut Decoder<'_>) -> Result<Self> {
         let ty = TypeCode::decode(d)?;
+        Self::read_value(ty, walk, d)
+    }
+
+    /// Reads a value of a known type.
+    pub(crate) fn read_value(ty: TypeCode, walk: &mut Walk, d: &mut Decoder<'_>) -> Result<Self> {
         if !ty.is_complete() {
             return Err(d.error(ErrorKind::BadTypeCode));
         }

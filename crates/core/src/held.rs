@@ -10,7 +10,7 @@ use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Vers
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
 use crate::server::{self, Sink};
-use crate::upcall::{Outcome, Upcall};
+use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
 
 /// An answer that is kept back. From [`Upcall::hold`].
@@ -80,20 +80,18 @@ impl Detached {
             .expect("looked at before it was copied");
         let mut sink = Sink::to_memory(Vec::new());
         let flow = self.flow.clone();
-        server::upcall(
+        let arrived = Arrived {
             orb,
             frame,
             request,
             key,
-            self.dialect,
-            self.times,
-            &mut sink,
-            flow,
-            |upcall| {
-                let _slots = upcall.enter_slots();
-                serve(upcall)
-            },
-        );
+            dialect: self.dialect,
+            times: self.times,
+        };
+        server::upcall(arrived, &mut sink, flow, |upcall| {
+            let _slots = upcall.enter_slots();
+            serve(upcall)
+        });
         sink.into_memory().ok()
     }
 }
@@ -115,7 +113,15 @@ impl<'r> Upcall<'r> {
             flow,
             ..
         } = self;
-        let inner = Upcall::new(orb, frame, request, key, dialect, times, &mut memory, flow);
+        let arrived = Arrived {
+            orb,
+            frame,
+            request,
+            key,
+            dialect,
+            times,
+        };
+        let inner = Upcall::new(arrived, &mut memory, flow);
         let served = panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = serve(inner);
         }));

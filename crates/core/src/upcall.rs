@@ -35,6 +35,17 @@ pub struct Upcall<'r> {
     pub(crate) flow: Option<Arc<ServerFlow>>,
 }
 
+/// A request as it came.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrived<'r> {
+    pub(crate) orb: &'r Orb,
+    pub(crate) frame: Frame<'r>,
+    pub(crate) request: Request<'r>,
+    pub(crate) key: &'r [u8],
+    pub(crate) dialect: Dialect,
+    pub(crate) times: Times,
+}
+
 /// Proof that an upcall was answered (or needs no answer).
 #[derive(Debug)]
 #[must_use = "return it from dispatch"]
@@ -52,20 +63,19 @@ impl Outcome {
 pub struct Rejected(SystemException);
 
 impl<'r> Upcall<'r> {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what a request is made of, for the two who have one"
-    )]
     pub(crate) fn new(
-        orb: &'r Orb,
-        frame: Frame<'r>,
-        request: Request<'r>,
-        key: &'r [u8],
-        dialect: Dialect,
-        times: Times,
+        arrived: Arrived<'r>,
         sink: &'r mut Sink,
         flow: Option<Arc<ServerFlow>>,
     ) -> Self {
+        let Arrived {
+            orb,
+            frame,
+            request,
+            key,
+            dialect,
+            times,
+        } = arrived;
         Upcall {
             orb,
             frame,

@@ -50,7 +50,7 @@ mod orb;
 pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
-    Any, ByteOrder, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError, Factory,
+    Any, ByteOrder, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError, Factory,
     FixedPoint, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind, TypeCode, Typed, Value,
     ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
 };

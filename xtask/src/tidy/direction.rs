@@ -6,7 +6,7 @@
 //! wire side    cdr -> giop ----------------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> orb;  idl and dynamic -> idltypes -> cli
-//! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli
+//! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli;  orb -> otel
 //! ```
 
 use std::path::Path;
@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 23] = [
+const LAYERS: [Layer; 24] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -119,6 +119,11 @@ const LAYERS: [Layer; 23] = [
         package: "oxorb-naming",
         uses: &["oxorb"],
         why: "a service is an application",
+    },
+    Layer {
+        package: "oxorb-otel",
+        uses: &["oxorb"],
+        why: "interceptors are part of an application",
     },
     Layer {
         package: "oxorb-cli",

@@ -7,6 +7,7 @@ use oxorb_giop::{Response, SystemException, TaggedProfile};
 
 use super::contexts::Contexts;
 use super::current::Slots;
+use super::notes::Notes;
 use super::{Interrupt, Slot};
 use crate::Ref;
 
@@ -87,6 +88,7 @@ pub struct ClientRequest<'r> {
     pub(super) response: Response,
     pub(super) slots: &'r Slots,
     pub(super) contexts: &'r mut Contexts,
+    pub(super) notes: &'r mut Notes,
 }
 
 /// An answer as a client interceptor sees it (`ClientRequestInfo` at the ending points).
@@ -183,6 +185,17 @@ impl ClientRequest<'_> {
     pub fn slot(&self, slot: Slot) -> Option<&Any> {
         self.slots.get(slot)
     }
+
+    /// Remembers a value for a later point of the same request, instead of an earlier one of this type. Interceptors
+    /// share them, so use a type of your own.
+    pub fn keep<T: Send + 'static>(&mut self, value: T) {
+        self.notes.put(value);
+    }
+
+    /// Takes what was [kept](Self::keep).
+    pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
+        self.notes.take()
+    }
 }
 
 impl ClientReply<'_> {
@@ -194,6 +207,11 @@ impl ClientReply<'_> {
     /// The octets of a service context of the reply: an encapsulation.
     pub fn reply_service_context(&self, id: u32) -> Option<&[u8]> {
         self.reply_contexts.find(id)
+    }
+
+    /// Takes what was [kept](ClientRequest::keep) at an earlier point.
+    pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
+        self.request.take()
     }
 }
 

@@ -9,6 +9,7 @@ use oxorb_giop::{Response, ServiceContext, ServiceContexts};
 use super::client::{ClientReply, ClientRequest, Received};
 use super::contexts::Contexts;
 use super::current::Slots;
+use super::notes::Notes;
 use super::{Interceptors, Interrupt};
 use crate::Ref;
 use crate::op::Operation;
@@ -25,6 +26,7 @@ pub(crate) struct ClientFlow {
     passed: usize,
     slots: Slots,
     contexts: Contexts,
+    notes: Notes,
     reply_contexts: RefCell<Contexts>,
 }
 
@@ -51,6 +53,7 @@ impl ClientFlow {
             passed: 0,
             slots: Slots::of_thread(),
             contexts: Contexts::default(),
+            notes: Notes::default(),
             reply_contexts: RefCell::default(),
         }
     }
@@ -122,6 +125,7 @@ impl ClientFlow {
             response: self.response,
             slots: &self.slots,
             contexts: &mut self.contexts,
+            notes: &mut self.notes,
         }
     }
 
@@ -134,6 +138,7 @@ impl ClientFlow {
                 response: self.response,
                 slots: &self.slots,
                 contexts: &mut self.contexts,
+                notes: &mut self.notes,
             },
             received,
             reply_contexts: self.reply_contexts.get_mut(),

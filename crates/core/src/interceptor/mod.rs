@@ -18,6 +18,7 @@ mod client;
 mod client_flow;
 mod contexts;
 mod current;
+mod notes;
 mod server;
 mod server_flow;
 

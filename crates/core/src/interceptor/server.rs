@@ -7,6 +7,7 @@ use oxorb_giop::{Request, Response, SystemException};
 
 use super::contexts::Contexts;
 use super::current::Slots;
+use super::notes::Notes;
 use super::{Interrupt, Slot};
 use crate::{Orb, Ref, Servant};
 
@@ -112,6 +113,7 @@ pub struct ServerRequest<'r> {
     pub(super) servant: Option<AnyServant<'r>>,
     pub(super) slots: &'r mut Slots,
     pub(super) contexts: &'r mut Contexts,
+    pub(super) notes: &'r mut Notes,
 }
 
 /// Which object a request reached.
@@ -228,6 +230,17 @@ impl ServerRequest<'_> {
     pub fn set_slot(&mut self, slot: Slot, value: Option<Any>) {
         self.slots.set(slot, value);
     }
+
+    /// Remembers a value for a later point of the same request, instead of an earlier one of this type. Interceptors
+    /// share them, so use a type of your own.
+    pub fn keep<T: Send + 'static>(&mut self, value: T) {
+        self.notes.put(value);
+    }
+
+    /// Takes what was [kept](Self::keep).
+    pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
+        self.notes.take()
+    }
 }
 
 impl ServerReply<'_> {
@@ -247,6 +260,11 @@ impl ServerReply<'_> {
         replace: bool,
     ) -> Result<(), SystemException> {
         self.request.add_reply_service_context(id, data, replace)
+    }
+
+    /// Takes what was [kept](ServerRequest::keep) at an earlier point.
+    pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
+        self.request.take()
     }
 }
 

@@ -6,6 +6,7 @@ use oxorb_giop::{Request, ServiceContext, SystemException};
 
 use super::contexts::Contexts;
 use super::current::Slots;
+use super::notes::Notes;
 use super::server::AnyServant;
 use super::{Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target};
 use crate::lock::Mutex;
@@ -24,6 +25,7 @@ struct State {
     passed: usize,
     slots: Slots,
     contexts: Contexts,
+    notes: Notes,
     target: Option<Target>,
     /// The slots are with the thread that serves the request.
     entered: bool,
@@ -181,6 +183,7 @@ impl State {
             servant,
             slots: &mut self.slots,
             contexts: &mut self.contexts,
+            notes: &mut self.notes,
         }
     }
 }

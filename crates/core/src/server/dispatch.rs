@@ -15,6 +15,7 @@ use super::stand_in::Desk;
 use super::{Sink, both_ways};
 use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
+use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
 /// What a connection knows about its client.
@@ -102,9 +103,17 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
         .object_key()
         .expect("a message that was just written");
     let times = Times::of(&request.contexts).expect("contexts that were just written");
-    let flow = ServerFlow::of(orb);
-    let serve = |upcall: Upcall<'_>| adapt(orb, upcall);
-    upcall(orb, frame, request, key, dialect, times, sink, flow, serve);
+    let arrived = Arrived {
+        orb,
+        frame,
+        request,
+        key,
+        dialect,
+        times,
+    };
+    upcall(arrived, sink, ServerFlow::of(orb), |upcall| {
+        adapt(orb, upcall)
+    });
 }
 
 fn serve(
@@ -152,9 +161,17 @@ fn serve(
     if let Err(exception) = times.admit(orb.options().hold_time) {
         return fail(sink, exception);
     }
-    let flow = ServerFlow::of(orb);
-    let serve = |upcall: Upcall<'_>| adapt(orb, upcall);
-    upcall(orb, frame, request, key, dialect, times, sink, flow, serve);
+    let arrived = Arrived {
+        orb,
+        frame,
+        request,
+        key,
+        dialect,
+        times,
+    };
+    upcall(arrived, sink, ServerFlow::of(orb), |upcall| {
+        adapt(orb, upcall)
+    });
     Ok(())
 }
 
@@ -174,35 +191,30 @@ fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
 
 /// A servant that panics must not take the connection's thread with it.
 #[inline]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what a request is made of, for the three who have one"
-)]
 pub(crate) fn upcall(
-    orb: &Orb,
-    frame: Frame<'_>,
-    request: Request<'_>,
-    key: &[u8],
-    dialect: Dialect,
-    times: Times,
+    arrived: Arrived<'_>,
     sink: &mut Sink,
     flow: Option<Arc<ServerFlow>>,
     serve: impl FnOnce(Upcall<'_>) -> Outcome,
 ) {
-    let version = frame.header.version;
-    let id = request.id;
-    let expects_reply = request.response != Response::None;
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
-        let flow = flow.clone();
-        let upcall = Upcall::new(orb, frame, request, key, dialect, times, sink, flow);
-        let Outcome { .. } = deadline::within(&times, || serve(upcall));
+        let upcall = Upcall::new(arrived, sink, flow.clone());
+        let Outcome { .. } = deadline::within(&arrived.times, || serve(upcall));
     }));
     if outcome.is_err() && !sink.answered() {
         // Interceptors that have seen the request see how it ended, but for one of them that panics now.
-        let upcall = Upcall::new(orb, frame, request, key, dialect, times, sink, flow);
+        let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
     }
-    if outcome.is_err() && expects_reply && !sink.answered() {
+    let Arrived {
+        orb,
+        frame,
+        request,
+        dialect,
+        ..
+    } = arrived;
+    if outcome.is_err() && request.response != Response::None && !sink.answered() {
+        let (version, id) = (frame.header.version, request.id);
         sink.send_exception(orb.options(), version, id, dialect, raise::SERVANT_PANICKED);
     }
 }

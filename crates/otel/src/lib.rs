@@ -1,0 +1,73 @@
+//! Follows requests through a distributed system: a pair of interceptors that carry [W3C trace context] in a service
+//! context and make spans with OpenTelemetry (CHECKLIST B: portable interceptors, for tracing).
+//!
+//! ```
+//! use oxorb_otel::{ClientTracing, ServerTracing};
+//!
+//! // Once per process, any exporter: opentelemetry::global::set_tracer_provider(...)
+//! let orb = oxorb::Orb::builder()
+//!     .client_interceptor(ClientTracing::new()?)
+//!     .server_interceptor(ServerTracing::new()?)
+//!     .build()?;
+//! # orb.shutdown(true)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A client span is a child of the thread's current span; a servant's own calls are children of its server span. What
+//! the spans carry follows OpenTelemetry's conventions for RPC. Peers that do not know the context ignore it.
+//!
+//! # On the wire
+//!
+//! Service context [`TRACE_CONTEXT`], an encapsulation of `struct { string traceparent; string tracestate; }`, both as
+//! the HTTP headers of these names have them.
+//!
+//! Real-time cost: every span allocates, and what an exporter costs is its own; not for calls with tight deadlines.
+//!
+//! [W3C trace context]: https://www.w3.org/TR/trace-context/
+#![forbid(unsafe_code)]
+
+mod client;
+mod context;
+mod server;
+
+pub use client::ClientTracing;
+pub use context::TRACE_CONTEXT;
+pub use server::{ServerTracing, request_context};
+
+use std::sync::OnceLock;
+
+use opentelemetry::KeyValue;
+use oxorb::SystemException;
+use oxorb::interceptor::Slot;
+
+/// The name under which spans are made.
+const SCOPE: &str = "oxorb";
+
+/// Where a servant's thread finds the span of its request.
+fn request_slot() -> Result<Slot, SystemException> {
+    static SLOT: OnceLock<Slot> = OnceLock::new();
+    if let Some(slot) = SLOT.get() {
+        return Ok(*slot);
+    }
+    let slot = Slot::allocate()?;
+    Ok(*SLOT.get_or_init(|| slot))
+}
+
+/// The name of a span: interface and operation.
+fn span_name(interface: &str, operation: &str) -> String {
+    match interface
+        .strip_prefix("IDL:")
+        .and_then(|id| id.rsplit_once(':'))
+    {
+        Some((name, _)) => format!("{name}/{operation}"),
+        None => operation.to_owned(),
+    }
+}
+
+fn attributes(interface: &str, operation: &str) -> Vec<KeyValue> {
+    vec![
+        KeyValue::new("rpc.system", "corba"),
+        KeyValue::new("rpc.service", interface.to_owned()),
+        KeyValue::new("rpc.method", operation.to_owned()),
+    ]
+}

@@ -11,7 +11,7 @@ use oxorb_cdr::ValueRegistry;
 use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent, Version};
 use oxorb_transport::{Endpoint, ListenError};
 
-use crate::client::Peer;
+use crate::client::{Callbacks, Peer};
 use crate::incident::Watch;
 use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
@@ -62,6 +62,7 @@ struct Inner {
     options: Arc<Options>,
     policies: OrbPolicies,
     interceptors: Arc<Interceptors>,
+    callbacks: Callbacks,
     adapter: OnceLock<Arc<dyn Adapter>>,
     peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
     listeners: Listeners,
@@ -107,6 +108,7 @@ impl Orb {
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
                 interceptors: Arc::new(interceptors),
+                callbacks: Callbacks::default(),
                 adapter: OnceLock::new(),
                 peers: Mutex::default(),
                 listeners: Listeners::default(),
@@ -144,6 +146,10 @@ impl Orb {
     #[inline]
     pub(crate) fn policy_table(&self) -> &OrbPolicies {
         &self.inner.policies
+    }
+
+    pub(crate) fn callbacks(&self) -> &Callbacks {
+        &self.inner.callbacks
     }
 
     /// Who finds servants. The first call decides.
@@ -299,6 +305,7 @@ impl Orb {
         for peer in &peers {
             peer.close();
         }
+        self.inner.callbacks.close();
         if !self.inner.finished.swap(true, Ordering::SeqCst) {
             self.inner.interceptors.destroy();
         }

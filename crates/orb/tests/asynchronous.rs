@@ -314,3 +314,53 @@ fn an_orb_is_dropped_without_leaving_a_waiting_call() {
     );
     assert_eq!(pending.wait(), Ok(1));
 }
+
+#[test]
+fn answers_call_back_in_another_thread_whatever_they_are() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    let (answers, answered) = std::sync::mpsc::channel();
+    for n in 0..100 {
+        let answers = answers.clone();
+        let asking = thread::current().id();
+        ping_async(&object, n).then(move |answer| {
+            assert_ne!(thread::current().id(), asking);
+            answers.send(answer).unwrap();
+            // The others are called back all the same.
+            assert_ne!(n, 50, "as the test wants it");
+        });
+    }
+    let mut seen: Vec<i64> = (0..100)
+        .map(|_| answered.recv().unwrap().unwrap())
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=100).collect::<Vec<_>>());
+
+    let running = hang_async(&object);
+    let failed = answers.clone();
+    running.then(move |answer| failed.send(answer.map(|()| 0)).unwrap());
+    until_hanging(&object);
+    client.shutdown(true).unwrap();
+    assert!(answered.recv().unwrap().is_err(), "nobody waits for ever");
+
+    // Without an ORB that runs, the answer comes at once.
+    let late = answers.clone();
+    ping_async(&object, 1).then(move |answer| late.send(answer).unwrap());
+    assert!(answered.try_recv().unwrap().is_err());
+}
+
+#[test]
+fn an_answer_is_asked_for_without_waiting() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    let mut reply = ping_async(&object, 1);
+    while !reply.is_ready() {
+        thread::yield_now();
+    }
+    assert!(reply.is_ready(), "asking takes nothing");
+    assert_eq!(reply.wait(), Ok(2));
+}

@@ -178,6 +178,25 @@ impl<R, E: UserException> AsyncReply<R, E> {
         self.decode(reply)
     }
 
+    /// Whether the answer is there, so that [`wait`](Self::wait) does not block (AMI, polling model). Never blocks.
+    pub fn is_ready(&mut self) -> bool {
+        self.sent.is_ready()
+    }
+
+    /// Has the answer handed to `handler` when it is there (AMI, callback model).
+    ///
+    /// All handlers of an ORB run on one thread of it, one after the other, so a handler that blocks delays the others;
+    /// one that panics loses its own answer only. Never runs within this call, unless the ORB is shut down or has no
+    /// thread to give: then this waits and runs it. Allocates.
+    pub fn then(self, handler: impl FnOnce(Result<R, E>) + Send + 'static)
+    where
+        R: 'static,
+        E: 'static,
+    {
+        let orb = self.sent.reference.orb().clone();
+        orb.callbacks().run(async move { handler(self.await) });
+    }
+
     fn decode(&self, reply: Result<Reply, SystemException>) -> Result<R, E> {
         let reply = reply?;
         match reply.status() {

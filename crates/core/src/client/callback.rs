@@ -1,0 +1,95 @@
+//! Answers that call back: the ORB's callback thread takes them (AMI, callback model).
+
+use std::future::Future;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, PoisonError};
+use std::task::{Context, Wake, Waker};
+use std::thread;
+
+use crate::lock::Mutex;
+
+/// The callback thread of one ORB, started by the first call that wants it.
+///
+/// What waits for it is bounded by the calls that may be outstanding.
+#[derive(Default)]
+pub(crate) struct Callbacks(Mutex<Thread>);
+
+#[derive(Default)]
+enum Thread {
+    #[default]
+    NotStarted,
+    Runs(Sender<Arc<Task>>),
+    Closed,
+}
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Waits for an answer, then calls back.
+struct Task {
+    /// `None`: done, or being looked at.
+    work: Mutex<Option<Work>>,
+    thread: Sender<Arc<Task>>,
+}
+
+impl Callbacks {
+    /// Runs `work` to its end on the callback thread; where there is none, here.
+    pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut work: Work = Box::pin(work);
+        match self.thread() {
+            Some(thread) => Arc::new(Task {
+                work: Mutex::new(Some(work)),
+                thread,
+            })
+            .wake(),
+            None => super::wait_until(|context| work.as_mut().poll(context)),
+        }
+    }
+
+    /// The thread ends when the last answer was taken.
+    pub(crate) fn close(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Thread::Closed;
+    }
+
+    fn thread(&self) -> Option<Sender<Arc<Task>>> {
+        let mut thread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*thread {
+            Thread::Runs(sender) => return Some(sender.clone()),
+            Thread::Closed => return None,
+            Thread::NotStarted => {}
+        }
+        let (sender, tasks) = mpsc::channel();
+        thread::Builder::new()
+            .name("oxorb-callbacks".to_owned())
+            .spawn(move || serve(&tasks))
+            .ok()?;
+        *thread = Thread::Runs(sender.clone());
+        Some(sender)
+    }
+}
+
+fn serve(tasks: &Receiver<Arc<Task>>) {
+    for task in tasks {
+        let mut work = task.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = Waker::from(Arc::clone(&task));
+        let Some(waiting) = work.as_mut() else {
+            continue;
+        };
+        // A handler that panics has lost its answer; the others get theirs.
+        let polled = panic::catch_unwind(AssertUnwindSafe(|| {
+            waiting.as_mut().poll(&mut Context::from_waker(&waker))
+        }));
+        if polled.map_or(true, |polled| polled.is_ready()) {
+            *work = None;
+        }
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        let thread = self.thread.clone();
+        // The thread outlives every task that can send to it.
+        let _ = thread.send(self);
+    }
+}

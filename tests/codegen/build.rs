@@ -33,5 +33,6 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/types.idl",
         "idl/unions.idl",
         "idl/values.idl",
+        "idl/whole.idl",
     ])
 }

@@ -1,8 +1,14 @@
 //! Components, homes and event types as the plain interfaces and valuetypes
 //! they stand for (CORBA 3.3 part 3, chapter 6).
 
-use crate::model::Model;
+use crate::driver::{Failed, compile_from};
+use crate::model::{DefKind, Model};
+use crate::options::Options;
 use crate::print::Printer;
+use crate::source::{Disk, Loader, SourceMap};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
 
 /// The IDL of CORBA 2 that a model is equivalent to: what a client that knows
 /// nothing of components sees.
@@ -24,4 +30,60 @@ use crate::print::Printer;
 /// ```
 pub fn print(model: &Model) -> String {
     Printer::new(model, true).text()
+}
+
+/// The same as a model: without components, connectors, homes and port types.
+/// Event types are valuetypes that [are events](crate::model::ValueType::event).
+///
+/// `options` are those that the model was made with; `Components.idl` is the
+/// file of this name in the include folders, or the one that OxORB brings.
+///
+/// # Errors
+/// If a `Components.idl` of others lacks what components need.
+///
+/// ```
+/// use oxorb_idl::source::{Memory, SourceMap};
+/// let text = b"interface I {}; component C { provides I facet; };";
+/// let files = Memory([("a.idl".into(), text.to_vec())].into());
+/// let options = oxorb_idl::Options::default();
+/// let compiled = oxorb_idl::compile_from(SourceMap::new(files), &["a.idl"], &options)?;
+/// let model = oxorb_idl::equivalent::compile(&compiled.model, &options)?;
+/// assert!(model.defs().any(|def| def.scoped_name == "Components::CCMObject"));
+/// # Ok::<(), oxorb_idl::Failed>(())
+/// ```
+pub fn compile(model: &Model, options: &Options) -> Result<Model, Failed> {
+    let options = Options {
+        // They have done what they had to.
+        defines: Vec::new(),
+        ..options.clone()
+    };
+    let text = SourceMap::new(Text(print(model).into_bytes()));
+    let mut equivalent = compile_from(text, &[Text::NAME], &options)?.model;
+    let is_event = |kind: &DefKind| matches!(kind, DefKind::ValueType(value) if value.event);
+    let events = model.defs().filter(|def| is_event(&def.kind));
+    let events: BTreeSet<&str> = events.map(|def| &*def.scoped_name).collect();
+    let same = equivalent.defs();
+    let same = same.filter(|def| events.contains(&*def.scoped_name));
+    for id in same.map(|def| def.id).collect::<Vec<_>>() {
+        if let DefKind::ValueType(value) = &mut equivalent.def_mut(id).kind {
+            value.event = true;
+        }
+    }
+    Ok(equivalent)
+}
+
+/// One text in memory that includes files from disk.
+struct Text(Vec<u8>);
+
+impl Text {
+    const NAME: &str = "equivalent.idl";
+}
+
+impl Loader for Text {
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match path == Path::new(Self::NAME) {
+            true => Ok(self.0.clone()),
+            false => Disk.load(path),
+        }
+    }
 }

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use oxorb_idl::diagnostic::{Code, Problem};
-use oxorb_idl::model::{DefKind, Model};
+use oxorb_idl::diagnostic::{Code, Problem, Severity};
+use oxorb_idl::model::{DefKind, InterfaceKind, Model};
 use oxorb_idl::source::Span;
-use oxorb_idl::{Compiled, Failed, Lenient, Options, Report};
+use oxorb_idl::{Failed, Lenient, Options, Report, equivalent};
 
 use crate::marshalling::{Choice, unknown};
+use crate::plan::declared;
+use crate::reach::reachable;
 use crate::rust::{Unmapped, generate};
 use crate::{Files, Marshalling};
 
@@ -251,22 +253,37 @@ impl Builder {
                 files[0].display()
             )));
         }
-        let text = self.text(files, target, &compiled);
+        // Fails where IDL has a module `Components` of its own, with less in it.
+        let plain = match has_components(&compiled.model) {
+            true => equivalent::compile(&compiled.model, &self.options).ok(),
+            false => None,
+        };
+        // What is said has places in the text that was written, not in the equivalent one.
+        let model = plain.as_ref().unwrap_or(&compiled.model);
+        let text = self.text(files, target, model);
         let mut report = compiled.report;
         match text {
             Ok(text) => {
                 out.files.insert(target, text);
-                for (place, problem) in without_code(&compiled.model) {
+                for (place, problem) in components(&compiled.model, plain.is_some()) {
+                    report.diagnostics.push(place, problem);
+                }
+                for (place, problem) in unreachable_calls(&compiled.model) {
                     report.diagnostics.push(place, problem);
                 }
             }
             Err(unmapped) => {
-                let def = compiled.model.def(unmapped.def);
+                let def = model.def(unmapped.def);
+                let mut defs = compiled.model.defs();
+                let written = defs.find(|other| other.scoped_name == def.scoped_name);
+                let place = match (&plain, unmapped.what.at) {
+                    (None, Some(place)) => place,
+                    _ => written.map_or(Span::default(), |def| def.span),
+                };
                 let problem = NotMapped {
                     scoped_name: def.scoped_name.clone(),
                     what: unmapped.what.what,
                 };
-                let place = unmapped.what.at.unwrap_or(def.span);
                 report.diagnostics.push(place, problem);
                 return Err(Failed { report }.into());
             }
@@ -280,12 +297,7 @@ impl Builder {
         Ok(())
     }
 
-    fn text(
-        &self,
-        files: &[PathBuf],
-        target: &Path,
-        compiled: &Compiled,
-    ) -> Result<String, Unmapped> {
+    fn text(&self, files: &[PathBuf], target: &Path, model: &Model) -> Result<String, Unmapped> {
         // File names only: where they lie differs from machine to machine.
         let names = files.iter().filter_map(|path| path.file_name());
         let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
@@ -294,13 +306,7 @@ impl Builder {
             names.join(", ")
         );
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
-        generate(
-            &compiled.model,
-            &name,
-            &self.runtime,
-            &self.marshalling,
-            &header,
-        )
+        generate(model, &name, &self.runtime, &self.marshalling, &header)
     }
 
     fn folder(&self) -> Result<PathBuf, Error> {
@@ -317,43 +323,120 @@ impl Builder {
     }
 }
 
-/// What is checked and kept in the model, but becomes no Rust.
-fn without_code(model: &Model) -> impl Iterator<Item = (Span, NoCode)> {
+/// Whether the code of a model needs components, or what belongs to them.
+fn has_components(model: &Model) -> bool {
+    let needed = reachable(model);
+    let mut kinds = needed.iter().map(|id| &model.def(*id).kind);
+    kinds.any(|kind| {
+        matches!(
+            kind,
+            DefKind::Component(_) | DefKind::Connector(_) | DefKind::Home(_)
+        ) || matches!(kind, DefKind::ValueType(value) if value.event)
+    })
+}
+
+/// What becomes the interfaces that are equivalent to it at most.
+fn components(model: &Model, equivalent: bool) -> impl Iterator<Item = (Span, Component)> {
     let own = model.defs().filter(|def| def.in_main_file);
-    own.filter_map(|def| {
+    own.filter_map(move |def| {
         let kind = match def.kind {
             DefKind::Component(_) => "component",
             DefKind::Connector(_) => "connector",
-            DefKind::PortType(_) => "porttype",
             DefKind::Home(_) => "home",
             _ => return None,
         };
         let scoped_name = def.scoped_name.clone();
-        Some((def.span, NoCode { kind, scoped_name }))
+        let problem = Component {
+            kind,
+            scoped_name,
+            equivalent,
+        };
+        Some((def.span, problem))
     })
 }
 
-/// A definition that no code is made for, although the rest of its file becomes Rust.
+/// A definition of which only the outside becomes Rust.
 #[derive(Debug)]
-struct NoCode {
+struct Component {
     kind: &'static str,
     scoped_name: String,
+    /// Otherwise nothing.
+    equivalent: bool,
 }
 
-impl Problem for NoCode {
+impl Problem for Component {
     fn code(&self) -> Code {
         Code("W0991")
     }
 
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+
+    fn message(&self) -> String {
+        let (kind, name) = (self.kind, &self.scoped_name);
+        match self.equivalent {
+            true => format!(
+                "{kind} `{name}` becomes the interfaces that clients see; there is no container for it yet"
+            ),
+            false => format!(
+                "no Rust is made for {kind} `{name}`: the module `Components` here lacks what it needs"
+            ),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self.equivalent {
+            true => "`oxorb idl show --equivalent` prints these interfaces".to_owned(),
+            false => "include `Components.idl`; as a type it is `Object` now".to_owned(),
+        })
+    }
+}
+
+/// Calls that nobody outside the process could make, of interfaces that are not local.
+fn unreachable_calls(model: &Model) -> Vec<(Span, Unreachable)> {
+    let mut found = Vec::new();
+    for def in model.defs().filter(|def| def.in_main_file) {
+        let DefKind::Interface(interface) = &def.kind else {
+            continue;
+        };
+        if interface.kind == InterfaceKind::Local {
+            continue;
+        }
+        for call in declared(model, interface).into_iter().flatten() {
+            if !call.travels(model) {
+                let call = format!("{}::{}", def.scoped_name, call.name);
+                found.push((def.span, Unreachable { call }));
+            }
+        }
+    }
+    found
+}
+
+/// An operation that becomes no Rust.
+#[derive(Debug)]
+struct Unreachable {
+    call: String,
+}
+
+impl Problem for Unreachable {
+    fn code(&self) -> Code {
+        Code("W0992")
+    }
+
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+
     fn message(&self) -> String {
         format!(
-            "no Rust is made for {} `{}`: OxORB has no component model yet",
-            self.kind, self.scoped_name
+            "`{}` is left out: a native type among its parameters cannot be sent",
+            self.call
         )
     }
 
     fn help(&self) -> Option<String> {
-        Some("as a type it is `Object`".to_owned())
+        Some("make the interface local".to_owned())
     }
 }
 

@@ -52,7 +52,7 @@ pub fn sizes(model: &Model) -> Sizes {
         let Ok(calls) = calls(model, interface) else {
             continue;
         };
-        for call in calls.iter().filter(|call| travels(call)) {
+        for call in calls.iter().filter(|call| call.travels(model)) {
             let (interface, operation) = (def.scoped_name.clone(), call.wire_name.to_string());
             rows.push(Row {
                 interface,
@@ -64,13 +64,6 @@ pub fn sizes(model: &Model) -> Sizes {
         }
     }
     Sizes { rows }
-}
-
-/// Not so where a local type stands among the parameters.
-fn travels(call: &Call<'_>) -> bool {
-    let mut args = call.args.iter().map(|arg| &arg.plan);
-    let mut returns = call.returns.iter().map(|(_, plan)| plan);
-    args.all(Plan::travels) && returns.all(Plan::travels)
 }
 
 fn request(model: &Model, call: &Call<'_>) -> Bounds {

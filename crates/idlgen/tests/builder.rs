@@ -145,7 +145,7 @@ fn what_has_no_mapping_yet_is_refused_at_its_place() {
         "not-yet",
         &[(
             "a.idl",
-            "module a {\n  struct Key { long x; }; typedef map<Key, long> Names;\n  struct Whole {\n    short s; Names here;\n  };\n};",
+            "module a {\n  local interface Here {}; typedef sequence<Here> All;\n  valuetype Whole {\n    public short s; public All here;\n  };\n};",
         )],
     );
     let error = folder
@@ -163,7 +163,7 @@ fn what_has_no_mapping_yet_is_refused_at_its_place() {
     );
     let text = error.to_string();
     assert!(
-        text.contains("a.idl:2:") && text.contains("a `map` whose keys have no order"),
+        text.contains("a.idl:4:") && text.contains("a member of a valuetype that cannot be sent"),
         "{text}"
     );
 }
@@ -203,30 +203,30 @@ fn the_run_time_may_be_reached_by_another_path() {
     assert!(!text.contains("::oxorb::__gen"), "{text}");
 }
 
+const SHOP: &str = "interface Till { Object open(); };\n\
+    component Shop { provides Till front; };\n\
+    home Shops manages Shop {};\n\
+    interface Town { attribute Shop bakery; };\n";
+
 #[test]
-fn components_become_a_warning_and_the_rest_becomes_rust() {
-    let folder = Folder::new(
-        "components",
-        &[(
-            "shop.idl",
-            "interface Till { Object open(); };\n\
-             component Shop { provides Till front; };\n\
-             home Shops manages Shop {};\n\
-             interface Town { attribute Shop bakery; };\n",
-        )],
-    );
+fn components_become_what_clients_see() {
+    let folder = Folder::new("components", &[("shop.idl", SHOP)]);
     let builder = folder.builder().file(folder.file("shop.idl"));
     let generated = builder.generate().expect("compiles");
     let (_, text) = only(&generated);
     assert!(text.contains("pub trait Till"));
-    assert!(text.contains("fn bakery(&self) -> Result<Option<__gen::ObjectRef>, SystemException>"));
+    assert!(
+        text.contains("pub trait Shop: super::components::CcmObject"),
+        "{text}"
+    );
+    assert!(text.contains("fn bakery(&self) -> Result<Option<ShopRef>, SystemException>"));
     let warnings = generated.reports[0].diagnostics.iter();
     let warnings: Vec<_> = warnings.map(|one| one.problem.message()).collect();
     assert_eq!(
         warnings,
         [
-            "no Rust is made for component `Shop`: OxORB has no component model yet",
-            "no Rust is made for home `Shops`: OxORB has no component model yet",
+            "component `Shop` becomes the interfaces that clients see; there is no container for it yet",
+            "home `Shops` becomes the interfaces that clients see; there is no container for it yet",
         ]
     );
 }
@@ -297,5 +297,40 @@ fn what_is_not_there_cannot_be_interpreted() {
     assert!(
         error.contains("`m::Nowhere` shall be interpreted, but") && error.contains("mixed.idl"),
         "{error}"
+    );
+}
+
+#[test]
+fn components_of_another_kind_become_a_warning() {
+    let text = format!("module Components {{ interface CCMObject {{}}; }};\n{SHOP}");
+    let folder = Folder::new("own-components", &[("shop.idl", &*text)]);
+    let builder = folder.builder().file(folder.file("shop.idl"));
+    let generated = builder.generate().expect("compiles");
+    let (_, text) = only(&generated);
+    assert!(text.contains("fn bakery(&self) -> Result<Option<__gen::ObjectRef>, SystemException>"));
+    let mut warnings = generated.reports[0].diagnostics.iter();
+    let first = warnings.next().expect("one").problem.message();
+    assert_eq!(
+        first,
+        "no Rust is made for component `Shop`: the module `Components` here lacks what it needs"
+    );
+}
+
+#[test]
+fn operations_that_nobody_can_call_become_a_warning() {
+    let idl = "native Handle; interface Door { void open(in Handle key); void knock(); };";
+    let folder = Folder::new("native", &[("door.idl", idl)]);
+    let builder = folder.builder().file(folder.file("door.idl"));
+    let generated = builder.generate().expect("compiles");
+    let (_, text) = only(&generated);
+    assert!(text.contains("fn knock(&self)") && !text.contains("fn open("));
+    let only: Vec<_> = generated.reports[0].diagnostics.iter().collect();
+    assert_eq!(only.len(), 1);
+    assert_eq!(only[0].problem.code().0, "W0992");
+    assert!(
+        only[0]
+            .problem
+            .message()
+            .contains("`Door::open` is left out")
     );
 }

@@ -26,6 +26,11 @@ oxorb::include_idl!("types");
 oxorb::include_idl!("unions");
 oxorb::include_idl!("values");
 
+/// Apart from the others, which bring modules of the same names along.
+pub mod alone {
+    oxorb::include_idl!("whole");
+}
+
 /// A custom valuetype says itself how it travels.
 mod custom {
     use crate::mapping::Picture;

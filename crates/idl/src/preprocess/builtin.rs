@@ -14,3 +14,14 @@ pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
     };
     orb.then_some(("<orb.idl>", include_str!("builtin/orb.idl")))
 }
+
+/// The same for a file that stands in where no other of its name is found:
+/// what components are made of, for the IDL they are
+/// [equivalent](crate::equivalent) to.
+pub(super) fn stand_in(name: &Path) -> Option<(&'static str, &'static str)> {
+    let components = name.file_name()? == "Components.idl";
+    components.then_some((
+        "<Components.idl>",
+        include_str!("../../../../idl/omg/Components.idl"),
+    ))
+}

@@ -118,6 +118,9 @@ impl Preprocessor<'_> {
                 }
             }
         }
+        if let Some((title, text)) = builtin::stand_in(&name) {
+            return Some(self.map.add_builtin(title, text, Some(wanted.span)));
+        }
         let beside =
             !wanted.beside && !name.is_absolute() && self.map.exists(&own_folder.join(&name));
         let name = wanted.name.clone();

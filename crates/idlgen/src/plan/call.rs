@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use oxorb_idl::model::{Attribute, DefId, Direction, Export, Interface, Model, Operation, Type};
+use oxorb_idl::model::{
+    Attribute, DefId, Direction, Export, Interface, InterfaceKind, Model, Operation, Type,
+};
 
 use oxorb_idl::source::Span;
 
@@ -59,10 +61,32 @@ impl<'m> Call<'m> {
             .iter()
             .filter(|arg| arg.direction != Direction::In)
     }
+
+    /// Whether it can be made from outside the process: no local interface and
+    /// no native type goes in or comes out.
+    pub fn travels(&self, model: &Model) -> bool {
+        let args = self.args.iter().map(|arg| &arg.plan);
+        let mut plans = args.chain(self.returns.iter().map(|(_, plan)| plan));
+        plans.all(|plan| plan.travels(model))
+            && (self.raises.iter()).all(|id| Plan::Named(*id).travels(model))
+    }
 }
 
-/// The calls an interface declares itself, in order.
+/// The calls an interface declares itself, in order. Of an interface that is
+/// not local, those that [cannot travel](Call::travels) are left out.
 pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<'m>>, NotYet> {
+    let mut calls = declared(model, interface)?;
+    if interface.kind != InterfaceKind::Local {
+        calls.retain(|call| call.travels(model));
+    }
+    Ok(calls)
+}
+
+/// All calls, whether they can travel or not.
+pub(crate) fn declared<'m>(
+    model: &'m Model,
+    interface: &'m Interface,
+) -> Result<Vec<Call<'m>>, NotYet> {
     let mut calls = Vec::new();
     for export in &interface.exports {
         match export {

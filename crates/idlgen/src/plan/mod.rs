@@ -8,6 +8,7 @@ mod call;
 mod size;
 mod traits;
 
+pub(crate) use call::declared;
 pub use call::{Arg, Call, calls};
 pub use size::{Size, size};
 pub use traits::Traits;
@@ -62,8 +63,10 @@ pub enum Plan {
         /// Most elements allowed.
         bound: Option<u32>,
     },
-    /// A `map`: its entries, key and value, in the order of the keys.
+    /// A `map`: its entries, key and value.
     Map {
+        /// Whether its keys have an order, in which they are sent then.
+        ordered: bool,
         /// How a key travels.
         key: Box<Plan>,
         /// How a value travels.
@@ -182,10 +185,8 @@ impl Plan {
             Type::TypeCode => Plan::TypeCode,
             Type::Map(key, value, bound) => {
                 let key = Plan::of(model, key)?;
-                if !key.has_order(model) {
-                    return Err(NotYet::new("a `map` whose keys have no order"));
-                }
                 Plan::Map {
+                    ordered: key.has_order(model),
                     key: Box::new(key),
                     value: Box::new(Plan::of(model, value)?),
                     bound: *bound,
@@ -198,28 +199,28 @@ impl Plan {
     /// The plan for a member of a struct, exception or union.
     pub fn of_field(model: &Model, field: &Field) -> Result<Plan, NotYet> {
         let plan = Plan::of(model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?;
-        if !plan.travels() {
-            return Err(NotYet::new("a member that cannot be sent").at(field.span));
-        }
         Ok(match field.optional {
             true => Plan::Optional(Box::new(plan)),
             false => plan,
         })
     }
 
-    /// Whether values can be sent at all.
-    pub fn travels(&self) -> bool {
-        match self {
-            Plan::Local(_) => false,
-            Plan::List { element, .. } | Plan::Array { element, .. } | Plan::Optional(element) => {
-                element.travels()
-            }
-            Plan::Map { key, value, .. } => key.travels() && value.travels(),
-            _ => true,
+    /// The plan for a member of a valuetype: all of its state is sent.
+    pub fn of_state(model: &Model, field: &Field) -> Result<Plan, NotYet> {
+        let plan = Plan::of_field(model, field)?;
+        match plan.travels(model) {
+            true => Ok(plan),
+            false => Err(NotYet::new("a member of a valuetype that cannot be sent").at(field.span)),
         }
     }
 
-    /// Whether values can be keys of a map.
+    /// Whether values can be sent at all: not so where a local interface or a
+    /// native type is within.
+    pub fn travels(&self, model: &Model) -> bool {
+        travels(model, self, &mut Vec::new())
+    }
+
+    /// Whether values have an order that Rust knows.
     fn has_order(&self, model: &Model) -> bool {
         match self {
             Plan::Basic(basic) => {
@@ -245,6 +246,30 @@ impl Plan {
             }
             _ => false,
         }
+    }
+}
+
+fn travels(model: &Model, plan: &Plan, seen: &mut Vec<DefId>) -> bool {
+    match plan {
+        Plan::Local(_) => false,
+        Plan::List { element, .. } | Plan::Array { element, .. } | Plan::Optional(element) => {
+            travels(model, element, seen)
+        }
+        Plan::Map { key, value, .. } => travels(model, key, seen) && travels(model, value, seen),
+        Plan::Named(id) if !seen.contains(id) => {
+            seen.push(*id);
+            let fields = match &model.def(*id).kind {
+                DefKind::Struct(body) | DefKind::Exception(body) => model.all_fields(body),
+                DefKind::Union(body) => body.cases.iter().map(|case| &case.field).collect(),
+                _ => Vec::new(),
+            };
+            // What has no plan is refused where it is declared.
+            let mut plans = fields
+                .iter()
+                .filter_map(|field| Plan::of(model, &field.ty).ok());
+            plans.all(|plan| travels(model, &plan, seen))
+        }
+        _ => true,
     }
 }
 

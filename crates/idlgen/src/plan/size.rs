@@ -120,7 +120,9 @@ impl Measure<'_> {
                 let element = self.plan(element);
                 self.counted(element, *bound)
             }
-            Plan::Map { key, value, bound } => {
+            Plan::Map {
+                key, value, bound, ..
+            } => {
                 let entry = self.plan(key).then(self.plan(value));
                 self.counted(entry, *bound)
             }

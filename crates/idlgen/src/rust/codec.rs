@@ -246,12 +246,22 @@ impl Rust<'_> {
                 let value = place.receiver();
                 Step::Fallible(quote!(#value.encode(#e)))
             }
-            Plan::Map { key, value, bound } => {
+            Plan::Map {
+                ordered,
+                key,
+                value,
+                bound,
+            } => {
                 let (map, bound) = (place.borrow(), limit(*bound));
                 let key = self.encode(scope, vars, key, &Place::Behind(quote!(key)));
                 let value = self.encode(scope, vars, value, &Place::Behind(quote!(value)));
                 let entry = sequence(vec![key, value]);
-                Step::Fallible(quote!(#e.map_with(#map, #bound, |#e, key, value| { #entry })))
+                Step::Fallible(match ordered {
+                    true => quote!(#e.map_with(#map, #bound, |#e, key, value| { #entry })),
+                    false => {
+                        quote!(#e.sequence_with(#map, #bound, |#e, (key, value)| { #entry }))
+                    }
+                })
             }
             Plan::Optional(inner) => {
                 let (value, item) = (place.option(), self.encode_item(scope, vars, inner));
@@ -322,13 +332,22 @@ impl Rust<'_> {
                 Step::Fallible(quote!(#d.sequence_with(#bound, #least, |#d| #item)))
             }
             Plan::Map { .. } if is_canonical(plan) => self.decode_by_type(scope, vars, ty),
-            Plan::Map { key, value, bound } => {
+            Plan::Map {
+                ordered,
+                key,
+                value,
+                bound,
+            } => {
                 let bound = limit(*bound);
                 let least = least_of(size(self.model, key).min + size(self.model, value).min);
                 let (key_ty, value_ty) = self.entry(ty);
                 let key = self.decode(scope, vars, key_ty, key).tried();
                 let value = self.decode(scope, vars, value_ty, value).tried();
-                Step::Fallible(quote!(#d.map_with(#bound, #least, |#d| Ok((#key, #value)))))
+                let method = match ordered {
+                    true => quote!(map_with),
+                    false => quote!(sequence_with),
+                };
+                Step::Fallible(quote!(#d.#method(#bound, #least, |#d| Ok((#key, #value)))))
             }
             Plan::Optional(inner) => {
                 let item = self.decode(scope, vars, ty, inner).last();
@@ -439,9 +458,12 @@ pub(super) fn is_canonical(plan: &Plan) -> bool {
         Plan::Block { bound, .. } => bound.is_none(),
         Plan::List { element, bound } => bound.is_none() && is_canonical(element),
         Plan::Array { element, .. } => is_canonical(element),
-        Plan::Map { key, value, bound } => {
-            bound.is_none() && is_canonical(key) && is_canonical(value)
-        }
+        Plan::Map {
+            ordered,
+            key,
+            value,
+            bound,
+        } => *ordered && bound.is_none() && is_canonical(key) && is_canonical(value),
         Plan::Optional(_) | Plan::Local(_) => false,
     }
 }

@@ -158,7 +158,7 @@ impl<'m> Rust<'m> {
             | DefKind::PortType(_)
             | DefKind::Home(_) => Vec::new(),
         };
-        if is_typed(&def.kind) {
+        if is_typed(&def.kind) && self.travels(def.id) {
             items.push(self.typed(scope, def));
         }
         let extra = match &def.kind {

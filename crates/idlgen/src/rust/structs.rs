@@ -110,7 +110,7 @@ impl<'m> Rust<'m> {
         fields: &[Field<'_>],
     ) -> TokenStream {
         let name = ident(&self.names.item(def.id).name);
-        let derives = derives(Traits::of(self.model, def.id));
+        let (derives, debug) = self.derives(def.id);
         let fields = fields.iter().map(|field| {
             let (name, ty) = (&field.name, self.field_ty(scope, field.declared));
             let docs = docs::or(&field.declared.doc, "");
@@ -120,7 +120,31 @@ impl<'m> Rust<'m> {
             #docs
             #derives
             pub struct #name { #(#fields),* }
+            #debug
         }
+    }
+
+    /// The derives of a struct, exception or union, and what stands for one that cannot be derived.
+    pub(super) fn derives(&self, id: DefId) -> (TokenStream, TokenStream) {
+        if self.travels(id) {
+            return (derives(Traits::of(self.model, id)), TokenStream::new());
+        }
+        // What a local interface leads to can be shared and nothing else.
+        let name = &self.names.item(id).name;
+        let (ty, text) = (ident(name), name.trim_start_matches("r#"));
+        let debug = quote! {
+            impl ::core::fmt::Debug for #ty {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    f.debug_struct(#text).finish_non_exhaustive()
+                }
+            }
+        };
+        (quote!(#[derive(Clone)]), debug)
+    }
+
+    /// Whether values of a struct, exception or union can be sent.
+    pub(super) fn travels(&self, id: DefId) -> bool {
+        Plan::Named(id).travels(self.model)
     }
 
     /// `Encode` and `Decode`, through `Fixed` where every value has one layout.
@@ -130,6 +154,9 @@ impl<'m> Rust<'m> {
         def: &Def,
         fields: &[Field<'_>],
     ) -> Result<TokenStream, NotYet> {
+        if !self.travels(def.id) {
+            return Ok(TokenStream::new());
+        }
         let whole = size(self.model, &Plan::Named(def.id));
         let interpreted = self.interpreted.contains(&def.id);
         Ok(match (whole.fixed && !fields.is_empty(), interpreted) {
@@ -222,7 +249,7 @@ pub(super) fn max_size(whole: Size) -> Option<Literal> {
 }
 
 /// The derives that hold for a struct or union with these properties.
-pub(super) fn derives(traits: Traits) -> TokenStream {
+fn derives(traits: Traits) -> TokenStream {
     let copy = traits.copy.then(|| quote!(, Copy));
     let eq = traits.eq.then(|| quote!(, Eq, Hash));
     quote!(#[derive(Debug, Clone #copy, PartialEq #eq)])

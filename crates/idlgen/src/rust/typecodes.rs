@@ -145,6 +145,7 @@ impl Rust<'_> {
                 return self.spell(scope, id, spelling);
             }
             DefKind::Interface(_) | DefKind::ForwardInterface(_) => self.reference(scope, id),
+            _ if !self.travels(id) => return self.spell(scope, id, spelling),
             _ => self.named(scope, id),
         };
         quote!(<#ty as #r::Typed>::type_code())

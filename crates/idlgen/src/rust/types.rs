@@ -55,7 +55,13 @@ impl Rust<'_> {
             }
             Type::Map(key, value, _) => {
                 let (key, value) = (self.ty(scope, key), self.ty(scope, value));
-                quote!(::std::collections::BTreeMap<#key, #value>)
+                match Plan::of(self.model, ty) {
+                    Ok(Plan::Map { ordered: false, .. }) => {
+                        let vec = scope.std("Vec");
+                        quote!(#vec<(#key, #value)>)
+                    }
+                    _ => quote!(::std::collections::BTreeMap<#key, #value>),
+                }
             }
             Type::Named(id) => match &self.model.def(*id).kind {
                 DefKind::Interface(interface) if interface.kind == InterfaceKind::Local => {

@@ -11,10 +11,9 @@ use quote::quote;
 
 use super::codec::{Place, Vars, sequence};
 use super::scope::Scope;
-use super::structs::derives;
 use super::types::ident;
 use super::{Rust, docs};
-use crate::plan::{NotYet, Plan, Traits, size};
+use crate::plan::{NotYet, Plan, size};
 
 /// One variant, ready to print.
 struct Variant<'m> {
@@ -137,7 +136,7 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, inner) = (ident(&item.name), ident(&item.inner));
         let docs = docs::item(&def.doc, "union", def);
-        let derives = derives(Traits::of(self.model, def.id));
+        let (derives, debug) = self.derives(def.id);
         let variants = variants.iter().map(|variant| {
             let (name, docs) = (&variant.name, &variant.docs);
             let label = variant.label.iter().map(|label| quote!(#inner::#label));
@@ -152,6 +151,7 @@ impl<'m> Rust<'m> {
             #docs
             #derives
             pub enum #name { #(#variants),* }
+            #debug
         }
     }
 
@@ -213,6 +213,9 @@ impl<'m> Rust<'m> {
         body: &Union,
         variants: &[Variant<'_>],
     ) -> Result<TokenStream, NotYet> {
+        if !self.travels(def.id) {
+            return Ok(TokenStream::new());
+        }
         let inner = ident(&self.names.item(def.id).inner);
         let interpreted = self.interpreted.contains(&def.id);
         let vars = Vars::beside([].into_iter()).interpreted(interpreted);

@@ -58,6 +58,9 @@ impl<'m> Rust<'m> {
         content: &'m Type,
     ) -> Result<TokenStream, NotYet> {
         let plan = Plan::of(self.model, content)?;
+        if !plan.travels(self.model) {
+            return Err(NotYet::new("a boxed value that cannot be sent"));
+        }
         let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).name));
         let docs = docs::item(&def.doc, "valuetype", def);
         let (ty, id) = (self.ty(scope, content), &def.repository_id);
@@ -234,7 +237,7 @@ impl<'m> Rust<'m> {
                 doc,
                 name: ident(name),
                 declared: field,
-                plan: Plan::of_field(self.model, field)?,
+                plan: Plan::of_state(self.model, field)?,
             })
         });
         members.collect()

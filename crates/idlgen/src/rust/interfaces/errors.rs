@@ -37,9 +37,41 @@ impl<'m> Rust<'m> {
         let variant_docs = raises
             .iter()
             .map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
+        // In a local interface they need not.
+        let travel = raises.iter().all(|id| self.travels(*id));
+        let equality = travel.then(|| quote!(, PartialEq));
+        let codec = travel.then(|| {
+            quote! {
+                impl #r::UserException for #name {
+                    fn read(id: &str, d: &mut #r::Decoder<'_>) -> #option<#r::CdrResult<Self>> {
+                        match id {
+                            #(#ids => Some(#types::decode(d).map(Self::#variants)),)*
+                            _ => None,
+                        }
+                    }
+                }
+                impl #r::Raise for #name {
+                    fn system(&self) -> #option<#system_exception> {
+                        match self {
+                            Self::System(exception) => Some(*exception),
+                            _ => None,
+                        }
+                    }
+                    fn raise<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> {
+                        match self {
+                            #(Self::#variants(exception) => {
+                                e.string(#ids)?;
+                                exception.encode(e)
+                            })*
+                            Self::System(_) => Ok(()),
+                        }
+                    }
+                }
+            }
+        });
         quote! {
             #docs
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone #equality)]
             pub enum #name {
                 #(#variant_docs #variants(#types),)*
                 /// Not a failure of the operation itself.
@@ -60,31 +92,7 @@ impl<'m> Rust<'m> {
                 }
             }
             impl ::core::error::Error for #name {}
-            impl #r::UserException for #name {
-                fn read(id: &str, d: &mut #r::Decoder<'_>) -> #option<#r::CdrResult<Self>> {
-                    match id {
-                        #(#ids => Some(#types::decode(d).map(Self::#variants)),)*
-                        _ => None,
-                    }
-                }
-            }
-            impl #r::Raise for #name {
-                fn system(&self) -> #option<#system_exception> {
-                    match self {
-                        Self::System(exception) => Some(*exception),
-                        _ => None,
-                    }
-                }
-                fn raise<'a>(&'a self, e: &mut #r::Encoder<'a>) -> #r::CdrResult<()> {
-                    match self {
-                        #(Self::#variants(exception) => {
-                            e.string(#ids)?;
-                            exception.encode(e)
-                        })*
-                        Self::System(_) => Ok(()),
-                    }
-                }
-            }
+            #codec
         }
     }
 }

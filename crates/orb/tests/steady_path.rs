@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use common::*;
 use oxorb::__gen::Op;
+use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
 use oxorb::{
     ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, ObjectRef, Orb, Outcome,
     Policies, Servant, Upcall,
@@ -171,6 +172,28 @@ fn a_ping_allocates_nothing_on_either_side() {
         );
         bench.end();
     }
+}
+
+/// A time limit that travels, and others: the server reads them, the client writes them.
+#[test]
+fn a_ping_under_policies_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    let mut bench = Bench::warm(COMBINATIONS[0]);
+    let patient = Duration::from_secs(3600);
+    bench.object = bench
+        .object
+        .with(RelativeRoundtripTimeout(patient))
+        .with(RelativeRequestTimeout(patient))
+        .with(SyncScope::WithServer);
+    bench.pings();
+    bench.probe.seen.lock().unwrap().clear();
+    let before = lock::taken().expect("tests are debug builds");
+    let ((), client) = allocations(|| bench.pings());
+    assert_eq!(client.count, 0, "client");
+    assert_eq!(lock::taken().unwrap() - before, 0, "client");
+    let server = bench.server_used();
+    assert_eq!((server.allocations, server.locks), (0, 0), "server");
+    bench.end();
 }
 
 fn named(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {

@@ -311,7 +311,9 @@ impl<'x, 'a> Exchange<'x, 'a> {
         match pending.wait(self.reference.orb(), self.timing) {
             Ok(reply) => {
                 let step = self.settle(route, index, None, Some(reply))?;
-                profile.set_located();
+                if matches!(step, Step::Done(_)) {
+                    profile.set_located();
+                }
                 Ok(step)
             }
             Err(lost) => lost.end_harmless(peer, &mut self.attempts),

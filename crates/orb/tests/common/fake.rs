@@ -6,7 +6,9 @@ use std::thread;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, IiopProfile, Inbox, Ior, Limits, Message, ReplyStatus, Version};
+use oxorb_giop::{
+    Frame, IiopProfile, Inbox, Ior, Limits, LocateStatus, Message, ReplyStatus, Version,
+};
 
 use super::{LONG, PINGER};
 
@@ -26,6 +28,8 @@ pub(crate) enum Received {
     Request(u32, String, u16),
     /// Id of the request that nobody waits for any more.
     Cancel(u32),
+    /// Id of a question where the object is.
+    Locate(u32),
     /// The client closed the connection.
     End,
     Other(String),
@@ -88,6 +92,28 @@ impl FakeConnection {
         }
     }
 
+    /// The id of the client's next LocateRequest.
+    pub(crate) fn locate(&mut self) -> u32 {
+        match self.receive() {
+            Received::Locate(id) => id,
+            other => panic!("a LocateRequest was expected, not {other:?}"),
+        }
+    }
+
+    /// Answers it.
+    pub(crate) fn locate_reply<'a>(
+        &mut self,
+        id: u32,
+        status: LocateStatus,
+        body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
+    ) {
+        let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+        let begun = oxorb_giop::begin_locate_reply(&mut e, Version::V1_2, id, status);
+        body(&mut e).unwrap();
+        oxorb_giop::finish(&mut e, begun).unwrap();
+        self.send(&e.finish().to_vec());
+    }
+
     pub(crate) fn send(&mut self, octets: &[u8]) {
         self.try_send(octets).unwrap();
     }
@@ -146,6 +172,7 @@ fn look(frame: &Frame<'_>) -> Received {
             };
             Received::Request(request.id, request.operation.to_owned(), addressing)
         }
+        Message::LocateRequest(request) => Received::Locate(request.id),
         Message::CancelRequest(cancel) => Received::Cancel(cancel.id),
         other => Received::Other(format!("{other:?}")),
     }

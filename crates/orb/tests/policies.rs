@@ -1,0 +1,1013 @@
+//! What policies make of calls: levels, time limits and deadlines, sync scopes, buffers, rebinding, retries, forwards,
+//! and several endpoints.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use common::fake::{FakeServer, Received, ior_at, played};
+use common::*;
+use oxorb::__gen::Op;
+use oxorb::policy::{
+    BufferingConstraint, ConnectionTimeout, LocateFirst, PolicyCurrent, PolicySet, PolicyType,
+    RebindMode, RelativeReplyTimeout, RelativeRequestTimeout, RelativeRoundtripTimeout,
+    ReplyEndTime, ReplyStartTime, RequestEndTime, RequestPriority, RequestStartTime, Retry,
+    SetOverrideType, SyncScope,
+};
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
+    SystemException, SystemExceptionKind, Upcall, current_deadline, minor,
+};
+use oxorb_cdr::{ByteOrder, Decode as _, Dialect, Encode as _, Encoder};
+use oxorb_giop::components::tag;
+use oxorb_giop::{
+    IiopProfile, Ior, LocateStatus, PolicyValueWriter, ReplyStatus, RequestHeader, Response,
+    ServiceContext, TaggedComponent, TargetAddress, Version, context_id, policy_type,
+};
+use oxorb_testkit::net::free_port;
+use oxorb_testkit::watchdog;
+
+/// A gate that a oneway waits at.
+static WAIT_ONEWAY: Op = Op::oneway("wait");
+
+fn send(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
+    Interface::as_ref(object).send(op, |_| Ok(()))
+}
+
+fn timeout(object: &ObjectRef) -> Option<Duration> {
+    Interface::as_ref(object).timeout()
+}
+
+static NOT_YOU: SystemException = SystemException::no_permission(9, CompletionStatus::No);
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn the_narrower_level_wins_and_a_scope_undoes_itself() {
+    let orb = client(ClientConnections::Cached);
+    let other = client(ClientConnections::Cached);
+    let object = orb.string_to_object("corbaloc::127.0.0.1:1/x").unwrap();
+    let elsewhere = other.string_to_object("corbaloc::127.0.0.1:1/x").unwrap();
+    assert_eq!(timeout(&object), Some(Duration::from_secs(60)));
+    orb.policies()
+        .set(RelativeRoundtripTimeout(7 * MS))
+        .unwrap();
+    assert_eq!(timeout(&object), Some(7 * MS));
+    {
+        let outer = PolicyCurrent::scope(&orb, RelativeRoundtripTimeout(6 * MS));
+        let inner = PolicyCurrent::scope(&orb, RelativeRoundtripTimeout(5 * MS));
+        assert_eq!(timeout(&object), Some(5 * MS));
+        assert_eq!(timeout(&object.with_timeout(4 * MS)), Some(4 * MS));
+        assert_eq!(
+            timeout(&elsewhere),
+            Some(Duration::from_secs(60)),
+            "another ORB"
+        );
+        thread::scope(|scope| {
+            let there = scope.spawn(|| timeout(&object));
+            assert_eq!(there.join().unwrap(), Some(7 * MS), "another thread");
+        });
+        // In whatever order they end.
+        drop(outer);
+        assert_eq!(timeout(&object), Some(5 * MS));
+        drop(inner);
+    }
+    assert_eq!(timeout(&object), Some(7 * MS));
+    orb.policies()
+        .set_policy_overrides(&[], SetOverrideType::Set)
+        .unwrap();
+    assert_eq!(timeout(&object), Some(Duration::from_secs(60)));
+
+    PolicyCurrent::set_policy_overrides(&orb, &[Retry::times(2).into()], SetOverrideType::Add)
+        .unwrap();
+    let current = PolicyCurrent::policy_overrides(&orb, &[]);
+    assert_eq!(current, PolicySet::from(Retry::times(2)));
+    assert_eq!(
+        Interface::as_ref(&object).client_policy(),
+        Some(Retry::times(2))
+    );
+    PolicyCurrent::set_policy_overrides(&orb, &[], SetOverrideType::Set).unwrap();
+    assert_eq!(
+        Interface::as_ref(&object).client_policy(),
+        Some(Retry::NONE)
+    );
+}
+
+#[test]
+fn a_reference_keeps_its_policies_and_gives_them_back() {
+    let orb = client(ClientConnections::Cached);
+    let object = orb.string_to_object("corbaloc::127.0.0.1:1/x").unwrap();
+    let changed = object
+        .with(SyncScope::WithTarget)
+        .with(RebindMode::NoRebind)
+        .with(RelativeRoundtripTimeout(MS))
+        .with(SyncScope::WithServer);
+    let overrides = Interface::as_ref(&changed).policy_overrides(&[]);
+    assert_eq!(overrides.as_slice().len(), 3);
+    assert_eq!(overrides.find(), Some(SyncScope::WithServer));
+    let one = Interface::as_ref(&changed).policy_overrides(&[PolicyType(32)]);
+    assert_eq!(one.as_slice(), [RelativeRoundtripTimeout(MS).into()]);
+    assert!(
+        Interface::as_ref(&object)
+            .policy_overrides(&[])
+            .as_slice()
+            .is_empty()
+    );
+
+    let bare = changed
+        .set_policy_overrides(&[], SetOverrideType::Set)
+        .unwrap();
+    assert_eq!(timeout(&bare), Some(Duration::from_secs(60)));
+    let more = [ConnectionTimeout(MS).into()];
+    let more = changed
+        .set_policy_overrides(&more, SetOverrideType::Add)
+        .unwrap();
+    assert_eq!(timeout(&more), Some(MS));
+    assert_eq!(
+        Interface::as_ref(&more).client_policy(),
+        Some(ConnectionTimeout(MS))
+    );
+}
+
+#[test]
+fn contradictions_are_refused_with_their_place() {
+    let orb = client(ClientConnections::Cached);
+    let now = SystemTime::now();
+    let invalid = |policies: &[oxorb::policy::AnyPolicy]| {
+        let refused = orb
+            .policies()
+            .set_policy_overrides(policies, SetOverrideType::Set);
+        refused.unwrap_err().indices
+    };
+    assert_eq!(
+        invalid(&[SyncScope::None.into(), SyncScope::WithServer.into()]),
+        [1]
+    );
+    assert_eq!(
+        invalid(&[
+            RequestStartTime(now + MS).into(),
+            RequestEndTime(now).into()
+        ]),
+        [0]
+    );
+    assert_eq!(
+        invalid(&[
+            Retry::NONE.into(),
+            RequestPriority { min: 2, max: 1 }.into()
+        ]),
+        [1]
+    );
+    assert_eq!(invalid(&[ConnectionTimeout(Duration::ZERO).into()]), [0]);
+    assert!(orb.policies().overrides(&[]).as_slice().is_empty());
+}
+
+/// Notes until when its callers wait.
+#[derive(Default)]
+struct Hurried {
+    seen: Mutex<Vec<Option<Instant>>>,
+}
+
+impl Servant for Hurried {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        assert_eq!(upcall.deadline(), current_deadline());
+        self.seen.lock().unwrap().push(upcall.deadline());
+        upcall.done()
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+#[test]
+fn what_is_left_of_the_time_comes_to_the_servant() {
+    let _guard = watchdog(LONG);
+    for remote in [true, false] {
+        let server = server(Concurrency::ThreadPerConnection);
+        let client = client(ClientConnections::Private);
+        let servant = Arc::new(Hurried::default());
+        let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+        let object = match remote {
+            true => elsewhere(&client, &local),
+            false => ObjectRef::from_ref(local),
+        };
+        let hour = Duration::from_secs(3600);
+        call(&object, &PING).unwrap();
+        let before = Instant::now();
+        call(&object.with_timeout(hour), &PING).unwrap();
+        call(
+            &object.with(ReplyEndTime(SystemTime::now() + 2 * hour)),
+            &PING,
+        )
+        .unwrap();
+        // A reference may have the way back in other threads' hands: asynchronous calls, too.
+        let hurried = object.with_timeout(3 * hour);
+        let later = Interface::as_ref(&hurried);
+        let later = later.invoke_async::<(), SystemException>(&PING, |_| Ok(()), |_| Ok(()));
+        later.wait().unwrap();
+        call(&object, &PING).unwrap();
+        let seen = servant.seen.lock().unwrap().clone();
+        let hours: Vec<_> = seen
+            .iter()
+            .map(|deadline| deadline.map(|at| (at - before).as_secs_f64() / 3600.0))
+            .map(|hours| hours.map(|hours| hours.round()))
+            .collect();
+        assert_eq!(
+            hours,
+            [None, Some(1.0), Some(2.0), Some(3.0), None],
+            "remote: {remote}"
+        );
+        assert_eq!(current_deadline(), None);
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+/// A request with policies that an honest client would not send any more.
+fn request_with(object: &ObjectRef, response: Response, policies: &PolicyValueWriter) -> Vec<u8> {
+    let profile = Interface::as_ref(object)
+        .ior()
+        .iiop_profiles()
+        .next()
+        .unwrap();
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    let header = RequestHeader {
+        id: 8,
+        response,
+        key: TargetAddress::Key(&profile.object_key),
+        operation: "note",
+        contexts: &[ServiceContext {
+            id: context_id::INVOCATION_POLICIES,
+            data: policies.octets(),
+        }],
+    };
+    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    oxorb_giop::finish(&mut e, begun).unwrap();
+    e.finish().to_vec()
+}
+
+#[test]
+fn a_request_that_comes_too_late_is_not_served() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = ObjectRef::from_ref(local);
+    let mut stream = TcpStream::connect(address(&object)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    for kind in [policy_type::REQUEST_END_TIME, policy_type::REPLY_END_TIME] {
+        let mut late = PolicyValueWriter::new();
+        late.utc(kind, 1); // 1582
+        // A oneway is dropped without a word.
+        stream
+            .write_all(&request_with(&object, Response::None, &late))
+            .unwrap();
+        for response in [Response::WithTarget, Response::WithServer] {
+            stream
+                .write_all(&request_with(&object, response, &late))
+                .unwrap();
+            let mut header = [0; 12];
+            stream.read_exact(&mut header).unwrap();
+            let size = u32::from_ne_bytes(header[8..].try_into().unwrap());
+            let mut message = header.to_vec();
+            message.resize(12 + size as usize, 0);
+            stream.read_exact(&mut message[12..]).unwrap();
+            let frame = oxorb_giop::Frame::parse(&message).unwrap();
+            let reply = oxorb_giop::Reply::parse(&frame).unwrap();
+            assert_eq!(reply.status, ReplyStatus::SYSTEM_EXCEPTION);
+            let mut body = frame.decoder(Dialect::new(2)).at(reply.body);
+            let raised = SystemException::decode(&mut body).unwrap();
+            assert_raised(raised, SystemExceptionKind::Timeout, CompletionStatus::No);
+            assert_eq!(raised.minor, minor::timeout::DEADLINE_PASSED);
+        }
+    }
+    assert_eq!(servant.notes.load(Ordering::SeqCst), 0);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn times_that_are_over_or_cannot_be_awaited_are_timeout_before_anything_is_sent() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    // Nobody listens there: TRANSIENT, should it come to that.
+    let object = client.string_to_object("corbaloc::127.0.0.1:1/x").unwrap();
+    let now = SystemTime::now();
+    let hour = Duration::from_secs(3600);
+    for (object, number) in [
+        (
+            object.with(ReplyEndTime(now)),
+            minor::timeout::BEFORE_SENDING,
+        ),
+        (
+            object.with(RequestEndTime(now)),
+            minor::timeout::BEFORE_SENDING,
+        ),
+        (
+            object.with(RelativeRequestTimeout(Duration::ZERO)),
+            minor::timeout::BEFORE_SENDING,
+        ),
+        (
+            object.with(RequestStartTime(now + hour)),
+            minor::timeout::TOO_EARLY,
+        ),
+        (
+            object.with(ReplyStartTime(now + hour)),
+            minor::timeout::TOO_EARLY,
+        ),
+    ] {
+        let late = ping(&object, 1).unwrap_err();
+        assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::No);
+        assert_eq!(late.minor, number, "{late}");
+        let late = ping_async(&object, 1).wait().unwrap_err();
+        assert_eq!(late.minor, number, "{late}");
+    }
+}
+
+#[test]
+fn start_times_hold_request_and_reply_back() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    let request = SystemTime::now() + 30 * MS;
+    let reply = request + 30 * MS;
+    let held = object
+        .with(RequestStartTime(request))
+        .with(ReplyStartTime(reply));
+    assert_eq!(ping(&held, 1), Ok(2));
+    assert!(SystemTime::now() >= reply);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_reply_has_a_time_of_its_own() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let late = played(
+        |server| {
+            let mut connection = server.accept();
+            connection.request();
+            assert!(matches!(connection.receive(), Received::Cancel(_)));
+        },
+        |server| ping(&server.object(&client).with(RelativeReplyTimeout(SHORT)), 0).unwrap_err(),
+    );
+    assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+    assert_eq!(late.minor, minor::timeout::AWAITING_REPLY);
+}
+
+#[test]
+fn a_sync_scope_says_what_a_oneway_waits_for() {
+    let _guard = watchdog(LONG);
+    for version in [Version::V1_2, Version::V1_0] {
+        let server = server(Concurrency::ThreadPerConnection);
+        let client = Orb::builder().max_giop(version).build().unwrap();
+        let servant = Arc::new(Pinger::default());
+        let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        let closed = servant.gate.lock().unwrap();
+        if version == Version::V1_2 {
+            // Comes back although the servant cannot end.
+            send(&object.with(SyncScope::WithServer), &WAIT_ONEWAY).unwrap();
+        }
+        send(&object.with(SyncScope::WithTransport), &WAIT_ONEWAY).unwrap();
+        send(&object.with(SyncScope::None), &WAIT_ONEWAY).unwrap();
+        let hurried = object.with(SyncScope::WithTarget).with_timeout(SHORT);
+        let late = send(&hurried, &WAIT_ONEWAY).unwrap_err();
+        assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+        drop(closed);
+        let with_target = object.with(SyncScope::WithTarget);
+        let before = servant.notes.load(Ordering::SeqCst);
+        send(&with_target, &NOTE).unwrap();
+        assert_eq!(servant.notes.load(Ordering::SeqCst), before + 1);
+        // What the servant raises arrives only there.
+        static FAIL: Op = Op::oneway("fail");
+        let raised = send(&with_target, &FAIL).unwrap_err();
+        assert_eq!(raised.kind, SystemExceptionKind::NoPermission);
+        if version == Version::V1_2 {
+            send(&object.with(SyncScope::WithServer), &FAIL).unwrap();
+        }
+        send(&object, &FAIL).unwrap();
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn with_server_notices_that_the_object_is_not_there() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    let at = address(&object);
+    let gone = client
+        .string_to_object(&format!("corbaloc:iiop:1.2@{at}/gone"))
+        .unwrap();
+    let scope = SyncScope::WithServer;
+    let raised = send(&gone.with(scope), &NOTE).unwrap_err();
+    assert_raised(
+        raised,
+        SystemExceptionKind::ObjectNotExist,
+        CompletionStatus::No,
+    );
+    send(&gone, &NOTE).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let client = client(ClientConnections::Private);
+    let object = elsewhere(&client, &local).with(SyncScope::None);
+    let arrived = |count| {
+        while servant.notes.load(Ordering::SeqCst) < count {
+            thread::sleep(MS);
+        }
+    };
+    let reference = Interface::as_ref(&object);
+    let many = object.with(BufferingConstraint {
+        count: Some(3),
+        ..BufferingConstraint::FLUSH
+    });
+    send(&many, &NOTE).unwrap();
+    send(&many, &NOTE).unwrap();
+    assert_eq!(
+        (reference.buffered().waiting, reference.buffered().sent),
+        (2, 0)
+    );
+    send(&many, &NOTE).unwrap();
+    arrived(3);
+
+    let octets = object.with(BufferingConstraint {
+        octets: Some(10_000),
+        ..BufferingConstraint::FLUSH
+    });
+    send(&octets, &NOTE).unwrap();
+    assert_eq!(reference.buffered().waiting, 1);
+    reference.flush().unwrap();
+    arrived(4);
+
+    let soon = object.with(BufferingConstraint {
+        time: Some(20 * MS),
+        ..BufferingConstraint::FLUSH
+    });
+    send(&soon, &NOTE).unwrap();
+    arrived(5);
+    send(&object, &NOTE).unwrap();
+    arrived(6);
+
+    // An orderly end sends what waits.
+    send(&octets, &NOTE).unwrap();
+    client.shutdown(true).unwrap();
+    arrived(7);
+    assert_eq!(reference.buffered().lost, 0);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_full_buffer_is_transient_and_what_cannot_be_sent_is_counted() {
+    let _guard = watchdog(LONG);
+    let client = Orb::builder()
+        .setting("BufferedOneways", "4096")
+        .build()
+        .unwrap();
+    let nowhere = format!("corbaloc:iiop:1.2@127.0.0.1:{}/x", free_port());
+    let object = client
+        .string_to_object(&nowhere)
+        .unwrap()
+        .with(SyncScope::None)
+        .with(BufferingConstraint {
+            time: Some(Duration::from_secs(3600)),
+            ..BufferingConstraint::FLUSH
+        });
+    let reference = Interface::as_ref(&object);
+    let big = reference.send(&NOTE, |e| {
+        e.copy_octets(&[0; 5000]);
+        Ok(())
+    });
+    let full = big.unwrap_err();
+    assert_raised(full, SystemExceptionKind::Transient, CompletionStatus::No);
+    assert_eq!(full.minor, minor::transient::BUFFER_FULL);
+    send(&object, &NOTE).unwrap();
+    assert!(reference.flush().is_err());
+    assert_eq!(
+        (reference.buffered().lost, reference.buffered().waiting),
+        (1, 0)
+    );
+    client.shutdown(true).unwrap();
+}
+
+/// Answers a request with a forward.
+fn forward(
+    connection: &mut common::fake::FakeConnection,
+    id: u32,
+    status: ReplyStatus,
+    to: SocketAddr,
+) {
+    let to = ior_at(to);
+    connection.reply(id, status, |e| to.encode(e));
+}
+
+#[test]
+fn no_rebind_refuses_to_follow_once_bound_until_validated_anew() {
+    let _guard = watchdog(LONG);
+    let other = FakeServer::start();
+    let elsewhere = other.address();
+    let elsewhere_ior = ior_at(elsewhere);
+    let client = client(ClientConnections::Private);
+    let results = played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.answer(id, 1);
+            let id = connection.request();
+            forward(
+                &mut connection,
+                id,
+                ReplyStatus::LOCATION_FORWARD,
+                elsewhere,
+            );
+            // `validate_connection` asks, and is told the same.
+            let id = connection.locate();
+            connection.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| {
+                elsewhere_ior.encode(e)
+            });
+            let mut there = other.accept();
+            let id = there.locate();
+            there.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
+            let id = there.request();
+            there.answer(id, 2);
+        },
+        |server| {
+            let object = server.object(&client).with(RebindMode::NoRebind);
+            let first = ping(&object, 0);
+            let moved = ping(&object, 0);
+            object.validate_connection().unwrap();
+            (first, moved, ping(&object, 0))
+        },
+    );
+    assert_eq!((results.0, results.2), (Ok(1), Ok(2)));
+    let moved = results.1.unwrap_err();
+    assert_raised(moved, SystemExceptionKind::Rebind, CompletionStatus::No);
+    assert_eq!(moved.minor, minor::rebind::MOVED);
+}
+
+#[test]
+fn no_reconnect_notices_a_lost_connection_and_no_rebind_does_not() {
+    let _guard = watchdog(LONG);
+    for mode in [RebindMode::NoReconnect, RebindMode::NoRebind] {
+        let client = wary_client(ClientConnections::Cached);
+        let closed = Barrier::new(2);
+        let (first, second) = played(
+            |server| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                connection.answer(id, 1);
+                drop(connection);
+                closed.wait();
+                let mut again = server.accept();
+                if mode == RebindMode::NoReconnect {
+                    let id = again.locate();
+                    again.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
+                }
+                let id = again.request();
+                again.answer(id, 2);
+            },
+            |server| {
+                let object = server.object(&client).with(mode);
+                assert_eq!(ping(&object, 0), Ok(1));
+                closed.wait();
+                let first = ping(&object, 0);
+                if mode == RebindMode::NoReconnect {
+                    object.validate_connection().unwrap();
+                    return (first, ping(&object, 0));
+                }
+                (first, first)
+            },
+        );
+        match mode {
+            RebindMode::NoReconnect => {
+                let lost = first.unwrap_err();
+                assert_raised(lost, SystemExceptionKind::Rebind, CompletionStatus::No);
+                assert_eq!(lost.minor, minor::rebind::CONNECTION_LOST);
+            }
+            _ => assert_eq!(first, Ok(2)),
+        }
+        assert_eq!(second, Ok(2));
+        client.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_permanent_forward_becomes_the_reference() {
+    let _guard = watchdog(LONG);
+    let other = FakeServer::start();
+    let elsewhere = other.address();
+    for status in [
+        ReplyStatus::LOCATION_FORWARD,
+        ReplyStatus::LOCATION_FORWARD_PERM,
+    ] {
+        let client = client(ClientConnections::Private);
+        let (before, after) = played(
+            |server| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                forward(&mut connection, id, status, elsewhere);
+                let mut there = other.accept();
+                let id = there.request();
+                there.answer(id, 2);
+            },
+            |server| {
+                let object = server.object(&client).with(ConnectionTimeout(LONG));
+                let clone = object.clone();
+                let before = clone.to_ior();
+                assert_eq!(ping(&object, 0), Ok(2));
+                (before, clone.to_ior())
+            },
+        );
+        if status == ReplyStatus::LOCATION_FORWARD {
+            assert_eq!(before, after);
+        } else {
+            assert_eq!(after, ior_at(elsewhere).to_string());
+        }
+    }
+}
+
+#[test]
+fn where_an_object_is_can_be_asked_before_the_request() {
+    let _guard = watchdog(LONG);
+    let other = FakeServer::start();
+    let elsewhere = other.address();
+    let elsewhere_ior = ior_at(elsewhere);
+    let client = client(ClientConnections::Private);
+    let answers = played(
+        |server| {
+            let mut connection = server.accept();
+            // Addressed differently, then forwarded.
+            let id = connection.locate();
+            connection.locate_reply(id, LocateStatus::LOC_NEEDS_ADDRESSING_MODE, |e| {
+                e.short(1);
+                Ok(())
+            });
+            let id = connection.locate();
+            connection.locate_reply(id, LocateStatus::OBJECT_FORWARD_PERM, |e| {
+                elsewhere_ior.encode(e)
+            });
+            let mut there = other.accept();
+            let id = there.locate();
+            there.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
+            for number in [1, 2] {
+                let id = there.request();
+                there.answer(id, number);
+            }
+        },
+        |server| {
+            let object = server.object(&client).with(LocateFirst::Always);
+            (ping(&object, 0), ping(&object, 0))
+        },
+    );
+    assert_eq!(answers, (Ok(1), Ok(2)), "asked once");
+
+    let refused = played(
+        |server| {
+            let mut connection = server.accept();
+            // Short enough to be sent at once.
+            let id = connection.request();
+            connection.answer(id, 1);
+            let id = connection.locate();
+            connection.locate_reply(id, LocateStatus::LOC_SYSTEM_EXCEPTION, |e| {
+                NOT_YOU.encode(e)
+            });
+            let id = connection.locate();
+            connection.locate_reply(id, LocateStatus::UNKNOWN_OBJECT, |_| Ok(()));
+        },
+        |server| {
+            let object = server.object(&client).with(LocateFirst::Above(1000));
+            assert_eq!(ping(&object, 0), Ok(1));
+            let big = || {
+                let args = |e: &mut Encoder<'_>| {
+                    e.copy_octets(&[0; 2000]);
+                    Ok(())
+                };
+                let reference = Interface::as_ref(&object);
+                reference.invoke::<(), SystemException>(&BIG, args, |_| Ok(()))
+            };
+            (big().unwrap_err(), big().unwrap_err())
+        },
+    );
+    assert_eq!(
+        (refused.0.kind, refused.0.minor),
+        (SystemExceptionKind::NoPermission, 9)
+    );
+    assert_eq!(refused.1.kind, SystemExceptionKind::ObjectNotExist);
+}
+
+#[test]
+fn validating_asks_the_server_for_the_object() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let object = pinger(&server, &client);
+    object.validate_connection().unwrap();
+    let url = format!("corbaloc:iiop:1.2@{}/gone", address(&object));
+    let gone = client.string_to_object(&url).unwrap();
+    let failure = gone.validate_connection().unwrap_err();
+    assert_eq!(failure.exception.kind, SystemExceptionKind::ObjectNotExist);
+    assert_eq!(ping(&object, 1), Ok(2));
+    server.shutdown(true).unwrap();
+}
+
+/// A reference whose server published that it serves priorities 10 to 20.
+fn prioritized(orb: &Orb, at: SocketAddr) -> ObjectRef {
+    let mut published = PolicyValueWriter::new();
+    published.range(policy_type::REQUEST_PRIORITY, (10, 20));
+    let mut profile = IiopProfile::new(Version::V1_2, &at.ip().to_string(), at.port(), b"fake");
+    profile.components.push(TaggedComponent {
+        tag: tag::POLICIES,
+        data: published.octets().to_vec(),
+    });
+    let ior = Ior {
+        type_id: PINGER.to_owned(),
+        profiles: vec![profile.to_profile()],
+    };
+    orb.string_to_object(&ior.to_string()).unwrap()
+}
+
+#[test]
+fn policies_are_reconciled_with_what_the_server_published() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let id = connection.request();
+            connection.answer(id, 1);
+        },
+        |server| {
+            let object = prioritized(&client, server.address());
+            let fitting = object.with(RequestPriority { min: 15, max: 30 });
+            let both = Interface::as_ref(&fitting).policy::<RequestPriority>();
+            assert_eq!(both, Ok(Some(RequestPriority { min: 15, max: 20 })));
+            assert_eq!(ping(&fitting, 0), Ok(1));
+
+            let contrary = object.with(RequestPriority { min: 21, max: 30 });
+            let refused = ping(&contrary, 0).unwrap_err();
+            assert_raised(
+                refused,
+                SystemExceptionKind::InvPolicy,
+                CompletionStatus::No,
+            );
+            assert_eq!(ping_async(&contrary, 0).wait(), Err(refused));
+            let failure = contrary.validate_connection().unwrap_err();
+            assert_eq!(failure.exception, refused);
+            assert_eq!(failure.inconsistent_policies, [PolicyType(25)]);
+            assert!(
+                failure.to_string().contains("RequestPriorityPolicy (25)"),
+                "{failure}"
+            );
+        },
+    );
+}
+
+#[test]
+fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let quickly = |times| Retry {
+        times,
+        delay: MS,
+        max_delay: 4 * MS,
+    };
+    let refuse = |connection: &mut common::fake::FakeConnection, completed| {
+        let id = connection.request();
+        let refusal = SystemException::transient(1, completed);
+        connection.reply(id, ReplyStatus::SYSTEM_EXCEPTION, |e| refusal.encode(e));
+    };
+    let results = played(
+        |server| {
+            let mut connection = server.accept();
+            refuse(&mut connection, CompletionStatus::No); // the first call: not repeated
+            for _ in 0..3 {
+                refuse(&mut connection, CompletionStatus::No);
+            }
+            let id = connection.request();
+            connection.answer(id, 7);
+            for _ in 0..3 {
+                refuse(&mut connection, CompletionStatus::No); // the third: bounded
+            }
+            refuse(&mut connection, CompletionStatus::Maybe); // the fourth: may have run
+            assert_eq!(connection.receive(), Received::End);
+        },
+        |server| {
+            let object = server.object(&client);
+            let results = [
+                ping(&object, 0),
+                ping(&object.with(quickly(3)), 0),
+                ping(&object.with(quickly(2)), 0),
+                ping(&object.with(quickly(2)), 0),
+            ];
+            client.shutdown(true).unwrap();
+            results
+        },
+    );
+    assert_eq!(results[1], Ok(7));
+    for (index, status) in [
+        (0, CompletionStatus::No),
+        (2, CompletionStatus::No),
+        (3, CompletionStatus::Maybe),
+    ] {
+        let raised = results[index].unwrap_err();
+        assert_raised(raised, SystemExceptionKind::Transient, status);
+    }
+}
+
+#[test]
+fn a_server_that_starts_late_is_reached_by_repeating() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let port = free_port();
+    let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/x");
+    let object = client.string_to_object(&url).unwrap();
+    let patient = Retry {
+        times: u32::MAX,
+        delay: MS,
+        max_delay: 20 * MS,
+    };
+    thread::scope(|scope| {
+        let calling = scope.spawn(|| object.with(patient).non_existent());
+        thread::sleep(50 * MS);
+        let server = Orb::builder()
+            .listen(&format!("iiop://127.0.0.1:{port}"))
+            .build()
+            .unwrap();
+        assert_eq!(calling.join().unwrap(), Ok(true));
+        server.shutdown(true).unwrap();
+    });
+}
+
+/// An IOR with one profile for each address.
+fn ior_of(addresses: &[SocketAddr]) -> Ior {
+    Ior {
+        type_id: PINGER.to_owned(),
+        profiles: addresses
+            .iter()
+            .flat_map(|&address| ior_at(address).profiles)
+            .collect(),
+    }
+}
+
+/// Takes no connection, and does not refuse any either: its queue is full.
+struct BlackHole {
+    listener: TcpListener,
+    _queued: Vec<TcpStream>,
+}
+
+impl BlackHole {
+    fn new() -> BlackHole {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut queued = Vec::new();
+        // The queue of a `TcpListener` holds 128 connections, or as many as the system allows.
+        while let Ok(stream) = TcpStream::connect_timeout(&address, 200 * MS) {
+            queued.push(stream);
+            assert!(queued.len() < 10_000, "the queue has no end");
+        }
+        BlackHole {
+            listener,
+            _queued: queued,
+        }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap()
+    }
+}
+
+#[test]
+fn an_endpoint_that_swallows_packets_does_not_cost_the_others_their_time() {
+    // Longer than all of it may take: the ORB would wait longer for the first endpoint alone.
+    let _guard = watchdog(LONG);
+    let hole = BlackHole::new();
+    let client = Orb::builder()
+        .connect_timeout(10 * LONG)
+        .round_trip_timeout(None)
+        .build()
+        .unwrap();
+    let answers = played(
+        |server| {
+            let mut connection = server.accept();
+            for number in [1, 2] {
+                let id = connection.request();
+                connection.answer(id, number);
+            }
+        },
+        |server| {
+            let ior = ior_of(&[hole.address(), server.address()]);
+            let object = client.string_to_object(&ior.to_string()).unwrap();
+            let asynchronous = ping(&object, 0);
+            (asynchronous, ping(&object, 0))
+        },
+    );
+    assert_eq!(answers, (Ok(1), Ok(2)));
+}
+
+#[test]
+fn a_failure_names_every_endpoint_and_what_happened_there() {
+    let _guard = watchdog(LONG);
+    let hole = BlackHole::new();
+    let client = client(ClientConnections::Private);
+    let refusing: SocketAddr = format!("127.0.0.1:{}", free_port()).parse().unwrap();
+    let mut ior = ior_of(&[hole.address(), refusing]);
+    let unknown = IiopProfile::new(Version::V1_2, "no-such-host.invalid", 7, b"fake");
+    ior.profiles.push(unknown.to_profile());
+    let object = client.string_to_object(&ior.to_string()).unwrap();
+    let object = object.with(ConnectionTimeout(SHORT));
+    let failure = object.validate_connection().unwrap_err();
+    assert_raised(
+        failure.exception,
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    let endpoints: Vec<_> = failure
+        .attempts
+        .iter()
+        .map(|tried| &*tried.endpoint)
+        .collect();
+    assert_eq!(
+        endpoints,
+        [
+            hole.address().to_string(),
+            refusing.to_string(),
+            "no-such-host.invalid:7".to_owned()
+        ]
+    );
+    let what = |index: usize| failure.attempts[index].what.as_str();
+    assert!(what(0).contains("timed out"), "{failure}");
+    assert!(what(1).contains("refused"), "{failure}");
+    assert!(what(2).contains("no-such-host.invalid"), "{failure}");
+}
+
+#[test]
+fn a_local_call_has_a_time_limit_in_the_end() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let local = server
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()));
+    let object = ObjectRef::from_ref(local.unwrap());
+    assert_eq!(ping(&object, 1), Ok(2));
+    // It sleeps for longer, and has run.
+    let late = call(&object.with_timeout(MS), &SLEEP).unwrap_err();
+    assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Yes);
+    server.shutdown(true).unwrap();
+    let ended = ping(&object, 1).unwrap_err();
+    assert_eq!(ended.minor, minor::bad_inv_order::SHUT_DOWN);
+}
+
+#[test]
+fn the_end_waits_for_local_calls() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = ObjectRef::from_ref(local);
+    let closed = servant.gate.lock().unwrap();
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| call(&object, &WAIT));
+        while servant.at_gate.load(Ordering::SeqCst) == 0 {
+            thread::sleep(MS);
+        }
+        let ending = scope.spawn(|| {
+            server.shutdown(true).unwrap();
+            ended.store(true, Ordering::SeqCst);
+        });
+        while !server.is_closing() {
+            thread::sleep(MS);
+        }
+        thread::sleep(20 * MS);
+        assert!(!ended.load(Ordering::SeqCst), "it has left a call alone");
+        drop(closed);
+        assert_eq!(running.join().unwrap(), Ok(()));
+        ending.join().unwrap();
+    });
+    // From within it would wait for itself.
+    let server = common::server(Concurrency::ThreadPerConnection);
+    let local = server
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()));
+    let raised = call(&ObjectRef::from_ref(local.unwrap()), &STOP).unwrap_err();
+    assert_eq!(raised.minor, minor::bad_inv_order::WOULD_DEADLOCK);
+    server.shutdown(true).unwrap();
+}

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use oxorb_idlgen::{Builder, Marshalling};
+use oxorb_idlgen::{Builder, Marshalling, OperationLookup};
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
-    let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
-    let out_dir = out_dir.expect("set for build scripts").join("interpreted");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set for build scripts"));
+    let out_dir = out.join("interpreted");
     std::fs::create_dir_all(&out_dir)?;
     Builder::new()
         .files([
@@ -34,5 +34,15 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/unions.idl",
         "idl/values.idl",
         "idl/whole.idl",
-    ])
+    ])?;
+    for lookup in OperationLookup::ALL {
+        let folder = out.join(lookup.name());
+        std::fs::create_dir_all(&folder)?;
+        Builder::new()
+            .file("idl/lookup.idl")
+            .out_dir(folder)
+            .operation_lookup(lookup)
+            .compile()?;
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@
 
 mod check;
 mod counts;
+mod demux;
 mod experiment;
 mod latency;
 mod machine;
@@ -46,6 +47,8 @@ enum Command {
     Counts(counts::Options),
     /// Time writing and reading values of every type as CDR, beside omniORB
     Marshal(marshal::Options),
+    /// Time from the octets of a request to the upcall, for each way to find objects, operations and POAs (E15)
+    Demux(demux::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Latency(options) => latency::run(&options),
         Command::Counts(options) => counts::run(&options),
         Command::Marshal(options) => marshal::run(&options),
+        Command::Demux(options) => demux::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

@@ -2,8 +2,9 @@
 
 use crate::experiment::Operation;
 
-/// Octets of object key the raw exchange assumes: those of OxORB; omniORB has ten less.
-const KEY: usize = 24;
+/// Octets of object key the raw exchange assumes: those of OxORB, with the slot of the operation; omniORB has twelve
+/// less.
+const KEY: usize = 26;
 
 /// Octets of one call's request and reply, GIOP headers included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,36 @@ fn body(operation: Operation, size: usize) -> usize {
             level + 2
         }),
     }
+}
+
+/// A whole oneway request without arguments, GIOP 1.2, little-endian; with the slot of the operation as clients of our
+/// own send it.
+pub(crate) fn oneway(key: &[u8], operation: &str, slot: Option<u16>) -> Vec<u8> {
+    let mut message = b"GIOP\x01\x02\x01\x00".to_vec();
+    let align = |message: &mut Vec<u8>| message.resize(message.len().next_multiple_of(4), 0);
+    let number = |message: &mut Vec<u8>, n: usize| {
+        message.extend_from_slice(&(n as u32).to_le_bytes());
+    };
+    number(&mut message, 0);
+    // Request id, no response, target by key.
+    number(&mut message, 7);
+    number(&mut message, 0);
+    number(&mut message, 0);
+    let slot = slot.map(u16::to_le_bytes);
+    let slot = slot.as_ref().map_or(&[][..], |slot| &slot[..]);
+    number(&mut message, key.len() + slot.len());
+    message.extend_from_slice(key);
+    message.extend_from_slice(slot);
+    align(&mut message);
+    number(&mut message, operation.len() + 1);
+    message.extend_from_slice(operation.as_bytes());
+    message.push(0);
+    align(&mut message);
+    // No service contexts.
+    number(&mut message, 0);
+    let size = (message.len() - 12) as u32;
+    message[8..12].copy_from_slice(&size.to_le_bytes());
+    message
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use oxorb_idl::diff::Effect;
 use oxorb_idl::model::Model;
 use oxorb_idl::{Lenient, Options};
-use oxorb_idlgen::{Builder, Error, Marshalling};
+use oxorb_idlgen::{Builder, Error, Marshalling, OperationLookup};
 use serde_json::json;
 
 use crate::output::{BAD, Done, FAINT, Failed, Format, STRONG, because, print, print_json};
@@ -49,6 +49,9 @@ pub(crate) enum Command {
         /// `@interpreted` in the IDL does the same
         #[arg(long, value_name = "NAME")]
         interpret: Vec<String>,
+        /// How skeletons find operations by name: perfect, binary or linear
+        #[arg(long, value_name = "HOW", default_value_t)]
+        operation_lookup: OperationLookup,
         /// Write nothing; fail if a file is not what would be written
         #[arg(long)]
         check: bool,
@@ -147,12 +150,16 @@ pub(crate) fn run(command: Command) -> Done {
             out,
             marshalling,
             interpret,
+            operation_lookup,
             check,
         } => {
-            let mut builder = Builder::new().out_dir(out).marshalling(match marshalling {
-                Kind::Compiled => Marshalling::Compiled,
-                Kind::Interpreted => Marshalling::Interpreted,
-            });
+            let mut builder = Builder::new()
+                .out_dir(out)
+                .operation_lookup(operation_lookup)
+                .marshalling(match marshalling {
+                    Kind::Compiled => Marshalling::Compiled,
+                    Kind::Interpreted => Marshalling::Interpreted,
+                });
             for name in interpret {
                 builder = builder.interpret(name);
             }

@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Version};
+use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Version, Violation};
 
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
@@ -66,6 +66,29 @@ pub struct Detached {
 pub type DetachedReply = Option<Vec<u8>>;
 
 impl Detached {
+    /// From the octets of a whole request, such as were recorded.
+    ///
+    /// # Errors
+    /// They are no request to an object of ours.
+    pub fn parse(message: Vec<u8>, dialect: Dialect) -> Result<Detached, Violation> {
+        let frame = Frame::parse(&message)?;
+        Request::parse(&frame)?.target.object_key()?;
+        Ok(Detached {
+            header: frame.header,
+            message,
+            dialect,
+            times: Times::default(),
+            flow: None,
+        })
+    }
+
+    /// Lets the adapter of an ORB serve the copy, as it would the request itself.
+    /// `None` as well if the ORB has no adapter.
+    pub fn dispatch(&self, orb: &Orb) -> DetachedReply {
+        let adapter = orb.adapter()?;
+        self.serve(orb, |upcall| adapter.dispatch(upcall))
+    }
+
     /// Serves the copy. The answer is for [`Upcall::relay`], on the thread that
     /// has the request itself. A panic in `serve` becomes UNKNOWN.
     pub fn serve(&self, orb: &Orb, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> DetachedReply {
@@ -111,6 +134,7 @@ impl<'r> Upcall<'r> {
             times,
             sink,
             flow,
+            slot,
             ..
         } = self;
         let arrived = Arrived {
@@ -121,7 +145,8 @@ impl<'r> Upcall<'r> {
             dialect,
             times,
         };
-        let inner = Upcall::new(arrived, &mut memory, flow);
+        let mut inner = Upcall::new(arrived, &mut memory, flow);
+        inner.set_slot(slot);
         let served = panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = serve(inner);
         }));

@@ -10,6 +10,34 @@ pub struct Op {
     pub name: &'static str,
     /// Whether and when the server answers.
     pub response: Response,
+    /// Where the operation stands in the list of its interface, all inherited
+    /// ones first, for servers of our own (A6.4); [`NO_SLOT`]: unknown.
+    pub slot: u16,
+}
+
+/// The place of an operation of which nobody knows it.
+pub const NO_SLOT: u16 = u16::MAX;
+
+/// How the keys begin that take a slot: those of active transient objects
+/// ([`Adapter`](crate::Adapter)).
+pub const SLOTTED_KEY: &[u8; 4] = b"OX1a";
+
+/// How long such keys are, without slot. A request of our own client appends two
+/// octets, little-endian: the slot of its operation.
+pub const SLOTTED_KEY_LEN: usize = 24;
+
+/// A key of an object of ours with the slot of an operation; `None`: the key
+/// takes none, or there is none.
+#[inline]
+pub(crate) fn slotted(key: &[u8], slot: u16) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
+    let key: &[u8; SLOTTED_KEY_LEN] = key.try_into().ok()?;
+    if slot == NO_SLOT || !key.starts_with(SLOTTED_KEY) {
+        return None;
+    }
+    let mut slotted = [0; SLOTTED_KEY_LEN + 2];
+    slotted[..SLOTTED_KEY_LEN].copy_from_slice(key);
+    slotted[SLOTTED_KEY_LEN..].copy_from_slice(&slot.to_le_bytes());
+    Some(slotted)
 }
 
 impl Op {
@@ -18,6 +46,7 @@ impl Op {
         Op {
             name,
             response: Response::WithTarget,
+            slot: NO_SLOT,
         }
     }
 
@@ -26,7 +55,13 @@ impl Op {
         Op {
             name,
             response: Response::None,
+            slot: NO_SLOT,
         }
+    }
+
+    /// The same at a place in the list of its interface.
+    pub const fn at(self, slot: u16) -> Self {
+        Op { slot, ..self }
     }
 }
 
@@ -38,6 +73,8 @@ pub struct Operation<'n> {
     pub name: &'n str,
     /// Whether and when the server answers.
     pub response: Response,
+    /// As in [`Op`].
+    pub slot: u16,
 }
 
 impl From<&Op> for Operation<'static> {
@@ -46,6 +83,7 @@ impl From<&Op> for Operation<'static> {
         Operation {
             name: op.name,
             response: op.response,
+            slot: op.slot,
         }
     }
 }

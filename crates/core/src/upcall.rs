@@ -11,9 +11,9 @@ use oxorb_giop::{
 
 use crate::deadline::Times;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
-use crate::op::Raise;
+use crate::op::{NO_SLOT, Raise};
 use crate::server::Sink;
-use crate::{Orb, Ref, Servant, raise};
+use crate::{Operations, Orb, Ref, Servant, raise};
 
 /// A request on its way to a servant, which must answer it.
 ///
@@ -33,6 +33,8 @@ pub struct Upcall<'r> {
     pub(crate) sink: &'r mut Sink,
     /// What server interceptors have seen of it; `None` where there are none.
     pub(crate) flow: Option<Arc<ServerFlow>>,
+    /// Where the client believes the operation to be.
+    pub(crate) slot: u16,
 }
 
 /// A request as it came.
@@ -85,6 +87,7 @@ impl<'r> Upcall<'r> {
             times,
             sink,
             flow,
+            slot: NO_SLOT,
         }
     }
 
@@ -151,6 +154,19 @@ impl<'r> Upcall<'r> {
     /// The key of the target object, as this ORB's adapter made it.
     pub fn object_key(&self) -> &'r [u8] {
         self.key
+    }
+
+    /// The place of the operation in the list of the skeleton, or one past its end.
+    #[inline]
+    pub fn find(&self, operations: &Operations) -> usize {
+        operations.find(self.operation(), self.slot)
+    }
+
+    /// Where the client believes the operation to be: for the adapter, which finds
+    /// it in the key.
+    #[inline]
+    pub fn set_slot(&mut self, slot: u16) {
+        self.slot = slot;
     }
 
     /// The ORB that serves the request.

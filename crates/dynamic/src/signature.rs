@@ -1,7 +1,7 @@
 //! What an operation looks like.
 
 use oxorb_cdr::TypeCode;
-use oxorb_core::Operation;
+use oxorb_core::{NO_SLOT, Operation};
 use oxorb_giop::Response;
 
 /// Which way a parameter travels.
@@ -180,6 +180,7 @@ impl Signature {
     /// As its requests name it.
     pub(crate) fn request(&self) -> Operation<'_> {
         Operation {
+            slot: NO_SLOT,
             name: &self.operation,
             response: if self.oneway {
                 Response::None

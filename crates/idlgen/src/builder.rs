@@ -12,7 +12,7 @@ use crate::marshalling::{Choice, unknown};
 use crate::plan::declared;
 use crate::reach::reachable;
 use crate::rust::{Unmapped, generate};
-use crate::{Files, Marshalling};
+use crate::{Files, Marshalling, OperationLookup};
 
 /// Compiles IDL files for `oxorb::include_idl!`; call it from `build.rs`.
 ///
@@ -52,6 +52,7 @@ pub struct Builder {
     joined: Option<String>,
     runtime: String,
     marshalling: Choice,
+    operation_lookup: OperationLookup,
 }
 
 /// The outcome of [`Builder::generate`].
@@ -87,6 +88,7 @@ impl Default for Builder {
             joined: None,
             runtime: "::oxorb::__gen".to_owned(),
             marshalling: Choice::default(),
+            operation_lookup: OperationLookup::default(),
         }
     }
 }
@@ -172,6 +174,13 @@ impl Builder {
     #[must_use]
     pub fn interpret(mut self, scoped_name: impl Into<String>) -> Self {
         self.marshalling.interpreted.push(scoped_name.into());
+        self
+    }
+
+    /// How skeletons find operations by name; by a perfect hash by default.
+    #[must_use]
+    pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
+        self.operation_lookup = lookup;
         self
     }
 
@@ -306,7 +315,14 @@ impl Builder {
             names.join(", ")
         );
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
-        generate(model, &name, &self.runtime, &self.marshalling, &header)
+        generate(
+            model,
+            &name,
+            &self.runtime,
+            &self.marshalling,
+            self.operation_lookup,
+            &header,
+        )
     }
 
     fn folder(&self) -> Result<PathBuf, Error> {

@@ -15,6 +15,7 @@
 
 mod builder;
 mod files;
+mod lookup;
 mod marshalling;
 pub mod plan;
 mod reach;
@@ -23,5 +24,6 @@ mod sizes;
 
 pub use builder::{Builder, Error, Generated, compile};
 pub use files::{Files, Stale, StaleState};
+pub use lookup::OperationLookup;
 pub use marshalling::Marshalling;
 pub use sizes::{Bounds, Row, Sizes, sizes};

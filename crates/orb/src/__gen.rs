@@ -10,8 +10,9 @@ pub use oxorb_cdr::{
     Valuetype, Visibility, fixed, interpreted, interpreted_fixed,
 };
 pub use oxorb_core::{
-    Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Outcome, Raise, Ref, Rejected,
-    Servant, ServedBy, Upcall, UserException, decode_context, decode_ref, encode_context,
+    Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Operations, Outcome, Raise, Ref,
+    Rejected, Servant, ServedBy, Upcall, UserException, decode_context, decode_ref, encode_context,
     encode_ref,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
+pub use oxorb_perfect::PerfectHash;

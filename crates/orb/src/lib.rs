@@ -56,10 +56,11 @@ pub use oxorb_cdr::{
 };
 pub use oxorb_core::interceptor;
 pub use oxorb_core::{
-    Abstract, AsyncReply, Attempt, Buffered, ClientConnections, Concurrency, ConnectionEvent,
-    ConnectionStatistics, Context, Failure, Incident, Interface, ObjectRef, Options, Outcome,
-    Prepared, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting, SettingError, SetupError,
-    Slots, Upcall, current_deadline, last_failure, policy, request_is_cancelled,
+    Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
+    ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Interface,
+    ObjectRef, Options, Outcome, Prepared, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting,
+    SettingError, SetupError, Slots, Upcall, current_deadline, last_failure, policy,
+    request_is_cancelled,
 };
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, SystemException, SystemExceptionKind, Version,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use oxorb_cdr::Encode as _;
 use oxorb_core::interceptor::Target;
-use oxorb_core::{Located, Outcome, Servant, Upcall};
+use oxorb_core::{Located, NO_SLOT, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall};
 use oxorb_giop::SystemException;
 
 use crate::adapter::{Admission, RootAdapter};
@@ -41,8 +41,10 @@ enum Tried<'r> {
 impl RootAdapter {
     /// Serves one request.
     #[inline]
-    pub(crate) fn find_and_call(&self, upcall: Upcall<'_>) -> Outcome {
-        match Key::parse(upcall.object_key()) {
+    pub(crate) fn find_and_call(&self, mut upcall: Upcall<'_>) -> Outcome {
+        let (key, slot) = without_slot(upcall.object_key());
+        upcall.set_slot(slot);
+        match Key::parse(key) {
             Some(key) => self.call_key(key, upcall),
             None => self.call_name(upcall),
         }
@@ -327,6 +329,17 @@ impl PoaInner {
             RequestProcessing::DefaultServant => self.default_servant.load().is_some(),
             RequestProcessing::ServantManager => self.servant_manager.get().is_some(),
         }
+    }
+}
+
+/// A key, and where a client of our own believes the operation to be (A6.4).
+#[inline]
+fn without_slot(key: &[u8]) -> (&[u8], u16) {
+    match key.split_last_chunk() {
+        Some((rest, slot)) if rest.len() == SLOTTED_KEY_LEN && rest.starts_with(SLOTTED_KEY) => {
+            (rest, u16::from_le_bytes(*slot))
+        }
+        _ => (key, NO_SLOT),
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | active | `a`, incarnation (8), POA (4), object slot (4), generation (4) |
 //! | transient by id | `t`, incarnation (8), POA (4), object id |
+//! | the same from a client of our own | one more number (2): where it believes the operation to be |
 //! | persistent | `p`, hash of the path (8), length of the path (2), path, object id |
 //!
 //! Numbers are little-endian; a path is each name's length (1) and octets. The

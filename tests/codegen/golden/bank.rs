@@ -383,11 +383,11 @@ pub mod bank {
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
-            pub static GET_BALANCE: Op = Op::twoway("_get_balance");
-            pub static GET_OWNER: Op = Op::twoway("_get_owner");
-            pub static SET_OWNER: Op = Op::twoway("_set_owner");
-            pub static WITHDRAW: Op = Op::twoway("withdraw");
-            pub static BOOKINGS: Op = Op::twoway("bookings");
+            pub static GET_BALANCE: Op = Op::twoway("_get_balance").at(0);
+            pub static GET_OWNER: Op = Op::twoway("_get_owner").at(1);
+            pub static SET_OWNER: Op = Op::twoway("_set_owner").at(2);
+            pub static WITHDRAW: Op = Op::twoway("withdraw").at(3);
+            pub static BOOKINGS: Op = Op::twoway("bookings").at(4);
         }
 
         /// The servant as the object adapter sees it.
@@ -409,12 +409,26 @@ pub mod bank {
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
-                match upcall.operation() {
-                    "_get_balance" => serve::balance(&*self.0, upcall),
-                    "_get_owner" => serve::owner(&*self.0, upcall),
-                    "_set_owner" => serve::set_owner(&*self.0, upcall),
-                    "withdraw" => serve::withdraw(&*self.0, upcall),
-                    "bookings" => serve::bookings(&*self.0, upcall),
+                static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
+                    &[
+                        "_get_balance",
+                        "_get_owner",
+                        "_set_owner",
+                        "withdraw",
+                        "bookings",
+                    ],
+                    __gen::PerfectHash::from_tables(
+                        0,
+                        &[0, 1],
+                        &[5, 0, 0, 2, 1, 4, 0, 3],
+                    ),
+                );
+                match upcall.find(&OPERATIONS) {
+                    0 => serve::balance(&*self.0, upcall),
+                    1 => serve::owner(&*self.0, upcall),
+                    2 => serve::set_owner(&*self.0, upcall),
+                    3 => serve::withdraw(&*self.0, upcall),
+                    4 => serve::bookings(&*self.0, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -707,7 +721,7 @@ pub mod bank {
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
-            pub static ACCRUE: Op = Op::oneway("accrue");
+            pub static ACCRUE: Op = Op::oneway("accrue").at(5);
         }
 
         /// The servant as the object adapter sees it.
@@ -734,13 +748,28 @@ pub mod bank {
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
-                match upcall.operation() {
-                    "accrue" => serve::accrue(&*self.0, upcall),
-                    "_get_balance" => super::account::serve::balance(&*self.0, upcall),
-                    "_get_owner" => super::account::serve::owner(&*self.0, upcall),
-                    "_set_owner" => super::account::serve::set_owner(&*self.0, upcall),
-                    "withdraw" => super::account::serve::withdraw(&*self.0, upcall),
-                    "bookings" => super::account::serve::bookings(&*self.0, upcall),
+                static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
+                    &[
+                        "_get_balance",
+                        "_get_owner",
+                        "_set_owner",
+                        "withdraw",
+                        "bookings",
+                        "accrue",
+                    ],
+                    __gen::PerfectHash::from_tables(
+                        0,
+                        &[0, 1, 0, 0],
+                        &[5, 0, 0, 0, 0, 4, 0, 3, 0, 0, 6, 2, 1, 0, 0, 0],
+                    ),
+                );
+                match upcall.find(&OPERATIONS) {
+                    0 => super::account::serve::balance(&*self.0, upcall),
+                    1 => super::account::serve::owner(&*self.0, upcall),
+                    2 => super::account::serve::set_owner(&*self.0, upcall),
+                    3 => super::account::serve::withdraw(&*self.0, upcall),
+                    4 => super::account::serve::bookings(&*self.0, upcall),
+                    5 => serve::accrue(&*self.0, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }

@@ -130,7 +130,7 @@ pub mod included {
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
-            pub static NEED: Op = Op::twoway("need");
+            pub static NEED: Op = Op::twoway("need").at(0);
         }
 
         /// The servant as the object adapter sees it.
@@ -152,8 +152,12 @@ pub mod included {
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
-                match upcall.operation() {
-                    "need" => serve::need(&*self.0, upcall),
+                static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
+                    &["need"],
+                    __gen::PerfectHash::from_tables(0, &[0], &[0, 1]),
+                );
+                match upcall.find(&OPERATIONS) {
+                    0 => serve::need(&*self.0, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -566,7 +570,7 @@ mod global_idl {
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
-            pub static BACK: Op = Op::twoway("back");
+            pub static BACK: Op = Op::twoway("back").at(0);
         }
 
         /// The servant as the object adapter sees it.
@@ -588,8 +592,12 @@ mod global_idl {
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
-                match upcall.operation() {
-                    "back" => serve::back(&*self.0, upcall),
+                static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
+                    &["back"],
+                    __gen::PerfectHash::from_tables(0, &[0], &[1, 0]),
+                );
+                match upcall.find(&OPERATIONS) {
+                    0 => serve::back(&*self.0, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -815,7 +823,7 @@ mod global_idl {
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
-            pub static GREET: Op = Op::twoway("greet");
+            pub static GREET: Op = Op::twoway("greet").at(1);
         }
 
         /// The servant as the object adapter sees it.
@@ -842,9 +850,13 @@ mod global_idl {
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
-                match upcall.operation() {
-                    "greet" => serve::greet(&*self.0, upcall),
-                    "need" => super::super::included::base::serve::need(&*self.0, upcall),
+                static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
+                    &["need", "greet"],
+                    __gen::PerfectHash::from_tables(0, &[0], &[0, 1, 2, 0]),
+                );
+                match upcall.find(&OPERATIONS) {
+                    0 => super::super::included::base::serve::need(&*self.0, upcall),
+                    1 => serve::greet(&*self.0, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }

@@ -56,6 +56,7 @@ const LAYERS: [Layer; 24] = [
             "oxorb-sys",
             "oxorb-rt",
             "oxorb-transport",
+            "oxorb-perfect",
         ],
         why: "core does not know the object adapter, which implements core's trait Adapter",
     },

@@ -17,7 +17,7 @@ use super::multiplexed::{Multiplexed, Slot};
 use super::timing::Carried;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::interceptor::{ClientFlow, Interrupt};
-use crate::op::{Operation, UserException};
+use crate::op::{NO_SLOT, Operation, UserException};
 use crate::policy::RebindMode;
 use crate::route::Route;
 use crate::{Ref, failure, raise};
@@ -375,6 +375,7 @@ impl InFlight {
         let op = Operation {
             name: request.operation,
             response: request.response,
+            slot: NO_SLOT,
         };
         let args = &message[request.body..];
         let timing = self.timing.ok_or(raise::FORWARDED)?;

@@ -14,7 +14,7 @@ use oxorb_giop::{
 use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
-use crate::op::Operation;
+use crate::op::{self, Operation};
 use crate::server::{wait_beside, write_message};
 use crate::{Orb, raise};
 
@@ -406,10 +406,18 @@ pub(crate) fn write_request<'a>(
         several = own.chain(request.contexts).copied().collect();
         &several
     };
+    // One of our own servers finds servant and operation in one step.
+    let slotted = match request.target {
+        TargetAddress::Key(key) => op::slotted(key, request.op.slot),
+        _ => None,
+    };
     let header = RequestHeader {
         id,
         response: request.op.response,
-        key: request.target,
+        key: match &slotted {
+            Some(key) => TargetAddress::Key(key),
+            None => request.target,
+        },
         operation: request.op.name,
         contexts,
     };

@@ -25,6 +25,7 @@ use oxorb_idl::model::{Def, DefId, DefKind, Interface, InterfaceKind, Model};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::OperationLookup;
 use crate::marshalling::{self, Choice};
 use crate::plan::NotYet;
 use crate::reach::reachable;
@@ -62,6 +63,7 @@ pub(crate) fn generate(
     name: &str,
     runtime: &str,
     marshalling: &Choice,
+    operation_lookup: OperationLookup,
     header: &str,
 ) -> Result<String, Unmapped> {
     let reach = reachable(model);
@@ -77,6 +79,7 @@ pub(crate) fn generate(
         children,
         interpreted,
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
+        operation_lookup,
     };
     let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
     Ok(format!(
@@ -94,6 +97,7 @@ struct Rust<'m> {
     /// What is marshalled by the interpreter.
     interpreted: HashSet<DefId>,
     runtime: syn::Path,
+    operation_lookup: OperationLookup,
 }
 
 type Printed = Result<TokenStream, Unmapped>;

@@ -100,7 +100,8 @@ fn within_a_request_a_servant_knows_which_of_its_objects_it_is() {
         ..persistent()
     };
     let poa = root.create_poa("many", policies).unwrap();
-    let slot: Arc<Mutex<Option<(Poa, Arc<Echo>)>>> = Arc::default();
+    type Own = Option<(Poa, Arc<Echo>)>;
+    let slot: Arc<Mutex<Own>> = Arc::default();
     let own = slot.clone();
     let servant = Echo::that(move || {
         let (poa, servant) = own.lock().unwrap().clone().unwrap();

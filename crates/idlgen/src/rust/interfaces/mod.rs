@@ -6,7 +6,7 @@ mod server;
 mod signature;
 
 use oxorb_idl::model::{Def, DefId, DefKind, Interface};
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::scope::Scope;
@@ -181,13 +181,16 @@ impl<'m> Rust<'m> {
     fn descriptors(&self, def: &Def, methods: &[Method<'_, '_>]) -> TokenStream {
         let item = self.names.item(def.id);
         let (module, runtime) = (ident(&item.op), &self.runtime);
-        let descriptors = methods.iter().map(|method| {
+        let first = self.inherited_calls(def.id);
+        let descriptors = methods.iter().zip(first..).map(|(method, place)| {
             let (name, wire) = (ident(method.descriptor), &*method.call.wire_name);
+            let place = u16::try_from(place).unwrap_or(u16::MAX);
+            let place = Literal::u16_unsuffixed(place);
             let kind = match method.call.oneway {
                 true => quote!(oneway),
                 false => quote!(twoway),
             };
-            quote!(pub static #name: Op = Op::#kind(#wire);)
+            quote!(pub static #name: Op = Op::#kind(#wire).at(#place);)
         });
         if methods.is_empty() {
             return TokenStream::new();
@@ -200,6 +203,39 @@ impl<'m> Rust<'m> {
                 #(#descriptors)*
             }
         }
+    }
+
+    /// An interface and all it inherits from, most basic first: so the operations
+    /// of an interface with one base stand where they stand in the base.
+    fn declaring_order(&self, id: DefId) -> Vec<DefId> {
+        let mut order = Vec::new();
+        self.add_declaring(id, &mut order);
+        order
+    }
+
+    fn add_declaring(&self, id: DefId, order: &mut Vec<DefId>) {
+        if order.contains(&id) {
+            return;
+        }
+        if let DefKind::Interface(interface) = &self.model.def(id).kind {
+            for base in &interface.bases {
+                self.add_declaring(*base, order);
+            }
+        }
+        order.push(id);
+    }
+
+    /// How many calls an interface inherits.
+    fn inherited_calls(&self, id: DefId) -> usize {
+        let order = self.declaring_order(id);
+        let bases = order.iter().filter(|owner| **owner != id);
+        let counts = bases.map(|owner| match &self.model.def(*owner).kind {
+            DefKind::Interface(interface) => {
+                self.calls(*owner, interface).map_or(0, |calls| calls.len())
+            }
+            _ => 0,
+        });
+        counts.sum()
     }
 
     fn method_docs(&self, method: &Method<'_, '_>) -> TokenStream {

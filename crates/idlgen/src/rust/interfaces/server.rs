@@ -1,7 +1,8 @@
 //! The skeleton: from an upcall to the servant's method and back.
 
 use oxorb_idl::model::{Def, DefKind, Direction, Interface};
-use proc_macro2::TokenStream;
+use oxorb_perfect::PerfectHash;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::super::Rust;
@@ -10,6 +11,7 @@ use super::super::scope::Scope;
 use super::super::types::ident;
 use super::signature::{parameter_names, tuple};
 use super::{Method, OBJECT_ID};
+use crate::OperationLookup;
 use crate::plan::{Arg, Plan};
 
 impl<'m> Rust<'m> {
@@ -30,20 +32,34 @@ impl<'m> Rust<'m> {
             .iter()
             .map(|owner| &*self.model.def(*owner).repository_id);
         let ids = ids.chain([OBJECT_ID]);
-        let mut arms = Vec::new();
-        for owner in &owners {
-            let DefKind::Interface(declaring) = &self.model.def(*owner).kind else {
+        let (mut wire_names, mut arms) = (Vec::new(), Vec::new());
+        for owner in self.declaring_order(def.id) {
+            let DefKind::Interface(declaring) = &self.model.def(owner).kind else {
                 continue;
             };
-            let serve = self.path(inner, Some(*owner), &self.names.item(*owner).serve);
-            let Ok(own) = self.calls(*owner, declaring) else {
+            let serve = self.path(inner, Some(owner), &self.names.item(owner).serve);
+            let Ok(own) = self.calls(owner, declaring) else {
                 continue;
             };
-            for method in self.own_methods(*owner, &own) {
-                let (wire, name) = (&*method.call.wire_name, ident(method.name));
-                arms.push(quote!(#wire => #serve::#name(&*self.0, upcall)));
+            for method in self.own_methods(owner, &own) {
+                let (place, name) = (Literal::usize_unsuffixed(arms.len()), ident(method.name));
+                arms.push(quote!(#place => #serve::#name(&*self.0, upcall)));
+                wire_names.push(method.call.wire_name.clone().into_owned());
             }
         }
+        let dispatch = match arms.is_empty() {
+            true => quote!(upcall.unknown_operation()),
+            false => {
+                let operations = self.operations(inner, &wire_names);
+                quote! {
+                    static OPERATIONS: #r::Operations = #operations;
+                    match upcall.find(&OPERATIONS) {
+                        #(#arms,)*
+                        _ => upcall.unknown_operation(),
+                    }
+                }
+            }
+        };
         quote! {
             /// The servant as the object adapter sees it.
             #[doc(hidden)]
@@ -56,11 +72,38 @@ impl<'m> Rust<'m> {
                     #arc::as_ptr(&self.0).cast::<()>() as usize
                 }
                 fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
-                    match upcall.operation() {
-                        #(#arms,)*
-                        _ => upcall.unknown_operation(),
-                    }
+                    #dispatch
                 }
+            }
+        }
+    }
+
+    /// The table by which operations are found.
+    fn operations(&self, inner: &Scope<'_>, names: &[String]) -> TokenStream {
+        let r = &inner.runtime;
+        let perfect = PerfectHash::build(names);
+        match (self.operation_lookup, perfect) {
+            (OperationLookup::Perfect, Ok(hash)) => {
+                let (seed, displacements, cells) = hash.tables();
+                let seed = Literal::u64_unsuffixed(seed);
+                let displacements = displacements.iter().copied().map(Literal::u16_unsuffixed);
+                let cells = cells.iter().copied().map(Literal::u32_unsuffixed);
+                quote! {
+                    #r::Operations::perfect(
+                        &[#(#names),*],
+                        #r::PerfectHash::from_tables(#seed, &[#(#displacements),*], &[#(#cells),*]),
+                    )
+                }
+            }
+            (OperationLookup::Binary, _) => {
+                let mut order: Vec<u16> = (0..names.len() as u16).collect();
+                order.sort_by_key(|place| &names[usize::from(*place)]);
+                let order = order.into_iter().map(Literal::u16_unsuffixed);
+                quote!(#r::Operations::binary(&[#(#names),*], &[#(#order),*]))
+            }
+            // No perfect hash: a name occurs twice, which only lenient front ends let pass.
+            (OperationLookup::Linear, _) | (OperationLookup::Perfect, Err(_)) => {
+                quote!(#r::Operations::linear(&[#(#names),*]))
             }
         }
     }

@@ -1,0 +1,256 @@
+//! `oxbench demux` (E15, A6): from the octets of a request to the servant's operation.
+//!
+//! No socket and no other process: whole requests are handed to the ORB in memory, in an order that no cache can guess,
+//! and are oneway, so that no reply is written. What is measured is parsing the request, finding POA, object and
+//! operation, and the empty upcall. Three questions, one panel each: does the number of objects matter, the number of
+//! operations, the depth of the POA?
+
+mod plot;
+mod setup;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::Result;
+use crate::machine::Machine;
+use setup::{By, Requests};
+
+/// Options of `oxbench demux`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Most objects; the largest of 1, 100, 10000 and 1000000 that are no more take about 300 octets each
+    #[arg(long, default_value_t = 1_000_000)]
+    objects: usize,
+
+    /// Rounds of each point; the best one counts
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Write the curves to this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For reading
+    Table,
+    /// For programs
+    Json,
+}
+
+const OBJECTS: [usize; 4] = [1, 100, 10_000, 1_000_000];
+const OPERATIONS: [usize; 4] = [1, 10, 100, 500];
+const DEPTHS: [usize; 6] = [1, 2, 4, 8, 16, 20];
+
+/// Comparing one by one is measured up to so many objects; beyond it takes minutes and is no news.
+const MOST_LINEAR: usize = 10_000;
+
+/// Requests of one round, at least.
+const REQUESTS: usize = 20_000;
+
+/// Everything one run found out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) rounds: u32,
+    pub(crate) panels: Vec<Panel>,
+}
+
+/// One question.
+#[derive(Debug, Serialize)]
+pub(crate) struct Panel {
+    /// What grows.
+    pub(crate) of: &'static str,
+    pub(crate) series: Vec<Series>,
+}
+
+/// One strategy.
+#[derive(Debug, Serialize)]
+pub(crate) struct Series {
+    pub(crate) strategy: &'static str,
+    pub(crate) points: Vec<Point>,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Point {
+    /// How many.
+    pub(crate) of: usize,
+    /// Nanoseconds a request, in the best round.
+    pub(crate) nanoseconds: f64,
+}
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = Report {
+        machine: Machine::this(),
+        rounds: options.rounds,
+        panels: vec![
+            objects(options)?,
+            operations(options.rounds)?,
+            depths(options.rounds)?,
+        ],
+    };
+    match options.format {
+        Format::Table => print!("{report}"),
+        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+    }
+    if let Some(file) = &options.plot {
+        plot::draw(&report, file)?;
+        eprintln!("curves written to {}", file.display());
+    }
+    Ok(())
+}
+
+fn objects(options: &Options) -> Result<Panel> {
+    let strategies = [
+        ("active demultiplexing", By::Place),
+        ("dynamic hash", By::Hash),
+        ("perfect hash", By::Perfect),
+        ("linear", By::Linear),
+    ];
+    let series = strategies.into_iter().map(|(strategy, by)| {
+        let sizes = OBJECTS
+            .into_iter()
+            .filter(|many| *many <= options.objects && (by != By::Linear || *many <= MOST_LINEAR));
+        let points = sizes.map(|many| {
+            eprintln!("{strategy}, {many} objects ...");
+            let requests = Requests::to_objects(by, many)?;
+            Ok(point(many, &requests, options.rounds))
+        });
+        Ok(Series {
+            strategy,
+            points: points.collect::<Result<_>>()?,
+        })
+    });
+    Ok(Panel {
+        of: "objects",
+        series: series.collect::<Result<_>>()?,
+    })
+}
+
+fn operations(rounds: u32) -> Result<Panel> {
+    let strategies = [
+        ("slot in the key", By::Place),
+        ("perfect hash", By::Perfect),
+        ("binary search", By::Binary),
+        ("linear", By::Linear),
+    ];
+    let series = strategies.into_iter().map(|(strategy, by)| {
+        let points = OPERATIONS.into_iter().map(|many| {
+            eprintln!("{strategy}, {many} operations ...");
+            let requests = Requests::to_operations(by, many)?;
+            Ok(point(many, &requests, rounds))
+        });
+        Ok(Series {
+            strategy,
+            points: points.collect::<Result<_>>()?,
+        })
+    });
+    Ok(Panel {
+        of: "operations",
+        series: series.collect::<Result<_>>()?,
+    })
+}
+
+fn depths(rounds: u32) -> Result<Panel> {
+    let strategies = [
+        ("transient: number in the key", By::Place),
+        ("persistent: hash of the path", By::Hash),
+    ];
+    let series = strategies.into_iter().map(|(strategy, by)| {
+        let points = DEPTHS.into_iter().map(|depth| {
+            eprintln!("{strategy}, depth {depth} ...");
+            let requests = Requests::to_depth(by, depth)?;
+            Ok(point(depth, &requests, rounds))
+        });
+        Ok(Series {
+            strategy,
+            points: points.collect::<Result<_>>()?,
+        })
+    });
+    Ok(Panel {
+        of: "POA depth",
+        series: series.collect::<Result<_>>()?,
+    })
+}
+
+fn point(of: usize, requests: &Requests, rounds: u32) -> Point {
+    let laps = REQUESTS.div_ceil(requests.len());
+    let round = || {
+        let begin = Instant::now();
+        for _ in 0..laps {
+            requests.serve();
+        }
+        begin.elapsed().as_secs_f64() * 1e9 / (laps * requests.len()) as f64
+    };
+    // The first round warms up.
+    round();
+    let best = (0..rounds).map(|_| round()).fold(f64::INFINITY, f64::min);
+    requests.check(laps * (rounds as usize + 1));
+    Point {
+        of,
+        nanoseconds: best,
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        writeln!(
+            f,
+            "from octets to upcall, nanoseconds a request, best of {} rounds",
+            self.rounds
+        )?;
+        for panel in &self.panels {
+            write!(f, "\n{:30}", panel.of)?;
+            let longest = panel.series.iter().max_by_key(|series| series.points.len());
+            for point in longest.iter().flat_map(|series| &series.points) {
+                write!(f, "{:>10}", point.of)?;
+            }
+            writeln!(f)?;
+            for series in &panel.series {
+                write!(f, "  {:28}", series.strategy)?;
+                for point in &series.points {
+                    write!(f, "{:>10.1}", point.nanoseconds)?;
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_serves_every_request() {
+        for requests in [
+            Requests::to_objects(By::Place, 100).unwrap(),
+            Requests::to_objects(By::Hash, 100).unwrap(),
+            Requests::to_objects(By::Perfect, 100).unwrap(),
+            Requests::to_objects(By::Linear, 100).unwrap(),
+            Requests::to_operations(By::Place, 10).unwrap(),
+            Requests::to_operations(By::Perfect, 10).unwrap(),
+            Requests::to_operations(By::Binary, 10).unwrap(),
+            Requests::to_operations(By::Linear, 10).unwrap(),
+            Requests::to_depth(By::Place, 5).unwrap(),
+            Requests::to_depth(By::Hash, 5).unwrap(),
+        ] {
+            requests.serve();
+            requests.serve();
+            requests.check(2);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! POAs, objects, and requests for them as they would arrive.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use oxorb::__gen::{Operations, PerfectHash};
+use oxorb::cdr::Dialect;
+use oxorb::{
+    Corbaloc, Detached, IdAssignment, IdUniqueness, Interface as _, Lifespan, Lookup, ObjectId,
+    ObjectRef, Orb, Outcome, Policies, Servant, Upcall,
+};
+
+use crate::Result;
+use crate::wire;
+
+/// How something is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// Where the key says.
+    Place,
+    Hash,
+    Perfect,
+    Binary,
+    Linear,
+}
+
+/// Requests of one measurement, and the ORB they are for.
+pub(super) struct Requests {
+    orb: Orb,
+    servant: Arc<Counter>,
+    requests: Vec<Detached>,
+}
+
+/// Most different requests of one measurement.
+const MOST: usize = 20_000;
+
+/// Counts its upcalls, by operation found.
+struct Counter {
+    operations: Operations,
+    found: AtomicUsize,
+    many: usize,
+}
+
+impl Counter {
+    fn new(by: By, many: usize) -> Arc<Counter> {
+        let names: Vec<&'static str> = (0..many).map(|n| &*String::leak(operation(n))).collect();
+        let names: &'static [&'static str] = names.leak();
+        let operations = match by {
+            By::Binary => {
+                let mut order: Vec<u16> = (0..many as u16).collect();
+                order.sort_by_key(|place| names[usize::from(*place)]);
+                Operations::binary(names, order.leak())
+            }
+            By::Linear => Operations::linear(names),
+            By::Place | By::Hash | By::Perfect => {
+                let hash = PerfectHash::build(names).expect("names differ");
+                Operations::perfect(names, hash)
+            }
+        };
+        Arc::new(Counter {
+            operations,
+            found: AtomicUsize::new(0),
+            many,
+        })
+    }
+}
+
+impl Servant for Counter {
+    fn repository_id(&self) -> &str {
+        "IDL:demux/Counter:1.0"
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        if upcall.find(&self.operations) < self.many {
+            self.found.fetch_add(1, Ordering::Relaxed);
+        }
+        upcall.done()
+    }
+}
+
+fn operation(n: usize) -> String {
+    format!("operation_number_{n}")
+}
+
+/// A request as it arrives.
+fn request(object: &ObjectRef, operation_number: usize, slot: Option<u16>) -> Result<Detached> {
+    let url = Corbaloc::from_ior(object.as_ref().ior()).ok_or("the reference has no address")?;
+    let key = url.key;
+    let message = wire::oneway(&key, &operation(operation_number), slot);
+    Ok(Detached::parse(message, Dialect::GIOP_1_2)?)
+}
+
+impl Requests {
+    /// For each of many objects, one operation.
+    pub(super) fn to_objects(by: By, many: usize) -> Result<Requests> {
+        let (orb, servant) = (Requests::orb()?, Counter::new(By::Perfect, 1));
+        let place = by == By::Place;
+        let policies = Policies {
+            id_assignment: match place {
+                true => IdAssignment::System,
+                false => IdAssignment::User,
+            },
+            id_uniqueness: IdUniqueness::Multiple,
+            lookup: match by {
+                By::Place => Lookup::Active,
+                By::Hash | By::Binary => Lookup::Hash,
+                By::Perfect => Lookup::Perfect,
+                By::Linear => Lookup::Linear,
+            },
+            ..Policies::default()
+        };
+        let id = |n: usize| ObjectId::from(format!("object number {n}"));
+        let builder = orb.root_poa().new_poa("many").policies(policies);
+        let known = if by == By::Perfect { many } else { 0 };
+        let poa = builder.known_ids((0..known).map(id)).create()?;
+        let mut requests = Vec::new();
+        // Of a million objects some thousands, spread over all.
+        let step = many.div_ceil(MOST);
+        for n in 0..many {
+            let reference = match place {
+                true => poa.activate_servant(servant.clone())?,
+                false => poa.activate_servant_with_id(&id(n), servant.clone())?,
+            };
+            if n % step == 0 {
+                let object = ObjectRef::from_ref(reference);
+                requests.push(request(&object, 0, None)?);
+            }
+        }
+        Ok(Requests::new(orb, servant, requests))
+    }
+
+    /// For each of many operations of one object.
+    pub(super) fn to_operations(by: By, many: usize) -> Result<Requests> {
+        let (orb, servant) = (Requests::orb()?, Counter::new(by, many));
+        let object = ObjectRef::from_ref(orb.root_poa().activate_servant(servant.clone())?);
+        let requests = (0..many).map(|n| {
+            let slot = (by == By::Place).then_some(n as u16);
+            request(&object, n, slot)
+        });
+        let requests = requests.collect::<Result<_>>()?;
+        Ok(Requests::new(orb, servant, requests))
+    }
+
+    /// For one object at the bottom of a chain of POAs.
+    pub(super) fn to_depth(by: By, depth: usize) -> Result<Requests> {
+        let (orb, servant) = (Requests::orb()?, Counter::new(By::Perfect, 1));
+        let policies = match by {
+            By::Place => Policies::default(),
+            _ => Policies {
+                lifespan: Lifespan::Persistent,
+                id_assignment: IdAssignment::User,
+                ..Policies::default()
+            },
+        };
+        let mut poa = orb.root_poa().clone();
+        for level in 0..depth {
+            poa = poa.create_poa(&format!("level {level}"), policies)?;
+        }
+        let reference = match by {
+            By::Place => poa.activate_servant(servant.clone())?,
+            _ => poa.activate_servant_with_id(&"deep".into(), servant.clone())?,
+        };
+        let object = ObjectRef::from_ref(reference);
+        let requests = vec![request(&object, 0, None)?];
+        Ok(Requests::new(orb, servant, requests))
+    }
+
+    fn orb() -> Result<Orb> {
+        Ok(Orb::builder().listen("iiop://127.0.0.1:0").build()?)
+    }
+
+    fn new(orb: Orb, servant: Arc<Counter>, mut requests: Vec<Detached>) -> Requests {
+        shuffle(&mut requests);
+        Requests {
+            orb,
+            servant,
+            requests,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Serves each once.
+    pub(super) fn serve(&self) {
+        for request in &self.requests {
+            let reply = request.dispatch(&self.orb);
+            debug_assert!(reply.is_none());
+        }
+    }
+
+    /// All of them reached the servant in each of so many laps.
+    pub(super) fn check(&self, laps: usize) {
+        let found = self.servant.found.load(Ordering::Relaxed);
+        assert_eq!(found, laps * self.requests.len(), "requests went astray");
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        // Nothing listens for long, and nobody has called.
+        let _ = self.orb.shutdown(true);
+    }
+}
+
+/// The same disorder in every run.
+fn shuffle<T>(items: &mut [T]) {
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    for last in (1..items.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        items.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+}

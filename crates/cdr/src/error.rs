@@ -54,9 +54,10 @@ pub enum ErrorKind {
     BadLabel,
     /// A byte-order octet that is neither 0 nor 1.
     BadByteOrder(u8),
-    /// A string without its final NUL, with a NUL inside, or with octets that are not in its code set at all.
+    /// A string without its final NUL, with a NUL inside, or with half a wide character at its end.
     BadString,
-    /// A character that the code set in use cannot carry, or that is not one character on its own.
+    /// A character that the code set in use cannot carry, that is not one character on its own, or octets that are no
+    /// characters of it.
     NotInCodeSet,
     /// A wide character or string although no code set for them was agreed.
     WcharUnsupported,
@@ -141,10 +142,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "a byte order must be 0 (big) or 1 (little), not {octet}")
             }
             Self::BadString => f.write_str(
-                "the string lacks its final NUL, has a NUL inside, or is not in its code set",
+                "the string lacks its final NUL, has a NUL inside, or ends within a character",
             ),
             Self::NotInCodeSet => {
-                f.write_str("the character cannot be carried by the code set in use")
+                f.write_str("there is a character that the code set in use does not have")
             }
             Self::WcharUnsupported => f.write_str(
                 "a wide character needs a code set that both sides agreed on, and there is none",

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use oxorb_cdr::CharSet;
 use oxorb_giop::components::orb_type;
 use oxorb_giop::corbaloc::Location;
 use oxorb_giop::{
@@ -148,6 +149,7 @@ pub(crate) fn build_ior<'a>(
     type_id: &str,
     key: &[u8],
     components: &[TaggedComponent],
+    native: CharSet,
     addresses: impl Iterator<Item = (&'a str, u16, Version)>,
 ) -> Ior {
     let mut profiles: Vec<IiopProfile> = Vec::new();
@@ -166,7 +168,7 @@ pub(crate) fn build_ior<'a>(
                 if version >= Version::V1_1 {
                     profile.components = vec![
                         TaggedComponent::orb_type(orb_type::OXORB),
-                        TaggedComponent::code_sets(&CodeSetComponentInfo::ours()),
+                        TaggedComponent::code_sets(&CodeSetComponentInfo::native_to(native)),
                     ];
                     profile.components.extend_from_slice(components);
                 }

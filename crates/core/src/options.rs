@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::{Limits, Version, setting};
 use oxorb_transport::{Access, AccessError, Endpoint};
 
@@ -115,6 +115,9 @@ pub struct Options {
     pub max_idle_connections: usize,
     /// The highest GIOP version to publish and to speak.
     pub max_giop: Version,
+    /// The code set of `char` and `string` that references name as ours first, and that we prefer. Text is Unicode here
+    /// either way, and the other one is understood, too.
+    pub native_chars: CharSet,
     /// Byte order of what is sent. Anything but the machine's own costs time.
     pub byte_order: ByteOrder,
     /// Octet and number sequences longer than this many octets are sent from
@@ -160,6 +163,7 @@ impl Default for Options {
             accept_bidirectional: false,
             max_idle_connections: 16,
             max_giop: Version::V1_2,
+            native_chars: CharSet::Utf8,
             byte_order: ByteOrder::NATIVE,
             gather_above: 4096,
             fragment_size: None,
@@ -415,6 +419,21 @@ pub static SETTINGS: &[Setting] = &[
                 "1.1" => Version::V1_1,
                 "1.2" => Version::V1_2,
                 _ => return Err("expected 1.0, 1.1 or 1.2".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "NativeCharCodeSet",
+        value: "UTF-8|ISO-8859-1",
+        help: "The native code set of char and string, which clients at home in it choose. With UTF-8 every string passes, \
+               but no single char outside of ASCII; with ISO-8859-1 every char of that set passes, but peers that know \
+               both sets may send no other characters in strings either. Default UTF-8.",
+        apply: |options, text| {
+            options.native_chars = match text.to_ascii_uppercase().replace('_', "-").as_str() {
+                "UTF-8" | "UTF8" => CharSet::Utf8,
+                "ISO-8859-1" | "ISO8859-1" => CharSet::Iso8859_1,
+                _ => return Err("expected UTF-8 or ISO-8859-1".to_owned()),
             };
             Ok(())
         },

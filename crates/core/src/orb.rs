@@ -182,7 +182,8 @@ impl Orb {
     ) -> Result<Ref, SetupError> {
         let addresses = self.published()?;
         let addresses = addresses.iter().map(Address::parts);
-        let ior = crate::initial::build_ior(type_id, key, components, addresses);
+        let native = self.options().native_chars;
+        let ior = crate::initial::build_ior(type_id, key, components, native, addresses);
         Ok(Ref::new(self, ior))
     }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 
+use oxorb_cdr::CharSet;
 use oxorb_giop::code_sets;
 use oxorb_giop::components::{Component, tag as component_tag};
 use oxorb_giop::{
-    CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException, TargetAddress, Version,
-    profile_tag,
+    CodeSetComponentInfo, CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException,
+    TargetAddress, Version, profile_tag,
 };
 
 use crate::client::Peer;
@@ -60,7 +61,7 @@ impl Route {
                 continue;
             };
             let version = iiop.version.min(orb.options().max_giop);
-            let code_sets = negotiate(&iiop, version);
+            let code_sets = negotiate(&iiop, version, orb.options().native_chars);
             let published = Published::of(&iiop);
             let key: Box<[u8]> = iiop.object_key.as_slice().into();
             for IiopEndpoint { host, port } in iiop.endpoints() {
@@ -143,6 +144,7 @@ impl RouteProfile {
 fn negotiate(
     profile: &IiopProfile,
     version: Version,
+    native: CharSet,
 ) -> Result<Option<CodeSetContext>, SystemException> {
     if version < Version::V1_1 {
         return Ok(None);
@@ -151,7 +153,10 @@ fn negotiate(
         .component(component_tag::CODE_SETS)
         .and_then(|component| component.decode().ok());
     match published {
-        Some(Component::CodeSets(theirs)) => code_sets::negotiate(Some(&theirs)).map(Some),
+        Some(Component::CodeSets(theirs)) => {
+            let ours = CodeSetComponentInfo::native_to(native);
+            code_sets::negotiate_as(&ours, Some(&theirs)).map(Some)
+        }
         _ => Ok(None),
     }
 }

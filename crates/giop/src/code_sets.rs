@@ -2,7 +2,8 @@
 //!
 //! The server lists its code sets in the TAG_CODE_SETS component of its references; the client picks one for `char`
 //! and one for `wchar` ([`negotiate`]) and tells the server in the CodeSets service context of its first request.
-//! Rust text is Unicode, so our native sets are UTF-8 and UTF-16, and we convert to ISO 8859-1 and UCS-2.
+//! Rust text is Unicode, so our native sets are UTF-8 and UTF-16, and we convert to ISO 8859-1 and UCS-2; an ORB can be
+//! told to call ISO 8859-1 its native set, as most C++ ORBs do.
 
 use oxorb_cdr::{self as cdr, CharSet, Decoder, Dialect, Encoder, WcharSet};
 
@@ -84,12 +85,21 @@ pub struct CodeSetComponentInfo {
 }
 
 impl CodeSetComponentInfo {
-    /// What OxORB publishes and negotiates with.
+    /// What OxORB publishes and negotiates with unless it is told otherwise: [`native_to`](Self::native_to) UTF-8.
     pub fn ours() -> Self {
+        Self::native_to(CharSet::Utf8)
+    }
+
+    /// What an ORB publishes and negotiates with whose native `char` set is this one; it converts to the other.
+    pub fn native_to(chars: CharSet) -> Self {
+        let (native, other) = match chars {
+            CharSet::Utf8 => (UTF_8, ISO_8859_1),
+            CharSet::Iso8859_1 => (ISO_8859_1, UTF_8),
+        };
         Self {
             for_char_data: CodeSetComponent {
-                native: UTF_8,
-                conversion: vec![ISO_8859_1],
+                native,
+                conversion: vec![other],
             },
             for_wchar_data: CodeSetComponent {
                 native: UTF_16,
@@ -145,10 +155,20 @@ impl CodeSetComponentInfo {
 /// # Ok::<(), oxorb_giop::SystemException>(())
 /// ```
 pub fn negotiate(server: Option<&CodeSetComponentInfo>) -> Result<CodeSetContext, SystemException> {
+    negotiate_as(&CodeSetComponentInfo::ours(), server)
+}
+
+/// As [`negotiate`], for a client that can do what `ours` says.
+///
+/// # Errors
+/// As [`negotiate`].
+pub fn negotiate_as(
+    ours: &CodeSetComponentInfo,
+    server: Option<&CodeSetComponentInfo>,
+) -> Result<CodeSetContext, SystemException> {
     let Some(server) = server else {
         return Ok(CodeSetContext::DEFAULT);
     };
-    let ours = CodeSetComponentInfo::ours();
     let char_data = match choose(&ours.for_char_data, &server.for_char_data, UTF_8) {
         Choice::Set(set) => set,
         Choice::None => ISO_8859_1,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::ByteOrder;
+use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
 use oxorb_core::{ClientConnections, Concurrency, Options, SetupError};
 use oxorb_giop::Version;
@@ -101,6 +101,13 @@ impl Builder {
     #[must_use]
     pub fn max_giop(mut self, version: Version) -> Self {
         self.options.max_giop = version;
+        self
+    }
+
+    /// The native code set of `char` and `string`; see the setting `NativeCharCodeSet`.
+    #[must_use]
+    pub fn native_chars(mut self, set: CharSet) -> Self {
+        self.options.native_chars = set;
         self
     }
 

@@ -50,9 +50,10 @@ mod orb;
 pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
-    Any, ByteOrder, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError, Factory,
-    FixedPoint, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind, TypeCode, Typed, Value,
-    ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring, WstringValue,
+    Any, ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
+    Factory, FixedPoint, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind, TypeCode, Typed,
+    Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring,
+    WstringValue,
 };
 pub use oxorb_core::interceptor;
 pub use oxorb_core::{

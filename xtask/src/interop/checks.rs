@@ -294,8 +294,8 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["string_beyond_latin1"],
         when: |c| {
-            c.column != Column::Utf8
-                && (c.column == Column::Giop10 || c.has(Orb::Omni) || c.has(Orb::Jac))
+            let latin = [Column::Giop10, Column::Latin1].contains(&c.column);
+            c.column != Column::Utf8 && (latin || c.has(Orb::Omni) || c.has(Orb::Jac))
         },
         reason: "ISO 8859-1 is the code set of this column",
     },
@@ -308,7 +308,7 @@ const RULES: &[Rule] = &[
         checks: &["char_latin1"],
         // Between the two, UTF-8 is agreed on: OxORB's own code set, which omniORB can convert to.
         when: |c| {
-            c.column != Column::Giop10
+            ![Column::Giop10, Column::Latin1].contains(&c.column)
                 && (c.column == Column::Utf8 || (c.server == Orb::Ox && c.client != Orb::Jac))
         },
         reason: "such a character takes two octets in UTF-8, and a char is one",

@@ -10,6 +10,8 @@ pub(super) enum Column {
     Giop12,
     /// GIOP 1.2, the peers' native char code set being UTF-8 rather than ISO 8859-1.
     Utf8,
+    /// GIOP 1.2, the native char code set of OxORB, too, being ISO 8859-1.
+    Latin1,
     /// GIOP 1.2, OxORB sending big-endian.
     BigEndian,
     /// GIOP 1.2, OxORB splitting what it sends into small fragments, omniORB
@@ -21,11 +23,12 @@ pub(super) enum Column {
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Giop10,
         Self::Giop11,
         Self::Giop12,
         Self::Utf8,
+        Self::Latin1,
         Self::BigEndian,
         Self::Fragments,
         Self::Strategies,
@@ -37,15 +40,19 @@ impl Column {
             Self::Giop11 => "1.1",
             Self::Giop12 => "1.2",
             Self::Utf8 => "utf-8",
+            Self::Latin1 => "latin-1",
             Self::BigEndian => "big-endian",
             Self::Fragments => "fragments",
             Self::Strategies => "strategies",
         }
     }
 
-    /// Only OxORB can be told byte order, fragment size and strategies.
+    /// Only OxORB can be told byte order, fragment size and strategies, and needs to be told that ISO 8859-1 is its home.
     fn is_about_oxorb(self) -> bool {
-        matches!(self, Self::BigEndian | Self::Fragments | Self::Strategies)
+        matches!(
+            self,
+            Self::Latin1 | Self::BigEndian | Self::Fragments | Self::Strategies
+        )
     }
 
     pub(super) fn giop_minor(self) -> u8 {

@@ -58,6 +58,9 @@ impl Orb {
                     "-ORBRoundTripTimeout 10000".to_owned(),
                 ]);
                 match cell.column {
+                    Column::Latin1 => {
+                        args.extend(strings(["-ORBNativeCharCodeSet ISO-8859-1".to_owned()]))
+                    }
                     Column::BigEndian => args.extend(strings(["-ORBByteOrder big".to_owned()])),
                     Column::Fragments => args.extend(strings(["-ORBFragmentSize 1024".to_owned()])),
                     Column::Strategies => args.extend(strings([

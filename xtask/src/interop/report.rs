@@ -85,7 +85,8 @@ OxORB, omniORB 4.2.5 (C++) and JacORB 3.9 (Java) each have a server and a client
 listed with its reason, and one that a client does not report counts as failed.
 
 Columns: the GIOP version that both sides are told to use at most; *utf-8* is GIOP 1.2 with UTF-8 instead of
-ISO 8859-1 as the peers' native code set; *big-endian* is GIOP 1.2 with OxORB sending big-endian (it sends
+ISO 8859-1 as the peers' native code set; *latin-1* is GIOP 1.2 with ISO 8859-1 as that of OxORB, too
+(`-ORBNativeCharCodeSet`), which is UTF-8 otherwise; *big-endian* is GIOP 1.2 with OxORB sending big-endian (it sends
 little-endian otherwise, as does omniORB; JacORB always sends big-endian); *fragments* is GIOP 1.2 with OxORB splitting
 every message above 1 KiB (omniORB splits at 8 KiB in every column but 1.0; JacORB never does); *strategies* is GIOP 1.2
 with OxORB using private connections and leader/followers instead of cached connections and a thread for each. In the

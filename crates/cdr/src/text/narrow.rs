@@ -96,7 +96,9 @@ impl<'de> Decoder<'de> {
             CharSet::Iso8859_1 if !plain => Ok(latin(text).into()),
             _ => match core::str::from_utf8(text) {
                 Ok(text) => Ok(Cow::Borrowed(text)),
-                Err(error) => Err(self.error_back(n - error.valid_up_to(), ErrorKind::BadString)),
+                Err(error) => {
+                    Err(self.error_back(n - error.valid_up_to(), ErrorKind::NotInCodeSet))
+                }
             },
         }
     }

@@ -1,25 +1,25 @@
 //! One form for each value: members in order and with their names, octets together, nil as a reference.
 
-use oxorb_cdr::{Dynamic, Shape, TcKind, TypeRef};
+use oxorb_cdr::{Dynamic, Field, MemberRef, Shape, TcKind, TypeRef};
 
 /// Brings a value of the type into the form that components are counted in.
 pub(super) fn arrange(ty: TypeRef<'_>, value: &mut Dynamic) {
     let ty = ty.resolved();
     match (ty.shape(), &mut *value) {
         (Shape::Struct | Shape::Except, Dynamic::Struct(fields)) => {
-            for (at, member) in ty.members().enumerate() {
-                let here = fields[at..]
-                    .iter()
-                    .position(|field| field.name == *member.name);
-                if let Some(ahead) = here {
-                    fields[at..=at + ahead].rotate_right(1);
-                }
-                if fields[at].name.is_empty() {
-                    fields[at].name = member.name.clone();
-                }
-                arrange(member.ty, &mut fields[at].value);
-            }
+            order(ty.members(), fields);
         }
+        (_, Dynamic::Value(value)) => match value.ty.shape() {
+            Shape::ValueBox(content) => {
+                if let [only] = value.fields.as_mut_slice() {
+                    arrange(content, &mut only.value);
+                }
+            }
+            _ => {
+                let members = value.ty.as_ref().state_members();
+                order(members.into_iter(), &mut value.fields);
+            }
+        },
         (Shape::Union { discriminator, .. }, Dynamic::Union(selected)) => {
             arrange(discriminator, &mut selected.discriminator);
             let member = selected.discriminator.label();
@@ -54,6 +54,22 @@ pub(super) fn arrange(ty: TypeRef<'_>, value: &mut Dynamic) {
             *value = Dynamic::Reference(Default::default());
         }
         _ => {}
+    }
+}
+
+/// Puts members into the order of the type, with all their names.
+fn order<'t>(members: impl Iterator<Item = MemberRef<'t>>, fields: &mut [Field]) {
+    for (at, member) in members.enumerate() {
+        let here = fields[at..]
+            .iter()
+            .position(|field| field.name == *member.name);
+        if let Some(ahead) = here {
+            fields[at..=at + ahead].rotate_right(1);
+        }
+        if fields[at].name.is_empty() {
+            fields[at].name = member.name.clone();
+        }
+        arrange(member.ty, &mut fields[at].value);
     }
 }
 

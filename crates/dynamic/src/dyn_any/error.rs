@@ -9,6 +9,8 @@ pub enum DynAnyError {
     TypeMismatch(String),
     /// `DynAny::InvalidValue`: there is no current component, or the type does not allow this value of it.
     InvalidValue(String),
+    /// `DynAnyFactory::MustTruncate`: a valuetype within is only known as one that its type inherits from.
+    MustTruncate(String),
     /// `DynAnyFactory::InconsistentTypeCode`: nothing can be a value of this type.
     InconsistentTypeCode(String),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for DynAnyError {
         match self {
             Self::TypeMismatch(what) => write!(f, "TypeMismatch: {what}"),
             Self::InvalidValue(what) => write!(f, "InvalidValue: {what}"),
+            Self::MustTruncate(what) => write!(f, "MustTruncate: {what}"),
             Self::InconsistentTypeCode(what) => write!(f, "InconsistentTypeCode: {what}"),
         }
     }

@@ -47,10 +47,11 @@ mod scalar;
 mod sequence;
 mod structure;
 mod union;
+mod value;
 
 use std::borrow::Cow;
 
-use oxorb_cdr::{Any, Dynamic, Shape, TcKind, TypeCode};
+use oxorb_cdr::{Any, Dynamic, Reason, Shape, TcKind, TypeCode};
 
 use arrange::arrange;
 pub use error::DynAnyError;
@@ -59,6 +60,7 @@ pub use scalar::{DynEnum, DynFixed};
 pub use sequence::{DynArray, DynSequence};
 pub use structure::DynStruct;
 pub use union::DynUnion;
+pub use value::{DynValue, DynValueBox};
 
 type Result<T, E = DynAnyError> = std::result::Result<T, E>;
 
@@ -87,6 +89,18 @@ impl DynAny<'static> {
         let mut value = any.dynamic()?;
         arrange(any.type_code().as_ref(), &mut value);
         Ok(Self::own(any.type_code().clone(), value))
+    }
+
+    /// As [`from_any`](Self::from_any), but with all that was sent of it (`create_dyn_any_without_truncation`).
+    ///
+    /// # Errors
+    /// As [`from_any`](Self::from_any), and [`DynAnyError::MustTruncate`].
+    pub fn from_any_without_truncation(any: &Any) -> Result<Self> {
+        let whole = Self::from_any(any)?;
+        match value::truncated(&whole.value()) {
+            None => Ok(whole),
+            Some(id) => Err(DynAnyError::MustTruncate(format!("{id} is not known"))),
+        }
     }
 
     /// With the default value of a type (`create_dyn_any_from_type_code`): zeros, empty strings and sequences, nil and
@@ -176,7 +190,8 @@ impl<'v> DynAny<'v> {
     /// The value with its type (`to_any`). Copies it.
     ///
     /// # Errors
-    /// None for what can be in here, but for anys within that were received with other octets than they should have.
+    /// [`DynAnyError::TypeMismatch`] if a valuetype within stands for another one that does not stand before it. Else
+    /// none, but for anys within that were received with other octets than they should have.
     pub fn to_any(&self) -> Result<Any> {
         Ok(Any::with_type(self.ty.clone(), self.value().into_owned())?)
     }
@@ -268,7 +283,8 @@ impl<'v> DynAny<'v> {
         match ty.shape() {
             Shape::Struct | Shape::Except => ty.members().len() > 0,
             Shape::Union { .. } | Shape::Sequence { .. } | Shape::Array { .. } => true,
-            _ => false,
+            // Null has none.
+            _ => matches!(*self.value(), Dynamic::Value(_)),
         }
     }
 
@@ -280,6 +296,9 @@ impl<'v> DynAny<'v> {
     fn component_type(&self, index: usize) -> Option<TypeCode> {
         if index >= self.component_count() {
             return None;
+        }
+        if let Dynamic::Value(value) = &*self.value() {
+            return value::member_type(&value.ty, index);
         }
         let ty = self.ty.as_ref().resolved();
         let of = match ty.shape() {
@@ -299,7 +318,12 @@ impl<'v> DynAny<'v> {
 
     /// Puts in a value of the type.
     fn set(&mut self, mut value: Dynamic) -> Result<()> {
-        value.check(&self.ty)?;
+        match value.check(&self.ty) {
+            // Only the whole tells whether there is such a value before this place; `to_any` looks.
+            Err(error)
+                if error.reason == Reason::NoSuchValue && !matches!(self.place, Place::Own(_)) => {}
+            checked => checked?,
+        }
         arrange(self.ty.as_ref(), &mut value);
         Ok(self.place.set(value)?)
     }

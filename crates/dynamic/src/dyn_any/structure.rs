@@ -1,7 +1,8 @@
 use std::ops::{Deref, DerefMut};
 
-use oxorb_cdr::{Any, Dynamic, Field, TcKind};
+use oxorb_cdr::{Any, Field, TcKind};
 
+use super::place::Place;
 use super::{DynAny, DynAnyError, Result};
 
 /// A struct or exception (`DynStruct`).
@@ -29,10 +30,8 @@ impl DynStruct<'_, '_> {
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if there are no members, [`DynAnyError::InvalidValue`] if none is the current one.
-    pub fn current_member_name(&self) -> Result<&str> {
-        let at = self.current()?;
-        let member = self.0.ty.as_ref().resolved().member(at);
-        Ok(member.map_or("", |member| &**member.name))
+    pub fn current_member_name(&self) -> Result<String> {
+        self.0.current_name()
     }
 
     /// The kind of the current member's type (`current_member_kind`); an alias is `tk_alias`.
@@ -40,9 +39,7 @@ impl DynStruct<'_, '_> {
     /// # Errors
     /// As [`current_member_name`](Self::current_member_name).
     pub fn current_member_kind(&self) -> Result<TcKind> {
-        let at = self.current()?;
-        let ty = self.0.component_type(at);
-        ty.map(|ty| ty.kind()).ok_or_else(DynAnyError::no_current)
+        self.0.current_kind()
     }
 
     /// Names and values of all members (`get_members`). Copies them.
@@ -50,11 +47,7 @@ impl DynStruct<'_, '_> {
     /// # Errors
     /// As [`DynAny::to_any`].
     pub fn members(&mut self) -> Result<Vec<(String, Any)>> {
-        let members = self.members_as_dyn_any();
-        let members = members.into_iter();
-        members
-            .map(|(name, member)| Ok((name, member.to_any()?)))
-            .collect()
+        self.0.parts_as_any()
     }
 
     /// Sets all members, in order (`set_members`); then the first is the current one. An empty name fits every member.
@@ -63,25 +56,12 @@ impl DynStruct<'_, '_> {
     /// [`DynAnyError::InvalidValue`] if there are more or less of them, [`DynAnyError::TypeMismatch`] if one of them has
     /// another name or type. Then nothing is changed.
     pub fn set_members<N: AsRef<str>>(&mut self, members: &[(N, Any)]) -> Result<()> {
-        let values = members
-            .iter()
-            .map(|(name, any)| Ok((name.as_ref(), DynAny::from_any(any)?)))
-            .collect::<Result<Vec<_>>>()?;
-        self.set_members_as_dyn_any(&values)
+        self.0.set_parts_as_any(members)
     }
 
     /// Names and values of all members, to be changed in place (`get_members_as_dyn_any`).
     pub fn members_as_dyn_any(&mut self) -> Vec<(String, DynAny<'_>)> {
-        let ty = self.0.ty.resolved();
-        let Some(Dynamic::Struct(fields)) = self.0.place.value_mut() else {
-            return Vec::new(); // never: it was a struct when this was made
-        };
-        let members = ty.as_ref().members().zip(fields);
-        let members = members.map(|(member, Field { name, value })| {
-            let part = DynAny::at(member.ty.to_type_code(), super::Place::Part(value));
-            (name.to_string(), part)
-        });
-        members.collect()
+        self.0.parts()
     }
 
     /// As [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
@@ -92,9 +72,57 @@ impl DynStruct<'_, '_> {
         &mut self,
         members: &[(N, DynAny<'_>)],
     ) -> Result<()> {
-        let mut filled = self.0.copy();
-        let mut places = DynStruct(&mut filled);
-        let mut places = places.members_as_dyn_any();
+        self.0.set_parts(members)
+    }
+}
+
+/// What structs and valuetypes have alike.
+impl DynAny<'_> {
+    pub(super) fn current_name(&self) -> Result<String> {
+        let at = self.current_index()?;
+        let value = self.value();
+        let name = value.fields().get(at).map(|field| field.name.to_string());
+        name.ok_or_else(DynAnyError::no_current)
+    }
+
+    pub(super) fn current_kind(&self) -> Result<TcKind> {
+        let at = self.current_index()?;
+        let ty = self.component_type(at);
+        ty.map(|ty| ty.kind()).ok_or_else(DynAnyError::no_current)
+    }
+
+    pub(super) fn parts(&mut self) -> Vec<(String, DynAny<'_>)> {
+        let types: Vec<_> = (0..self.component_count())
+            .filter_map(|at| self.component_type(at))
+            .collect();
+        let Some(value) = self.place.value_mut() else {
+            return Vec::new(); // never: what has members has a place for them
+        };
+        let parts = types.into_iter().zip(value.fields_mut());
+        let parts = parts.map(|(ty, Field { name, value })| {
+            (name.to_string(), DynAny::at(ty, Place::Part(value)))
+        });
+        parts.collect()
+    }
+
+    pub(super) fn parts_as_any(&mut self) -> Result<Vec<(String, Any)>> {
+        let parts = self.parts().into_iter();
+        parts
+            .map(|(name, part)| Ok((name, part.to_any()?)))
+            .collect()
+    }
+
+    pub(super) fn set_parts_as_any<N: AsRef<str>>(&mut self, members: &[(N, Any)]) -> Result<()> {
+        let values = members
+            .iter()
+            .map(|(name, any)| Ok((name.as_ref(), DynAny::from_any(any)?)))
+            .collect::<Result<Vec<_>>>()?;
+        self.set_parts(&values)
+    }
+
+    pub(super) fn set_parts<N: AsRef<str>>(&mut self, members: &[(N, DynAny<'_>)]) -> Result<()> {
+        let mut filled = self.copy();
+        let mut places = filled.parts();
         if places.len() != members.len() {
             let (there, given) = (places.len(), members.len());
             let what = format!("there are {there} members, not {given}");
@@ -109,19 +137,19 @@ impl DynStruct<'_, '_> {
             place.assign(value)?;
         }
         drop(places);
-        self.0.set(filled.value().into_owned())?;
-        self.0.rewind();
+        self.set(filled.value().into_owned())?;
+        self.rewind();
         Ok(())
     }
 
-    fn current(&self) -> Result<usize> {
-        if !self.0.can_have_components() {
+    fn current_index(&self) -> Result<usize> {
+        if !self.can_have_components() {
             return Err(DynAnyError::mismatch(
                 "a type with members",
-                self.0.ty.as_ref(),
+                self.ty.as_ref(),
             ));
         }
-        self.0.position().ok_or_else(DynAnyError::no_current)
+        self.position().ok_or_else(DynAnyError::no_current)
     }
 }
 

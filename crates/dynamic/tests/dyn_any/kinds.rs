@@ -1,7 +1,7 @@
 //! What the specification says of each operation.
 
 use oxorb::{Any, LongDouble};
-use oxorb_cdr::{Label, ValueModifier};
+use oxorb_cdr::{Label, ValueModifier, Visibility};
 use oxorb_dynamic::{DynAny, DynAnyError, Dynamic, RawReference, TcKind, TypeCode, Wchar, Wstring};
 
 fn of(ty: &TypeCode) -> DynAny<'static> {
@@ -425,4 +425,141 @@ fn equivalent_types_with_other_names_are_assigned() {
     assert_eq!(value.type_code(), &point());
     is_mismatch(value.assign(&of(&TypeCode::LONG)));
     is_mismatch(value.assign_any(&Any::new(1i32)));
+}
+
+fn node() -> TypeCode {
+    let base = [("id", TypeCode::LONG, Visibility::Public)];
+    let base = TypeCode::value("IDL:Base:1.0", "Base", ValueModifier::None, None, base);
+    let own = [
+        ("name", TypeCode::STRING, Visibility::Private),
+        (
+            "next",
+            TypeCode::recursive("IDL:Node:1.0"),
+            Visibility::Public,
+        ),
+    ];
+    TypeCode::value(
+        "IDL:Node:1.0",
+        "Node",
+        ValueModifier::Truncatable,
+        Some(base),
+        own,
+    )
+}
+
+#[test]
+fn valuetypes() {
+    let mut whole = of(&node());
+    let mut value = whole.as_value().unwrap();
+    assert!(value.is_null());
+    assert_eq!((value.component_count(), value.position()), (0, None));
+    is_mismatch(value.current_component());
+    is_mismatch(value.current_member_name());
+    is_invalid(value.members());
+
+    value.set_to_value().unwrap();
+    assert!(!value.is_null());
+    assert_eq!((value.component_count(), value.position()), (3, Some(0)));
+    assert_eq!(
+        value.current_member_name().unwrap(),
+        "id",
+        "of the base, first"
+    );
+    value.insert(5).unwrap();
+    value.next();
+    assert_eq!(value.current_member_kind().unwrap(), TcKind::String);
+    value.insert("five").unwrap();
+    value.next();
+    {
+        let mut next = value.current_component().unwrap().unwrap();
+        let mut next = next.as_value().unwrap();
+        next.set_to_value().unwrap();
+        next.insert(6).unwrap();
+        assert_eq!(next.members().unwrap()[0].1, Any::new(6i32));
+    }
+    is_mismatch(value.as_struct());
+    assert_eq!(whole.value().at("next.id"), Some(&Dynamic::Long(6)));
+    let any = whole.to_any().unwrap();
+    assert!(
+        DynAny::from_any_without_truncation(&any)
+            .unwrap()
+            .equal(&whole)
+    );
+
+    let mut value = whole.as_value().unwrap();
+    value.set_to_value().unwrap();
+    assert_eq!(value.get_member("id"), 5, "there was one already");
+    value.set_to_null().unwrap();
+    assert!(value.is_null());
+    assert_eq!(value.position(), None);
+    assert_eq!(
+        *whole.to_any().unwrap().dynamic().as_ref().unwrap(),
+        Dynamic::Null
+    );
+
+    let nothing = of(&node()).to_any().unwrap();
+    let members = [
+        ("id", Any::new(1i32)),
+        ("name", Any::new("n".to_owned())),
+        ("next", nothing),
+    ];
+    let mut whole = of(&node());
+    whole.as_value().unwrap().set_members(&members).unwrap();
+    assert_eq!(whole.value().at("name"), Some(&Dynamic::from("n")));
+}
+
+trait GetMember {
+    fn get_member(&mut self, name: &str) -> i32;
+}
+
+impl GetMember for oxorb_dynamic::dyn_any::DynValue<'_, '_> {
+    fn get_member(&mut self, name: &str) -> i32 {
+        let members = self.members_as_dyn_any().unwrap();
+        let found = members.iter().find(|(known, _)| known == name);
+        found.unwrap().1.get().unwrap()
+    }
+}
+
+#[test]
+fn a_ring_of_values_is_the_same_ring_in_a_copy() {
+    let mut whole = of(&node());
+    whole.as_value().unwrap().set_to_value().unwrap();
+    let key = match &*whole.value() {
+        Dynamic::Value(value) => value.key.clone(),
+        _ => unreachable!(),
+    };
+    let mut next = whole.component(2).unwrap();
+    next.insert(Dynamic::Indirection(key)).unwrap();
+    assert_eq!(next.component_count(), 0);
+    let any = whole.to_any().unwrap();
+    let again = DynAny::from_any(&any).unwrap();
+    assert!(again.equal(&whole));
+    assert_eq!(again.value().at("next.next.id"), Some(&Dynamic::Long(0)));
+    // For a value that stands nowhere, the whole is refused.
+    let stray = oxorb_dynamic::DynamicValue::default_for(&node()).unwrap();
+    let stray = Dynamic::Indirection(stray.key);
+    whole.component(2).unwrap().insert(stray).unwrap();
+    is_mismatch(whole.to_any());
+}
+
+#[test]
+fn value_boxes() {
+    let ty = TypeCode::value_box("IDL:B:1.0", "B", point());
+    let mut whole = of(&ty);
+    let mut boxed = whole.as_value_box().unwrap();
+    assert!(boxed.is_null());
+    is_invalid(boxed.boxed_value());
+    is_mismatch(boxed.set_boxed_value(&Any::new(1i32)));
+    assert!(boxed.is_null(), "nothing was changed");
+    let inside = of(&point());
+    boxed.set_boxed_value_as_dyn_any(&inside).unwrap();
+    boxed.boxed_value_as_dyn_any().unwrap().insert(4).unwrap();
+    assert_eq!(boxed.component_count(), 1);
+    assert_eq!(
+        boxed.boxed_value().unwrap().dynamic().unwrap().at("x"),
+        Some(&Dynamic::Long(4))
+    );
+    let again = DynAny::from_any(&whole.to_any().unwrap()).unwrap();
+    assert!(again.equal(&whole));
+    is_mismatch(whole.as_value());
 }

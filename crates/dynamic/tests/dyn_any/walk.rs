@@ -1,6 +1,8 @@
 //! Any value can be walked to its last part, and built from its parts.
 
-use oxorb_dynamic::{DynAny, Dynamic, RawReference, TcKind, TypeCode, Wchar, Wstring};
+use oxorb_dynamic::{
+    DynAny, Dynamic, DynamicValue, RawReference, TcKind, TypeCode, Wchar, Wstring,
+};
 use proptest::prelude::*;
 
 use crate::types::{Choices, choices};
@@ -51,7 +53,17 @@ fn rebuild(from: &mut DynAny<'_>, to: &mut DynAny<'_>) {
             rebuild(&mut inner, &mut built);
             to.insert_dyn_any(&built).unwrap();
         }
-        kind => basic(kind, from, to),
+        kind => match from.value().into_owned() {
+            Dynamic::Value(value) => {
+                // Of the same identity, as others may stand for it.
+                let mut fresh = DynamicValue::default_for(&value.ty).unwrap();
+                fresh.key = value.key;
+                to.insert(Dynamic::from(fresh)).unwrap();
+                parts(from, to);
+            }
+            Dynamic::Indirection(key) => to.insert(Dynamic::Indirection(key)).unwrap(),
+            _ => basic(kind, from, to),
+        },
     }
 }
 

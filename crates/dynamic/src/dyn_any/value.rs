@@ -1,0 +1,230 @@
+use std::ops::{Deref, DerefMut};
+
+use oxorb_cdr::{Any, Dynamic, DynamicValue, Shape, TcKind, TypeCode};
+
+use super::{DynAny, DynAnyError, Result};
+
+/// A valuetype or event type (`DynValue`, `DynValueCommon`): null, or its state, that of its bases first.
+///
+/// A value may be of a type that inherits from the declared one: what there is counts. One that stands for another place's
+/// value ([`Dynamic::Indirection`]) has no components here.
+#[derive(Debug)]
+pub struct DynValue<'d, 'v>(&'d mut DynAny<'v>);
+
+/// A value box (`DynValueBox`): null, or what is in it, as its only component.
+#[derive(Debug)]
+pub struct DynValueBox<'d, 'v>(&'d mut DynAny<'v>);
+
+impl<'v> DynAny<'v> {
+    /// As a valuetype or event type (narrowing to `DynValue`).
+    ///
+    /// # Errors
+    /// [`DynAnyError::TypeMismatch`] if it is none.
+    pub fn as_value(&mut self) -> Result<DynValue<'_, 'v>> {
+        match self.ty.as_ref().resolved().shape() {
+            Shape::Value { .. } => Ok(DynValue(self)),
+            _ => Err(DynAnyError::mismatch("a valuetype", self.ty.as_ref())),
+        }
+    }
+
+    /// As a value box (narrowing to `DynValueBox`).
+    ///
+    /// # Errors
+    /// [`DynAnyError::TypeMismatch`] if it is none.
+    pub fn as_value_box(&mut self) -> Result<DynValueBox<'_, 'v>> {
+        match self.kind() {
+            TcKind::ValueBox => Ok(DynValueBox(self)),
+            _ => Err(DynAnyError::mismatch("a value box", self.ty.as_ref())),
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(*self.value(), Dynamic::Null)
+    }
+
+    fn set_to_null(&mut self) -> Result<()> {
+        self.place.set(Dynamic::Null)?;
+        self.leave();
+        Ok(())
+    }
+
+    fn set_to_value(&mut self) -> Result<()> {
+        if self.is_null() {
+            let fresh = DynamicValue::default_for(&self.ty)?;
+            self.place.set(fresh.into())?;
+            self.rewind();
+        }
+        Ok(())
+    }
+
+    fn not_null(&self) -> Result<()> {
+        match self.is_null() {
+            true => Err(DynAnyError::InvalidValue("the value is null".to_owned())),
+            false => Ok(()),
+        }
+    }
+}
+
+macro_rules! value_common {
+    ($name:ident) => {
+        impl $name<'_, '_> {
+            /// Whether it is null (`is_null`).
+            pub fn is_null(&self) -> bool {
+                self.0.is_null()
+            }
+
+            /// Makes it null (`set_to_null`).
+            ///
+            /// # Errors
+            /// None, as a place for values takes null.
+            pub fn set_to_null(&mut self) -> Result<()> {
+                self.0.set_to_null()
+            }
+
+            /// Makes it a new default value if it is null (`set_to_value`); then the first component is the current one.
+            ///
+            /// # Errors
+            /// [`DynAnyError::TypeMismatch`] for abstract valuetypes and `ValueBase`, which have no values of their own.
+            pub fn set_to_value(&mut self) -> Result<()> {
+                self.0.set_to_value()
+            }
+        }
+
+        impl<'v> Deref for $name<'_, 'v> {
+            type Target = DynAny<'v>;
+
+            fn deref(&self) -> &DynAny<'v> {
+                self.0
+            }
+        }
+
+        impl<'v> DerefMut for $name<'_, 'v> {
+            fn deref_mut(&mut self) -> &mut DynAny<'v> {
+                self.0
+            }
+        }
+    };
+}
+
+value_common!(DynValue);
+value_common!(DynValueBox);
+
+impl DynValue<'_, '_> {
+    /// The name of the current member (`current_member_name`).
+    ///
+    /// # Errors
+    /// [`DynAnyError::TypeMismatch`] if it is null, [`DynAnyError::InvalidValue`] if no member is the current one.
+    pub fn current_member_name(&self) -> Result<String> {
+        self.0.current_name()
+    }
+
+    /// The kind of the current member's type (`current_member_kind`); an alias is `tk_alias`.
+    ///
+    /// # Errors
+    /// As [`current_member_name`](Self::current_member_name).
+    pub fn current_member_kind(&self) -> Result<TcKind> {
+        self.0.current_kind()
+    }
+
+    /// Names and values of all members (`get_members`). Copies them.
+    ///
+    /// # Errors
+    /// [`DynAnyError::InvalidValue`] if it is null; as [`DynAny::to_any`], if a member shares another's value.
+    pub fn members(&mut self) -> Result<Vec<(String, Any)>> {
+        self.0.not_null()?;
+        self.0.parts_as_any()
+    }
+
+    /// Sets all members, in order (`set_members`), of a new value if it is null; then the first is the current one.
+    ///
+    /// # Errors
+    /// As [`DynStruct::set_members`](super::DynStruct::set_members).
+    pub fn set_members<N: AsRef<str>>(&mut self, members: &[(N, Any)]) -> Result<()> {
+        self.0.set_to_value()?;
+        self.0.set_parts_as_any(members)
+    }
+
+    /// Names and values of all members, to be changed in place (`get_members_as_dyn_any`).
+    ///
+    /// # Errors
+    /// [`DynAnyError::InvalidValue`] if it is null.
+    pub fn members_as_dyn_any(&mut self) -> Result<Vec<(String, DynAny<'_>)>> {
+        self.0.not_null()?;
+        Ok(self.0.parts())
+    }
+
+    /// As [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
+    ///
+    /// # Errors
+    /// As [`set_members`](Self::set_members).
+    pub fn set_members_as_dyn_any<N: AsRef<str>>(
+        &mut self,
+        members: &[(N, DynAny<'_>)],
+    ) -> Result<()> {
+        self.0.set_to_value()?;
+        self.0.set_parts(members)
+    }
+}
+
+impl DynValueBox<'_, '_> {
+    /// What is in it (`get_boxed_value`). Copies it.
+    ///
+    /// # Errors
+    /// [`DynAnyError::InvalidValue`] if it is null.
+    pub fn boxed_value(&mut self) -> Result<Any> {
+        self.boxed_value_as_dyn_any()?.to_any()
+    }
+
+    /// What is in it, to be changed in place (`get_boxed_value_as_dyn_any`).
+    ///
+    /// # Errors
+    /// [`DynAnyError::InvalidValue`] if it is null.
+    pub fn boxed_value_as_dyn_any(&mut self) -> Result<DynAny<'_>> {
+        self.0.not_null()?;
+        self.0.component(0).ok_or_else(DynAnyError::no_current)
+    }
+
+    /// Puts another value in (`set_boxed_value`), into a new box if it is null.
+    ///
+    /// # Errors
+    /// [`DynAnyError::TypeMismatch`] if it is of another type.
+    pub fn set_boxed_value(&mut self, boxed: &Any) -> Result<()> {
+        self.set_boxed_value_as_dyn_any(&DynAny::from_any(boxed)?)
+    }
+
+    /// As [`set_boxed_value`](Self::set_boxed_value) (`set_boxed_value_as_dyn_any`).
+    ///
+    /// # Errors
+    /// As [`set_boxed_value`](Self::set_boxed_value).
+    pub fn set_boxed_value_as_dyn_any(&mut self, boxed: &DynAny<'_>) -> Result<()> {
+        let was_null = self.is_null();
+        self.set_to_value()?;
+        let set = self.boxed_value_as_dyn_any()?.assign(boxed);
+        if set.is_err() && was_null {
+            self.set_to_null()?;
+        }
+        set?;
+        self.0.rewind();
+        Ok(())
+    }
+}
+
+/// The type of a member of a value of this type, or of what is in a box.
+pub(super) fn member_type(ty: &TypeCode, index: usize) -> Option<TypeCode> {
+    let ty = ty.as_ref().resolved();
+    let of = match ty.shape() {
+        Shape::ValueBox(content) => content,
+        _ => ty.state_members().get(index)?.ty,
+    };
+    Some(of.to_type_code())
+}
+
+/// The id of a value within that was truncated.
+pub(super) fn truncated(value: &Dynamic) -> Option<String> {
+    if let Dynamic::Value(value) = value
+        && let Some(id) = &value.truncated_from
+    {
+        return Some(id.to_string());
+    }
+    (0..value.component_count()).find_map(|at| truncated(value.element(at)?))
+}

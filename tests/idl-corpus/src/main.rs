@@ -26,7 +26,7 @@ Usage: cargo xtask idl-corpus [OPTIONS]
 Options:
       --source <NAME>    Only this source: omniorb, omg, ours or tests; may be repeated
       --no-check         Do not compile the Rust
-      --no-peers         Do not compare idl/omg with what omniORB and JacORB bring
+      --no-peers         Do not compare idl/omg with what omniORB and JacORB bring (it needs a JDK)
       --keep-going       Print every compiler message, not only the first of each file
       --format <FORMAT>  text or json [default: text]
   -h, --help             Print help
@@ -136,7 +136,7 @@ fn run(options: &Options) -> Result<report::Report, String> {
         )?;
     }
     if options.peers && options.sources.is_empty() {
-        peers::compare(&root, &work, &mut report)?;
+        peers::compare(&root, &mut report)?;
     }
     Ok(report)
 }

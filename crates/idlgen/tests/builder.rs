@@ -334,3 +334,18 @@ fn operations_that_nobody_can_call_become_a_warning() {
             .contains("`Door::open` is left out")
     );
 }
+
+#[test]
+fn annotations_become_documentation() {
+    let idl = "struct Wind {\n  /// From the bow.\n  @unit(\"deg\") @range(min = 0, max = 359) long angle;\n  \
+               @min(0.5) double speed;\n};";
+    let folder = Folder::new("units", &[("wind.idl", idl)]);
+    let builder = folder.builder().file(folder.file("wind.idl"));
+    let generated = builder.generate().expect("compiles");
+    let (_, text) = only(&generated);
+    assert!(
+        text.contains("/// From the bow.\n        ///\n        /// Unit: deg. From 0 to 359.\n"),
+        "{text}"
+    );
+    assert!(text.contains("/// At least 0.5.\n"), "{text}");
+}

@@ -14,6 +14,11 @@ pub(crate) enum AnnotationProblem {
         name: String,
         wanted: &'static str,
     },
+    /// A standard annotation that CORBA cannot act upon.
+    Vain {
+        name: String,
+        why: &'static str,
+    },
     /// A user's annotation has no member of that name.
     NoMember {
         annotation: String,
@@ -40,12 +45,15 @@ impl Problem for AnnotationProblem {
             AnnotationProblem::NoMember { .. } => "E0682",
             AnnotationProblem::Unset { .. } => "E0683",
             AnnotationProblem::DefinedTwice { .. } => "E0684",
+            AnnotationProblem::Vain { .. } => "W0685",
         })
     }
 
     fn severity(&self) -> Severity {
         match self {
-            AnnotationProblem::Misapplied { .. } => Severity::Warning,
+            AnnotationProblem::Misapplied { .. } | AnnotationProblem::Vain { .. } => {
+                Severity::Warning
+            }
             _ => Severity::Error,
         }
     }
@@ -54,6 +62,7 @@ impl Problem for AnnotationProblem {
         match self {
             AnnotationProblem::NoValue { name } => format!("`@{name}` needs a value"),
             AnnotationProblem::Misapplied { name, .. } => format!("`@{name}` means nothing here"),
+            AnnotationProblem::Vain { name, .. } => format!("`@{name}` has no effect"),
             AnnotationProblem::NoMember {
                 annotation, member, ..
             } => format!("the annotation `@{annotation}` has no member `{member}`"),
@@ -69,6 +78,7 @@ impl Problem for AnnotationProblem {
     fn label(&self) -> String {
         match self {
             AnnotationProblem::Misapplied { wanted, .. } => format!("it is for {wanted}"),
+            AnnotationProblem::Vain { why, .. } => (*why).into(),
             _ => String::new(),
         }
     }

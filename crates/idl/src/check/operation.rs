@@ -5,11 +5,9 @@ use crate::diagnostic::{Code, Diagnostics, Problem};
 use crate::model::Direction;
 use crate::source::Span;
 
-/// A oneway operation has no reply that could carry anything back.
-pub(crate) fn oneway(operation: &Operation, out: &mut Diagnostics) {
-    let Some(oneway) = operation.oneway else {
-        return;
-    };
+/// A oneway operation has no reply that could carry anything back; `oneway` is
+/// where it says that it is one.
+pub(crate) fn oneway(operation: &Operation, oneway: Span, out: &mut Diagnostics) {
     if let Some(ty) = &operation.returns {
         out.push(ty.span, Oneway::Returns(oneway));
     }

@@ -180,10 +180,16 @@ impl Resolver<'_> {
 
     /// Whether a standard annotation without value, or with `TRUE`, is there.
     pub(super) fn is_set(&self, applied: &[ast::Annotation], name: &str) -> bool {
-        standard(applied, name).is_some_and(|found| match found.params.first() {
-            Some((_, expr)) => !matches!(expr.kind, ExprKind::Boolean(false)),
-            None => true,
-        })
+        self.set_at(applied, name).is_some()
+    }
+
+    /// Where such an annotation stands.
+    pub(super) fn set_at(&self, applied: &[ast::Annotation], name: &str) -> Option<Span> {
+        let found = standard(applied, name)?;
+        match found.params.first() {
+            Some((_, expr)) if matches!(expr.kind, ExprKind::Boolean(false)) => None,
+            _ => Some(found.span),
+        }
     }
 
     /// The value of a standard annotation that needs one; without the
@@ -214,6 +220,13 @@ impl Resolver<'_> {
         let mut misplaced: Vec<(Span, AnnotationProblem)> = Vec::new();
         for one in applied {
             let name = one.name.text();
+            let vain = VAIN.iter().find(|(known, _)| *known == name);
+            if let Some((_, why)) = vain
+                && self.user_annotation(one).is_none()
+            {
+                misplaced.push((one.span, AnnotationProblem::Vain { name, why }));
+                continue;
+            }
             let Some((_, targets, wanted)) = PLACES.iter().find(|(known, ..)| *known == name)
             else {
                 continue;
@@ -236,6 +249,7 @@ pub(super) enum Target {
     Enumerator,
     Flag,
     Member,
+    Operation,
     Other,
 }
 
@@ -251,6 +265,25 @@ const PLACES: &[(&str, &[Target], &str)] = &[
     ("default_literal", &[Target::Enumerator], "enumerators"),
     ("optional", &[Target::Member], "members"),
     ("key", &[Target::Member], "members"),
+    ("oneway", &[Target::Operation], "operations"),
+];
+
+/// Standard annotations that would change what happens, were they acted upon,
+/// and why they are not.
+const VAIN: &[(&str, &str)] = &[
+    (
+        "appendable",
+        "values travel in CORBA's encoding, which has no room for other members",
+    ),
+    (
+        "mutable",
+        "values travel in CORBA's encoding, which has no room for other members",
+    ),
+    (
+        "must_understand",
+        "CORBA's encoding has no members that could be left out",
+    ),
+    ("verbatim", "no text is put into the Rust"),
 ];
 
 fn standard<'t>(applied: &'t [ast::Annotation], name: &str) -> Option<&'t ast::Annotation> {

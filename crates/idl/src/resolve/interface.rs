@@ -126,7 +126,13 @@ impl Resolver<'_> {
     }
 
     pub(super) fn operation(&mut self, notes: &Notes, operation: &ast::Operation) {
-        oneway(operation, self.out);
+        // The keyword, or the annotation of IDL 4.2.
+        let says_so = operation
+            .oneway
+            .or_else(|| self.set_at(&notes.annotations, "oneway"));
+        if let Some(says_so) = says_so {
+            oneway(operation, says_so, self.out);
+        }
         let returns = operation
             .returns
             .as_ref()
@@ -149,13 +155,13 @@ impl Resolver<'_> {
             Some(Some(ty)) => Some(ty),
             None => None,
         };
-        let annotations = self.annotations(&notes.annotations, Target::Other);
+        let annotations = self.annotations(&notes.annotations, Target::Operation);
         self.export(Export::Operation(Operation {
             name: operation.name.name.to_string(),
             span: operation.name.span,
             doc: notes.doc(),
             annotations,
-            oneway: operation.oneway.is_some(),
+            oneway: says_so.is_some(),
             returns,
             params,
             raises,

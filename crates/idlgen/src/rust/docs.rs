@@ -1,6 +1,6 @@
 //! Doc comments: the IDL's own, and where the item comes from.
 
-use oxorb_idl::model::Def;
+use oxorb_idl::model::{Annotation, Def, Value};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -18,6 +18,41 @@ pub(super) fn item(doc: &str, kind: &str, def: &Def) -> TokenStream {
 pub(super) fn or(doc: &str, otherwise: &str) -> TokenStream {
     let own = comment(doc);
     lines(if own.is_empty() { otherwise } else { &own })
+}
+
+/// The comment of a member, and what its annotations say of its values.
+pub(super) fn member(doc: &str, annotations: &[Annotation]) -> String {
+    let mut notes = Vec::new();
+    for one in annotations {
+        let said = |param: &str| one.value(param).map(text);
+        notes.extend(match one.name.as_str() {
+            "unit" => said("value").map(|unit| format!("Unit: {unit}.")),
+            "min" => said("value").map(|least| format!("At least {least}.")),
+            "max" => said("value").map(|most| format!("At most {most}.")),
+            "range" => match (said("min"), said("max")) {
+                (Some(least), Some(most)) => Some(format!("From {least} to {most}.")),
+                _ => None,
+            },
+            _ => None,
+        });
+    }
+    let notes = notes.join(" ");
+    match (doc.trim().is_empty(), notes.is_empty()) {
+        (_, true) => doc.to_owned(),
+        (true, false) => notes,
+        (false, false) => format!("{}\n\n{notes}", doc.trim_end()),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Char(c) => c.to_string(),
+        Value::String(text) | Value::Fixed(text) => text.clone(),
+        Value::Enumerator(_, ordinal) => format!("enumerator {ordinal}"),
+    }
 }
 
 /// A first sentence, then the comment of the definition it is about.

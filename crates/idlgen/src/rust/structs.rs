@@ -113,7 +113,8 @@ impl<'m> Rust<'m> {
         let (derives, debug) = self.derives(def.id);
         let fields = fields.iter().map(|field| {
             let (name, ty) = (&field.name, self.field_ty(scope, field.declared));
-            let docs = docs::or(&field.declared.doc, "");
+            let doc = docs::member(&field.declared.doc, &field.declared.annotations);
+            let docs = docs::or(&doc, "");
             quote!(#docs pub #name: #ty)
         });
         quote! {

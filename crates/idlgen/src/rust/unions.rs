@@ -56,7 +56,10 @@ impl<'m> Rust<'m> {
                 value: Some((&case.field, Plan::of_field(self.model, &case.field)?)),
                 labels: &case.labels,
                 takes_rest: case.is_default,
-                docs: docs::after(&self.case_text(case), &case.field.doc),
+                docs: docs::after(
+                    &self.case_text(case),
+                    &docs::member(&case.field.doc, &case.field.annotations),
+                ),
             });
         }
         if self.leaves_rest(body) {

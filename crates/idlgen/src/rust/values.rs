@@ -229,9 +229,10 @@ impl<'m> Rust<'m> {
         let names = self.names.parts(def.id).iter();
         let members = value.state.iter().zip(names).map(|(one, name)| {
             let field = &one.field;
+            let doc = docs::member(&field.doc, &field.annotations);
             let doc = match one.public {
-                true => field.doc.clone(),
-                false => docs_of_private(&field.doc),
+                true => doc,
+                false => docs_of_private(&doc),
             };
             Ok(Member {
                 doc,

@@ -96,3 +96,8 @@ macro_rules! include_idl {
         include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
     };
 }
+
+/// The examples of `docs/poa.md` are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/poa.md")]
+struct PoaPage;

@@ -183,9 +183,12 @@ impl Reader<'_> {
         let what = ty.as_ref().mention().to_string();
         match ty.shape() {
             Shape::ValueBox(_) => Ok(ty),
-            Shape::Value { modifier, .. } if modifier == ValueModifier::Custom => Err(
-                JsonError::new(format!("{what} is custom: only its own code can write it")),
-            ),
+            Shape::Value {
+                modifier: ValueModifier::Custom,
+                ..
+            } => Err(JsonError::new(format!(
+                "{what} is custom: only its own code can write it"
+            ))),
             Shape::Value { modifier, .. }
                 if modifier != ValueModifier::Abstract && ty.id() != TypeCode::VALUE_BASE.id() =>
             {

@@ -68,7 +68,7 @@ pub use oxorb_giop::{
     describe, minor,
 };
 pub use oxorb_poa::{
-    AdapterActivator, AdapterObserver, Cookie, Current, IdAssignment, IdUniqueness,
+    AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,
     ImplicitActivation, InvalidPolicy, Lifespan, Lookup, ManagerState, NoContext, ObjectId,
     ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager, Policies, Policy, Refused,
     RequestProcessing, ServantActivator, ServantLocator, ServantRetention, ThreadPolicy,

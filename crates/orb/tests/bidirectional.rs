@@ -9,8 +9,8 @@ use std::time::Duration;
 use common::*;
 use oxorb::__gen::{Op, decode_ref, encode_ref};
 use oxorb::{
-    CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, SystemExceptionKind, Upcall,
+    Bidirectional, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
+    Policies, Servant, SystemException, SystemExceptionKind, Upcall,
 };
 use oxorb_testkit::watchdog;
 
@@ -361,4 +361,36 @@ fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
     stream.read_exact(&mut reply).unwrap();
     assert_eq!(reply[7], 1, "it is served all the same");
     stream
+}
+
+#[test]
+fn the_policy_of_a_poa_decides_for_its_objects() {
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "0");
+    let client = hidden_client("0");
+    let both = Policies {
+        bidirectional: Bidirectional::Both,
+        ..Policies::default()
+    };
+    let activate = |orb: &Orb, policies| {
+        let name = format!("{policies:?}");
+        let poa = orb.root_poa().create_poa(&name, policies).unwrap();
+        let player = Arc::new(Player::default());
+        let reference = poa.activate_servant(player).unwrap();
+        ObjectRef::from_ref(reference)
+    };
+    let open = elsewhere(&client, Interface::as_ref(&activate(&server, both)));
+    let (_, closed) = Player::start(&server);
+    let closed = elsewhere(&client, Interface::as_ref(&closed));
+    let (called, not_called) = (activate(&client, both), Player::start(&client).1);
+    keep(&closed, &called).unwrap();
+    assert!(
+        number(&closed, &CALL_KEPT).is_err(),
+        "did not take the offer"
+    );
+    keep(&open, &called).unwrap();
+    assert_eq!(number(&open, &CALL_KEPT), Ok(2));
+    keep(&open, &not_called).unwrap();
+    let exception = number(&open, &CALL_KEPT).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::NoPermission);
 }

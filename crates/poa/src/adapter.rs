@@ -13,6 +13,7 @@ use oxorb_giop::SystemException;
 use crate::buckets::Buckets;
 use crate::etherealizer::Etherealizer;
 use crate::index::HashIndex;
+use crate::key::Key;
 use crate::manager;
 use crate::object_map::ObjectMap;
 use crate::pass::Pass;
@@ -303,6 +304,22 @@ impl Adapter for RootAdapter {
 
     fn locate(&self, key: &[u8]) -> Located {
         self.find(key)
+    }
+
+    fn bidirectional(&self, key: &[u8]) -> Option<bool> {
+        let names = self.names.load();
+        let pass = match Key::parse(key).or_else(|| Key::parse(names.get(key)?))? {
+            Key::Active {
+                incarnation, poa, ..
+            }
+            | Key::Transient {
+                incarnation, poa, ..
+            } => self.numbered(poa, incarnation),
+            Key::Persistent { hash, path, .. } => self.at_path(hash, path),
+        }?;
+        pass.as_ref()
+            .as_ref()
+            .and_then(|pass| pass.poa.policies.both_ways())
     }
 
     fn closing(&self) {

@@ -7,7 +7,7 @@ use oxorb_giop::TaggedComponent;
 use crate::key::path_with;
 use crate::object_map::ObjectMap;
 use crate::poa::Make;
-use crate::policies::Lookup;
+use crate::policies::{Bidirectional, Lookup};
 use crate::refusal::BEING_DESTROYED;
 use crate::{
     AdapterActivator, InvalidPolicy, ObjectId, Poa, PoaError, PoaManager, Policies, Policy,
@@ -149,6 +149,9 @@ impl PoaBuilder {
             )
         };
         let created = Poa::of(&parent.adapter, &created);
+        if let (Bidirectional::Both, Some(orb)) = (policies.bidirectional, parent.adapter.orb()) {
+            orb.offer_bidirectional();
+        }
         if self.activator.is_some() {
             created.set_activator(self.activator);
         }

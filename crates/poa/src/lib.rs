@@ -60,8 +60,8 @@ pub use manager::{ManagerState, PoaManager};
 pub use object_id::ObjectId;
 pub use poa::Poa;
 pub use policies::{
-    IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, Lifespan, Lookup, Policies,
-    Policy, RequestProcessing, ServantRetention, ThreadPolicy,
+    Bidirectional, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, Lifespan, Lookup,
+    Policies, Policy, RequestProcessing, ServantRetention, ThreadPolicy,
 };
 pub use servant_manager::{AdapterActivator, Cookie, Refused, ServantActivator, ServantLocator};
 pub use template::{AdapterObserver, ObjectReferenceTemplate};

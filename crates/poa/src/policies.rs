@@ -35,6 +35,8 @@ pub struct Policies {
     pub request_processing: RequestProcessing,
     /// How objects are found; not of the specification (A6).
     pub lookup: Lookup,
+    /// Whether callbacks go over the connections that clients opened.
+    pub bidirectional: Bidirectional,
 }
 
 /// ThreadPolicy.
@@ -141,6 +143,24 @@ pub enum Lookup {
     Perfect,
 }
 
+/// BidirectionalPolicy (CORBA 3.3 part 2, 9.9.3): which way requests may come.
+///
+/// A POA with [`Both`](Bidirectional::Both) in a client has its ORB offer all
+/// connections that it opens from then on, and its objects are called over them.
+/// A POA with it in a server takes such offers of whoever calls its objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Bidirectional {
+    /// As the ORB is configured (`OfferBiDirectionalGIOP`,
+    /// `AcceptBiDirectionalGIOP`), which is [`Normal`](Bidirectional::Normal)
+    /// unless told otherwise.
+    #[default]
+    AsOrb,
+    /// Requests come over connections that clients open.
+    Normal,
+    /// They may come over connections that this side opened, too.
+    Both,
+}
+
 /// One policy, as `create_POA` of the specification takes them in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
@@ -160,6 +180,8 @@ pub enum Policy {
     RequestProcessing(RequestProcessing),
     /// Not of the specification.
     Lookup(Lookup),
+    /// Policy type 37.
+    Bidirectional(Bidirectional),
 }
 
 /// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
@@ -195,6 +217,7 @@ impl Policies {
         servant_retention: ServantRetention::Retain,
         request_processing: RequestProcessing::ActiveObjectMapOnly,
         lookup: Lookup::Active,
+        bidirectional: Bidirectional::AsOrb,
     };
 
     /// The policies of a list, and the defaults of `create_POA` for those it does
@@ -235,13 +258,14 @@ impl Policies {
                 Policy::ServantRetention(value) => policies.servant_retention = value,
                 Policy::RequestProcessing(value) => policies.request_processing = value,
                 Policy::Lookup(value) => policies.lookup = value,
+                Policy::Bidirectional(value) => policies.bidirectional = value,
             }
         }
         policies.check_list(list).map(|()| policies)
     }
 
     /// All of them as a list, in the order of the fields.
-    pub fn to_list(&self) -> [Policy; 8] {
+    pub fn to_list(&self) -> [Policy; 9] {
         [
             Policy::Thread(self.thread),
             Policy::Lifespan(self.lifespan),
@@ -251,6 +275,7 @@ impl Policies {
             Policy::ServantRetention(self.servant_retention),
             Policy::RequestProcessing(self.request_processing),
             Policy::Lookup(self.lookup),
+            Policy::Bidirectional(self.bidirectional),
         ]
     }
 
@@ -273,6 +298,15 @@ impl Policies {
         match indices.min_by_key(|(index, _)| *index) {
             Some((index, rule)) => Err(InvalidPolicy { index, rule }),
             None => Ok(()),
+        }
+    }
+
+    /// What to say of requests the other way; `None`: as the ORB is configured.
+    pub(crate) fn both_ways(&self) -> Option<bool> {
+        match self.bidirectional {
+            Bidirectional::AsOrb => None,
+            Bidirectional::Normal => Some(false),
+            Bidirectional::Both => Some(true),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::{Incident, Orb};
 pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
     let session = desk.session.get();
     let Some(link) = desk.link() else { return };
-    if session.opened_here || session.refused {
+    if session.opened_here {
         return;
     }
     let calls = desk.lines(|lines| lines.calls.clone());
@@ -32,18 +32,18 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
         return;
     }
     let refuse = |why: String| {
+        // Told once: it comes again with each request.
         let mut session = desk.session.get();
-        session.refused = true;
+        if std::mem::replace(&mut session.refused, true) {
+            return;
+        }
         desk.session.set(session);
         orb.note(Incident::BidirectionalRefused, || link.peer(), || why);
     };
     let policy = orb.adapter().and_then(|adapter| adapter.bidirectional(key));
     if !policy.unwrap_or(orb.options().accept_bidirectional) {
         // Another object's policy may allow it.
-        if policy.is_none() {
-            refuse(String::new());
-        }
-        return;
+        return refuse(String::new());
     }
     let points = match oxorb_giop::parse_listen_points(offer) {
         Ok(points) => points,

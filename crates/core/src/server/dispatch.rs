@@ -25,7 +25,7 @@ pub(crate) struct Session {
     code_sets: Option<CodeSetContext>,
     /// This side opened the connection and offered it for requests.
     pub(super) opened_here: bool,
-    /// The client's offer of it for requests was not taken.
+    /// An offer of the client to take requests was refused, and that was told.
     pub(super) refused: bool,
 }
 

@@ -7,9 +7,9 @@ use std::thread;
 use oxorb_core::{Interface, ObjectRef, Orb, Ref, Servant};
 use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use oxorb_poa::{
-    Cookie, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, Lookup, ObjectId, Poa,
-    PoaError, Policies, Policy, Refused, RequestProcessing, ServantActivator, ServantLocator,
-    ServantRetention, ThreadPolicy,
+    Bidirectional, Cookie, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, Lookup,
+    ObjectId, Poa, PoaError, Policies, Policy, Refused, RequestProcessing, ServantActivator,
+    ServantLocator, ServantRetention, ThreadPolicy,
 };
 use oxorb_testkit::watchdog;
 
@@ -49,6 +49,7 @@ fn all() -> Vec<Policies> {
                                     servant_retention,
                                     request_processing,
                                     lookup: Lookup::Active,
+                                    bidirectional: Bidirectional::AsOrb,
                                 });
                             }
                         }

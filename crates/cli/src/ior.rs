@@ -7,7 +7,8 @@ use oxorb::{Interface, Ior, Orb};
 use serde_json::{Value, json};
 
 use crate::orb::with_args;
-use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
+use crate::output::{BAD, Done, FAINT, Format, STRONG, because, print, print_json};
+use crate::reach;
 
 /// Verbs of `oxorb ior`.
 #[derive(clap::Subcommand)]
@@ -75,7 +76,12 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 let _ = writeln!(out, "  version    GIOP {version}");
                 for (n, endpoint) in endpoints.iter().enumerate() {
                     let kind = if n == 0 { "address" } else { "alternate" };
-                    let _ = writeln!(out, "  {kind:<9}  {endpoint}");
+                    let _ = match reach::doubt(&endpoint.host, endpoint.port) {
+                        None => writeln!(out, "  {kind:<9}  {endpoint}"),
+                        Some(why) => {
+                            writeln!(out, "  {kind:<9}  {endpoint}  {BAD}{why}{BAD:#}")
+                        }
+                    };
                 }
                 key_text(&mut out, key);
                 components_text(&mut out, components);
@@ -159,6 +165,10 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
                 } => json!({
                     "giop": version.to_string(),
                     "endpoints": endpoints.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                    "unreachable": endpoints
+                        .iter()
+                        .filter_map(|at| Some((at.to_string(), reach::doubt(&at.host, at.port)?)))
+                        .collect::<std::collections::BTreeMap<_, _>>(),
                     "key": key_json(key),
                     "components": components_json(components),
                 }),

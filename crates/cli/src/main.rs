@@ -12,6 +12,7 @@ mod name;
 mod orb;
 mod output;
 mod ping;
+mod reach;
 mod serve;
 mod statistics;
 mod types;

@@ -119,9 +119,13 @@ fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
         first_call_ns: None,
     };
     if let Err(failure) = at.validate_connection() {
-        return failed(match failure.attempts.last() {
+        let what = match failure.attempts.last() {
             Some(attempt) => attempt.what.clone(),
             None => failure.to_string(),
+        };
+        return failed(match doubt(at) {
+            Some(why) => format!("{what} ({why})"),
+            None => what,
         });
     }
     let start = Instant::now();
@@ -138,6 +142,12 @@ fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
         what: what.to_owned(),
         first_call_ns: Some(start.elapsed().as_nanos() as u64),
     }
+}
+
+/// Why the one endpoint of `at` may not be reached from here, by the look of it.
+fn doubt(at: &ObjectRef) -> Option<&'static str> {
+    let profile = Interface::as_ref(at).ior().iiop_profiles().next()?;
+    crate::reach::doubt(&profile.host, profile.port)
 }
 
 /// With what went wrong on the connection, where that is known.

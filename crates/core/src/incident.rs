@@ -39,11 +39,13 @@ pub enum Incident {
     BidirectionalAccepted,
     /// A client offered its connection for callbacks, and policy does not allow it.
     BidirectionalRefused,
+    /// References say the loopback address: this host has no other.
+    OnlyLoopback,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 13] = [
+    pub const ALL: [Incident; 14] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -57,6 +59,7 @@ impl Incident {
         Incident::AcceptPaused,
         Incident::BidirectionalAccepted,
         Incident::BidirectionalRefused,
+        Incident::OnlyLoopback,
     ];
 
     /// One sentence for a log, with the setting that decides.
@@ -83,6 +86,10 @@ impl Incident {
             Incident::Cancelled => "a request was cancelled before it ran",
             Incident::AcceptPaused => "no further connection can be accepted for the moment",
             Incident::BidirectionalAccepted => "the connection will carry callbacks, too",
+            Incident::OnlyLoopback => {
+                "this host has no address but loopback, so only clients on it can connect \
+                 (-ORBEndPointPublish names another)"
+            }
             Incident::BidirectionalRefused => {
                 "the client offered its connection for callbacks, which is not allowed here \
                  (-ORBAcceptBiDirectionalGIOP)"

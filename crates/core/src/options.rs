@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::{Limits, Version, setting};
-use oxorb_transport::{Access, AccessError, Endpoint};
+use oxorb_transport::{Access, AccessError, Endpoint, Publish};
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,10 @@ pub struct Options {
     /// Where to listen; empty: one system-chosen port on all interfaces, opened
     /// when the first object needs an address.
     pub listen: Vec<Endpoint>,
+    /// What references say instead of the addresses found: for servers behind
+    /// NAT, in containers, and with several interfaces. Empty: every address of
+    /// this host that others can connect to.
+    pub publish: Vec<Publish>,
     /// `Name=URL` pairs for initial references.
     pub init_refs: Vec<(String, String)>,
     /// What initial references not listed are resolved below.
@@ -141,6 +145,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             listen: Vec::new(),
+            publish: Vec::new(),
             init_refs: Vec::new(),
             default_init_ref: None,
             round_trip_timeout: Some(Duration::from_secs(60)),
@@ -216,6 +221,15 @@ pub static SETTINGS: &[Setting] = &[
             options
                 .listen
                 .extend(Endpoint::parse_list(text).map_err(|error| error.to_string())?);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "EndPointPublish",
+        value: "addr|ipv4|ipv6|hostname|HOST[:PORT],...",
+        help: "What references say of where to connect, instead of all addresses of this host.",
+        apply: |options, text| {
+            options.publish.extend(Publish::parse_list(text)?);
             Ok(())
         },
     },

@@ -19,7 +19,7 @@ use crate::main_thread::{Busy, MainThread};
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::server::{Listeners, OpenError, Registry};
-use crate::{Adapter, Ref, SettingError, raise};
+use crate::{Adapter, Incident, Ref, SettingError, raise};
 
 /// How long an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -443,7 +443,11 @@ impl Orb {
             let open = self.inner.listeners.open(self, wanted)?;
             let mut addresses = Vec::new();
             for endpoint in &open {
-                addresses.extend(self.addresses_of(endpoint)?);
+                for address in self.addresses_of(endpoint)? {
+                    if !addresses.contains(&address) {
+                        addresses.push(address);
+                    }
+                }
             }
             let _ = self.inner.published.set(addresses);
         }
@@ -455,12 +459,20 @@ impl Orb {
             .version
             .map_or(Version::V1_2, |(major, minor)| Version { major, minor })
             .min(self.options().max_giop);
-        let hosts = oxorb_transport::published_hosts(endpoint).map_err(SetupError::Interfaces)?;
-        Ok(hosts
+        let published = oxorb_transport::published(endpoint, &self.options().publish)
+            .map_err(SetupError::Interfaces)?;
+        let local = |(host, _): &(String, u16)| {
+            host.parse()
+                .is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+        };
+        if endpoint.is_wildcard() && published.iter().all(local) {
+            self.note(Incident::OnlyLoopback, || endpoint.to_string(), String::new);
+        }
+        Ok(published
             .into_iter()
-            .map(|host| Address {
+            .map(|(host, port)| Address {
                 host,
-                port: endpoint.port,
+                port,
                 version,
             })
             .collect())

@@ -18,6 +18,12 @@ pub struct InterfaceAddress {
     pub loopback: bool,
 }
 
+/// The name of this host, as the system has it.
+pub fn host_name() -> io::Result<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
+    Ok(name.trim_end().to_owned())
+}
+
 /// All IPv4 and IPv6 addresses of all interfaces, in the order of the kernel.
 pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
     let mut head = ptr::null_mut();

@@ -38,5 +38,5 @@ pub use acceptor::{Acceptor, ListenError, listen};
 pub use access::{Access, AccessError};
 pub use endpoint::{Endpoint, EndpointError, Protocol};
 pub use link::{Facts, Link, WriteError};
-pub use publish::published_hosts;
+pub use publish::{Publish, published, published_hosts};
 pub use tcp::{ConnectError, connect, connect_first};

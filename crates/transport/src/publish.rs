@@ -40,6 +40,116 @@ pub fn published_hosts(endpoint: &Endpoint) -> io::Result<Vec<String>> {
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
 
+/// What to write into references instead of the addresses found (omniORB's `endPointPublish`).
+///
+/// ```
+/// use oxorb_transport::Publish;
+///
+/// let rules = Publish::parse_list("gateway.example:2809, ipv4, giop:tcp:[2001:db8::1]:4000")?;
+/// assert_eq!(rules[0], Publish::Address { host: "gateway.example".to_owned(), port: Some(2809) });
+/// assert_eq!(rules[1], Publish::Ipv4);
+/// assert!(Publish::parse_list("0.0.0.0").is_err(), "nobody can connect to that");
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Publish {
+    /// `addr`: what [`published_hosts`] finds.
+    Addresses,
+    /// `ipv4`: of these the IPv4 addresses.
+    Ipv4,
+    /// `ipv6`: of these the IPv6 addresses.
+    Ipv6,
+    /// `hostname`: the name of this host, which clients must be able to resolve.
+    Hostname,
+    /// `HOST`, `HOST:PORT`, `giop:tcp:HOST:PORT`: where clients come in, whatever is listened on
+    /// here: a port forwarded by a gateway or by Docker.
+    Address {
+        /// A name or an address without brackets.
+        host: String,
+        /// The port there; `None`: the one that is listened on.
+        port: Option<u16>,
+    },
+}
+
+impl Publish {
+    /// Reads rules separated by commas.
+    ///
+    /// # Errors
+    /// A sentence about the first that cannot be understood.
+    pub fn parse_list(text: &str) -> Result<Vec<Publish>, String> {
+        text.split(',').map(str::trim).map(Publish::parse).collect()
+    }
+
+    fn parse(text: &str) -> Result<Publish, String> {
+        Ok(match text {
+            "addr" | "all(addr)" => Publish::Addresses,
+            "ipv4" | "all(ipv4)" => Publish::Ipv4,
+            "ipv6" | "all(ipv6)" => Publish::Ipv6,
+            "hostname" | "name" => Publish::Hostname,
+            _ => {
+                let address = ["giop:tcp:", "iiop://"]
+                    .iter()
+                    .find_map(|prefix| text.strip_prefix(prefix))
+                    .unwrap_or(text);
+                let at: Endpoint = format!("iiop://{address}").parse().map_err(
+                    |error: crate::EndpointError| format!("{text:?}: {}", error.problem),
+                )?;
+                if at.is_wildcard() {
+                    return Err(format!(
+                        "{text:?}: expected addr, ipv4, ipv6, hostname, or HOST[:PORT] that clients \
+                         can connect to"
+                    ));
+                }
+                Publish::Address {
+                    host: at.host,
+                    port: (at.port != 0).then_some(at.port),
+                }
+            }
+        })
+    }
+}
+
+/// Host and port of each address that goes into references to `endpoint`, the likeliest first: by
+/// `rules` or, without any, as [`published_hosts`] finds them.
+///
+/// # Errors
+/// When the system does not tell its interfaces or its name, or nothing is left to publish.
+pub fn published(endpoint: &Endpoint, rules: &[Publish]) -> io::Result<Vec<(String, u16)>> {
+    let found = |wanted: fn(&IpAddr) -> bool| -> io::Result<Vec<(String, u16)>> {
+        let hosts = published_hosts(endpoint)?.into_iter();
+        let fits = |host: &String| host.parse().map_or(true, |address| wanted(&address));
+        Ok(hosts
+            .filter(fits)
+            .map(|host| (host, endpoint.port))
+            .collect())
+    };
+    if rules.is_empty() || endpoint.publish.is_some() {
+        return found(|_| true);
+    }
+    let mut addresses: Vec<(String, u16)> = Vec::new();
+    for rule in rules {
+        let more = match rule {
+            Publish::Addresses => found(|_| true)?,
+            Publish::Ipv4 => found(IpAddr::is_ipv4)?,
+            Publish::Ipv6 => found(IpAddr::is_ipv6)?,
+            Publish::Hostname => vec![(interface::host_name()?, endpoint.port)],
+            Publish::Address { host, port } => vec![(host.clone(), port.unwrap_or(endpoint.port))],
+        };
+        for address in more {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+    }
+    if addresses.is_empty() {
+        return Err(io::Error::new(
+            io::ErrorKind::AddrNotAvailable,
+            "none of this host's addresses is of the kind to publish",
+        ));
+    }
+    Ok(addresses)
+}
+
 fn reachable(
     interfaces: &[InterfaceAddress],
     preferred: &[IpAddr],
@@ -147,6 +257,35 @@ mod tests {
             hosts("iiop://:1/hostname_in_ior=gateway.example"),
             ["gateway.example"]
         );
+    }
+
+    #[test]
+    fn rules_replace_what_was_found() {
+        let at: Endpoint = "iiop://10.0.0.1:4000".parse().unwrap();
+        let by = |rules: &str| published(&at, &Publish::parse_list(rules).unwrap());
+        let pair = |host: &str, port| (host.to_owned(), port);
+        assert_eq!(
+            by("gateway, gateway:1, gateway").unwrap(),
+            [pair("gateway", 4000), pair("gateway", 1)]
+        );
+        assert_eq!(by("ipv4").unwrap(), [pair("10.0.0.1", 4000)]);
+        assert_eq!(
+            by("ipv6").unwrap_err().kind(),
+            io::ErrorKind::AddrNotAvailable
+        );
+        assert_eq!(
+            by("[2001:db8::1]:9, addr").unwrap(),
+            [pair("2001:db8::1", 9), pair("10.0.0.1", 4000)]
+        );
+        let own = by("hostname").unwrap();
+        assert!(!own[0].0.is_empty() && own[0].1 == 4000, "{own:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_connected_to_is_no_rule() {
+        for rule in ["0.0.0.0", "[::]:1", "", "*", "host:x", "giop:tcp::1"] {
+            assert!(Publish::parse_list(rule).is_err(), "{rule}");
+        }
     }
 
     #[test]

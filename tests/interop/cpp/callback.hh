@@ -5,8 +5,28 @@
 
 #include "common.hh"
 
+// Where Callback servants are activated: the root POA, unless it was told otherwise.
+inline PortableServer::POA_var callback_poa;
+
+// Requests may reach Callback servants over connections that this side opened.
+inline void allow_bidirectional(CORBA::ORB_ptr orb, PortableServer::POA_ptr root) {
+  CORBA::Any both;
+  both <<= BiDirPolicy::BOTH;
+  CORBA::PolicyList policies;
+  policies.length(2);
+  policies[0] = orb->create_policy(BiDirPolicy::BIDIRECTIONAL_POLICY_TYPE, both);
+  policies[1] = root->create_implicit_activation_policy(PortableServer::IMPLICIT_ACTIVATION);
+  PortableServer::POAManager_var manager = root->the_POAManager();
+  callback_poa = root->create_POA("bidirectional", manager, policies);
+}
+
 class CallbackServant : public POA_Interop::Callback {
  public:
+  PortableServer::POA_ptr _default_POA() override {
+    if (CORBA::is_nil(callback_poa)) return POA_Interop::Callback::_default_POA();
+    return PortableServer::POA::_duplicate(callback_poa);
+  }
+
   std::string heard() {
     std::lock_guard<std::mutex> guard(lock_);
     return heard_;

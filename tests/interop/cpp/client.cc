@@ -665,6 +665,7 @@ int main(int argc, char** argv) try {
   PortableServer::POA_var poa = PortableServer::POA::_narrow(root);
   PortableServer::POAManager_var manager = poa->the_POAManager();
   manager->activate();
+  if (options.bidirectional) allow_bidirectional(orb, poa);
   CORBA::Object_var object = orb->string_to_object(options.ior.c_str());
   Suite_var suite = Suite::_narrow(object);
   if (CORBA::is_nil(suite)) throw std::string("the reference is not a Suite");

@@ -16,6 +16,7 @@ struct Options {
   std::string skip;      // client: ",name,name," not to run
   bool utf8 = false;     // the native char code set is UTF-8 rather than ISO 8859-1
   bool shutdown = false; // client: end the server after the checks
+  bool bidirectional = false; // callbacks come over the connection that the client opened
 };
 
 inline Options parse(int argc, char** argv) {
@@ -29,6 +30,7 @@ inline Options parse(int argc, char** argv) {
     else if (name == "--skip") options.skip = "," + value() + ",";
     else if (name == "--utf8") options.utf8 = true;
     else if (name == "--shutdown") options.shutdown = true;
+    else if (name == "--bidirectional") options.bidirectional = true;
     else throw std::string("unknown argument " + name);
   }
   return options;

@@ -239,6 +239,11 @@ class ForwardingServant : public POA_Interop::Node {
 };
 
 class ReferencesServant : public POA_Interop::References {
+  // omniORB calls back over a client's connection what came with a request to such a POA.
+  PortableServer::POA_ptr _default_POA() override {
+    if (CORBA::is_nil(callback_poa)) return POA_Interop::References::_default_POA();
+    return PortableServer::POA::_duplicate(callback_poa);
+  }
   Node_ptr make_node(CORBA::Long value) override {
     PortableServer::Servant_var<NodeServant> node = new NodeServant(value);
     return node->_this();
@@ -257,7 +262,7 @@ class ReferencesServant : public POA_Interop::References {
   Node_ptr make_stale() override {
     PortableServer::Servant_var<NodeServant> node = new NodeServant(0);
     Node_var reference = node->_this();
-    PortableServer::POA_var poa = _default_POA();
+    PortableServer::POA_var poa = node->_default_POA();
     PortableServer::ObjectId_var id = poa->servant_to_id(node);
     poa->deactivate_object(id);
     return reference._retn();
@@ -328,6 +333,7 @@ int main(int argc, char** argv) try {
   PortableServer::POA_var poa = PortableServer::POA::_narrow(root);
   PortableServer::POAManager_var manager = poa->the_POAManager();
   manager->activate();
+  if (options.bidirectional) allow_bidirectional(orb, poa);
   Suite_var suite = reference<SuiteServant>();
   // Also as corbaloc::host:port/Suite.
   CORBA::Object_var named = orb->resolve_initial_references("omniINSPOA");

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.omg.CORBA.CompletionStatus;
 import org.omg.PortableServer.POA;
-import org.omg.PortableServer.POAHelper;
 
 /** The JacORB client of the interoperability test: every check by name, one line each, against any server. */
 public final class Client {
@@ -680,8 +679,7 @@ public final class Client {
     public static void main(String[] args) throws Exception {
         options = new Options(args);
         orb = Options.orb();
-        poa = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
-        poa.the_POAManager().activate();
+        poa = Options.poa(orb);
         Suite suite = SuiteHelper.narrow(orb.string_to_object(options.ior));
         for (Group group : List.<Group>of(Client::numbers, Client::texts, Client::wideTexts, Client::aggregates,
                 Client::choices, Client::sequences, Client::properties, Client::inheritance, Client::faults,

@@ -2,6 +2,12 @@ package peers;
 
 import java.util.Properties;
 import java.util.Set;
+import org.omg.BiDirPolicy.BIDIRECTIONAL_POLICY_TYPE;
+import org.omg.BiDirPolicy.BOTH;
+import org.omg.BiDirPolicy.BidirectionalPolicyValueHelper;
+import org.omg.PortableServer.ImplicitActivationPolicyValue;
+import org.omg.PortableServer.POA;
+import org.omg.PortableServer.POAHelper;
 
 /** The arguments that are the test's own; JacORB takes its settings from system properties. */
 final class Options {
@@ -45,6 +51,28 @@ final class Options {
         Properties properties = new Properties();
         properties.setProperty("org.omg.CORBA.ORBClass", "org.jacorb.orb.ORB");
         properties.setProperty("org.omg.CORBA.ORBSingletonClass", "org.jacorb.orb.ORBSingleton");
+        if (BIDIRECTIONAL) {
+            properties.setProperty("org.omg.PortableInterceptor.ORBInitializerClass.bidirectional",
+                    "org.jacorb.orb.giop.BiDirConnectionInitializer");
+        }
         return org.omg.CORBA.ORB.init(new String[0], properties);
     }
+
+    /** The POA for all servants: in which callbacks may come over the connection that the client opened, if wanted. */
+    static POA poa(org.omg.CORBA.ORB orb) throws org.omg.CORBA.UserException {
+        POA root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
+        root.the_POAManager().activate();
+        if (!BIDIRECTIONAL) {
+            return root;
+        }
+        org.omg.CORBA.Any both = orb.create_any();
+        BidirectionalPolicyValueHelper.insert(both, BOTH.value);
+        org.omg.CORBA.Policy[] policies = {
+            orb.create_policy(BIDIRECTIONAL_POLICY_TYPE.value, both),
+            root.create_implicit_activation_policy(ImplicitActivationPolicyValue.IMPLICIT_ACTIVATION),
+        };
+        return root.create_POA("bidirectional", root.the_POAManager(), policies);
+    }
+
+    private static final boolean BIDIRECTIONAL = System.getProperty("interop.bidirectional") != null;
 }

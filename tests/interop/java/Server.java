@@ -22,7 +22,6 @@ import org.omg.PortableInterceptor.ORBInitializer;
 import org.omg.PortableInterceptor.ServerRequestInfo;
 import org.omg.PortableInterceptor.ServerRequestInterceptor;
 import org.omg.PortableServer.POA;
-import org.omg.PortableServer.POAHelper;
 import org.omg.PortableServer.Servant;
 
 /** The JacORB server of the interoperability test. */
@@ -34,8 +33,7 @@ public final class Server {
         Options options = new Options(args);
         System.setProperty("org.omg.PortableInterceptor.ORBInitializerClass." + Forwarder.class.getName(), "");
         orb = Options.orb();
-        poa = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
-        poa.the_POAManager().activate();
+        poa = Options.poa(orb);
         org.omg.CORBA.Object suite = activate(new Suite());
         // Also as corbaloc::host:port/Suite.
         ((org.jacorb.orb.ORB) orb).addObjectKey("Suite", orb.object_to_string(suite));

@@ -33,3 +33,14 @@ pub fn connect_from(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
     connect(&socket, &to)?;
     Ok(TcpStream::from(socket))
 }
+
+/// Ends a connection so that the other side sees a reset instead of its end.
+///
+/// # Errors
+/// As the system gives them.
+pub fn reset(stream: TcpStream) -> io::Result<()> {
+    // Closing with a linger time of zero throws away what was not sent and resets.
+    rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO))?;
+    drop(stream);
+    Ok(())
+}

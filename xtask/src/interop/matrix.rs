@@ -20,10 +20,13 @@ pub(super) enum Column {
     /// GIOP 1.2, OxORB with private connections and leader/followers, omniORB
     /// addressing objects by whole reference.
     Strategies,
+    /// GIOP 1.2, callbacks coming over the connection that the client opened: its
+    /// references lead nowhere else.
+    Bidirectional,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Giop10,
         Self::Giop11,
         Self::Giop12,
@@ -32,6 +35,7 @@ impl Column {
         Self::BigEndian,
         Self::Fragments,
         Self::Strategies,
+        Self::Bidirectional,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -44,14 +48,20 @@ impl Column {
             Self::BigEndian => "big-endian",
             Self::Fragments => "fragments",
             Self::Strategies => "strategies",
+            Self::Bidirectional => "bidirectional",
         }
     }
 
     /// Only OxORB can be told byte order, fragment size and strategies, and needs to be told that ISO 8859-1 is its home.
+    /// Between the others, callbacks over one connection are not our business.
     fn is_about_oxorb(self) -> bool {
         matches!(
             self,
-            Self::Latin1 | Self::BigEndian | Self::Fragments | Self::Strategies
+            Self::Latin1
+                | Self::BigEndian
+                | Self::Fragments
+                | Self::Strategies
+                | Self::Bidirectional
         )
     }
 

@@ -14,6 +14,9 @@ pub(super) enum Orb {
     Jac,
 }
 
+/// The host in the references of a client that cannot be reached.
+const NOWHERE: &str = "behind-nat.invalid";
+
 /// The side of a pair that a program takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
@@ -50,10 +53,16 @@ impl Orb {
     ) -> (OsString, Vec<OsString>) {
         let minor = cell.column.giop_minor();
         let utf8 = cell.column == Column::Utf8;
+        let hidden = cell.column == Column::Bidirectional && side == Side::Client;
         match self {
             Self::Ox => {
+                let publish = if hidden {
+                    format!("/hostname_in_ior={NOWHERE}")
+                } else {
+                    String::new()
+                };
                 let mut args = strings([
-                    format!("-ORBListenEndpoints iiop://127.0.0.1:{port}"),
+                    format!("-ORBListenEndpoints iiop://127.0.0.1:{port}{publish}"),
                     format!("-ORBMaxGIOPVersion 1.{minor}"),
                     "-ORBRoundTripTimeout 10000".to_owned(),
                 ]);
@@ -68,6 +77,10 @@ impl Orb {
                         // Nested callbacks take a thread for each level.
                         "-ORBConcurrency leader-followers:12".to_owned(),
                     ])),
+                    Column::Bidirectional => args.extend(strings(match side {
+                        Side::Client => ["-ORBOfferBiDirectionalGIOP 1".to_owned()],
+                        Side::Server => ["-ORBAcceptBiDirectionalGIOP 1".to_owned()],
+                    })),
                     _ => {}
                 }
                 (program(&programs.oxorb, side), args)
@@ -97,6 +110,18 @@ impl Orb {
                         "-ORBinConScanPeriod 2".to_owned(),
                     ]));
                 }
+                if cell.column == Column::Bidirectional {
+                    let (may, rule) = match side {
+                        Side::Client => ("-ORBofferBiDirectionalGIOP", "-ORBclientTransportRule"),
+                        Side::Server => ("-ORBacceptBiDirectionalGIOP", "-ORBserverTransportRule"),
+                    };
+                    args.extend([may, "1", rule, "* unix,tcp,bidir"].map(OsString::from));
+                    if hidden {
+                        let published = format!("giop:tcp:{NOWHERE}:{port}");
+                        args.extend(["-ORBendPointPublish".into(), published.into()]);
+                    }
+                    args.push("--bidirectional".into());
+                }
                 if utf8 {
                     args.push("--utf8".into());
                 }
@@ -114,6 +139,11 @@ impl Orb {
                 ]);
                 if cell.column == Column::Strategies {
                     args.push("-Djacorb.use_bom=on".into());
+                }
+                if cell.column == Column::Bidirectional {
+                    // Not hidden: its offer names the address where it listens, whatever its
+                    // references say, so that no server could tell that they belong together.
+                    args.push("-Dinterop.bidirectional=yes".into());
                 }
                 args.push(match side {
                     Side::Server => "peers.Server".into(),

@@ -187,7 +187,7 @@ fn a_server_that_is_stopped_is_a_time_out_and_comes_back() {
     let client = client();
     let object = server.object(&client);
     assert_eq!(ping(&object, 1), Ok(2));
-    server.signal("-STOP");
+    server.stop();
     let hurried = within(&object, Duration::from_millis(100));
     let exception = ping(&hurried, 1).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Timeout);

@@ -186,6 +186,19 @@ impl Server {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// SIGSTOP, and waits until every thread has stopped.
+    pub(crate) fn stop(&self) {
+        self.signal("-STOP");
+        let tasks = format!("/proc/{}/task", self.process.id());
+        let stopped = |task: std::io::Result<fs::DirEntry>| {
+            let status = fs::read_to_string(task.expect("a thread").path().join("status"));
+            status.is_ok_and(|status| status.contains("State:\tT"))
+        };
+        while !fs::read_dir(&tasks).expect("its threads").all(stopped) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// kill -9, and once it is gone the same server again on the same port.
     pub(crate) fn restart(&mut self) {
         self.kill();

@@ -117,6 +117,15 @@ pub struct Options {
     pub accept_bidirectional: bool,
     /// Most idle connections kept per server address (`ClientConnections::Cached`).
     pub max_idle_connections: usize,
+    /// Most connections to servers that are kept, over all servers
+    /// (`ClientConnections::Cached`): when one more is opened, the one that
+    /// idles longest is closed. Connections in use are never closed, so there
+    /// may be more for a while. `None`: no limit.
+    pub max_client_connections: Option<usize>,
+    /// How long a connection to a server may be idle before it is closed
+    /// (`ClientConnections::Cached`); `None`: for ever. The next call then
+    /// takes the time to connect. Costs a thread while there are connections.
+    pub client_idle_timeout: Option<Duration>,
     /// The highest GIOP version to publish and to speak.
     pub max_giop: Version,
     /// The code set of `char` and `string` that references name as ours first, and that we prefer. Text is Unicode here
@@ -167,6 +176,8 @@ impl Default for Options {
             offer_bidirectional: false,
             accept_bidirectional: false,
             max_idle_connections: 16,
+            max_client_connections: None,
+            client_idle_timeout: None,
             max_giop: Version::V1_2,
             native_chars: CharSet::Utf8,
             byte_order: ByteOrder::NATIVE,
@@ -420,6 +431,24 @@ pub static SETTINGS: &[Setting] = &[
         help: "Most idle connections a client keeps for each server address. Default 16.",
         apply: |options, text| {
             options.max_idle_connections = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxClientConnections",
+        value: "N",
+        help: "Most cached connections to all servers; 0: no limit. Default 0.",
+        apply: |options, text| {
+            options.max_client_connections = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ClientIdleTimeout",
+        value: "MS",
+        help: "After how long a client closes an idle connection, in milliseconds; 0: never. Default 0.",
+        apply: |options, text| {
+            options.client_idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
             Ok(())
         },
     },

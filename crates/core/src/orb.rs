@@ -11,7 +11,7 @@ use oxorb_cdr::ValueRegistry;
 use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent, Version};
 use oxorb_transport::{Endpoint, ListenError};
 
-use crate::client::{Callbacks, Peer};
+use crate::client::{Cache, Callbacks, Peer};
 use crate::incident::Watch;
 use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
@@ -65,6 +65,7 @@ struct Inner {
     callbacks: Callbacks,
     adapter: OnceLock<Arc<dyn Adapter>>,
     peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
+    cache: Arc<Cache>,
     listeners: Listeners,
     /// Where we are reached; opened when the first object needs an address.
     published: OnceLock<Vec<Address>>,
@@ -111,6 +112,7 @@ impl Orb {
                 callbacks: Callbacks::default(),
                 adapter: OnceLock::new(),
                 peers: Mutex::default(),
+                cache: Arc::default(),
                 listeners: Listeners::default(),
                 published: OnceLock::new(),
                 opening: Mutex::new(()),
@@ -303,6 +305,7 @@ impl Orb {
         for peer in &peers {
             peer.flush(until);
         }
+        self.inner.cache.close();
         for peer in &peers {
             peer.close();
         }
@@ -393,7 +396,8 @@ impl Orb {
             peers.retain(|_, peer| Arc::strong_count(peer) > 1 || peer.is_called_back());
         }
         let peer = peers.entry((host.to_owned(), port)).or_insert_with(|| {
-            let peer = Peer::new(host, port, Arc::clone(&self.inner.options));
+            let (options, cache) = (&self.inner.options, &self.inner.cache);
+            let peer = Peer::new(host, port, Arc::clone(options), Arc::clone(cache));
             peer.set_both_ways(self.offers_bidirectional());
             Arc::new(peer)
         });

@@ -342,3 +342,47 @@ fn a_servant_learns_that_nobody_waits_for_it() {
         }
     }
 }
+
+#[test]
+fn a_client_closes_what_it_does_not_use() {
+    let _guard = watchdog(2 * LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = Orb::builder()
+        .setting("ClientIdleTimeout", "40")
+        .build()
+        .unwrap();
+    let object = pinger(&server, &client);
+    for _ in 0..2 {
+        assert_eq!(ping(&object, 1), Ok(2));
+        while server.connection_statistics().open > 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!(server.connection_statistics().accepted, 2);
+}
+
+#[test]
+fn a_client_keeps_so_many_connections_over_all_servers() {
+    let _guard = watchdog(2 * LONG);
+    let servers: Vec<_> = (0..3)
+        .map(|_| server(Concurrency::ThreadPerConnection))
+        .collect();
+    let client = Orb::builder()
+        .setting("MaxClientConnections", "2")
+        .build()
+        .unwrap();
+    let objects: Vec<_> = servers.iter().map(|each| pinger(each, &client)).collect();
+    let open = || servers.iter().map(|each| each.connection_statistics().open);
+    for object in &objects {
+        assert_eq!(ping(object, 1), Ok(2));
+    }
+    while !open().eq([0, 1, 1]) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // The one used last stays, the other makes room.
+    assert_eq!(ping(&objects[1], 1), Ok(2));
+    assert_eq!(ping(&objects[0], 1), Ok(2));
+    while !open().eq([1, 1, 0]) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -8,6 +8,7 @@ use oxorb_giop::{CodeSetContext, Inbox, Limits};
 use oxorb_transport::Link;
 
 use super::Peer;
+use super::cache::Counted;
 
 /// A connection and everything that belongs to it alone. Whoever holds the box
 /// has the connection to himself, so nothing in here needs a lock.
@@ -26,6 +27,8 @@ pub(crate) struct ClientLink {
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
     next_id: u32,
+    /// Among the connections of the cache; gone with this.
+    _counted: Option<Counted>,
 }
 
 impl ClientLink {
@@ -35,6 +38,7 @@ impl ClientLink {
         limits: &Limits,
         losses_seen: u32,
         now: Instant,
+        counted: Option<Counted>,
     ) -> Self {
         ClientLink {
             owner: Arc::downgrade(owner),
@@ -46,6 +50,7 @@ impl ClientLink {
             losses_seen,
             last_used: now,
             next_id: 0,
+            _counted: counted,
         }
     }
 

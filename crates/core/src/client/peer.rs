@@ -10,6 +10,7 @@ use oxorb_giop::SystemException;
 use oxorb_transport::Link;
 
 use super::buffered::Buffer;
+use super::cache::Cache;
 use super::link::ClientLink;
 use super::{Multiplexed, Timing};
 use crate::failure::Attempt;
@@ -24,6 +25,7 @@ pub(crate) struct Peer {
     host: String,
     port: u16,
     options: Arc<Options>,
+    cache: Arc<Cache>,
     /// Connections nobody uses at the moment (`ClientConnections::Cached`).
     #[expect(
         clippy::vec_box,
@@ -51,13 +53,14 @@ thread_local! {
 }
 
 impl Peer {
-    pub(crate) fn new(host: &str, port: u16, options: Arc<Options>) -> Peer {
+    pub(crate) fn new(host: &str, port: u16, options: Arc<Options>, cache: Arc<Cache>) -> Peer {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Peer {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             host: host.to_owned(),
             port,
             options,
+            cache,
             idle: Mutex::default(),
             multiplexed: Mutex::default(),
             buffer: OnceLock::new(),
@@ -121,7 +124,18 @@ impl Peer {
             drop_orphans();
         }
         let limits = &self.options.limits;
-        Box::new(ClientLink::new(self, link, limits, losses_seen, now))
+        let counted = match self.options.client_connections {
+            ClientConnections::Private => None,
+            ClientConnections::Cached => Some(self.cache.count(self, &self.options)),
+        };
+        Box::new(ClientLink::new(
+            self,
+            link,
+            limits,
+            losses_seen,
+            now,
+            counted,
+        ))
     }
 
     /// Returns a connection on which nothing is outstanding.
@@ -142,6 +156,26 @@ impl Peer {
                     idle.push(link);
                 }
             }
+        }
+    }
+
+    /// Since when the connection idles that does so longest.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let idle = self.idle.lock().expect("no panic while the lock is held");
+        // The last one that was used is the next one to be.
+        idle.first().map(|link| link.last_used)
+    }
+
+    /// Closes the connections that were last used at `since` or before.
+    pub(crate) fn close_idle(&self, since: Instant) {
+        let closed: Vec<_> = self
+            .idle
+            .lock()
+            .expect("no panic while the lock is held")
+            .extract_if(.., |link| link.last_used <= since)
+            .collect();
+        for link in closed {
+            link.link.close();
         }
     }
 

@@ -12,6 +12,7 @@ mod experiment;
 mod latency;
 mod machine;
 mod marshal;
+mod naming;
 mod peers;
 mod placement;
 mod plot;
@@ -49,6 +50,8 @@ enum Command {
     Marshal(marshal::Options),
     /// Time from the octets of a request to the upcall, for each way to find objects, operations and POAs (E15)
     Demux(demux::Options),
+    /// Count the names a second that a name server binds, resolves, lists and unbinds, beside omniNames
+    Naming(naming::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Counts(options) => counts::run(&options),
         Command::Marshal(options) => marshal::run(&options),
         Command::Demux(options) => demux::run(&options),
+        Command::Naming(options) => naming::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

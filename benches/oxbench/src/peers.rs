@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::Result;
 use crate::experiment::Experiment;
 use crate::marshal::{self, Kind};
+use crate::naming;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::wire::{self, Lengths};
@@ -52,6 +53,13 @@ pub(crate) enum Side {
     OxorbClient {
         /// IOR:... or corbaloc:...
         reference: String,
+    },
+    /// Serve names
+    NameServer {
+        /// Where to listen
+        port: u16,
+        /// File the names are kept in
+        store: std::path::PathBuf,
     },
     /// Write and read values
     Marshal {
@@ -136,6 +144,7 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::RawClient { address } => raw::call(address),
         Side::OxorbServer => oxorb::serve(),
         Side::OxorbClient { reference } => oxorb::call(reference),
+        Side::NameServer { port, store } => naming::serve(*port, store),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

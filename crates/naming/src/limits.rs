@@ -13,7 +13,8 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Contexts in the store, the root included. Default 100,000. Each costs about 500 octets of memory.
+    /// Contexts in the store, the root included. Default 100,000. One that was called since the start costs
+    /// about 500 octets of memory.
     /// Answer: IMP_LIMIT, minor `CONTEXTS`.
     pub contexts: u64,
     /// Bindings in one context. Default 1,000,000. They are on disk; memory holds a part of them.

@@ -146,7 +146,7 @@ const LAYERS: [Layer; 24] = [
     },
     Layer {
         package: "oxbench",
-        uses: &["oxorb", "oxorb-testkit"],
+        uses: &["oxorb", "oxorb-naming", "oxorb-testkit"],
         why: "what is measured is what an application gets: the facade",
     },
     Layer {

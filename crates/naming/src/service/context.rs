@@ -107,13 +107,8 @@ impl Context {
         self.change(n, here, |_| Ok(()), there)
     }
 
-    /// Makes a context that was written to the store answer.
-    fn activated(&self, made: ContextId) -> Result<Option<NamingContextRef>, Problem> {
-        match self.service.activate(made) {
-            Ok(context) => Ok(Some(context.into())),
-            // Only while the ORB shuts down. It is there after the next start.
-            Err(_) => Err(GONE.into()),
-        }
+    fn made(&self, context: ContextId) -> Result<Option<NamingContextRef>, Problem> {
+        Ok(Some(self.service.reference(context)?))
     }
 
     fn find(&self, n: &[NameComponent]) -> Result<Option<ObjectRef>, Problem> {
@@ -188,7 +183,7 @@ impl NamingContext for Context {
 
     fn new_context(&self) -> oxorb::Result<Option<NamingContextRef>> {
         let made = match self.service.change(Change::NewContext)? {
-            Ok(made) => self.activated(made),
+            Ok(made) => self.made(made),
             Err(_) => Err(limit(minor::imp_limit::CONTEXTS)),
         };
         made.map_err(|problem| match problem {
@@ -203,7 +198,7 @@ impl NamingContext for Context {
     ) -> Result<Option<NamingContextRef>, BindNewContextError> {
         let here = |context, name| Change::BindNewContext { context, name };
         let there = |context: &NamingContextRef, rest: &_| context.bind_new_context(rest);
-        Ok(self.change(n, here, |made| self.activated(made), there)?)
+        Ok(self.change(n, here, |made| self.made(made), there)?)
     }
 
     fn destroy(&self) -> Result<(), DestroyError> {

@@ -4,11 +4,12 @@ mod context;
 mod follow;
 mod iterator;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface as _, Ior, Lifespan, ObjectId,
-    ObjectRef, Orb, Poa, Policies, Ref, SystemException, minor,
+    ObjectRef, Orb, Poa, Policies, Ref, Refused, RequestProcessing, Servant, ServantActivator,
+    ServedBy as _, SystemException, minor,
 };
 
 use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
@@ -67,6 +68,7 @@ impl NameService {
                 lifespan: Lifespan::Persistent,
                 id_assignment: IdAssignment::User,
                 id_uniqueness: IdUniqueness::Multiple,
+                request_processing: RequestProcessing::ServantManager,
                 ..Policies::default()
             },
         )?;
@@ -77,11 +79,14 @@ impl NameService {
             store,
             limits: Arc::new(limits),
         });
-        service.store.each_context(|context| {
-            service.activate(context)?;
-            Ok::<(), Error>(())
-        })?;
-        let root = service.reference(ContextId::ROOT)?.unchecked_narrow();
+        service
+            .contexts
+            .set_servant_activator(Activator(Arc::downgrade(&service)))?;
+        // The root keeps the service; other contexts get their servants when they are first called.
+        let root = Context::new(&service, ContextId::ROOT);
+        let root = service
+            .contexts
+            .activate_with_id(service.object_id(ContextId::ROOT), root)?;
         service.contexts.manager().activate()?;
         orb.bind(INITIAL_NAME, &root);
         Ok(NameService { root, service })
@@ -121,13 +126,6 @@ struct Service {
 }
 
 impl Service {
-    fn activate(self: &Arc<Self>, context: ContextId) -> Result<NamingContextExtRef, Error> {
-        let servant = Context::new(self, context);
-        Ok(self
-            .contexts
-            .activate_with_id::<NamingContextExtRef, _>(self.object_id(context), servant)?)
-    }
-
     /// The reference of one of our contexts.
     fn reference(&self, context: ContextId) -> Result<NamingContextRef, oxorb::PoaError> {
         let reference = self
@@ -138,7 +136,11 @@ impl Service {
 
     /// One of our contexts, if the reference is one that we made.
     fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
-        let id = self.contexts.reference_to_id(context).ok()?;
+        self.context_of(&self.contexts.reference_to_id(context).ok()?)
+    }
+
+    /// The context of an object id, if that is one that we made.
+    fn context_of(&self, id: &ObjectId) -> Option<ContextId> {
         let (store, number) = id.as_bytes().split_first_chunk()?;
         let ours = u64::from_be_bytes(*store) == self.store.number();
         let number = u64::from_be_bytes(number.try_into().ok()?);
@@ -198,6 +200,25 @@ impl Service {
         }
         Ok(octets)
     }
+}
+
+/// Gives contexts their servants. Does not keep the service: it would keep itself.
+struct Activator(Weak<Service>);
+
+impl ServantActivator for Activator {
+    fn incarnate(&self, id: &ObjectId, _: &Poa) -> Result<Arc<dyn Servant>, Refused> {
+        let service = self.0.upgrade().ok_or(GONE)?;
+        let context = service.context_of(id).ok_or(GONE)?;
+        let found = service.store.snapshot().and_then(|read| read.has(context));
+        match found.map_err(|error| service.unreadable(error))? {
+            true => Ok(NamingContextExtRef::servant(Context::new(
+                &service, context,
+            ))),
+            false => Err(GONE.into()),
+        }
+    }
+
+    fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}
 }
 
 impl std::fmt::Debug for Service {

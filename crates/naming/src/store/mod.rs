@@ -192,19 +192,6 @@ impl Store {
         self.number
     }
 
-    /// Calls `each` with every context.
-    pub(crate) fn each_context<E: From<Error>>(
-        &self,
-        mut each: impl FnMut(ContextId) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let rows = self.attempt(|read| Ok(read.open_table(CONTEXTS)?.range::<u64>(..)?))?;
-        for row in rows {
-            let (context, _) = row.map_err(|error| failed(&self.path, error))?;
-            each(ContextId(context.value()))?;
-        }
-        Ok(())
-    }
-
     /// What the store holds now. Later changes do not show in it.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, redb::Error> {
         let read = self.database.begin_read()?;

@@ -293,6 +293,7 @@ fn one(
 pub(crate) fn serve(port: u16, store: &Path) -> Result {
     let orb = Orb::builder()
         .listen(&format!("iiop://127.0.0.1:{port}"))
+        .listen_late()
         .build()?;
     let _service = NameService::start(&orb, Store::open(store)?)?;
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;

@@ -33,6 +33,7 @@ pub struct Builder {
     observers: Vec<Arc<dyn AdapterObserver>>,
     args: Vec<String>,
     error: Option<SetupError>,
+    listens_late: bool,
 }
 
 impl Builder {
@@ -157,12 +158,27 @@ impl Builder {
         self
     }
 
+    /// Does not listen before the first object needs an address, even if
+    /// endpoints were given: for a server that clients reach under names they
+    /// keep, and which must not tell them, while it starts, that there is no such
+    /// object. What is wrong with the endpoints is then an error of the first
+    /// activation.
+    #[must_use]
+    pub fn listen_late(mut self) -> Self {
+        self.listens_late = true;
+        self
+    }
+
     /// Makes the ORB. It listens when the first object needs an address, or at
-    /// once if endpoints were given.
+    /// once if endpoints were given, unless [`listen_late`](Self::listen_late).
     pub fn build(self) -> Result<Orb, SetupError> {
         match self.error {
             Some(error) => Err(error),
-            None => Orb::start(self.options, self.interceptors, self.observers, self.args),
+            None => {
+                let listens = !self.options.listen.is_empty() && !self.listens_late;
+                let (interceptors, observers) = (self.interceptors, self.observers);
+                Orb::start(self.options, listens, interceptors, observers, self.args)
+            }
         }
     }
 

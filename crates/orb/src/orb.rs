@@ -29,11 +29,11 @@ impl Orb {
 
     pub(crate) fn start(
         options: Options,
+        listens: bool,
         interceptors: Interceptors,
         observers: Vec<Arc<dyn AdapterObserver>>,
         args: Vec<String>,
     ) -> Result<Orb, SetupError> {
-        let listens = !options.listen.is_empty();
         let core = oxorb_core::Orb::with_interceptors(options, interceptors);
         let root_poa =
             RootAdapter::install_observed(&core, observers).map_err(SetupError::Interceptor)?;

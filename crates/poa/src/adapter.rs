@@ -131,11 +131,16 @@ impl RootAdapter {
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
     pub(crate) fn bind_name(&self, name: &str, object: &Ref) {
         if let Some(key) = own_key(object) {
-            let _tree = self.lock_tree();
-            let mut names = HashMap::clone(&self.names.load());
-            names.insert(name.as_bytes().into(), key.into());
-            self.names.store(Arc::new(names));
+            self.bind_key(name, key);
         }
+    }
+
+    /// The same, of the object with this key.
+    pub(crate) fn bind_key(&self, name: &str, key: Vec<u8>) {
+        let _tree = self.lock_tree();
+        let mut names = HashMap::clone(&self.names.load());
+        names.insert(name.as_bytes().into(), key.into());
+        self.names.store(Arc::new(names));
     }
 
     pub(crate) fn orb(&self) -> Option<Orb> {

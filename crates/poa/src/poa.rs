@@ -395,6 +395,13 @@ impl Poa {
         self.adapter.bind_name(name, Interface::as_ref(object));
     }
 
+    /// The same for an object of this POA that need not be active yet. Needs no address: a server that is not to be
+    /// found half set up does it before it listens.
+    pub fn bind_name_to_id(&self, name: &str, id: impl Into<crate::ObjectId>) {
+        let key = self.inner.key_of(id.into().as_bytes());
+        self.adapter.bind_key(name, key);
+    }
+
     /// Creates a manager that several POAs may share
     /// (`POAManagerFactory::create_POAManager`). It starts active.
     ///

@@ -78,7 +78,8 @@ pub(super) fn run(args: Args) -> Done {
         listen => listen.join(";"),
     };
     let (contexts, bindings) = (store.contexts()?, store.bindings()?);
-    let orb = with_args(Orb::builder().listen(&endpoints)).build()?;
+    // Clients that come back before the names are there shall find nobody yet, instead of no such object.
+    let orb = with_args(Orb::builder().listen(&endpoints).listen_late()).build()?;
     let service = NameService::start_with(&orb, store, args.limits())?;
     let ior = service.root().to_ior();
     if let Some(file) = &args.ior_file {

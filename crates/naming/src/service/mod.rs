@@ -49,7 +49,8 @@ impl NameService {
     /// Serves the names of a store with an ORB: the root context answers at the key `NameService`, and is the ORB's
     /// initial reference of this name.
     ///
-    /// References to contexts are good again after a restart if the ORB listens at the same port.
+    /// References to contexts are good again after a restart if the ORB listens at the same port. So that no client is
+    /// told meanwhile that there is no such object, let the ORB `listen_late`.
     ///
     /// # Errors
     /// [`Error::Poa`], when the ORB serves names already, or was shut down; [`Error::Store`].
@@ -82,13 +83,16 @@ impl NameService {
         service
             .contexts
             .set_servant_activator(Activator(Arc::downgrade(&service)))?;
+        // Requests for it wait from now on, should this ORB listen already or begin to as soon as it has a reference.
+        let root = service.object_id(ContextId::ROOT);
+        service.contexts.bind_name_to_id(INITIAL_NAME, root);
         // The root keeps the service; other contexts get their servants when they are first called.
         let root = Context::new(&service, ContextId::ROOT);
-        let root = service
+        let root: NamingContextExtRef = service
             .contexts
             .activate_with_id(service.object_id(ContextId::ROOT), root)?;
         service.contexts.manager().activate()?;
-        orb.bind(INITIAL_NAME, &root);
+        orb.register_initial_reference(INITIAL_NAME, root.as_ref());
         Ok(NameService { root, service })
     }
 

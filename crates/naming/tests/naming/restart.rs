@@ -86,3 +86,37 @@ fn an_orb_serves_names_once() {
     assert!(matches!(second, Err(Error::Poa(_))));
     orb.shutdown(true).unwrap();
 }
+
+#[test]
+fn who_calls_while_the_server_starts_is_not_told_that_it_is_gone() {
+    let _watchdog = oxorb_testkit::watchdog::watchdog(std::time::Duration::from_secs(120));
+    let folder = Folder::new("early");
+    let port = oxorb_testkit::net::free_port();
+    let url = format!("corbaloc::127.0.0.1:{port}/NameService");
+    for _ in 0..10 {
+        std::thread::scope(|scope| {
+            let early = scope.spawn(|| {
+                let client = Orb::builder().build().unwrap();
+                let root = client.string_to_object(&url).unwrap();
+                let first = loop {
+                    match root.non_existent() {
+                        // Nobody listens yet.
+                        Err(_) => std::thread::yield_now(),
+                        Ok(gone) => break gone,
+                    }
+                };
+                let _ = client.shutdown(true);
+                first
+            });
+            let server = Orb::builder()
+                .listen(&format!("iiop://127.0.0.1:{port}"))
+                .listen_late()
+                .build()
+                .unwrap();
+            let store = Store::open(folder.store()).unwrap();
+            let _service = NameService::start(&server, store).unwrap();
+            assert!(!early.join().unwrap(), "told that there is no name server");
+            server.shutdown(true).unwrap();
+        });
+    }
+}

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 24] = [
+const LAYERS: [Layer; 25] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -143,6 +143,11 @@ const LAYERS: [Layer; 24] = [
         package: "oxorb-testkit",
         uses: &["oxorb-sys", "oxorb-transport"],
         why: "what all tests share must not need what they test",
+    },
+    Layer {
+        package: "oxorb-faults",
+        uses: &["oxorb", "oxorb-testkit"],
+        why: "processes that are killed are applications",
     },
     Layer {
         package: "oxbench",

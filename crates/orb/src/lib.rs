@@ -101,3 +101,8 @@ macro_rules! include_idl {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/poa.md")]
 struct PoaPage;
+
+/// The page about policies, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/policies.md")]
+struct PoliciesPage;

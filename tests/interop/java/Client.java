@@ -422,6 +422,57 @@ public final class Client {
         });
     }
 
+    private static void policies(Suite suite) {
+        Properties o = suite.property_tests();
+        References slow = suite.reference_tests();
+        check("oneway_with_server", () -> {
+            org.omg.CORBA.Any scope = orb.create_any();
+            org.omg.Messaging.SyncScopeHelper.insert(scope, org.omg.Messaging.SYNC_WITH_SERVER.value);
+            Properties waiting = PropertiesHelper.unchecked_narrow(with(o, org.omg.Messaging.SYNC_SCOPE_POLICY_TYPE.value, scope));
+            o.count(0);
+            for (int i = 0; i < 10; i++) waiting.nudge(3);
+            eventually("count to become 30", () -> o.count() == 30);
+        });
+        check("oneway_with_target", () -> {
+            org.omg.CORBA.Any scope = orb.create_any();
+            org.omg.Messaging.SyncScopeHelper.insert(scope, org.omg.Messaging.SYNC_WITH_TARGET.value);
+            Properties waiting = PropertiesHelper.unchecked_narrow(with(o, org.omg.Messaging.SYNC_SCOPE_POLICY_TYPE.value, scope));
+            o.count(0);
+            for (int i = 0; i < 10; i++) waiting.nudge(3);
+            same("count", 30, o.count());
+        });
+        check("call_timeout", () -> {
+            // Units of 100 ns.
+            org.omg.CORBA.Any limit = orb.create_any();
+            limit.insert_ulonglong(2000000);
+            References hurried = ReferencesHelper.unchecked_narrow(
+                    with(slow, org.omg.Messaging.RELATIVE_RT_TIMEOUT_POLICY_TYPE.value, limit));
+            try {
+                hurried.slow(1000, 1);
+                throw new Failure("expected TIMEOUT, got an answer");
+            } catch (org.omg.CORBA.TIMEOUT late) {
+            }
+            same("after", 2, slow.slow(0, 2));
+        });
+        check("call_deadline", () -> {
+            org.omg.CORBA.Any end = orb.create_any();
+            org.omg.TimeBase.UtcTHelper.insert(end, org.jacorb.util.Time.corbaFuture(600000000L));
+            org.omg.CORBA.Any limit = orb.create_any();
+            limit.insert_ulonglong(300000000L);
+            References bounded = ReferencesHelper.unchecked_narrow(with(
+                    with(slow, org.omg.Messaging.REPLY_END_TIME_POLICY_TYPE.value, end),
+                    org.omg.Messaging.RELATIVE_REQ_TIMEOUT_POLICY_TYPE.value, limit));
+            same("in time", 3, bounded.slow(0, 3));
+        });
+    }
+
+    /** The same object under one more policy. */
+    private static org.omg.CORBA.Object with(org.omg.CORBA.Object object, int type, org.omg.CORBA.Any value)
+            throws org.omg.CORBA.PolicyError {
+        org.omg.CORBA.Policy[] policies = {orb.create_policy(type, value)};
+        return object._set_policy_override(policies, org.omg.CORBA.SetOverrideType.ADD_OVERRIDE);
+    }
+
     private static void inheritance(Suite suite) {
         Bottom o = suite.inheritance_tests();
         check("inherited_operations", () -> {
@@ -682,7 +733,7 @@ public final class Client {
         poa = Options.poa(orb);
         Suite suite = SuiteHelper.narrow(orb.string_to_object(options.ior));
         for (Group group : List.<Group>of(Client::numbers, Client::texts, Client::wideTexts, Client::aggregates,
-                Client::choices, Client::sequences, Client::properties, Client::inheritance, Client::faults,
+                Client::choices, Client::sequences, Client::properties, Client::policies, Client::inheritance, Client::faults,
                 Client::references, Client::extras, s -> AnyChecks.all(s, orb))) {
             try {
                 group.run(suite);

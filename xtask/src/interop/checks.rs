@@ -226,6 +226,15 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Policies",
+        &[
+            "oneway_with_server",
+            "oneway_with_target",
+            "call_timeout",
+            "call_deadline",
+        ],
+    ),
+    (
         "Callbacks and threads",
         &[
             "callback",
@@ -271,6 +280,16 @@ impl Rule {
 const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*", "any_wide"];
 
 const RULES: &[Rule] = &[
+    Rule {
+        checks: &[
+            "oneway_with_server",
+            "oneway_with_target",
+            "call_timeout",
+            "call_deadline",
+        ],
+        when: |c| c.client == Orb::Omni,
+        reason: "omniORB has no policies of CORBA Messaging",
+    },
     Rule {
         checks: WIDE,
         when: |c| c.column == Column::Giop10,

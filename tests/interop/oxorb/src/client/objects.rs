@@ -1,7 +1,8 @@
 //! Checks of attributes, inheritance, exceptions, references and callbacks.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, ReplyEndTime, SyncScope};
 use oxorb::{
     CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb, SystemException,
     SystemExceptionKind,
@@ -17,6 +18,8 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb, corbaloc: &s
     inheritance(checks, &some(suite.inheritance_tests()?)?, orb);
     faults(checks, &some(suite.fault_tests()?)?);
     references(checks, &some(suite.reference_tests()?)?, orb, corbaloc);
+    let properties = some(suite.property_tests()?)?;
+    policies(checks, &properties, &some(suite.reference_tests()?)?);
     callbacks(checks, &some(suite.reference_tests()?)?, orb)?;
     omniorb_extras(checks, suite);
     jacorb_extras(checks, suite);
@@ -53,6 +56,39 @@ fn properties(checks: &mut Checks, o: &PropertiesRef) {
             o.nudge(3)?;
         }
         eventually("count to become 30", || Ok(o.count()? == 30))
+    });
+}
+
+fn policies(checks: &mut Checks, o: &PropertiesRef, slow: &ReferencesRef) {
+    checks.check("oneway_with_server", || {
+        let waiting = o.with(SyncScope::WithServer);
+        o.set_count(0)?;
+        for _ in 0..10 {
+            waiting.nudge(3)?;
+        }
+        eventually("count to become 30", || Ok(o.count()? == 30))
+    });
+    checks.check("oneway_with_target", || {
+        let waiting = o.with(SyncScope::WithTarget);
+        o.set_count(0)?;
+        for _ in 0..10 {
+            waiting.nudge(3)?;
+        }
+        same("count", &30, &o.count()?)
+    });
+    checks.check("call_timeout", || {
+        let hurried = slow.with(RelativeRoundtripTimeout(Duration::from_millis(200)));
+        match hurried.slow(1000, 1) {
+            Err(late) if late.kind == SystemExceptionKind::Timeout => {}
+            other => return fail(format!("expected TIMEOUT, got {other:?}")),
+        }
+        same("after", &2, &slow.slow(0, 2)?)
+    });
+    checks.check("call_deadline", || {
+        let bounded = slow
+            .with(ReplyEndTime(SystemTime::now() + Duration::from_secs(60)))
+            .with(RelativeRequestTimeout(Duration::from_secs(30)));
+        same("in time", &3, &bounded.slow(0, 3)?)
     });
 }
 

@@ -1011,3 +1011,28 @@ fn the_end_waits_for_local_calls() {
     assert_eq!(raised.minor, minor::bad_inv_order::WOULD_DEADLOCK);
     server.shutdown(true).unwrap();
 }
+
+#[test]
+fn a_server_is_told_that_nobody_waits_for_an_asynchronous_call() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    played(
+        |server| {
+            let mut connection = server.accept();
+            let dropped = connection.request();
+            assert_eq!(connection.receive(), Received::Cancel(dropped));
+            let late = connection.request();
+            assert_eq!(connection.receive(), Received::Cancel(late));
+            let answered = connection.request();
+            connection.answer(answered, 3);
+        },
+        |server| {
+            let object = server.object(&client);
+            drop(ping_async(&object, 0));
+            let late = ping_async(&object.with_timeout(SHORT), 0).wait();
+            assert_eq!(late.unwrap_err().kind, SystemExceptionKind::Timeout);
+            assert_eq!(ping_async(&object, 0).wait(), Ok(3));
+        },
+    );
+    client.shutdown(true).unwrap();
+}

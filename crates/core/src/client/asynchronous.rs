@@ -25,8 +25,9 @@ use crate::{Ref, failure, raise};
 /// The answer of an asynchronous call, as a future for any executor, or for
 /// none: [`wait`](AsyncReply::wait) blocks.
 ///
-/// The request was sent when this was made. Dropping it forgets the call;
-/// whether the operation runs all the same is up to the server.
+/// The request was sent when this was made. Dropping it forgets the call and
+/// tells the server (CancelRequest); whether the operation runs all the same is
+/// up to that.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
     sent: InFlight,
@@ -37,7 +38,7 @@ pub struct AsyncReply<R, E> {
 /// A request that was sent, and its answer when it is there; for whoever reads
 /// that himself.
 ///
-/// Dropping it forgets the call.
+/// Dropping it forgets the call and tells the server.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
@@ -384,6 +385,21 @@ impl InFlight {
             Ok(())
         })
         .map(Settled::SentOn)
+    }
+}
+
+impl Drop for InFlight {
+    /// Nobody waits any more: the server is told, if that can be done at once.
+    fn drop(&mut self) {
+        if let State::Sent(slot, Target(route, index)) = &self.state
+            && slot.is_waiting()
+        {
+            let profile = &route.profiles[*index];
+            let peer = profile.remote();
+            if let Some(shared) = Multiplexed::open_to(peer) {
+                shared.cancel(slot, profile.version, peer.options());
+            }
+        }
     }
 }
 

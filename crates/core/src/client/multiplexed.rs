@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::{Dialect, Encoded};
+use oxorb_cdr::{ByteOrder, Dialect, Encoded};
 use oxorb_giop::{
     CodeSetContext, CompletionStatus, Inbox, MessageType, Response, SystemException,
     SystemExceptionKind, Version, minor,
@@ -69,6 +69,7 @@ struct Writer {
 pub(crate) struct Slot {
     id: u32,
     deadline: Option<Instant>,
+    version: Version,
     /// What both sides had agreed on when it was sent.
     code_sets: Option<CodeSetContext>,
     /// The message, in case it has to go elsewhere; empty when it is long.
@@ -254,6 +255,7 @@ impl Multiplexed {
         let slot = Arc::new(Slot {
             id,
             deadline: timing.deadline(),
+            version: request.version,
             code_sets,
             request: match encoded.len() {
                 0..=KEPT_REQUEST => encoded.to_vec(),
@@ -300,20 +302,28 @@ impl Multiplexed {
     /// Nobody waits for an answer any more: forgets the call, and tells the
     /// other side if that can be done at once.
     pub(crate) fn cancel(&self, slot: &Slot, version: Version, options: &Options) {
-        let known = self
-            .waiting()
-            .as_mut()
-            .and_then(|waiting| waiting.remove(&slot.id));
-        let (Some(_), Some(both)) = (known, &self.both_ways) else {
+        let known = self.waiting().as_mut().is_some_and(|waiting| {
+            let ours = waiting
+                .get(&slot.id)
+                .is_some_and(|known| std::ptr::eq(&**known, slot));
+            ours && waiting.remove(&slot.id).is_some()
+        });
+        if known {
+            self.tell_cancelled(slot.id, version, Some(options.stall_timeout));
+        }
+    }
+
+    /// CancelRequest, unless somebody is writing: nobody waits for that.
+    fn tell_cancelled(&self, id: u32, version: Version, patience: Option<Duration>) {
+        let turn = self.both_ways.as_ref().map(|both| both.turn.to_write_now());
+        let writer = turn.is_none().then(|| self.writer.try_lock().ok());
+        if matches!(turn, Some(None)) || matches!(writer, Some(None)) {
             return;
-        };
-        let Some(_ours) = both.turn.to_write_now() else {
-            return;
-        };
-        let message = oxorb_giop::cancel_request(version, options.byte_order, slot.id);
+        }
+        let message = oxorb_giop::cancel_request(version, ByteOrder::NATIVE, id);
         let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
         let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
-        let _ = self.link.set_write_timeout(Some(options.stall_timeout));
+        let _ = self.link.set_write_timeout(patience);
         if sent.is_err_and(|failed| failed.written != 0) {
             self.fail_all(raise::CONNECTION_LOST);
             self.link.close();
@@ -419,7 +429,7 @@ impl Multiplexed {
             let now = Instant::now();
             if now.saturating_duration_since(last_look) >= Self::TICK {
                 last_look = now;
-                self.expire(now);
+                self.expire(now, None);
             }
             let (buffer, room) = inbox.room();
             match self.link.read(buffer, room) {
@@ -472,8 +482,9 @@ impl Multiplexed {
         idle
     }
 
-    /// Fails the calls whose time is over.
-    pub(crate) fn expire(&self, now: Instant) {
+    /// Fails the calls whose time is over, and tells the other side. `patience`:
+    /// how long other writes to this connection may take.
+    pub(crate) fn expire(&self, now: Instant, patience: Option<Duration>) {
         let mut expired = Vec::new();
         if let Some(waiting) = self.waiting().as_mut() {
             waiting.retain(|_, slot| {
@@ -485,6 +496,7 @@ impl Multiplexed {
             });
         }
         for slot in expired {
+            self.tell_cancelled(slot.id, slot.version, patience);
             slot.finish(Err(raise::timeout(CompletionStatus::Maybe)));
         }
     }
@@ -509,6 +521,11 @@ fn usable(current: &Option<Arc<Multiplexed>>) -> Option<Arc<Multiplexed>> {
 }
 
 impl Slot {
+    /// Whether there is no answer yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(*self.state.lock().expect(UNPOISONED), State::Waiting(_))
+    }
+
     /// Blocks until the answer is there, or its time is over: then `None`.
     pub(crate) fn wait(&self) -> Option<Result<Answer, SystemException>> {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
@@ -565,6 +582,7 @@ mod tests {
         Arc::new(Slot {
             id: 0,
             deadline: None,
+            version: Version::V1_2,
             code_sets: None,
             request: Vec::new(),
             state: Mutex::new(State::Waiting(None)),

@@ -255,7 +255,7 @@ impl Connection {
             return true;
         }
         if let Some(calls) = &self.lines.calls {
-            calls.expire(Instant::now());
+            calls.expire(Instant::now(), Some(orb.options().stall_timeout));
         }
         let idle = orb
             .registry()

@@ -166,7 +166,7 @@ minors! {
         OXORB 2 CONNECTION_CLOSED: "the server closed the connection before it processed the request", "send it again";
         OXORB 3 FORWARD_LOOP: "the reference is forwarded in a circle", "check the forwarding objects";
         OXORB 8 HELD_TOO_LONG: "the request came longer before its start time than the server holds requests", "send it later, or raise HoldTime on the server";
-        OXORB 7 BUFFER_FULL: "the buffer of oneway requests for the server is full", "send less, flush more often, or raise BufferedOneways";
+        OXORB 9 BUFFER_FULL: "the buffer of oneway requests for the server is full", "send less, flush more often, or raise BufferedOneways";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";

@@ -30,6 +30,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/idl4.idl",
         "idl/mapping.idl",
         "idl/names.idl",
+        "idl/sized.idl",
         "idl/types.idl",
         "idl/unions.idl",
         "idl/values.idl",

@@ -133,7 +133,13 @@ pub fn write_each<'a>(
     item: &dyn Fn(usize) -> &'a dyn Part,
     e: &mut Encoder<'a>,
 ) -> Result<()> {
-    (0..n).try_for_each(|index| item(index).write(e))
+    let Some(last) = n.checked_sub(1) else {
+        return Ok(());
+    };
+    let start = e.position();
+    item(0).write(e)?;
+    e.reserve_alike(e.position() - start, last);
+    (1..n).try_for_each(|index| item(index).write(e))
 }
 
 /// Writes the elements of a sequence, of fixed layout.

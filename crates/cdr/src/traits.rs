@@ -37,8 +37,15 @@ pub trait Encode {
     {
         if let Some(size) = Self::MAX_SIZE {
             e.reserve(size.saturating_mul(items.len()).min(RESERVED_AT_ONCE));
+            return items.iter().try_for_each(|item| item.encode(e));
         }
-        items.iter().try_for_each(|item| item.encode(e))
+        let Some((first, rest)) = items.split_first() else {
+            return Ok(());
+        };
+        let start = e.position();
+        first.encode(e)?;
+        e.reserve_alike(e.position() - start, rest.len());
+        rest.iter().try_for_each(|item| item.encode(e))
     }
 }
 
@@ -86,7 +93,7 @@ pub trait Decode<'de>: Sized {
 }
 
 /// Room made for a sequence before its elements are written: more than that grows as it comes.
-const RESERVED_AT_ONCE: usize = 1 << 16;
+const RESERVED_AT_ONCE: usize = 1 << 20;
 
 /// A decoded element may take this many times the octets it came from before its sequence's memory is no longer
 /// reserved in one go.
@@ -98,6 +105,14 @@ impl<'a> Encoder<'a> {
     pub fn sequence<T: Encode>(&mut self, v: &'a [T], bound: Option<u32>) -> Result<()> {
         self.length(v.len(), bound)?;
         T::encode_slice(v, self)
+    }
+
+    /// Makes room for elements that nothing bounds, by the octets that the first one took: others will be much like it,
+    /// and an eighth more. What exceeds that grows as it comes.
+    #[inline]
+    pub(crate) fn reserve_alike(&mut self, first: usize, others: usize) {
+        let octets = first.saturating_mul(others);
+        self.reserve((octets + octets / 8).min(RESERVED_AT_ONCE));
     }
 
     /// Writes a sequence whose elements `f` writes: for element types that are not one Rust type, such as wide strings.
@@ -122,7 +137,13 @@ impl<'a> Encoder<'a> {
         mut f: impl FnMut(&mut Self, &'a T) -> Result<()>,
     ) -> Result<()> {
         self.length(v.len(), bound)?;
-        v.iter().try_for_each(|item| f(self, item))
+        let Some((first, rest)) = v.split_first() else {
+            return Ok(());
+        };
+        let start = self.position();
+        f(self, first)?;
+        self.reserve_alike(self.position() - start, rest.len());
+        rest.iter().try_for_each(|item| f(self, item))
     }
 }
 

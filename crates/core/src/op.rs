@@ -13,6 +13,9 @@ pub struct Op {
     /// Where the operation stands in the list of its interface, all inherited
     /// ones first, for servers of our own (A6.4); [`NO_SLOT`]: unknown.
     pub slot: u16,
+    /// Octets that the arguments take at most, or at least where nothing bounds them: what the IDL compiler worked out, for
+    /// the request's buffer to be sized once (A7.1). Nothing below what any message has room for.
+    pub request: u32,
 }
 
 /// The place of an operation of which nobody knows it.
@@ -47,6 +50,7 @@ impl Op {
             name,
             response: Response::WithTarget,
             slot: NO_SLOT,
+            request: 0,
         }
     }
 
@@ -56,12 +60,19 @@ impl Op {
             name,
             response: Response::None,
             slot: NO_SLOT,
+            request: 0,
         }
     }
 
     /// The same at a place in the list of its interface.
     pub const fn at(self, slot: u16) -> Self {
         Op { slot, ..self }
+    }
+
+    /// The same with arguments that take so many octets.
+    #[must_use]
+    pub const fn sized(self, request: u32) -> Self {
+        Op { request, ..self }
     }
 }
 
@@ -75,6 +86,8 @@ pub struct Operation<'n> {
     pub response: Response,
     /// As in [`Op`].
     pub slot: u16,
+    /// As in [`Op`]; 0 if nothing is known.
+    pub request: u32,
 }
 
 impl From<&Op> for Operation<'static> {
@@ -84,6 +97,7 @@ impl From<&Op> for Operation<'static> {
             name: op.name,
             response: op.response,
             slot: op.slot,
+            request: op.request,
         }
     }
 }

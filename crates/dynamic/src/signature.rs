@@ -187,6 +187,7 @@ impl Signature {
             } else {
                 Response::WithTarget
             },
+            request: 0,
         }
     }
 }

@@ -66,6 +66,31 @@ pub fn sizes(model: &Model) -> Sizes {
     Sizes { rows }
 }
 
+/// Octets to make room for before the arguments of a call are written (A7.1): the most that they take, or the least if
+/// nothing bounds them or the bound is absurd. `None` if that is less than any message has room for.
+pub(crate) fn room(model: &Model, call: &Call<'_>) -> Option<u32> {
+    room_of(request(model, call))
+}
+
+/// The same for the results.
+pub(crate) fn room_for_results(model: &Model, call: &Call<'_>) -> Option<u32> {
+    room_of(reply(model, call))
+}
+
+fn room_of(bounds: Bounds) -> Option<u32> {
+    let octets = bounds.max.filter(|most| *most <= ROOM_AT_MOST);
+    let octets = octets.unwrap_or(bounds.min);
+    (ROOM_ANYWAY..=ROOM_AT_MOST)
+        .contains(&octets)
+        .then(|| u32::try_from(octets).expect("at most a mebibyte"))
+}
+
+/// What every message's buffer has room for.
+const ROOM_ANYWAY: u64 = 64;
+
+/// A buffer is not made larger than this for what may come and perhaps does not.
+const ROOM_AT_MOST: u64 = 1 << 20;
+
 fn request(model: &Model, call: &Call<'_>) -> Bounds {
     let sent = call
         .args

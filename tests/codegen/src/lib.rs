@@ -22,6 +22,7 @@ oxorb::include_idl!("global");
 oxorb::include_idl!("idl4");
 oxorb::include_idl!("mapping");
 oxorb::include_idl!("names");
+oxorb::include_idl!("sized");
 oxorb::include_idl!("types");
 oxorb::include_idl!("unions");
 oxorb::include_idl!("values");

@@ -377,6 +377,7 @@ impl InFlight {
             name: request.operation,
             response: request.response,
             slot: NO_SLOT,
+            request: 0,
         };
         let args = &message[request.body..];
         let timing = self.timing.ok_or(raise::FORWARDED)?;

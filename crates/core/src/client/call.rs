@@ -18,6 +18,9 @@ use crate::op::{self, Operation};
 use crate::server::{wait_beside, write_message};
 use crate::{Orb, raise};
 
+/// Room made for what comes before the arguments: more is rare, and grows as it comes.
+const HEADER_ROOM: usize = 256;
+
 /// A longer message may wait for the server to read, so time has passed.
 const SENT_AT_ONCE: usize = 64 << 10;
 
@@ -421,6 +424,7 @@ pub(crate) fn write_request<'a>(
         operation: request.op.name,
         contexts,
     };
+    e.reserve(HEADER_ROOM + request.op.request as usize);
     let begun = oxorb_giop::begin_request(e, request.version, &header);
     args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
     oxorb_giop::finish(e, begun)

@@ -13,6 +13,7 @@ use super::scope::Scope;
 use super::types::ident;
 use super::{Rust, Unmapped, docs, is_remote};
 use crate::plan::{Call, calls};
+use crate::sizes::room;
 
 /// The repository id every object answers to.
 const OBJECT_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
@@ -190,7 +191,11 @@ impl<'m> Rust<'m> {
                 true => quote!(oneway),
                 false => quote!(twoway),
             };
-            quote!(pub static #name: Op = Op::#kind(#wire).at(#place);)
+            let sized = room(self.model, method.call).map(|octets| {
+                let octets = Literal::u32_unsuffixed(octets);
+                quote!(.sized(#octets))
+            });
+            quote!(pub static #name: Op = Op::#kind(#wire).at(#place) #sized;)
         });
         if methods.is_empty() {
             return TokenStream::new();

@@ -13,6 +13,7 @@ use super::signature::{parameter_names, tuple};
 use super::{Method, OBJECT_ID};
 use crate::OperationLookup;
 use crate::plan::{Arg, Plan};
+use crate::sizes::room_for_results;
 
 impl<'m> Rust<'m> {
     /// The untyped servant around a typed one.
@@ -273,6 +274,13 @@ impl<'m> Rust<'m> {
                 Direction::InOut => {}
             }
             steps.push(self.encode(scope, vars, &arg.plan, &Place::Owned(quote!(#name))));
+        }
+        // One step makes room for itself.
+        if steps.len() > 1
+            && let Some(octets) = room_for_results(self.model, method.call)
+        {
+            let (e, octets) = (&vars.e, Literal::u32_unsuffixed(octets));
+            steps.insert(0, Step::Plain(quote!(#e.reserve(#octets))));
         }
         (tuple(pattern), writer(vars, steps))
     }

@@ -6,6 +6,7 @@ mod corpus;
 mod driver;
 mod dump;
 mod golden;
+mod illegal;
 mod robust;
 mod shapes;
 mod tokens;

@@ -390,10 +390,14 @@ impl Multiplexed {
     /// The connection has ended: it takes no more calls; those outstanding end
     /// with `exception`.
     pub(crate) fn end(self: &Arc<Self>, exception: SystemException) {
+        // Given up because nobody used it: no reason to doubt the others.
+        let retired = exception == raise::CONNECTION_CLOSED && self.waiting().is_none();
         self.fail_all(exception);
         let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
         for peer in peers.iter().filter_map(Weak::upgrade) {
-            peer.lost();
+            if !retired {
+                peer.lost();
+            }
             let mut current = peer.multiplexed.lock().expect(UNPOISONED);
             if current
                 .as_ref()

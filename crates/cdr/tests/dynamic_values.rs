@@ -74,8 +74,12 @@ fn registry(names: &[&str]) -> ValueRegistry {
 }
 
 fn vector(name: &str) -> Vec<u8> {
+    read_vector("jacorb", name)
+}
+
+fn read_vector(orb: &str, name: &str) -> Vec<u8> {
     let path = format!(
-        "{}/tests/vectors/values/jacorb/{name}.bin",
+        "{}/tests/vectors/values/{orb}/{name}.bin",
         env!("CARGO_MANIFEST_DIR")
     );
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -134,6 +138,33 @@ fn what_jacorb_writes() {
     let holder = from_jacorb("boxed", "Holder", false);
     assert_eq!(holder.at("first.value"), Some(&Dynamic::from("one")));
     assert_eq!(holder.at("mark"), Some(&Dynamic::Short(11)));
+}
+
+#[test]
+fn what_the_orb_of_glassfish_writes() {
+    let registry = registry(&["Derived", "Mid", "Leaf"]);
+    for (name, ty, path) in [
+        ("cycle", "Node", "next.next.id"),
+        ("derived", "Bases", "[0].id"),
+        ("truncatable", "Bases", "[0].extra.next.id"),
+        ("boxed", "Holder", "item.id"),
+        ("cycle-in-chunks", "Bases", "[1].extra.next.next.id"),
+    ] {
+        let octets = read_vector("glassfish", name);
+        let mut d = decoder(&octets).with_values(&registry);
+        let value = Dynamic::decode(&types(ty), &mut d).unwrap();
+        assert!(value.at(path).is_some(), "{name}: {value:?}");
+        let mut skipped = decoder(&octets).with_values(&registry);
+        skip(&types(ty), &mut skipped).unwrap();
+        assert_eq!(skipped.position(), d.position(), "{name}");
+        let written = self::octets(|e| value.encode(&types(ty), e).unwrap());
+        let mut d = decoder(&written).with_values(&registry);
+        assert_eq!(
+            Dynamic::decode(&types(ty), &mut d).unwrap(),
+            value,
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -51,9 +51,9 @@ pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
     Any, ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
-    Factory, FixedPoint, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind, TypeCode, Typed,
-    Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar, Wstring,
-    WstringValue,
+    Factory, FixedPoint, Inherits, Link, LongDouble, OctetSeq, Shape, StringValue, TcKind,
+    TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar,
+    Wstring, WstringValue,
 };
 pub use oxorb_core::interceptor;
 pub use oxorb_core::{

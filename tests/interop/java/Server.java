@@ -403,6 +403,10 @@ public final class Server {
             if (v > 10) throw new InteropJacorb.Refused(10);
             level = v;
         }
+
+        public InteropJacorb.Secret echo_secret(InteropJacorb.Secret it) {
+            return it;
+        }
     }
 
     // ---- the way in ------------------------------------------------------------------
@@ -462,8 +466,16 @@ public final class Server {
 
         public org.omg.CORBA.Object extras(String name) {
             return switch (name) {
-                case "jacorb" -> once("extras", ExtraServant::new);
+                case "jacorb" -> {
+                    Values.known(orb);
+                    yield once("extras", ExtraServant::new);
+                }
                 case "any" -> once("any", AnySuite::new);
+                case "values" -> once("values", () -> {
+                    Values.known(orb);
+                    return new ValueServants.SuiteServant(
+                            InteropValues.PageHelper.narrow(activate(new ValueServants.PageServant())));
+                });
                 default -> null;
             };
         }

@@ -7,6 +7,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
             "../interop_omniorb.idl",
             "../interop_jacorb.idl",
             "../interop_any.idl",
+            "../interop_values.idl",
         ])
         .joined("idl")
         .compile()

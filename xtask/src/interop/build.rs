@@ -49,7 +49,13 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
 fn omniorb(places: &Places) -> Result<PathBuf, String> {
     let out = places.work.join("cpp");
     let sources = places.sources.join("cpp");
-    let idl = ["interop.idl", "interop_omniorb.idl", "interop_any.idl"];
+    let idl = [
+        "interop.idl",
+        "interop_omniorb.idl",
+        "interop_any.idl",
+        "interop_values.idl",
+        "interop_values_far.idl",
+    ];
     create(&out)?;
     if !is_newer(&out.join("interop-client"), &[&places.sources, &sources])? {
         let system = tool("pkg-config", &args("--variable=idldir omniORB4"), &out)?;
@@ -74,10 +80,22 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
             ),
             (out.join("interop_anySK.cc"), "interop_anySK.o"),
             (out.join("interop_anyDynSK.cc"), "interop_anyDynSK.o"),
+            (out.join("interop_valuesSK.cc"), "interop_valuesSK.o"),
+            (out.join("interop_valuesDynSK.cc"), "interop_valuesDynSK.o"),
+            (
+                out.join("interop_values_farSK.cc"),
+                "interop_values_farSK.o",
+            ),
+            (
+                out.join("interop_values_farDynSK.cc"),
+                "interop_values_farDynSK.o",
+            ),
             (sources.join("server.cc"), "server.o"),
             (sources.join("server_any.cc"), "server_any.o"),
+            (sources.join("server_values.cc"), "server_values.o"),
             (sources.join("client.cc"), "client.o"),
             (sources.join("client_any.cc"), "client_any.o"),
+            (sources.join("client_values.cc"), "client_values.o"),
             (sources.join("naming.cc"), "naming.o"),
         ];
         let compile = |source: &Path, object: &str| {
@@ -96,12 +114,12 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
                 .try_for_each(|unit| unit.join().expect("compiling does not panic").map(drop))
         })?;
         for (objects, program) in [
-            ("server.o server_any.o", "interop-server"),
-            ("client.o client_any.o", "interop-client"),
+            ("server.o server_any.o server_values.o", "interop-server"),
+            ("client.o client_any.o client_values.o", "interop-client"),
         ] {
             let mut command = args(&format!("-pthread -o {program} {objects}"));
             command.extend(
-                units[..units.len() - 5]
+                units[..units.len() - 7]
                     .iter()
                     .map(|(_, object)| (*object).into()),
             );
@@ -140,7 +158,13 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
             "module CORBA { interface TypeCode {}; };\n",
         )
         .map_err(|e| format!("{}: {e}", generated.display()))?;
-        for idl in ["interop.idl", "interop_jacorb.idl", "interop_any.idl"] {
+        for idl in [
+            "interop.idl",
+            "interop_jacorb.idl",
+            "interop_any.idl",
+            "interop_values.idl",
+            "interop_values_far.idl",
+        ] {
             let mut command: Vec<OsString> = vec!["-cp".into(), class_path.clone()];
             command.push("org.jacorb.idl.parser".into());
             for directory in [&generated, &places.sources] {

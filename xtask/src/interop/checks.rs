@@ -145,6 +145,25 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Valuetypes",
+        &[
+            "value_null",
+            "value_sharing",
+            "value_cycle",
+            "value_list",
+            "value_in_two_parameters",
+            "value_derived",
+            "value_truncated_by_server",
+            "value_truncated_by_client",
+            "value_boxed",
+            "value_base",
+            "value_custom",
+            "abstract_object",
+            "abstract_value",
+            "any_value",
+        ],
+    ),
+    (
         "Type codes",
         &[
             "typecode_basic",
@@ -366,6 +385,16 @@ const RULES: &[Rule] = &[
         checks: &["fixed_zeros"],
         when: |c| c.has(Orb::Jac),
         reason: "JacORB leaves out leading zeros when it writes a fixed, and cannot read zero",
+    },
+    Rule {
+        checks: &["any_value"],
+        when: |c| c.has(Orb::Omni) && c.has(Orb::Jac),
+        reason: "omniORB leaves the repository id out of a value in an any, without which JacORB does not read it",
+    },
+    Rule {
+        checks: &["value_custom"],
+        when: |c| c.has(Orb::Omni),
+        reason: "omniidl makes no C++ of custom valuetypes",
     },
     Rule {
         checks: &["idle_connection"],

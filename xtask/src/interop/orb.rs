@@ -133,6 +133,7 @@ impl Orb {
                 args.extend([
                     "-XX:TieredStopAtLevel=1".into(),
                     "-Dfile.encoding=UTF-8".into(),
+                    "-Djavax.rmi.CORBA.UtilClass=peers.RmiUtil".into(),
                     format!("-DOAAddress=iiop://127.0.0.1:{port}").into(),
                     format!("-Djacorb.giop_minor_version={minor}").into(),
                     format!("-Djacorb.native_char_codeset={charset}").into(),

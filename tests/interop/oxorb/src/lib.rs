@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use oxorb::{Orb, SetupError, SystemException};
 
-pub use idl::{interop, interop_any, interop_jacorb, interop_omniorb};
+pub use idl::{interop, interop_any, interop_jacorb, interop_omniorb, interop_values};
 use interop::{CallbackRef, Colour, Detailed, Point, Record};
 
 pub mod types;
+pub mod values;
 
 mod idl {
     oxorb::include_idl!("idl");

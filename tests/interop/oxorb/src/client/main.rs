@@ -7,6 +7,7 @@ mod check;
 mod data;
 mod large;
 mod objects;
+mod values;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     checks.group(|checks| objects::all(checks, &suite, &orb, &args.corbaloc));
     checks.group(|checks| any::all(checks, &suite, &orb));
+    checks.group(|checks| values::all(checks, &suite, &orb));
     if args.shutdown {
         suite.shutdown()?;
     }

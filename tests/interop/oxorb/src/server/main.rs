@@ -4,6 +4,7 @@
 mod any;
 mod data;
 mod objects;
+mod values;
 
 use std::error::Error;
 
@@ -40,6 +41,7 @@ struct Suite {
     omniorb: interop_omniorb::ExtrasRef,
     jacorb: interop_jacorb::ExtrasRef,
     any: interop_any::SuiteRef,
+    values: oxorb_interop::interop_values::SuiteRef,
 }
 
 impl Suite {
@@ -60,6 +62,7 @@ impl Suite {
             omniorb: poa.activate(data::OmniorbExtras)?,
             jacorb: poa.activate(objects::JacorbExtras::default())?,
             any: poa.activate(any::Suite::new(orb)?)?,
+            values: poa.activate(values::Values::new(orb)?)?,
         })
     }
 }
@@ -110,6 +113,7 @@ impl interop::Suite for Suite {
             "omniorb" => Some(self.omniorb.unchecked_narrow()),
             "jacorb" => Some(self.jacorb.unchecked_narrow()),
             "any" => Some(self.any.unchecked_narrow()),
+            "values" => Some(self.values.unchecked_narrow()),
             _ => None,
         })
     }

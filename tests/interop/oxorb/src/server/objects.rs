@@ -251,6 +251,13 @@ impl interop_jacorb::Extras for JacorbExtras {
         self.level.store(value, Ordering::SeqCst);
         Ok(())
     }
+
+    fn echo_secret(
+        &self,
+        it: &oxorb::Link<interop_jacorb::Secret>,
+    ) -> core::result::Result<oxorb::Link<interop_jacorb::Secret>, SystemException> {
+        Ok(it.clone())
+    }
 }
 
 // ---- references ---------------------------------------------------------------

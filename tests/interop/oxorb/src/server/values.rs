@@ -1,0 +1,85 @@
+//! Objects for `interop_values.idl`.
+
+use oxorb::{Abstract, Any, Link, Orb, SystemException, ValueBase, Valuetype};
+use oxorb_interop::interop_values::*;
+use oxorb_interop::values::{Far, name_of};
+
+use crate::data::Result;
+
+/// The way to the values.
+pub(crate) struct Values {
+    page: PageRef,
+}
+
+impl Values {
+    pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::PoaError> {
+        orb.values().register(Base::factories());
+        orb.values().register(Node::factories());
+        Ok(Self {
+            page: orb.root_poa().activate(OnePage)?,
+        })
+    }
+}
+
+struct OnePage;
+
+impl Printable for OnePage {
+    fn print(&self) -> Result<String> {
+        Ok("page".to_owned())
+    }
+}
+
+impl Page for OnePage {}
+
+impl Suite for Values {
+    fn echo_node(&self, it: &Link<Node>) -> Result<Link<Node>> {
+        Ok(it.clone())
+    }
+
+    fn echo_nodes(&self, all: &[Link<Node>], one: &Link<Node>) -> Result<(Nodes, Link<Node>)> {
+        Ok((all.to_vec(), one.clone()))
+    }
+
+    fn echo_base(&self, it: &Link<Base>) -> Result<Link<Base>> {
+        Ok(it.clone())
+    }
+
+    fn name_of(&self, it: &Link<Base>) -> Result<String> {
+        Ok(name_of(it))
+    }
+
+    fn echo_text(&self, a: &Link<Text>, b: &Link<Text>) -> Result<(Link<Text>, bool)> {
+        Ok((a.clone(), a == b))
+    }
+
+    fn page(&self) -> Result<Abstract<PrintableRef>> {
+        Ok(Abstract::Object(self.page.clone().into()))
+    }
+
+    fn echo_printable(&self, it: &Abstract<PrintableRef>) -> Result<Abstract<PrintableRef>> {
+        Ok(it.clone())
+    }
+
+    fn printed(&self, it: &Abstract<PrintableRef>) -> Result<String> {
+        match it {
+            Abstract::Object(object) => object.print(),
+            Abstract::Value(value) => match value.downcast::<Form>() {
+                Some(form) => Ok(format!("form {}", form.body)),
+                None => Err(SystemException::bad_param(0, oxorb::CompletionStatus::No)),
+            },
+            Abstract::Nil => Ok("nil".to_owned()),
+        }
+    }
+
+    fn echo_value(&self, it: &Link<ValueBase>) -> Result<Link<ValueBase>> {
+        Ok(it.clone())
+    }
+
+    fn echo_any(&self, it: &Any) -> Result<Any> {
+        Ok(it.clone())
+    }
+
+    fn far(&self) -> Result<Link<Base>> {
+        Ok(Far::value())
+    }
+}

@@ -1,0 +1,107 @@
+//! The valuetypes of the interoperability test that are not generated.
+
+use core::any::{Any, TypeId};
+
+use oxorb::cdr::{Decode, Decoder, Encode, Encoder, ErrorKind, Result};
+use oxorb::{
+    CustomMarshal, Factory, Inherits, Link, Value, ValueBase, ValueInfo, ValueState, Valuetype,
+};
+
+use crate::interop_jacorb::Secret;
+use crate::interop_values::{Base, Known, Node};
+
+/// `InteropFar::Far`, which the compiler is not told of: so OxORB knows it only here, where it is sent.
+#[derive(Debug)]
+pub struct Far {
+    base: Base,
+    weight: f64,
+    extra: Link<Node>,
+}
+
+impl Far {
+    /// The one that is sent.
+    pub fn value() -> Link<Base> {
+        let extra = Value::new(node(8, Link::null()));
+        let far = Self {
+            base: Base { id: 7 },
+            weight: 2.5,
+            extra: extra.into(),
+        };
+        Value::new(far).into()
+    }
+}
+
+impl Valuetype for Far {
+    const INFO: &'static ValueInfo = &ValueInfo {
+        bases: &[Base::INFO],
+        truncatable: true,
+        ..ValueInfo::new("IDL:interop.oxorb.org/InteropFar/Far:1.0")
+    };
+
+    fn factories() -> &'static [Factory] {
+        &[const { Factory::of::<Far>() }]
+    }
+}
+
+impl Inherits<ValueBase> for Far {}
+impl Inherits<Base> for Far {}
+
+impl ValueState for Far {
+    fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        self.base.encode_state(e)?;
+        self.weight.encode(e)?;
+        self.extra.encode(e)
+    }
+
+    fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Self {
+            base: Base::decode_state(d)?,
+            weight: Decode::decode(d)?,
+            extra: Decode::decode(d)?,
+        })
+    }
+
+    fn part(&self, of: TypeId) -> Option<&dyn Any> {
+        match of == TypeId::of::<Self>() {
+            true => Some(self),
+            false => self.base.part(of),
+        }
+    }
+}
+
+impl CustomMarshal for Secret {
+    fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> {
+        e.string(&format!("code {}", self.code))?;
+        e.long(self.code);
+        Ok(())
+    }
+
+    fn unmarshal(d: &mut Decoder<'_>) -> Result<Self> {
+        let text = d.string()?.into_owned();
+        let code = d.long()?;
+        match text == format!("code {code}") {
+            true => Ok(Self { code }),
+            false => Err(d.error(ErrorKind::BadValue)),
+        }
+    }
+}
+
+/// A node that leads to another.
+pub fn node(id: i32, next: Link<Node>) -> Node {
+    Node {
+        id,
+        next,
+        other: Link::null(),
+    }
+}
+
+/// `Base 5`, `Known 5 name`, `null`.
+pub fn name_of(it: &Link<Base>) -> String {
+    let Some(value) = it.get() else {
+        return "null".to_owned();
+    };
+    match value.downcast::<Known>() {
+        Some(known) => format!("Known {} {}", known.base.id, known.name),
+        None => format!("Base {}", value.id),
+    }
+}

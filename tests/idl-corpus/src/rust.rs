@@ -26,7 +26,7 @@ pub(crate) fn check(
     write_workspace(root, &work, sources, outcomes)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
-        .args(["check", "--workspace", "--keep-going", "--offline"])
+        .args(["check", "--workspace", "--keep-going"])
         .arg("--message-format=json")
         .current_dir(&work)
         .env("CARGO_TARGET_DIR", target)

@@ -98,6 +98,15 @@ impl<'r> Upcall<'r> {
         self.times.deadline()
     }
 
+    /// Whether [`reach`](Self::reach) has nothing to do: no interceptors, still in time, nothing to acknowledge. An
+    /// adapter that asks first does not move the request, which is large, through `reach`.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.flow.is_none()
+            && self.request.response != Response::WithServer
+            && !self.times.are_over()
+    }
+
     /// Says which servant is about to be called: interceptors see the request once more, and may end it.
     ///
     /// A request whose time has passed meanwhile (it may have been held back) is answered with TIMEOUT, COMPLETED_NO; a

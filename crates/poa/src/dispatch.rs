@@ -353,10 +353,17 @@ fn open(pass: &Option<Admission>) -> Option<&Pass> {
 /// place where a servant is called.
 #[inline]
 fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
-    let upcall = match upcall.reach(servant, || target(adapter, servant)) {
-        Ok(upcall) => upcall,
-        Err(ended) => return ended,
-    };
+    if upcall.is_plain() {
+        return call_reached(servant, upcall);
+    }
+    match upcall.reach(servant, || target(adapter, servant)) {
+        Ok(upcall) => call_reached(servant, upcall),
+        Err(ended) => ended,
+    }
+}
+
+#[inline]
+fn call_reached(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     if upcall.operation().starts_with('_') {
         return call_implicit(servant, upcall);
     }

@@ -369,7 +369,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["any_exception"],
         when: |c| c.has(Orb::Omni),
-        reason: "omniORB writes exceptions into an any without their repository ids, and cannot read them",
+        reason: "omniORB writes exceptions into an any without their repository ids, and raises MARSHAL when one is there",
     },
     Rule {
         checks: &["any_reference_nil"],
@@ -379,7 +379,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["any_union_longlong"],
         when: |c| c.has(Orb::Jac) && c.client != c.server,
-        reason: "JacORB takes its own type codes of unions with long long discriminators only",
+        reason: "JacORB raises MARSHAL for such a union in an any of others, and they for its own; its type code is right",
     },
     Rule {
         checks: &["fixed_zeros"],

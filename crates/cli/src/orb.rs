@@ -39,3 +39,17 @@ pub(crate) fn args() -> &'static [String] {
 pub(crate) fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
 }
+
+/// Tells an operator on standard error which limits connections hit, and who was
+/// refused; what a server notices in the course of its work is left out.
+pub(crate) fn tell_incidents(orb: &oxorb::Orb) {
+    use oxorb::Incident::{BidirectionalAccepted, Cancelled, IdleClosed};
+    orb.observe_connections(|event| {
+        if !matches!(
+            event.incident,
+            BidirectionalAccepted | Cancelled | IdleClosed
+        ) {
+            anstream::eprintln!("{event}");
+        }
+    });
+}

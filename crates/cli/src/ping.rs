@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use oxorb::{ClientConnections, Interface, Ior, ObjectRef, Orb, Ref, SystemException};
+use oxorb::{
+    ClientConnections, Interface, Ior, ObjectRef, Orb, Ref, SystemException, SystemExceptionKind,
+};
 use serde_json::json;
 
 use crate::orb::with_args;
@@ -111,6 +113,8 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
     each
 }
 
+const NO_OBJECT: &str = "a server answers, but it has no such object";
+
 fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
     let failed = |what| Endpoint {
         address: address.to_owned(),
@@ -119,20 +123,22 @@ fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
         first_call_ns: None,
     };
     if let Err(failure) = at.validate_connection() {
-        let what = match failure.attempts.last() {
-            Some(attempt) => attempt.what.clone(),
-            None => failure.to_string(),
+        if failure.exception.kind == SystemExceptionKind::ObjectNotExist {
+            return failed(NO_OBJECT.to_owned());
+        }
+        let Some(attempt) = failure.attempts.last() else {
+            return failed(failure.to_string());
         };
         return failed(match doubt(at) {
-            Some(why) => format!("{what} ({why})"),
-            None => what,
+            Some(why) => format!("{} ({why})", attempt.what),
+            None => attempt.what.clone(),
         });
     }
     let start = Instant::now();
     let what = match at.non_existent() {
         Ok(false) => "the object is there",
         Ok(true) => {
-            return failed("a server answers, but it has no such object".to_owned());
+            return failed(NO_OBJECT.to_owned());
         }
         Err(exception) => return failed(format!("connected, but {}", explained(exception))),
     };

@@ -117,6 +117,14 @@ fn ping_says_what_failed_at_each_endpoint() {
     assert!(endpoints.contains("127.0.0.1:1: "), "{endpoints}");
     assert!(endpoints.contains("[::1]:1: "), "{endpoints}");
     assert!(endpoints.contains("refused"), "{endpoints}");
+    assert!(endpoints.contains("(loopback: "), "{endpoints}");
+}
+
+#[test]
+fn ior_show_says_which_addresses_nobody_reaches() {
+    let shown = good(&["ior", "show", "corbaloc::0.0.0.0:1,:10.0.0.1:1/Account"]);
+    assert!(shown.contains("0.0.0.0:1  no address: "), "{shown}");
+    assert!(shown.contains("10.0.0.1:1\n"), "{shown}");
 }
 
 #[test]
@@ -125,7 +133,12 @@ fn ping_tells_a_server_from_its_object() {
         .listen("iiop://127.0.0.1:0")
         .build()
         .unwrap();
-    let object: oxorb::ObjectRef = orb.root_poa().create_reference_with_id("here").unwrap();
+    let named = oxorb::Policies {
+        id_assignment: oxorb::IdAssignment::User,
+        ..oxorb::Policies::default()
+    };
+    let poa = orb.root_poa().create_poa("named", named).unwrap();
+    let object: oxorb::ObjectRef = poa.create_reference_with_id("here").unwrap();
     let url = object.to_corbaloc().unwrap();
     let output = oxorb(&["ping", &url]);
     let shown = text(&output.stdout);

@@ -7,7 +7,7 @@ use oxorb::{Interface as _, Orb};
 use oxorb_naming::{INITIAL_NAME, Limits, NameService, PORT, Store};
 use serde_json::json;
 
-use crate::orb::with_args;
+use crate::orb::{tell_incidents, with_args};
 use crate::output::{Done, Format, print, print_line};
 
 /// Arguments of `oxorb name serve`.
@@ -80,6 +80,7 @@ pub(super) fn run(args: Args) -> Done {
     let (contexts, bindings) = (store.contexts()?, store.bindings()?);
     // Clients that come back before the names are there shall find nobody yet, instead of no such object.
     let orb = with_args(Orb::builder().listen(&endpoints).listen_late()).build()?;
+    tell_incidents(&orb);
     let service = NameService::start_with(&orb, store, args.limits())?;
     let ior = service.root().to_ior();
     if let Some(file) = &args.ior_file {

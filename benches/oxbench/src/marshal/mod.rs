@@ -2,6 +2,7 @@
 //! message, no socket: the codec alone.
 
 mod check;
+mod code;
 mod compiled;
 mod interpreted;
 mod plot;
@@ -56,6 +57,11 @@ pub(crate) struct Options {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+
+    /// Tell how large the code of each type is as well, from this object file of oxbench; docs/marshalling.md tells how
+    /// to make one
+    #[arg(long, value_name = "OBJECT")]
+    code: Option<PathBuf>,
 
     /// Draw the times as an SVG file
     #[arg(long, value_name = "FILE")]
@@ -175,7 +181,12 @@ fn measure(options: &Options) -> Result<Report> {
             process.finish()?;
         }
     }
+    let code = match &options.code {
+        Some(object) => code::measure(object)?,
+        None => Vec::new(),
+    };
     Ok(Report {
+        code,
         machine: Machine::this(),
         placement: options.cpus.to_string(),
         rounds,

@@ -6,6 +6,7 @@ use oxorb::ByteOrder;
 use serde::Serialize;
 
 use super::Codec;
+use super::code::Code;
 use crate::Result;
 use crate::machine::Machine;
 
@@ -18,6 +19,8 @@ pub(crate) struct Report {
     /// For each row, byte order and direction in each round.
     pub(crate) milliseconds: u32,
     pub(crate) lines: Vec<Line>,
+    /// Empty if it was not asked for.
+    pub(crate) code: Vec<Code>,
 }
 
 /// One row in one byte order.
@@ -171,6 +174,22 @@ impl fmt::Display for Report {
                 }
                 writeln!(f)?;
             }
+        }
+        if !self.code.is_empty() {
+            writeln!(
+                f,
+                "\n{:16} {:>11} {:>11} {:>9}",
+                "octets of code", "compiled", "interpreted", "i/c"
+            )?;
+        }
+        for code in &self.code {
+            let Code {
+                name,
+                compiled,
+                interpreted,
+            } = code;
+            let ratio = *interpreted as f64 / *compiled as f64;
+            writeln!(f, "{name:16} {compiled:>11} {interpreted:>11} {ratio:>9.2}")?;
         }
         Ok(())
     }

@@ -1,0 +1,111 @@
+//! How large the code is that writes and reads each type, compiled and interpreted.
+//!
+//! Read from an object file of this program, whose symbols say which types a function was made for:
+//!
+//! ```sh
+//! cargo rustc --release -p oxbench --bin oxbench -- -C symbol-mangling-version=v0 -C codegen-units=1 -C lto=off \
+//!     --emit=obj=oxbench.o
+//! ```
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Serialize;
+
+use crate::Result;
+
+/// The types of `idl/marshal.idl` that have code of their own.
+const TYPES: [&str; 7] = [
+    "Sample", "Quality", "Reading", "Entry", "Choice", "Order", "Node",
+];
+
+/// The functions that every row writes and reads its value with once, whatever the compiler inlines into them.
+const ROOTS: [&str; 2] = ["9write_out", "7read_in"];
+
+/// Octets of machine code of one type, with its sequences.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Code {
+    pub(crate) name: &'static str,
+    pub(crate) compiled: u64,
+    pub(crate) interpreted: u64,
+}
+
+/// Asks `nm` for the functions in an object file.
+pub(crate) fn measure(object: &Path) -> Result<Vec<Code>> {
+    let output = Command::new("nm")
+        .args(["--print-size", "--defined-only"])
+        .arg(object)
+        .output()
+        .map_err(|error| format!("cannot run nm ({error}); on Debian: apt install binutils"))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("nm cannot read {}: {complaint}", object.display()).into());
+    }
+    let code = sums(&String::from_utf8_lossy(&output.stdout));
+    if code
+        .iter()
+        .any(|code| code.compiled == 0 || code.interpreted == 0)
+    {
+        let what = "has no function for some type; was it made with -C symbol-mangling-version=v0?";
+        return Err(format!("{} {what}", object.display()).into());
+    }
+    Ok(code)
+}
+
+fn sums(symbols: &str) -> Vec<Code> {
+    let mut code = TYPES.map(|name| Code {
+        name,
+        compiled: 0,
+        interpreted: 0,
+    });
+    for line in symbols.lines() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, size, "t" | "T" | "w" | "W", symbol] = fields[..] else {
+            continue;
+        };
+        let Ok(size) = u64::from_str_radix(size, 16) else {
+            continue;
+        };
+        let root = ROOTS.iter().any(|root| symbol.contains(root));
+        // What times the rows is not the codec's, though some of that was inlined there.
+        if !root && (symbol.contains("4side") || !symbol.contains("9oxorb_cdr")) {
+            continue;
+        }
+        let named = |code: &&mut Code| {
+            let ident = format!("{}{}", code.name.len(), code.name);
+            let at = symbol.find(&ident);
+            // Not the end of a longer name's length: `16Sample` is sixteen letters of something else.
+            at.is_some_and(|at| !symbol[..at].ends_with(|c: char| c.is_ascii_digit()))
+        };
+        let Some(code) = code.iter_mut().find(named) else {
+            continue;
+        };
+        if symbol.contains("8compiled3idl") {
+            code.compiled += size;
+        } else if symbol.contains("11interpreted3idl") {
+            code.interpreted += size;
+        }
+    }
+    code.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_counted_for_the_types_they_are_made_for() {
+        let symbols = "\
+0000 0000000000000010 t _RNvXNt8compiled3idl7marshalNtB_5EntryNtNt9oxorb_cdr6Encode6encode
+0000 0000000000000020 t _RINv4side9write_outNt8compiled3idl7marshal5EntryE
+0000 0000000000000400 t _RINv4side4timeNt8compiled3idl7marshal5EntryE
+0000 0000000000000008 T _RNvXNt11interpreted3idl7marshalNtB_5EntryNtNt9oxorb_cdr11interpreted4Part5write
+0000 0000000000000800 d _RNvXNt11interpreted3idl7marshalNtB_5EntryNtNt9oxorb_cdr4DATA
+                 U memcpy
+";
+        let found = sums(symbols);
+        let entry = found.iter().find(|code| code.name == "Entry").unwrap();
+        assert_eq!((entry.compiled, entry.interpreted), (0x30, 0x08));
+        assert!(found.iter().filter(|code| code.compiled > 0).count() == 1);
+    }
+}

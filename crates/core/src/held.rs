@@ -111,7 +111,7 @@ impl Detached {
             dialect: self.dialect,
             times: self.times,
         };
-        server::upcall(arrived, &mut sink, flow, |upcall| {
+        server::upcall(&arrived, &mut sink, flow, |upcall| {
             let _slots = upcall.enter_slots();
             serve(upcall)
         });
@@ -125,37 +125,24 @@ impl<'r> Upcall<'r> {
     /// [`Held::send`].
     pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> Held<'r> {
         let mut memory = Sink::to_memory(Vec::new());
-        let (orb, id, expects_reply) = (self.orb, self.request.id, self.expects_reply());
-        let (version, dialect) = (self.frame.header.version, self.dialect);
+        let expects_reply = self.expects_reply();
         let Upcall {
-            frame,
-            request,
-            key,
-            times,
+            arrived,
             sink,
             flow,
             slot,
-            ..
         } = self;
-        let arrived = Arrived {
-            orb,
-            frame,
-            request,
-            key,
-            dialect,
-            times,
-        };
         let mut inner = Upcall::new(arrived, &mut memory, flow);
         inner.set_slot(slot);
         let served = panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = serve(inner);
         }));
         Held {
-            orb,
+            orb: arrived.orb,
             sink,
-            id,
-            version,
-            dialect,
+            id: arrived.request.id,
+            version: arrived.frame.header.version,
+            dialect: arrived.dialect,
             expects_reply,
             answer: served.map(|()| memory.into_memory().ok()),
         }
@@ -165,10 +152,10 @@ impl<'r> Upcall<'r> {
     /// be answered: [`relay`](Self::relay) does that with what the copy was answered.
     pub fn detach(&self) -> Detached {
         Detached {
-            header: self.frame.header,
-            message: self.frame.bytes.to_vec(),
-            dialect: self.dialect,
-            times: self.times,
+            header: self.arrived.frame.header,
+            message: self.arrived.frame.bytes.to_vec(),
+            dialect: self.arrived.dialect,
+            times: self.arrived.times,
             flow: self.flow.clone(),
         }
     }
@@ -176,7 +163,9 @@ impl<'r> Upcall<'r> {
     /// Answers with what a [detached](Self::detach) copy was answered.
     pub fn relay(self, reply: DetachedReply) -> Outcome {
         match reply {
-            Some(message) if self.request.response.expected() => self.sink.send_whole(message),
+            Some(message) if self.arrived.request.response.expected() => {
+                self.sink.send_whole(message)
+            }
             None if self.expects_reply() => {
                 // It was not answered, although somebody waits.
                 return self.fail(SystemException {

@@ -24,12 +24,8 @@ use crate::{Operations, Orb, Ref, Servant, raise};
 /// allocated and the answer is one write.
 #[derive(Debug)]
 pub struct Upcall<'r> {
-    pub(crate) orb: &'r Orb,
-    pub(crate) frame: Frame<'r>,
-    pub(crate) request: Request<'r>,
-    pub(crate) key: &'r [u8],
-    pub(crate) dialect: Dialect,
-    pub(crate) times: Times,
+    /// By reference, because an upcall is handed from one function to the next.
+    pub(crate) arrived: &'r Arrived<'r>,
     pub(crate) sink: &'r mut Sink,
     /// What server interceptors have seen of it; `None` where there are none.
     pub(crate) flow: Option<Arc<ServerFlow>>,
@@ -38,7 +34,7 @@ pub struct Upcall<'r> {
 }
 
 /// A request as it came.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrived<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) frame: Frame<'r>,
@@ -66,25 +62,12 @@ pub struct Rejected(SystemException);
 
 impl<'r> Upcall<'r> {
     pub(crate) fn new(
-        arrived: Arrived<'r>,
+        arrived: &'r Arrived<'r>,
         sink: &'r mut Sink,
         flow: Option<Arc<ServerFlow>>,
     ) -> Self {
-        let Arrived {
-            orb,
-            frame,
-            request,
-            key,
-            dialect,
-            times,
-        } = arrived;
         Upcall {
-            orb,
-            frame,
-            request,
-            key,
-            dialect,
-            times,
+            arrived,
             sink,
             flow,
             slot: NO_SLOT,
@@ -95,16 +78,7 @@ impl<'r> Upcall<'r> {
     /// left of a RelativeRoundtripTimeout). Servants behind generated skeletons ask
     /// [`current_deadline`](crate::current_deadline). Costs nothing.
     pub fn deadline(&self) -> Option<Instant> {
-        self.times.deadline()
-    }
-
-    /// Whether [`reach`](Self::reach) has nothing to do: no interceptors, still in time, nothing to acknowledge. An
-    /// adapter that asks first does not move the request, which is large, through `reach`.
-    #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.flow.is_none()
-            && self.request.response != Response::WithServer
-            && !self.times.are_over()
+        self.arrived.times.deadline()
     }
 
     /// Says which servant is about to be called: interceptors see the request once more, and may end it.
@@ -121,7 +95,7 @@ impl<'r> Upcall<'r> {
         servant: &dyn Servant,
         target: impl FnOnce() -> Target,
     ) -> Result<Self, Outcome> {
-        if self.times.are_over() {
+        if self.arrived.times.are_over() {
             return Err(self.fail(raise::DEADLINE_PASSED));
         }
         let mut reached = match &self.flow {
@@ -131,7 +105,7 @@ impl<'r> Upcall<'r> {
                 self.interrupt(seen)?
             }
         };
-        if reached.request.response == Response::WithServer {
+        if reached.arrived.request.response == Response::WithServer {
             let _ = reached.send(ReplyStatus::NO_EXCEPTION, &[], |_| Ok(()));
         }
         Ok(reached)
@@ -157,12 +131,12 @@ impl<'r> Upcall<'r> {
 
     /// The operation's name on the wire.
     pub fn operation(&self) -> &'r str {
-        self.request.operation
+        self.arrived.request.operation
     }
 
     /// The key of the target object, as this ORB's adapter made it.
     pub fn object_key(&self) -> &'r [u8] {
-        self.key
+        self.arrived.key
     }
 
     /// The place of the operation in the list of the skeleton, or one past its end.
@@ -180,12 +154,12 @@ impl<'r> Upcall<'r> {
 
     /// The ORB that serves the request.
     pub fn orb(&self) -> &'r Orb {
-        self.orb
+        self.arrived.orb
     }
 
     /// Whether the caller waits for the result (not so for `oneway`).
     pub fn expects_reply(&self) -> bool {
-        self.request.response == Response::WithTarget
+        self.arrived.request.response == Response::WithTarget
     }
 
     /// Decodes the in and inout arguments; octets left over are an error, too.
@@ -194,11 +168,12 @@ impl<'r> Upcall<'r> {
         decode: impl FnOnce(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
         let mut d = self
+            .arrived
             .frame
-            .decoder(self.dialect)
-            .with_limits(self.orb.options().limits.cdr)
-            .with_scope(self.orb)
-            .at(self.request.body);
+            .decoder(self.arrived.dialect)
+            .with_limits(self.arrived.orb.options().limits.cdr)
+            .with_scope(self.arrived.orb)
+            .at(self.arrived.request.body);
         decode(&mut d)
             .and_then(|args| d.finish().map(|()| args))
             .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
@@ -268,12 +243,12 @@ impl<'r> Upcall<'r> {
         let Some(flow) = self.flow.take() else {
             return self.send(status, &[], body);
         };
-        let order = self.orb.options().byte_order;
-        let mut e = Encoder::new(Vec::new(), order, self.dialect);
+        let order = self.arrived.orb.options().byte_order;
+        let mut e = Encoder::new(Vec::new(), order, self.arrived.dialect);
         // What cannot be marshalled is found out below, where it is sent.
         let _ = body(&mut e);
         let octets = e.finish().to_vec();
-        let mut d = Decoder::new(&octets, order, self.dialect).with_scope(self.orb);
+        let mut d = Decoder::new(&octets, order, self.arrived.dialect).with_scope(self.arrived.orb);
         let verdict = match status {
             ReplyStatus::USER_EXCEPTION => {
                 let id = d.string().unwrap_or_default();
@@ -290,7 +265,10 @@ impl<'r> Upcall<'r> {
                 flow.end(self.view(), Sending::SystemException(exception))
             }
             _ => match Ior::decode(&mut d) {
-                Ok(ior) => flow.end(self.view(), Sending::Forward(Ref::new(self.orb, ior))),
+                Ok(ior) => flow.end(
+                    self.view(),
+                    Sending::Forward(Ref::new(self.arrived.orb, ior)),
+                ),
                 Err(_) => Verdict::AsIs,
             },
         };
@@ -325,9 +303,9 @@ impl<'r> Upcall<'r> {
 
     fn view(&self) -> View<'_> {
         View {
-            orb: self.orb,
-            request: &self.request,
-            key: self.key,
+            orb: self.arrived.orb,
+            request: &self.arrived.request,
+            key: self.arrived.key,
         }
     }
 
@@ -337,26 +315,35 @@ impl<'r> Upcall<'r> {
         contexts: &[ServiceContext<'_>],
         body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Outcome {
-        match self.request.response {
+        match self.arrived.request.response {
             Response::WithTarget => {}
             // Ended before the servant was reached; later it is answered.
             Response::WithServer if !self.sink.answered() => {}
             Response::WithServer | Response::None => return Outcome(()),
         }
-        let id = self.request.id;
-        let version = self.frame.header.version;
-        let mut e = self.sink.encoder(self.orb.options(), self.dialect);
+        let id = self.arrived.request.id;
+        let version = self.arrived.frame.header.version;
+        let mut e = self
+            .sink
+            .encoder(self.arrived.orb.options(), self.arrived.dialect);
         let begun = oxorb_giop::begin_reply(&mut e, version, id, status, contexts);
         let written = body(&mut e)
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
-            .and_then(|()| finish(&mut e, begun, self.orb));
+            .and_then(|()| finish(&mut e, begun, self.arrived.orb));
         match written {
-            Ok(()) => self.sink.send(self.orb.options(), version, e.finish()),
+            Ok(()) => self
+                .sink
+                .send(self.arrived.orb.options(), version, e.finish()),
             Err(exception) => {
                 // The results cannot be sent: the caller must know that it ran.
-                self.sink.discard(self.orb.options(), e.finish());
-                self.sink
-                    .send_exception(self.orb.options(), version, id, self.dialect, exception);
+                self.sink.discard(self.arrived.orb.options(), e.finish());
+                self.sink.send_exception(
+                    self.arrived.orb.options(),
+                    version,
+                    id,
+                    self.arrived.dialect,
+                    exception,
+                );
             }
         }
         Outcome(())

@@ -94,6 +94,9 @@ impl<'a> ServiceContexts<'a> {
     /// The first context with this id; unknown ids are simply never asked for.
     #[inline]
     pub fn find(&self, id: u32) -> Option<ServiceContext<'a>> {
+        if self.is_empty() {
+            return None;
+        }
         self.iter().find(|context| context.id == id)
     }
 

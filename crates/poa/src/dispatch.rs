@@ -353,9 +353,6 @@ fn open(pass: &Option<Admission>) -> Option<&Pass> {
 /// place where a servant is called.
 #[inline]
 fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
-    if upcall.is_plain() {
-        return call_reached(servant, upcall);
-    }
     match upcall.reach(servant, || target(adapter, servant)) {
         Ok(upcall) => call_reached(servant, upcall),
         Err(ended) => ended,

@@ -111,7 +111,7 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
         dialect,
         times,
     };
-    upcall(arrived, sink, ServerFlow::of(orb), |upcall| {
+    upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
     });
 }
@@ -169,7 +169,7 @@ fn serve(
         dialect,
         times,
     };
-    upcall(arrived, sink, ServerFlow::of(orb), |upcall| {
+    upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
     });
     Ok(())
@@ -192,7 +192,7 @@ fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
 /// A servant that panics must not take the connection's thread with it.
 #[inline]
 pub(crate) fn upcall(
-    arrived: Arrived<'_>,
+    arrived: &Arrived<'_>,
     sink: &mut Sink,
     flow: Option<Arc<ServerFlow>>,
     serve: impl FnOnce(Upcall<'_>) -> Outcome,
@@ -201,7 +201,10 @@ pub(crate) fn upcall(
         let upcall = Upcall::new(arrived, sink, flow.clone());
         let Outcome { .. } = deadline::within(&arrived.times, || serve(upcall));
     }));
-    if outcome.is_err() && !sink.answered() {
+    if outcome.is_ok() {
+        return;
+    }
+    if !sink.answered() {
         // Interceptors that have seen the request see how it ended, but for one of them that panics now.
         let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
@@ -212,8 +215,8 @@ pub(crate) fn upcall(
         request,
         dialect,
         ..
-    } = arrived;
-    if outcome.is_err() && request.response != Response::None && !sink.answered() {
+    } = *arrived;
+    if request.response != Response::None && !sink.answered() {
         let (version, id) = (frame.header.version, request.id);
         sink.send_exception(orb.options(), version, id, dialect, raise::SERVANT_PANICKED);
     }

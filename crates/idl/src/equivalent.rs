@@ -43,7 +43,7 @@ pub fn print(model: &Model) -> String {
 ///
 /// ```
 /// use oxorb_idl::source::{Memory, SourceMap};
-/// let text = b"interface I {}; component C { provides I facet; };";
+/// let text = b"interface I {}; component C { provides I side; };";
 /// let files = Memory([("a.idl".into(), text.to_vec())].into());
 /// let options = oxorb_idl::Options::default();
 /// let compiled = oxorb_idl::compile_from(SourceMap::new(files), &["a.idl"], &options)?;

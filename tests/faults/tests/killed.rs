@@ -24,6 +24,8 @@ fn killed_before_the_request_is_sent() {
     let object = server.object(&client);
     assert_eq!(run_once(&object, 1), Ok(2));
     server.kill();
+    // A connection that was idle for this long is looked at before it is used.
+    thread::sleep(2 * oxorb::Options::default().trust_idle);
     let exception = run_once(&object, 2).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Transient);
     assert_completed(exception, CompletionStatus::No);

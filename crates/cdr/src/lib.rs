@@ -15,7 +15,7 @@
 //!   sender ([`ByteOrder`], A2.1).
 //! - Characters depend on what was negotiated: see [`Dialect`].
 //! - Types of fixed layout go through [`Fixed`], which is what makes sequences of structs fast.
-//! - Generated code is compiled, or tables for an interpreter: [`interpreted`].
+//! - Generated code is compiled, or tables for an interpreter: [`mod@interpreted`].
 //! - Types and values known only at run time are [`TypeCode`]s, [`Any`]s and [`Dynamic`]s; IDL `fixed` is a [`Decimal`].
 //! - Octets from a peer are never trusted: see [`Decoder::length`], [`Limits`] and [`ErrorKind`].
 //!

@@ -310,6 +310,19 @@ const RULES: &[Rule] = &[
         reason: "omniORB has no policies of CORBA Messaging",
     },
     Rule {
+        checks: &["oneway_with_server", "oneway_with_target"],
+        when: |c| {
+            let before_1_2 = [Column::Giop10, Column::Giop11].contains(&c.column);
+            c.client == Orb::Jac && before_1_2
+        },
+        reason: "GIOP 1.0 and 1.1 cannot ask for an answer to a oneway request, and JacORB waits for it for ever",
+    },
+    Rule {
+        checks: &["parallel"],
+        when: |c| c.client == Orb::Ox && c.server == Orb::Omni && c.column == Column::Bidirectional,
+        reason: "omniORB may stop reading a bidirectional connection over which several requests come at once: they lie unread while all its threads are idle",
+    },
+    Rule {
         checks: WIDE,
         when: |c| c.column == Column::Giop10,
         reason: "GIOP 1.0 has no wide characters",

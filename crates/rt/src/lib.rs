@@ -1,9 +1,13 @@
-//! What the steady path shares: reusable buffers.
+//! What the steady path shares: reusable buffers, and priorities.
 //!
 //! After warm-up a request allocates nothing. What it needs comes from pools that a lane owns and
 //! no other lane touches, so there is no lock either.
 #![forbid(unsafe_code)]
 
+mod mapping;
 mod pool;
+mod priority;
 
+pub use mapping::{Mapping, PriorityMapping, PriorityTransform, dscp};
 pub use pool::BufferPool;
+pub use priority::{NativePriority, NativeRange, OutOfRange, Priority};

@@ -41,11 +41,13 @@ pub enum Incident {
     BidirectionalRefused,
     /// References say the loopback address: this host has no other.
     OnlyLoopback,
+    /// The system does not let threads of this process have real-time priorities; they keep their schedule. Told once.
+    NoRealTimePriority,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 14] = [
+    pub const ALL: [Incident; 15] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -60,6 +62,7 @@ impl Incident {
         Incident::BidirectionalAccepted,
         Incident::BidirectionalRefused,
         Incident::OnlyLoopback,
+        Incident::NoRealTimePriority,
     ];
 
     /// One sentence for a log, with the setting that decides.
@@ -89,6 +92,10 @@ impl Incident {
             Incident::OnlyLoopback => {
                 "this host has no address but loopback, so only clients on it can connect \
                  (-ORBEndPointPublish names another)"
+            }
+            Incident::NoRealTimePriority => {
+                "this process may not have real-time priorities, so threads keep their schedule \
+                 (CAP_SYS_NICE or ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does without)"
             }
             Incident::BidirectionalRefused => {
                 "the client offered its connection for callbacks, which is not allowed here \

@@ -36,6 +36,7 @@ pub mod policy;
 mod raise;
 mod reference;
 mod route;
+mod rt;
 mod servant;
 pub mod server;
 mod upcall;
@@ -55,7 +56,9 @@ pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserEx
 pub use operations::Operations;
 pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, SettingError};
 pub use orb::{Orb, SetupError, WeakOrb};
+pub use oxorb_sys::schedule::Class as SchedulingClass;
 pub use reference::Ref;
+pub use rt::{MappingChoice, Raised, RealTime};
 pub use servant::Servant;
 pub use server::request_is_cancelled;
 pub use upcall::{Outcome, Rejected, Upcall};

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::{Limits, Version, setting};
+use oxorb_sys::schedule::Class;
 use oxorb_transport::{Access, AccessError, Endpoint, Publish};
+
+use crate::rt::{MappingChoice, RealTime};
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +151,8 @@ pub struct Options {
     pub hold_time: Duration,
     /// Limits on what a peer may send, and on what is sent.
     pub limits: Limits,
+    /// Priorities, and how they reach the scheduler.
+    pub realtime: RealTime,
 }
 
 impl Default for Options {
@@ -186,6 +191,7 @@ impl Default for Options {
             max_held: 256,
             hold_time: Duration::from_secs(30),
             limits: Limits::default(),
+            realtime: RealTime::default(),
         }
     }
 }
@@ -532,6 +538,34 @@ pub static SETTINGS: &[Setting] = &[
         help: "How long each of them waits before it is TRANSIENT, and how long the object adapter waits for requests to end. Default 30000.",
         apply: |options, text| {
             options.hold_time = milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "SchedPolicy",
+        value: "SCHED_OTHER|SCHED_FIFO|SCHED_RR",
+        help: "In which scheduling class threads with a priority run. Default SCHED_OTHER: priorities do not reach the scheduler.",
+        apply: |options, text| {
+            options.realtime.class = match text {
+                "SCHED_OTHER" => Class::Other,
+                "SCHED_FIFO" => Class::Fifo,
+                "SCHED_RR" => Class::RoundRobin,
+                _ => return Err("expected SCHED_OTHER, SCHED_FIFO or SCHED_RR".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "PriorityMapping",
+        value: "direct|linear|continuous",
+        help: "Which priority of the scheduling class stands for a CORBA priority. Default linear.",
+        apply: |options, text| {
+            options.realtime.mapping = match text {
+                "direct" => MappingChoice::Direct,
+                "linear" => MappingChoice::Linear,
+                "continuous" => MappingChoice::Continuous,
+                _ => return Err("expected direct, linear or continuous".to_owned()),
+            };
             Ok(())
         },
     },

@@ -18,6 +18,7 @@ use crate::lock::Mutex;
 use crate::main_thread::{Busy, MainThread};
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
+use crate::rt::Scheduling;
 use crate::server::{Listeners, OpenError, Registry};
 use crate::{Adapter, Incident, Ref, SettingError, raise};
 
@@ -74,6 +75,7 @@ struct Inner {
     watch: Watch,
     /// Connections to servers are offered for callbacks.
     offers: AtomicBool,
+    scheduling: Scheduling,
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
@@ -106,6 +108,7 @@ impl Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),
                 watch: Watch::default(),
+                scheduling: Scheduling::new(&options.realtime),
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
                 interceptors: Arc::new(interceptors),
@@ -378,6 +381,12 @@ impl Orb {
         };
         let addresses = self.inner.published.get()?;
         Some(addresses.iter().map(point).collect())
+    }
+
+    /// How priorities become those of threads.
+    #[inline]
+    pub(crate) fn scheduling(&self) -> &Scheduling {
+        &self.inner.scheduling
     }
 
     pub(crate) fn watch(&self) -> &Watch {

@@ -152,6 +152,12 @@ pub(crate) const INTERFACE_NOT_IN_REPOSITORY: SystemException =
 pub(crate) const CANNOT_LISTEN: SystemException =
     SystemException::initialize(minor::initialize::CANNOT_LISTEN, CompletionStatus::No);
 
+/// A priority has no native one, or the scheduling class does not have it.
+pub(crate) const NO_NATIVE_PRIORITY: SystemException = SystemException::data_conversion(
+    minor::data_conversion::PRIORITY_MAPPING,
+    CompletionStatus::No,
+);
+
 /// This process serves no objects.
 pub(crate) const NO_ADAPTER: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);

@@ -59,9 +59,9 @@ pub use oxorb_core::interceptor;
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
     ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Interface,
-    ObjectRef, Options, Outcome, Prepared, Ref, ResolveError, SETTINGS, Servant, ServedBy, Setting,
-    SettingError, SetupError, Slots, Upcall, current_deadline, last_failure, policy,
-    request_is_cancelled,
+    MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref, ResolveError,
+    SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots, Upcall,
+    current_deadline, last_failure, policy, request_is_cancelled,
 };
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, SystemException, SystemExceptionKind, Version,
@@ -73,6 +73,7 @@ pub use oxorb_poa::{
     ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager, Policies, Policy, Refused,
     RequestProcessing, ServantActivator, ServantLocator, ServantRetention, ThreadPolicy,
 };
+pub use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping, PriorityTransform};
 
 pub use oxorb_giop::components::tag::ALTERNATE_IIOP_ADDRESS;
 

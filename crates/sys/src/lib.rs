@@ -9,6 +9,8 @@
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
 //! | [`interface`] | the addresses of this host |
 //! | [`thread`] | named threads, and the processors they may run on |
+//! | [`schedule`] | classes and priorities of threads, reserved processor time |
+//! | [`memory`] | locked memory, faulted in beforehand |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
 //! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
@@ -16,6 +18,8 @@
 
 pub mod clock;
 pub mod interface;
+pub mod memory;
 pub mod poll;
+pub mod schedule;
 pub mod socket;
 pub mod thread;

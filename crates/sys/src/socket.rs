@@ -7,7 +7,7 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -101,6 +101,84 @@ fn set_timeout(socket: impl AsFd, which: Timeout, timeout: Option<Duration>) -> 
 /// Sends small writes at once instead of collecting them (`TCP_NODELAY`).
 pub fn set_no_delay(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, true)?)
+}
+
+/// Marks what is sent over an IPv4 or IPv6 socket with a DSCP, 0 to 63, for the network to tell urgent from other
+/// packets (`IP_TOS`, `IPV6_TCLASS`). Needs no privilege; what networks make of it is theirs.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for a number above 63.
+pub fn set_dscp(socket: impl AsFd, dscp: u8) -> io::Result<()> {
+    if dscp > 63 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let octet = dscp << 2; // the rest is congestion notification
+    if local_address(&socket)?.is_ipv6() {
+        sockopt::set_ipv6_tclass(&socket, u32::from(octet))?;
+        // What goes to IPv4 peers over a socket of both kinds; others do not have it.
+        let _ = sockopt::set_ip_tos(&socket, octet);
+        return Ok(());
+    }
+    Ok(sockopt::set_ip_tos(&socket, octet)?)
+}
+
+/// The DSCP of what is sent.
+pub fn dscp(socket: impl AsFd) -> io::Result<u8> {
+    Ok(match local_address(&socket)?.is_ipv6() {
+        true => (sockopt::ipv6_tclass(&socket)? >> 2) as u8,
+        false => sockopt::ip_tos(&socket)? >> 2,
+    })
+}
+
+/// Puts what is sent into a queue of this host's network devices, 0 to 6 without privilege (`SO_PRIORITY`); above that
+/// `CAP_NET_ADMIN`.
+pub fn set_queue_priority(socket: impl AsFd, priority: i32) -> io::Result<()> {
+    set_option(&socket, libc::SO_PRIORITY, priority)
+}
+
+/// Has reads look for packets in the device for up to `time`, instead of waiting for its interrupt (`SO_BUSY_POLL`).
+/// Microsecond steps. More than `net.core.busy_read` needs `CAP_NET_ADMIN`; drivers that cannot do it wait as before.
+pub fn set_busy_poll(socket: impl AsFd, time: Duration) -> io::Result<()> {
+    let microseconds = i32::try_from(time.as_micros()).unwrap_or(i32::MAX);
+    set_option(&socket, libc::SO_BUSY_POLL, microseconds)
+}
+
+/// Sizes the buffers of the kernel, in octets (`SO_SNDBUF`, `SO_RCVBUF`); `None`: as the system does. It may double or
+/// cut what it is told (`net.core.wmem_max`, `net.core.rmem_max`).
+pub fn set_buffers(
+    socket: impl AsFd,
+    send: Option<usize>,
+    receive: Option<usize>,
+) -> io::Result<()> {
+    if let Some(octets) = send {
+        sockopt::set_socket_send_buffer_size(&socket, octets)?;
+    }
+    if let Some(octets) = receive {
+        sockopt::set_socket_recv_buffer_size(&socket, octets)?;
+    }
+    Ok(())
+}
+
+/// Sends to hosts on the same network only, past all routers (`SO_DONTROUTE`).
+pub fn set_dont_route(socket: impl AsFd, on: bool) -> io::Result<()> {
+    set_option(&socket, libc::SO_DONTROUTE, i32::from(on))
+}
+
+fn set_option(socket: &impl AsFd, option: i32, value: i32) -> io::Result<()> {
+    // SAFETY: the descriptor lives as long as the borrow; the kernel reads one `int`, which `value` is.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            (&raw const value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Has the kernel ask a peer that was silent for `idle` whether it is still there (`SO_KEEPALIVE`),
@@ -265,6 +343,40 @@ mod tests {
         for slices in [&[one][..], &[one, one]] {
             let error = send(&here, slices).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    #[test]
+    fn packets_are_marked_in_either_family() {
+        let how = Listen {
+            reuse_address: true,
+            dual_stack: true,
+            backlog: 1,
+        };
+        let mut families = 0;
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            // A host may lack one of them.
+            let Ok(socket) = listen(address.parse().unwrap(), how) else {
+                continue;
+            };
+            families += 1;
+            set_dscp(&socket, 46).unwrap();
+            assert_eq!(dscp(&socket).unwrap(), 46);
+            assert!(set_dscp(&socket, 64).is_err());
+            set_queue_priority(&socket, 5).unwrap();
+            set_dont_route(&socket, true).unwrap();
+            set_buffers(&socket, Some(50_000), Some(60_000)).unwrap();
+            assert!(sockopt::socket_send_buffer_size(&socket).unwrap() >= 50_000);
+        }
+        assert!(families > 0);
+    }
+
+    #[test]
+    fn busy_polling_is_given_or_refused_for_want_of_privilege() {
+        let (socket, _there) = UnixStream::pair().unwrap();
+        match set_busy_poll(&socket, Duration::from_micros(50)) {
+            Ok(()) => {}
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
         }
     }
 

@@ -1,0 +1,154 @@
+//! The CORBA priority of each thread.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+
+use oxorb_giop::SystemException;
+use oxorb_rt::Priority;
+use oxorb_sys::schedule::{self, Schedule};
+
+use super::scheduling::Applied;
+use crate::{Incident, Orb};
+
+/// What is known of a thread.
+#[derive(Clone, Copy, Default)]
+struct Now {
+    /// Its CORBA priority, once it was given one.
+    priority: Option<Priority>,
+    /// Of the ORB that gave it: another one may schedule differently.
+    by: u32,
+    /// How the kernel schedules it, once that was asked or changed. Whoever changes it past us is not seen.
+    schedule: Option<Schedule>,
+}
+
+thread_local! {
+    static NOW: Cell<Now> = const {
+        Cell::new(Now { priority: None, by: 0, schedule: None })
+    };
+}
+
+impl Orb {
+    /// The CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which raises
+    /// INITIALIZE where this is `None`). A look at a thread-local.
+    #[inline]
+    pub fn thread_priority(&self) -> Option<Priority> {
+        NOW.get().priority
+    }
+
+    /// The same, and if it was given none, the one that its native priority stands for
+    /// (RT-CORBA 1.2, 5.10.1); that costs two system calls.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.
+    pub fn effective_priority(&self) -> Result<Priority, SystemException> {
+        match NOW.get().priority {
+            Some(priority) => Ok(priority),
+            None => self.scheduling().infer(),
+        }
+    }
+
+    /// Gives the calling thread a CORBA priority, and the native one that stands for it (`the_priority` of
+    /// `RTCORBA::Current`). Costs a system call where the thread's schedule changes; without the privilege for that it
+    /// keeps its schedule, which is told once ([`Incident::NoRealTimePriority`]).
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb};
+    /// use oxorb_rt::Priority;
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// orb.set_thread_priority(Priority::new(100)?)?;
+    /// {
+    ///     let _urgent = orb.raise_thread(Priority::MAX)?;
+    ///     assert_eq!(orb.thread_priority(), Some(Priority::MAX));
+    /// }
+    /// assert_eq!(orb.thread_priority(), Some(Priority::new(100)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one that the class does not have.
+    pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
+        let now = NOW.get();
+        if now.priority == Some(priority) && now.by == self.scheduling().number {
+            return Ok(());
+        }
+        self.change(now, priority)
+    }
+
+    /// Gives the calling thread a CORBA priority until the guard goes, be it by a panic. Costs nothing but a look when
+    /// it has that one.
+    ///
+    /// # Errors
+    /// As [`set_thread_priority`](Self::set_thread_priority).
+    #[inline]
+    pub fn raise_thread(&self, priority: Priority) -> Result<Raised, SystemException> {
+        let now = NOW.get();
+        if now.priority == Some(priority) && now.by == self.scheduling().number {
+            return Ok(Raised(None, PhantomData));
+        }
+        self.raise_from(now, priority)
+    }
+
+    #[inline(never)]
+    fn raise_from(&self, mut now: Now, priority: Priority) -> Result<Raised, SystemException> {
+        if now.schedule.is_none() {
+            // To be restored later; once for each thread.
+            now.schedule = schedule::current().ok();
+        }
+        self.change(now, priority)?;
+        Ok(Raised(Some(now), PhantomData))
+    }
+
+    fn change(&self, now: Now, priority: Priority) -> Result<(), SystemException> {
+        let scheduling = self.scheduling();
+        let native = scheduling.native(priority)?;
+        let schedule = match scheduling.apply(native, now.schedule)? {
+            Applied::Yes(schedule) => Some(schedule),
+            Applied::Untouched => now.schedule,
+            Applied::RefusedNow(native) => {
+                let which = || format!("native priority {native}");
+                self.note(Incident::NoRealTimePriority, which, String::new);
+                now.schedule
+            }
+        };
+        NOW.set(Now {
+            priority: Some(priority),
+            by: scheduling.number,
+            schedule,
+        });
+        Ok(())
+    }
+}
+
+/// A thread has another priority while this lives: from [`Orb::raise_thread`]. For that thread alone.
+#[must_use = "the priority goes with it"]
+pub struct Raised(Option<Now>, PhantomData<*const ()>);
+
+impl fmt::Debug for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Raised").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Raised {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            restore(before);
+        }
+    }
+}
+
+#[inline(never)]
+fn restore(before: Now) {
+    let mut restored = before;
+    if let Some(schedule) = before.schedule
+        && NOW.get().schedule != before.schedule
+        && schedule::set_current(schedule).is_err()
+    {
+        // It was more urgent than this process may make it: the kernel's word is what counts.
+        restored.schedule = schedule::current().ok();
+    }
+    NOW.set(restored);
+}

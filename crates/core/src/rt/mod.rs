@@ -1,0 +1,20 @@
+//! Real time: which priority a thread has, and how it becomes one of the operating system.
+//!
+//! ```text
+//! options.realtime (options.rs)  which scheduling class, which mapping
+//!   -> Scheduling (scheduling.rs)  of one ORB: CORBA priority -> native priority -> kernel
+//!        -> current.rs             of each thread: the priority it has now; raised for a call, restored after
+//! ```
+//!
+//! A thread that has the priority already pays a look at a thread-local and no system call.
+
+mod current;
+mod options;
+mod scheduling;
+
+pub use current::Raised;
+pub use options::{MappingChoice, RealTime};
+pub(crate) use scheduling::Scheduling;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! How the CORBA priorities of one ORB become those of threads.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use oxorb_giop::SystemException;
+use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping};
+use oxorb_sys::schedule::{self, Class, Schedule};
+
+use super::RealTime;
+use crate::raise;
+
+/// Of one ORB, fixed when it is made.
+pub(crate) struct Scheduling {
+    /// No other ORB of the process has the same.
+    pub(super) number: u32,
+    class: Class,
+    range: NativeRange,
+    mapping: Arc<dyn PriorityMapping>,
+    /// The kernel has refused this native priority, so that it is not asked again for it or a higher one.
+    refused_from: AtomicI32,
+}
+
+/// What became of a wish.
+pub(super) enum Applied {
+    /// The thread is scheduled so.
+    Yes(Schedule),
+    /// The thread's schedule is not ours to change.
+    Untouched,
+    /// The kernel refuses for want of privilege, for the first time.
+    RefusedNow(NativePriority),
+}
+
+impl Scheduling {
+    pub(crate) fn new(options: &RealTime) -> Self {
+        static NUMBERS: AtomicU32 = AtomicU32::new(1);
+        Scheduling {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            class: options.class,
+            range: options.range(),
+            mapping: options.mapping(),
+            refused_from: AtomicI32::new(i32::MAX),
+        }
+    }
+
+    /// The native priority for a CORBA priority.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION, OMG minor 2: the mapping has none, or one that the scheduling class does not have.
+    pub(crate) fn native(&self, priority: Priority) -> Result<NativePriority, SystemException> {
+        let native = self.mapping.to_native(priority);
+        let has =
+            |native: &NativePriority| self.class == Class::Other || self.range.contains(*native);
+        native.filter(has).ok_or(raise::NO_NATIVE_PRIORITY)
+    }
+
+    /// The CORBA priority of the calling thread, going by how it is scheduled. One or two system calls.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.
+    pub(crate) fn infer(&self) -> Result<Priority, SystemException> {
+        let now = schedule::current().map_err(|_| raise::NO_NATIVE_PRIORITY)?;
+        // A thread of another class than ours is as urgent as the least of ours.
+        let native = match now.class == self.class {
+            true => NativePriority(now.priority as i16),
+            false => self.range.min,
+        };
+        let corba = self.mapping.to_corba(native);
+        corba.ok_or(raise::NO_NATIVE_PRIORITY)
+    }
+
+    /// Has the kernel schedule the calling thread so, unless it is already (`now`) or may not be.
+    pub(super) fn apply(
+        &self,
+        native: NativePriority,
+        now: Option<Schedule>,
+    ) -> Result<Applied, SystemException> {
+        let wanted = Schedule {
+            class: self.class,
+            priority: native.0.into(),
+        };
+        if self.class == Class::Other {
+            return Ok(Applied::Untouched);
+        }
+        if now == Some(wanted) {
+            return Ok(Applied::Yes(wanted));
+        }
+        if wanted.priority >= self.refused_from.load(Ordering::Relaxed) {
+            return Ok(Applied::Untouched);
+        }
+        match schedule::set_current(wanted) {
+            Ok(()) => Ok(Applied::Yes(wanted)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let before = self
+                    .refused_from
+                    .fetch_min(wanted.priority, Ordering::Relaxed);
+                match before {
+                    i32::MAX => Ok(Applied::RefusedNow(native)),
+                    _ => Ok(Applied::Untouched),
+                }
+            }
+            Err(_) => Err(raise::NO_NATIVE_PRIORITY),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Memory that is there when it is touched: locked, and faulted in before it matters.
+
+use std::hint::black_box;
+use std::io;
+
+/// Keeps all memory of the process, present and future, in RAM (`mlockall`).
+///
+/// Process-wide. Every later allocation is faulted in when it is made, so this also costs memory: thread stacks count
+/// whole. One system call; takes as long as all pages that are not there yet.
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`] or [`io::ErrorKind::OutOfMemory`] without `CAP_IPC_LOCK` or a sufficient
+/// `ulimit -l`; nothing is locked then.
+pub fn lock_all() -> io::Result<()> {
+    // SAFETY: takes flags only.
+    match unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Touches the next `octets` of the calling thread's stack, so that later calls do not fault.
+///
+/// The caller sees to it that the stack is that large.
+pub fn prefault_stack(octets: usize) {
+    const STEP: usize = 16 * 1024;
+    #[inline(never)]
+    fn touch(left: usize) {
+        let mut room = [0u8; STEP];
+        for page in (0..STEP).step_by(1024) {
+            room[page] = 1;
+        }
+        black_box(&mut room);
+        if left > STEP {
+            touch(left - STEP);
+        }
+        // After the call, so that it is none that reuses this frame.
+        black_box(&mut room);
+    }
+    touch(octets);
+}
+
+/// Has the allocator take `octets` from the system now, touched, and keep them when they are freed.
+///
+/// With glibc the allocator is told never to give memory back and to serve large requests from the heap, for the whole
+/// process. Other allocators keep what they like.
+pub fn prefault_heap(octets: usize) {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: takes numbers only, and may be called at any time.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+    }
+    let mut room: Vec<u8> = Vec::with_capacity(octets);
+    for page in room.spare_capacity_mut().chunks_mut(1024) {
+        page[0].write(1);
+    }
+    black_box(&mut room);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_touches_its_stack_and_lives() {
+        let thread = std::thread::Builder::new().stack_size(1 << 20);
+        let thread = thread.spawn(|| prefault_stack(512 << 10)).unwrap();
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn the_heap_grows_and_is_given_back_to_the_allocator() {
+        prefault_heap(1 << 20);
+        let room = vec![7u8; 1 << 20];
+        assert_eq!(black_box(room)[1000], 7);
+    }
+}

@@ -1,0 +1,370 @@
+//! How urgent the calling thread is for the scheduler: class, priority, reservation.
+//!
+//! Every function here is one system call. Raising a thread above SCHED_OTHER needs a privilege: `CAP_SYS_NICE`, or a
+//! limit that allows it (`ulimit -r`, `RLIMIT_RTPRIO`); without, the error is [`io::ErrorKind::PermissionDenied`] and
+//! the thread stays as it was. A new thread begins as its creator was.
+
+use std::ffi::c_long;
+use std::fmt;
+use std::io;
+use std::mem;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// A scheduling class with static priorities (`sched(7)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Class {
+    /// Shares of time; one priority, 0 (SCHED_OTHER).
+    #[default]
+    Other,
+    /// Runs until it waits or a more urgent thread wants to (SCHED_FIFO).
+    Fifo,
+    /// The same, and takes turns with equals (SCHED_RR).
+    RoundRobin,
+}
+
+impl Class {
+    /// The priorities it has, from the least to the most urgent: 1 to 99 on Linux, 0 for [`Class::Other`].
+    ///
+    /// ```
+    /// use oxorb_sys::schedule::Class;
+    ///
+    /// assert_eq!(Class::Other.priorities(), 0..=0);
+    /// assert!(Class::Fifo.priorities().contains(&50));
+    /// ```
+    pub fn priorities(self) -> RangeInclusive<i32> {
+        let policy = self.policy();
+        // SAFETY: both take a number and read no memory; these classes exist on every system.
+        unsafe { libc::sched_get_priority_min(policy)..=libc::sched_get_priority_max(policy) }
+    }
+
+    fn policy(self) -> i32 {
+        match self {
+            Class::Other => libc::SCHED_OTHER,
+            Class::Fifo => libc::SCHED_FIFO,
+            Class::RoundRobin => libc::SCHED_RR,
+        }
+    }
+}
+
+/// Class and priority of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Schedule {
+    /// The class.
+    pub class: Class,
+    /// One of the priorities of the class.
+    pub priority: i32,
+}
+
+/// Schedules the calling thread so from now on.
+///
+/// ```
+/// use oxorb_sys::schedule::{self, Class, Schedule};
+///
+/// let before = schedule::current()?;
+/// match schedule::set_current(Schedule { class: Class::Fifo, priority: 10 }) {
+///     Ok(()) => assert_eq!(schedule::current()?.priority, 10),
+///     Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied),
+/// }
+/// schedule::set_current(before)?;
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`]; [`io::ErrorKind::InvalidInput`] for a priority that the class does not have.
+pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
+    let param = libc::sched_param {
+        sched_priority: priority,
+    };
+    // The system call itself, which means the calling thread; what some C libraries call so means the process.
+    // SAFETY: `param` outlives the call, which only reads it; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class.policy(), &param) };
+    check(result)
+}
+
+/// How the calling thread is scheduled. A class that is not in [`Class`] counts as [`Class::Other`].
+pub fn current() -> io::Result<Schedule> {
+    let mut param = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the call takes a number only; 0 is the calling thread.
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    // SAFETY: `param` is valid for the one write of the call.
+    check(unsafe { libc::syscall(libc::SYS_sched_getparam, 0, &mut param) })?;
+    check(policy)?;
+    let known = [Class::Fifo, Class::RoundRobin];
+    let class = known
+        .into_iter()
+        .find(|class| c_long::from(class.policy()) == policy & !RESET_ON_FORK);
+    Ok(Schedule {
+        class: class.unwrap_or_default(),
+        priority: param.sched_priority,
+    })
+}
+
+/// A flag that the kernel reports along with the class.
+const RESET_ON_FORK: c_long = 0x4000_0000;
+
+/// So much processor time out of each period (SCHED_DEADLINE): the kernel guarantees it, or refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Processor time in each period; from about 1 us.
+    pub runtime: Duration,
+    /// Until when, after the period began, that time is given; at least `runtime`.
+    pub deadline: Duration,
+    /// How often; at least `deadline`.
+    pub period: Duration,
+}
+
+/// Why a [`Reservation`] cannot be had.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReservationError {
+    /// The times contradict each other.
+    Times(Reservation),
+    /// The kernel guarantees no more than it can keep.
+    Refused {
+        /// What was asked for.
+        asked: Reservation,
+        /// Of each million units of processor time so many may be reserved, over all processors
+        /// (`kernel.sched_rt_runtime_us` of `kernel.sched_rt_period_us`); `None`: the system does not tell.
+        allowed: Option<u64>,
+        /// How many processors there are.
+        cpus: usize,
+    },
+    /// This process may not reserve time, or its threads may not run on all processors.
+    NotPermitted,
+    /// Anything else.
+    System(io::Error),
+}
+
+/// Reserves processor time for the calling thread. It gives up its class and priority.
+///
+/// The thread must be allowed on all processors: the kernel moves it. One system call.
+///
+/// # Errors
+/// [`ReservationError`]; the thread stays as it was.
+pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let ordered = asked.runtime <= asked.deadline && asked.deadline <= asked.period;
+    if !ordered || asked.runtime.is_zero() {
+        return Err(ReservationError::Times(asked));
+    }
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: DEADLINE,
+        runtime: nanos(asked.runtime),
+        deadline: nanos(asked.deadline),
+        period: nanos(asked.period),
+        ..Attributes::default()
+    };
+    // SAFETY: the call reads `size` octets, which is what `attributes` has, and keeps nothing.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) };
+    check(result).map_err(|error| match error.raw_os_error() {
+        Some(libc::EBUSY) => ReservationError::Refused {
+            asked,
+            allowed: allowed(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        },
+        Some(libc::EPERM) => ReservationError::NotPermitted,
+        Some(libc::EINVAL) => ReservationError::Times(asked),
+        _ => ReservationError::System(error),
+    })
+}
+
+/// What the kernel lets be reserved of each million of one processor.
+fn allowed() -> Option<u64> {
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
+        text.trim().parse::<i64>().ok()
+    };
+    let runtime = read("sched_rt_runtime_us")?;
+    let period = u64::try_from(read("sched_rt_period_us")?).ok()?;
+    let Ok(runtime) = u64::try_from(runtime) else {
+        return Some(MILLION); // -1: no limit
+    };
+    (runtime * MILLION).checked_div(period)
+}
+
+const MILLION: u64 = 1_000_000;
+
+impl Reservation {
+    /// Parts of a million of one processor.
+    pub fn share(&self) -> u64 {
+        let share = self.runtime.as_nanos() * u128::from(MILLION) / self.period.as_nanos().max(1);
+        share as u64
+    }
+}
+
+impl fmt::Display for ReservationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: u64| format!("{}.{} %", share / 10_000, share / 1000 % 10);
+        match self {
+            ReservationError::Times(Reservation {
+                runtime,
+                deadline,
+                period,
+            }) => write!(
+                f,
+                "{runtime:?} within {deadline:?} of each {period:?} cannot be reserved: it takes 1.024 us <= runtime \
+                 <= deadline <= period, and a period that the kernel allows (kernel.sched_deadline_period_*_us)"
+            ),
+            ReservationError::Refused {
+                asked,
+                allowed,
+                cpus,
+            } => {
+                let Reservation {
+                    runtime, period, ..
+                } = asked;
+                write!(
+                    f,
+                    "{runtime:?} of each {period:?} ({} of a processor) is more than the kernel has left: ",
+                    percent(asked.share())
+                )?;
+                match allowed {
+                    Some(allowed) => write!(
+                        f,
+                        "it gives away {} of each of {cpus} processors in all (kernel.sched_rt_runtime_us)",
+                        percent(*allowed)
+                    ),
+                    None => write!(f, "it does not tell how much of {cpus} processors that is"),
+                }
+            }
+            ReservationError::NotPermitted => f.write_str(
+                "this process may not reserve processor time: that needs CAP_SYS_NICE, and threads that may run on \
+                 every processor",
+            ),
+            ReservationError::System(error) => {
+                write!(f, "processor time cannot be reserved: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReservationError {}
+
+const DEADLINE: u32 = 6;
+
+/// `struct sched_attr`, as it was when the call was new: all kernels take it.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+const _: () = assert!(mem::size_of::<Attributes>() == 48);
+
+fn check(result: c_long) -> io::Result<()> {
+    match result {
+        ..0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether this process may; what it may not do must fail as documented.
+    fn permitted(result: io::Result<()>) -> bool {
+        match result {
+            Ok(()) => true,
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+                false
+            }
+        }
+    }
+
+    fn in_a_thread(test: fn()) {
+        std::thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn a_class_and_priority_hold_for_the_thread_alone() {
+        in_a_thread(|| {
+            let before = current().unwrap();
+            for class in [Class::Fifo, Class::RoundRobin] {
+                let wanted = Schedule { class, priority: 3 };
+                let expected = match permitted(set_current(wanted)) {
+                    true => wanted,
+                    false => before,
+                };
+                assert_eq!(current().unwrap(), expected);
+            }
+            set_current(Schedule::default()).unwrap();
+            assert_eq!(current().unwrap(), Schedule::default());
+        });
+        assert_eq!(current().unwrap().class, Class::Other);
+    }
+
+    #[test]
+    fn a_priority_that_the_class_does_not_have_is_refused() {
+        in_a_thread(|| {
+            for (class, priority) in [(Class::Other, 1), (Class::Fifo, 0), (Class::Fifo, 100)] {
+                let error = set_current(Schedule { class, priority }).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            }
+        });
+    }
+
+    const WHOLE: Reservation = Reservation {
+        runtime: Duration::from_millis(100),
+        deadline: Duration::from_millis(100),
+        period: Duration::from_millis(100),
+    };
+
+    #[test]
+    fn times_that_contradict_each_other_are_refused() {
+        in_a_thread(|| {
+            let late = Reservation {
+                deadline: Duration::from_millis(50),
+                ..WHOLE
+            };
+            let none = Reservation {
+                runtime: Duration::ZERO,
+                ..WHOLE
+            };
+            for asked in [late, none] {
+                assert!(matches!(reserve(asked), Err(ReservationError::Times(_))));
+            }
+        });
+    }
+
+    #[test]
+    fn more_than_the_kernel_gives_away_is_refused_with_the_shortfall() {
+        in_a_thread(|| match reserve(WHOLE) {
+            Err(error @ ReservationError::Refused { .. }) => {
+                let text = error.to_string();
+                assert!(
+                    text.starts_with("100ms of each 100ms (100.0 % of a processor)"),
+                    "{text}"
+                );
+            }
+            Err(ReservationError::NotPermitted) => {}
+            // A kernel without limit, or with processors to spare, may give all of one.
+            Ok(()) => {}
+            Err(other) => panic!("{other}"),
+        });
+    }
+
+    #[test]
+    fn the_refusal_names_what_was_asked_and_what_there_is() {
+        let error = ReservationError::Refused {
+            asked: WHOLE,
+            allowed: Some(950_000),
+            cpus: 2,
+        };
+        assert_eq!(
+            error.to_string(),
+            "100ms of each 100ms (100.0 % of a processor) is more than the kernel has left: it gives away 95.0 % of \
+             each of 2 processors in all (kernel.sched_rt_runtime_us)"
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! Every experiment in one command, each beside its peers in the same run.
 //!
 //! `oxbench latency` times two-way calls, `oxbench counts` counts what a call costs in allocations,
-//! system calls and instructions, `oxbench marshal` times the codec alone. Which number answers which question, and how far to trust it on a
+//! system calls and instructions, `oxbench steps` times the steps of one call, `oxbench marshal` times the codec alone. Which number answers which question, and how far to trust it on a
 //! small virtual machine, is told in `docs/benchmarking.md`.
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod plot;
 mod process;
 mod report;
 mod session;
+mod steps;
 mod wire;
 
 use std::process::ExitCode;
@@ -50,6 +51,8 @@ enum Command {
     Marshal(marshal::Options),
     /// Time from the octets of a request to the upcall, for each way to find objects, operations and POAs (E15)
     Demux(demux::Options),
+    /// Time each step of one call on both sides, by timeprobes (E6; the tables of "pluggable protocols")
+    Steps(steps::Options),
     /// Count the names a second that a name server binds, resolves, lists and unbinds, beside omniNames
     Naming(naming::Options),
     /// One side of a measured pair; started by oxbench itself
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Counts(options) => counts::run(&options),
         Command::Marshal(options) => marshal::run(&options),
         Command::Demux(options) => demux::run(&options),
+        Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
         Command::Peer(side) => peers::play(&side),
     };

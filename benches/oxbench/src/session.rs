@@ -8,10 +8,14 @@
 //! < 25412 25390 ...            nanoseconds, one for each call of the last run
 //! > allocations
 //! < 1234                       heap allocations since the process started
+//! > probes on
+//! < done                       off likewise
+//! > probes
+//! < 0:1 0:2 | 1:5              since the last time: stage and nanoseconds, threads apart (OxORB only)
 //! ```
 //!
-//! Servers print where they can be reached and understand `allocations` only; omniORB's programs
-//! understand all but that.
+//! Servers print where they can be reached and understand `allocations` and `probes` only; omniORB's programs
+//! understand all but those.
 //!
 //! The samples travel after `done`, so that CPU time read in between is that of the calls alone.
 
@@ -19,6 +23,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
+use oxorb::probe;
 use oxorb_testkit::alloc;
 
 use crate::Result;
@@ -85,6 +90,7 @@ pub(crate) fn serve(caller: &mut dyn Caller) -> Result {
                 }
             }
             ["allocations"] => write!(answer, "{}", alloc::global().count)?,
+            ["probes", ..] => answer.push_str(&probes(words.get(1).copied())?),
             _ => return Err(format!("no command is called {line:?}").into()),
         }
     }
@@ -96,11 +102,34 @@ pub(crate) fn announce(address: &str) -> Result {
     writeln!(output, "{address}")?;
     output.flush()?;
     for line in std::io::stdin().lock().lines() {
-        match line?.as_str() {
-            "allocations" => writeln!(output, "{}", alloc::global().count)?,
-            line => return Err(format!("no command is called {line:?}").into()),
+        let line = line?;
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["allocations"] => writeln!(output, "{}", alloc::global().count)?,
+            ["probes"] => writeln!(output, "{}", probes(None)?)?,
+            ["probes", switch] => writeln!(output, "{}", probes(Some(switch))?)?,
+            _ => return Err(format!("no command is called {line:?}").into()),
         }
         output.flush()?;
     }
     Ok(())
+}
+
+/// Switches the timeprobes of this process, or gives what they have stamped.
+fn probes(switch: Option<&str>) -> Result<String> {
+    match switch {
+        Some("on") => probe::on(),
+        Some("off") => probe::off(),
+        Some(other) => return Err(format!("probes are on or off, not {other:?}").into()),
+        None => {
+            let threads = probe::take().into_iter().map(|trace| {
+                let record = |record: &probe::Record| {
+                    format!("{}:{}", record.stage as u8, record.at.as_nanos())
+                };
+                let records: Vec<_> = trace.records.iter().map(record).collect();
+                records.join(" ")
+            });
+            return Ok(threads.collect::<Vec<_>>().join(" | "));
+        }
+    }
+    Ok("done".to_owned())
 }

@@ -56,6 +56,7 @@ pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserEx
 pub use operations::Operations;
 pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, SettingError};
 pub use orb::{Orb, SetupError, WeakOrb};
+pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::Class as SchedulingClass;
 pub use reference::Ref;
 pub use rt::{MappingChoice, Raised, RealTime};

@@ -149,6 +149,9 @@ pub struct Options {
     /// that came before its start time may (a later one is TRANSIENT at once),
     /// and how long the object adapter waits for the end of requests where it is told to.
     pub hold_time: Duration,
+    /// Stamps when a request passes which stage, in all threads of this process: see [`probe`](crate::probe), which can
+    /// also switch that while the ORB runs.
+    pub time_probes: bool,
     /// Limits on what a peer may send, and on what is sent.
     pub limits: Limits,
     /// Priorities, and how they reach the scheduler.
@@ -190,6 +193,7 @@ impl Default for Options {
             fragment_size: None,
             max_held: 256,
             hold_time: Duration::from_secs(30),
+            time_probes: false,
             limits: Limits::default(),
             realtime: RealTime::default(),
         }
@@ -566,6 +570,15 @@ pub static SETTINGS: &[Setting] = &[
                 "continuous" => MappingChoice::Continuous,
                 _ => return Err("expected direct, linear or continuous".to_owned()),
             };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "TimeProbes",
+        value: "0|1",
+        help: "Whether requests leave behind when they passed which stage (under 50 ns for each). Default 0.",
+        apply: |options, text| {
+            options.time_probes = yes_or_no(text)?;
             Ok(())
         },
     },

@@ -104,6 +104,9 @@ impl Orb {
 
     /// As [`new`](Orb::new), with interceptors that stay until the ORB ends.
     pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
+        if options.time_probes {
+            crate::probe::on();
+        }
         Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),

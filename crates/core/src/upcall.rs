@@ -12,6 +12,7 @@ use oxorb_giop::{
 use crate::deadline::Times;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::op::{NO_SLOT, Raise};
+use crate::probe::{self, Stage};
 use crate::server::Sink;
 use crate::{Operations, Orb, Ref, Servant, raise};
 
@@ -142,7 +143,9 @@ impl<'r> Upcall<'r> {
     /// The place of the operation in the list of the skeleton, or one past its end.
     #[inline]
     pub fn find(&self, operations: &Operations) -> usize {
-        operations.find(self.operation(), self.slot)
+        let found = operations.find(self.operation(), self.slot);
+        probe::stamp(Stage::OperationFound);
+        found
     }
 
     /// Where the client believes the operation to be: for the adapter, which finds
@@ -174,9 +177,9 @@ impl<'r> Upcall<'r> {
             .with_limits(self.arrived.orb.options().limits.cdr)
             .with_scope(self.arrived.orb)
             .at(self.arrived.request.body);
-        decode(&mut d)
-            .and_then(|args| d.finish().map(|()| args))
-            .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
+        let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
+        probe::stamp(Stage::ArgumentsRead);
+        args.map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
     }
 
     /// Answers with the results: return value, then inout and out arguments.
@@ -225,6 +228,7 @@ impl<'r> Upcall<'r> {
         status: ReplyStatus,
         body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Outcome {
+        probe::stamp(Stage::ServantReturned);
         let Some(flow) = self.flow.take() else {
             return self.send(status, &[], body);
         };
@@ -327,9 +331,12 @@ impl<'r> Upcall<'r> {
             .sink
             .encoder(self.arrived.orb.options(), self.arrived.dialect);
         let begun = oxorb_giop::begin_reply(&mut e, version, id, status, contexts);
-        let written = body(&mut e)
+        let body = body(&mut e);
+        probe::stamp(Stage::ResultsWritten);
+        let written = body
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
             .and_then(|()| finish(&mut e, begun, self.arrived.orb));
+        probe::stamp(Stage::ReplyFramed);
         match written {
             Ok(()) => self
                 .sink

@@ -55,7 +55,6 @@ pub use oxorb_cdr::{
     TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar,
     Wstring, WstringValue,
 };
-pub use oxorb_core::interceptor;
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
     ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Interface,
@@ -63,6 +62,7 @@ pub use oxorb_core::{
     SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots, Upcall,
     current_deadline, last_failure, policy, request_is_cancelled,
 };
+pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, SystemException, SystemExceptionKind, Version,
     describe, minor,

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use oxorb_cdr::Encode as _;
 use oxorb_core::interceptor::Target;
+use oxorb_core::probe::{self, Stage};
 use oxorb_core::{Located, NO_SLOT, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall};
 use oxorb_giop::SystemException;
 
@@ -52,6 +53,7 @@ impl RootAdapter {
 
     #[inline]
     fn call_key(&self, key: Key<'_>, upcall: Upcall<'_>) -> Outcome {
+        probe::stamp(Stage::KeyParsed);
         match key {
             Key::Active {
                 incarnation,
@@ -353,6 +355,7 @@ fn open(pass: &Option<Admission>) -> Option<&Pass> {
 /// place where a servant is called.
 #[inline]
 fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
+    probe::stamp(Stage::ServantFound);
     match upcall.reach(servant, || target(adapter, servant)) {
         Ok(upcall) => call_reached(servant, upcall),
         Err(ended) => ended,

@@ -1,4 +1,4 @@
-//! What the steady path shares: reusable buffers, and priorities.
+//! What the steady path shares: reusable buffers, priorities, and probes that tell how long its stages take.
 //!
 //! After warm-up a request allocates nothing. What it needs comes from pools that a lane owns and
 //! no other lane touches, so there is no lock either.
@@ -7,6 +7,7 @@
 mod mapping;
 mod pool;
 mod priority;
+pub mod probe;
 
 pub use mapping::{Mapping, PriorityMapping, PriorityTransform, dscp};
 pub use pool::BufferPool;

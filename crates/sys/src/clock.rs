@@ -10,6 +10,13 @@ pub fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
+/// The same in nanoseconds, for whoever asks often.
+#[inline]
+pub fn monotonic_nanoseconds() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
+    tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
+}
+
 /// Processor time that all threads of this process have used, in user and kernel mode together.
 pub fn process_cpu() -> Duration {
     read(ClockId::ProcessCPUTime)

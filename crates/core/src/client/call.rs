@@ -15,6 +15,7 @@ use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
 use crate::op::{self, Operation};
+use crate::probe::{self, Stage};
 use crate::server::{wait_beside, write_message};
 use crate::{Orb, raise};
 
@@ -178,6 +179,7 @@ impl<'c, 'a> Call<'c, 'a> {
         let waited = !link.reused || encoded.len() > SENT_AT_ONCE;
         let _ = link.link.set_write_timeout(timing.write_limit());
         let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
+        probe::stamp(Stage::RequestSent);
         link.out = peer.options().keep(encoded.into_buffer());
         match sent {
             Ok(()) => Ok(Pending {
@@ -218,7 +220,10 @@ impl<'c> Pending<'c> {
             match self.link.inbox.poll() {
                 Ok(None) => {}
                 Ok(Some(header)) => match self.sort(header.kind)? {
-                    Some(answer) => return Ok(self.reply(orb, answer)),
+                    Some(answer) => {
+                        probe::stamp(Stage::ReplyParsed);
+                        return Ok(self.reply(orb, answer));
+                    }
                     None => continue,
                 },
                 Err(violation) => {
@@ -242,7 +247,10 @@ impl<'c> Pending<'c> {
                         "the server closed the connection while the call was running".to_owned(),
                     ));
                 }
-                Ok(_) => reads += 1,
+                Ok(_) => {
+                    probe::stamp(Stage::ReplyArrived);
+                    reads += 1;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.lost_by(&error)),
             }
@@ -426,8 +434,12 @@ pub(crate) fn write_request<'a>(
     };
     e.reserve(HEADER_ROOM + request.op.request as usize);
     let begun = oxorb_giop::begin_request(e, request.version, &header);
+    probe::stamp(Stage::HeaderWritten);
     args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
+    probe::stamp(Stage::ArgumentsWritten);
     oxorb_giop::finish(e, begun)
         .and_then(|()| limits.check_outgoing(e.position()))
-        .map_err(|violation| violation.to_exception(CompletionStatus::No))
+        .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
+    probe::stamp(Stage::RequestFramed);
+    Ok(())
 }

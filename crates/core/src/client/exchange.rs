@@ -19,6 +19,7 @@ use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::op::{Op, Operation};
 use crate::policy::{Effective, LocateFirst, PolicyType, RebindMode};
+use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
 use crate::{Failure, Ref, raise};
 
@@ -128,12 +129,14 @@ impl<'x, 'a> Exchange<'x, 'a> {
             RebindMode::Transparent => None,
             _ => reference.binding().bound(),
         };
+        let timing = Timing::start(policies)?;
+        probe::stamp(Stage::CallBegun);
         Ok(Exchange {
             reference,
             policies,
             op,
             args,
-            timing: Timing::start(policies)?,
+            timing,
             attempts: Vec::new(),
             bound,
             fell_back: false,
@@ -144,6 +147,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
         let route = self.route()?;
+        probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         if let Some((index, profile)) = route.local() {
             let carried = Carried::of(self.policies, self.timing, false);
@@ -160,6 +164,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         let mut unreachable = raise::CONNECT_FAILED;
         let mut untried = Untried::of(&route, self.bound.as_deref());
         while let Some((index, link)) = reach::any(self, &route, &mut untried)? {
+            probe::stamp(Stage::LinkTaken);
             match self.attempt(&route, index, link, flow, &added)? {
                 Step::Done(reply) => return Ok(Round::Done(reply)),
                 Step::Again => return Ok(Round::Forwarded),

@@ -10,6 +10,7 @@ use oxorb_giop::{
 use super::link::ClientLink;
 use super::{Peer, local};
 use crate::op::UserException;
+use crate::probe::{self, Stage};
 use crate::{Orb, raise};
 
 /// A reply in the receive buffer of its connection. Dropping it returns the
@@ -126,7 +127,9 @@ impl Reply {
         self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        result(&mut self.decoder()).map_err(|error| undecodable(error).into())
+        let read = result(&mut self.decoder());
+        probe::stamp(Stage::ResultsRead);
+        read.map_err(|error| undecodable(error).into())
     }
 
     /// Takes the receive buffer for a result that is one sequence of octets.
@@ -196,6 +199,7 @@ impl Drop for Reply {
             Source::Link(peer, link) => {
                 if let Some(link) = link.take() {
                     peer.give_back(link);
+                    probe::stamp(Stage::CallEnded);
                 }
             }
             Source::Memory(message) => local::put_buffer(std::mem::take(message)),

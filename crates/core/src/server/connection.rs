@@ -14,6 +14,7 @@ use super::stand_in::{self, Desk, Home};
 use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::client::Multiplexed;
+use crate::probe::{self, Stage};
 use crate::{Incident, Orb, raise};
 
 /// A connection that was accepted, and what belongs to it alone.
@@ -225,6 +226,7 @@ impl Connection {
             match self.link.read(buffer, room) {
                 Ok(0) => return Served::Ended,
                 Ok(octets) => {
+                    probe::stamp(Stage::RequestArrived);
                     reads += 1;
                     if let Some(pace) = &mut self.pace {
                         pace.octets += octets;

@@ -15,6 +15,7 @@ use super::stand_in::Desk;
 use super::{Sink, both_ways};
 use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
+use crate::probe::{self, Stage};
 use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
@@ -124,6 +125,7 @@ fn serve(
     desk: &Desk,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
+    probe::stamp(Stage::RequestParsed);
     sink.begin();
     let version = frame.header.version;
     let id = request.id;
@@ -169,6 +171,7 @@ fn serve(
         dialect,
         times,
     };
+    probe::stamp(Stage::RequestAdmitted);
     upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
     });

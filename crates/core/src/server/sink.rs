@@ -11,6 +11,7 @@ use oxorb_transport::{Link, WriteError};
 
 use super::stand_in;
 use crate::options::Options;
+use crate::probe::{self, Stage};
 
 /// Takes the replies of one connection, or of one local call.
 ///
@@ -105,6 +106,7 @@ impl Sink {
                 let turn = stand_in::turn();
                 let _ours = turn.as_ref().map(|turn| turn.to_write());
                 let sent = write_message(&**link, &reply, version, options.fragment_size);
+                probe::stamp(Stage::ReplySent);
                 self.broken |= sent.is_err();
                 self.discard(options, reply);
             }

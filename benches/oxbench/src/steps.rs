@@ -1,0 +1,392 @@
+//! `oxbench steps`: the time of each step of one two-way call, on both sides, as timeprobes see it (A20, E6).
+
+use std::fmt;
+use std::hint::black_box;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use oxorb::probe::{self, Side, Stage};
+use serde::Serialize;
+
+use crate::Result;
+use crate::experiment::{EXPERIMENTS, Experiment};
+use crate::machine::Machine;
+use crate::peers::{self, Pair, Peer};
+use crate::placement::Placement;
+use crate::process::Process;
+
+/// Options of `oxbench steps`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// CPUs of the pair: `0` puts both processes on CPU 0, `0,1` one on each, `free` leaves them to the kernel
+    #[arg(long, default_value = "0")]
+    cpus: Placement,
+
+    /// How many calls to look at
+    #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+
+    /// Which call
+    #[arg(long, default_value = "ping", value_parser = experiment_named)]
+    only: &'static Experiment,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For reading
+    Table,
+    /// For programs
+    Json,
+}
+
+/// Calls whose stages fit a thread's ring with room to spare.
+const AT_ONCE: u32 = 250;
+
+const WARM_UP: u32 = 2_000;
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let mut pair = peers::prepare(Peer::OxOrb)?.start(options.only, options.cpus)?;
+    pair.call(options.only, WARM_UP)?;
+    let mut samples = Samples::default();
+    let mut left = options.calls;
+    while left > 0 {
+        let calls = left.min(AT_ONCE);
+        let [client, server] = stamps(&mut pair, options.only, calls)?;
+        samples.add(&client, &server, calls)?;
+        left -= calls;
+    }
+    pair.finish()?;
+    let report = Report {
+        machine: Machine::this(),
+        placement: options.cpus.to_string(),
+        experiment: options.only.name,
+        calls: options.calls,
+        probe_nanoseconds: probe_cost(),
+        steps: samples.steps(),
+    };
+    match options.format {
+        Format::Table => print!("{report}"),
+        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+    }
+    Ok(())
+}
+
+/// A stage and the nanosecond in which it ended.
+type Stamp = (Stage, u64);
+
+/// The times of all calls, step by step, client's first; last the way there and back.
+#[derive(Default)]
+struct Samples {
+    steps: Vec<(Step, Vec<u64>)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// From the stage before to the end of this one.
+    To(Stage),
+    /// From the client's framed request to its octets at the server.
+    Request,
+    /// From the server's framed reply to its octets at the client.
+    Reply,
+    /// Everything between the first and the last stamp of one side.
+    Whole(Side),
+}
+
+#[derive(Serialize)]
+struct Report {
+    machine: Machine,
+    placement: String,
+    experiment: &'static str,
+    calls: u32,
+    /// What one stamp costs, and so what each step is measured too long.
+    probe_nanoseconds: f64,
+    steps: Vec<Row>,
+}
+
+/// Nanoseconds.
+#[derive(Serialize)]
+struct Row {
+    side: &'static str,
+    step: &'static str,
+    mean: f64,
+    p50: u64,
+    p99: u64,
+    /// Microseconds of the same step in the tables of "pluggable protocols", on a 400 MHz Pentium II.
+    paper_microseconds: Option<f64>,
+}
+
+/// Makes calls and gives what was stamped on each side.
+fn stamps(pair: &mut Pair, experiment: &Experiment, calls: u32) -> Result<[Vec<Stamp>; 2]> {
+    let switch = |process: &mut Process, command: &str| -> Result {
+        process.tell(command)?;
+        process.expect("done")
+    };
+    switch(&mut pair.server, "probes on")?;
+    switch(&mut pair.client, "probes on")?;
+    pair.call(experiment, calls)?;
+    switch(&mut pair.client, "probes off")?;
+    switch(&mut pair.server, "probes off")?;
+    Ok([read(&mut pair.client)?, read(&mut pair.server)?])
+}
+
+/// The stamps of the one thread that calls, or serves.
+fn read(process: &mut Process) -> Result<Vec<Stamp>> {
+    process.tell("probes")?;
+    let line = process.hear()?;
+    let mut threads = line.split(" | ");
+    let stamps = threads.next().unwrap_or_default();
+    if threads.next().is_some() {
+        return Err("more than one thread took part in the calls".into());
+    }
+    let stamp = |word: &str| -> Result<Stamp> {
+        let (stage, at) = word.split_once(':').ok_or("a stamp is STAGE:NANOSECONDS")?;
+        let stage = Stage::ALL.get(stage.parse::<usize>()?);
+        Ok((*stage.ok_or("no such stage")?, at.parse()?))
+    };
+    stamps.split_whitespace().map(stamp).collect()
+}
+
+impl Samples {
+    fn add(&mut self, client: &[Stamp], server: &[Stamp], calls: u32) -> Result {
+        let client = calls_of(client, Stage::CallBegun, Stage::CallEnded);
+        let server = calls_of(server, Stage::RequestArrived, Stage::ReplySent);
+        for (side, seen) in [("client", client.len()), ("server", server.len())] {
+            if seen != calls as usize {
+                return Err(format!("{calls} calls, {seen} of them whole on the {side}").into());
+            }
+        }
+        for (client, server) in client.into_iter().zip(server) {
+            for (side, stamps) in [(Side::Client, client), (Side::Server, server)] {
+                for pair in stamps.windows(2) {
+                    self.note(Step::To(pair[1].0), pair[1].1 - pair[0].1);
+                }
+                let (first, last) = (stamps[0].1, stamps[stamps.len() - 1].1);
+                self.note(Step::Whole(side), last - first);
+            }
+            let at = |stamps: &[Stamp], stage| {
+                stamps
+                    .iter()
+                    .find(|stamp| stamp.0 == stage)
+                    .map(|stamp| stamp.1)
+            };
+            let ways = [
+                (
+                    Step::Request,
+                    at(client, Stage::RequestFramed),
+                    at(server, Stage::RequestArrived),
+                ),
+                (
+                    Step::Reply,
+                    at(server, Stage::ReplyFramed),
+                    at(client, Stage::ReplyArrived),
+                ),
+            ];
+            for (step, from, to) in ways {
+                if let (Some(from), Some(to)) = (from, to) {
+                    self.note(step, to.saturating_sub(from));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, step: Step, nanoseconds: u64) {
+        match self.steps.iter_mut().find(|(known, _)| *known == step) {
+            Some((_, times)) => times.push(nanoseconds),
+            None => self.steps.push((step, vec![nanoseconds])),
+        }
+    }
+
+    fn steps(mut self) -> Vec<Row> {
+        self.steps.sort_by_key(|(step, _)| step.place());
+        let rows = self.steps.into_iter().map(|(step, mut times)| {
+            times.sort_unstable();
+            let at = |share: usize| times[(times.len() - 1) * share / 100];
+            Row {
+                side: step.side(),
+                step: step.name(),
+                mean: times.iter().sum::<u64>() as f64 / times.len() as f64,
+                p50: at(50),
+                p99: at(99),
+                paper_microseconds: step.in_the_paper(),
+            }
+        });
+        rows.collect()
+    }
+}
+
+/// The stamps of each call from `first` to `last`.
+fn calls_of(stamps: &[Stamp], first: Stage, last: Stage) -> Vec<&[Stamp]> {
+    let calls = stamps.chunk_by(|_, next| next.0 != first);
+    let whole = |call: &&[Stamp]| {
+        call.first().is_some_and(|stamp| stamp.0 == first)
+            && call.last().is_some_and(|stamp| stamp.0 == last)
+    };
+    calls.filter(whole).collect()
+}
+
+impl Step {
+    fn place(self) -> (u8, u8) {
+        match self {
+            Step::To(stage) => (u8::from(stage.side() == Side::Server), stage as u8),
+            Step::Whole(side) => (u8::from(side == Side::Server), u8::MAX),
+            Step::Request => (2, 0),
+            Step::Reply => (2, 1),
+        }
+    }
+
+    fn side(self) -> &'static str {
+        let side = match self {
+            Step::To(stage) => stage.side(),
+            Step::Whole(side) => side,
+            Step::Request | Step::Reply => return "between",
+        };
+        match side {
+            Side::Client => "client",
+            Side::Server => "server",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Step::To(stage) => stage.name(),
+            Step::Whole(_) => "in all",
+            Step::Request => "request on its way",
+            Step::Reply => "reply on its way",
+        }
+    }
+
+    /// P2, Tables 1 and 2. Where it has one row for what are two here, the first of the two has it.
+    fn in_the_paper(self) -> Option<f64> {
+        let Step::To(stage) = self else { return None };
+        Some(match stage {
+            Stage::RouteFound => 6.30,
+            Stage::LinkTaken => 15.6,
+            Stage::HeaderWritten => 7.78,
+            Stage::ArgumentsWritten => 0.74,
+            Stage::RequestSent => 1.02 + 8.70,
+            Stage::ReplyArrived => 50.7,
+            Stage::ReplyParsed => 9.25,
+            Stage::RequestParsed => 4.5,
+            Stage::KeyParsed => 4.6,
+            Stage::ServantFound => 1.39 + 4.6,
+            Stage::OperationFound => 4.52,
+            Stage::ServantReturned => 3.84,
+            Stage::ReplyFramed => 4.56,
+            Stage::ReplySent => 93.6,
+            _ => return None,
+        })
+    }
+}
+
+/// Nanoseconds of one stamp.
+fn probe_cost() -> f64 {
+    const STAMPS: u32 = 100_000;
+    probe::prepare();
+    probe::on();
+    let begun = Instant::now();
+    for _ in 0..STAMPS {
+        probe::stamp(black_box(Stage::CallBegun));
+    }
+    let took = begun.elapsed();
+    probe::off();
+    took.as_nanos() as f64 / f64::from(STAMPS)
+}
+
+fn experiment_named(text: &str) -> std::result::Result<&'static Experiment, String> {
+    static KNOWN: [Experiment; EXPERIMENTS.len()] = EXPERIMENTS;
+    KNOWN
+        .iter()
+        .find(|known| known.name == text)
+        .ok_or_else(|| {
+            let names = EXPERIMENTS.map(|known| known.name).join(", ");
+            format!("the experiments are {names}")
+        })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        writeln!(
+            f,
+            "{}; {} x {}; a stamp costs {:.0} ns, which each step includes\n",
+            self.placement, self.calls, self.experiment, self.probe_nanoseconds
+        )?;
+        writeln!(
+            f,
+            "{:<8} {:<24} {:>9} {:>9} {:>9} {:>14}",
+            "", "step", "mean ns", "p50 ns", "p99 ns", "paper (1999) us"
+        )?;
+        let mut before = "";
+        for row in &self.steps {
+            let side = if row.side == before { "" } else { row.side };
+            before = row.side;
+            let paper = row
+                .paper_microseconds
+                .map_or(String::new(), |us| format!("{us:.2}"));
+            writeln!(
+                f,
+                "{side:<8} {:<24} {:>9.0} {:>9} {:>9} {paper:>14}",
+                row.step, row.mean, row.p50, row.p99
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_calls_count() {
+        use Stage::{CallBegun, CallEnded, LinkTaken};
+        let stamps = [
+            (LinkTaken, 1),
+            (CallEnded, 2),
+            (CallBegun, 3),
+            (LinkTaken, 5),
+            (CallEnded, 9),
+            (CallBegun, 10),
+        ];
+        let calls = calls_of(&stamps, CallBegun, CallEnded);
+        assert_eq!(calls, [&stamps[2..5]]);
+    }
+
+    #[test]
+    fn a_step_lasts_from_the_stamp_before_it() {
+        let client = [
+            (Stage::CallBegun, 100),
+            (Stage::RequestFramed, 130),
+            (Stage::ReplyArrived, 400),
+            (Stage::CallEnded, 410),
+        ];
+        let server = [
+            (Stage::RequestArrived, 230),
+            (Stage::ReplyFramed, 300),
+            (Stage::ReplySent, 320),
+        ];
+        let mut samples = Samples::default();
+        samples.add(&client, &server, 1).unwrap();
+        let rows = samples.steps();
+        let mean = |side: &str, step: &str| {
+            let row = rows.iter().find(|row| row.side == side && row.step == step);
+            row.unwrap().mean
+        };
+        assert_eq!(mean("client", "request framed"), 30.0);
+        assert_eq!(mean("client", "in all"), 310.0);
+        assert_eq!(mean("server", "in all"), 90.0);
+        assert_eq!(mean("between", "request on its way"), 100.0);
+        assert_eq!(mean("between", "reply on its way"), 100.0);
+        assert!(samples_missing_a_call(&client, &server));
+    }
+
+    fn samples_missing_a_call(client: &[Stamp], server: &[Stamp]) -> bool {
+        Samples::default().add(client, server, 2).is_err()
+    }
+}

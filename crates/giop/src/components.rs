@@ -173,6 +173,22 @@ impl TaggedComponent {
         }
     }
 
+    /// Addresses with the priority of the lane behind each, the profile's own first (TAO).
+    pub fn tao_endpoints(endpoints: &[(IiopEndpoint, i16)]) -> Self {
+        let data = encapsulate(|e| {
+            e.ulong(endpoints.len() as u32);
+            for (endpoint, priority) in endpoints {
+                write_text(e, &endpoint.host);
+                e.ushort(endpoint.port);
+                e.short(*priority);
+            }
+        });
+        Self {
+            tag: tag::TAO_ENDPOINTS,
+            data,
+        }
+    }
+
     /// Reads what the component says. Allocates for what it holds.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ mod limits;
 mod locate;
 mod order;
 mod policy_values;
+mod priorities;
 mod reply;
 mod request;
 mod system_exception;
@@ -72,6 +73,11 @@ pub use locate::{
 pub use policy_values::{
     MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,
     utc_value,
+};
+pub use priorities::{
+    Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
+    RtPolicyValue, TcpProtocolProperties, parse_priority_context, policies_component,
+    priority_context,
 };
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{Request, RequestHeader, Response, begin_request};

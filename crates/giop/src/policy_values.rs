@@ -25,6 +25,12 @@ pub mod policy_type {
     pub const RELATIVE_ROUNDTRIP_TIMEOUT: u32 = 32;
     /// QueueOrderPolicy: in which order requests are served.
     pub const QUEUE_ORDER: u32 = 35;
+    /// RTCORBA::PriorityModelPolicy: who decides at which priority a request is served.
+    pub const PRIORITY_MODEL: u32 = 40;
+    /// RTCORBA::ClientProtocolPolicy: which protocols clients are to use, and how.
+    pub const CLIENT_PROTOCOL: u32 = 43;
+    /// RTCORBA::PriorityBandedConnectionPolicy: which priorities share a connection.
+    pub const PRIORITY_BANDED_CONNECTION: u32 = 45;
 }
 
 /// Most policies read from one list; more are a violation of no peer known, and are passed over.

@@ -1,0 +1,425 @@
+//! Priorities on the wire, as TAO has them: what RT-CORBA policies say in TAG_POLICIES, the service context that
+//! carries a caller's priority, and the addresses of lanes (RT-CORBA 1.2; TAO_TAG_ENDPOINTS).
+//!
+//! The policies are `Copy`: lists are short and bounded, so that reading them for a call allocates nothing.
+
+use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
+
+use crate::components::encapsulate;
+use crate::{TaggedComponent, Violation, policy_type, profile_tag};
+
+/// Who decides at which priority a request is served (`RTCORBA::PriorityModel`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PriorityModel {
+    /// The client: its priority travels with each request. 0 on the wire.
+    ClientPropagated,
+    /// The server: each object has a priority. 1 on the wire.
+    ServerDeclared,
+}
+
+/// `RTCORBA::PriorityModelPolicy`, type 40.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PriorityModelPolicy {
+    /// Who decides.
+    pub model: PriorityModel,
+    /// The priority of the object; under [`PriorityModel::ClientPropagated`] the one of requests that carry none.
+    pub server_priority: i16,
+}
+
+/// A range of priorities that share a connection (`RTCORBA::PriorityBand`), both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct PriorityBand {
+    /// The lowest.
+    pub low: i16,
+    /// The highest.
+    pub high: i16,
+}
+
+impl PriorityBand {
+    /// Whether a priority lies within.
+    pub fn contains(&self, priority: i16) -> bool {
+        (self.low..=self.high).contains(&priority)
+    }
+}
+
+/// Properties of TCP connections (`RTCORBA::TCPProtocolProperties`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TcpProtocolProperties {
+    /// `send_buffer_size`, octets; 0: as the system does.
+    pub send_buffer_size: i32,
+    /// `recv_buffer_size`, octets; 0: as the system does.
+    pub recv_buffer_size: i32,
+    /// `keep_alive`.
+    pub keep_alive: bool,
+    /// `dont_route`.
+    pub dont_route: bool,
+    /// `no_delay`.
+    pub no_delay: bool,
+    /// `enable_network_priority`: packets are marked with the DSCP of the call's priority. Does not travel.
+    pub enable_network_priority: bool,
+}
+
+impl Default for TcpProtocolProperties {
+    /// The defaults of RT-CORBA 1.2, but `no_delay`, which is on as everywhere here.
+    fn default() -> Self {
+        TcpProtocolProperties {
+            send_buffer_size: 0,
+            recv_buffer_size: 0,
+            keep_alive: true,
+            dont_route: false,
+            no_delay: true,
+            enable_network_priority: false,
+        }
+    }
+}
+
+/// One protocol and how it is to be used (`RTCORBA::Protocol`). GIOP itself has no properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Protocol {
+    /// The tag of its profiles: [`profile_tag::INTERNET_IOP`] for TCP.
+    pub protocol_type: u32,
+    /// `transport_protocol_properties` where they are those of TCP; `None`: none, or of another protocol.
+    pub tcp: Option<TcpProtocolProperties>,
+}
+
+/// A list with a bound that is kept where it is, in the order given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Few<T, const MAX: usize> {
+    items: [T; MAX],
+    count: usize,
+}
+
+/// `RTCORBA::PriorityBands`: at most 16 here.
+pub type PriorityBands = Few<PriorityBand, 16>;
+
+/// `RTCORBA::ProtocolList`, the preferred one first: at most 4 here.
+pub type Protocols = Few<Protocol, 4>;
+
+impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
+    /// The items as a list; `None` if there are more than `MAX`.
+    pub fn new(list: &[T]) -> Option<Self> {
+        let mut items = [T::default(); MAX];
+        items.get_mut(..list.len())?.copy_from_slice(list);
+        Some(Few {
+            items,
+            count: list.len(),
+        })
+    }
+
+    /// The items.
+    pub fn as_slice(&self) -> &[T] {
+        &self.items[..self.count]
+    }
+
+    fn push(&mut self, item: T) -> bool {
+        let room = self.items.get_mut(self.count);
+        let fits = room.is_some();
+        if let Some(place) = room {
+            *place = item;
+            self.count += 1;
+        }
+        fits
+    }
+}
+
+impl<T: Copy + Default, const MAX: usize> Default for Few<T, MAX> {
+    fn default() -> Self {
+        Few {
+            items: [T::default(); MAX],
+            count: 0,
+        }
+    }
+}
+
+impl<T: Copy + Default, const MAX: usize> std::ops::Deref for Few<T, MAX> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+/// A policy of RT-CORBA that references carry.
+///
+/// ```
+/// use oxorb_giop::{PriorityModel, PriorityModelPolicy, RtPolicyValue};
+///
+/// let model = PriorityModelPolicy { model: PriorityModel::ServerDeclared, server_priority: 7 };
+/// let value = RtPolicyValue::Model(model).encode();
+/// assert_eq!(value, [0, 0, 0, 0, 0, 0, 0, 1, 0, 7]);
+/// assert_eq!(RtPolicyValue::decode(40, &value)?, Some(RtPolicyValue::Model(model)));
+/// # Ok::<(), oxorb_giop::Violation>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtPolicyValue {
+    /// Type 40.
+    Model(PriorityModelPolicy),
+    /// ClientProtocolPolicy, type 43.
+    ClientProtocols(Protocols),
+    /// PriorityBandedConnectionPolicy, type 45.
+    Bands(PriorityBands),
+}
+
+impl RtPolicyValue {
+    /// Its policy type.
+    pub fn policy_type(&self) -> u32 {
+        match self {
+            RtPolicyValue::Model(_) => policy_type::PRIORITY_MODEL,
+            RtPolicyValue::ClientProtocols(_) => policy_type::CLIENT_PROTOCOL,
+            RtPolicyValue::Bands(_) => policy_type::PRIORITY_BANDED_CONNECTION,
+        }
+    }
+
+    /// The policy value, an encapsulation. Allocates.
+    pub fn encode(&self) -> Vec<u8> {
+        encapsulate(|e| match self {
+            RtPolicyValue::Model(policy) => {
+                e.ulong(match policy.model {
+                    PriorityModel::ClientPropagated => 0,
+                    PriorityModel::ServerDeclared => 1,
+                });
+                e.short(policy.server_priority);
+            }
+            RtPolicyValue::ClientProtocols(protocols) => {
+                e.ulong(protocols.len() as u32);
+                for protocol in protocols.iter() {
+                    write_protocol(e, protocol);
+                }
+            }
+            RtPolicyValue::Bands(bands) => {
+                e.ulong(bands.len() as u32);
+                for band in bands.iter() {
+                    e.short(band.low);
+                    e.short(band.high);
+                }
+            }
+        })
+    }
+
+    /// Reads a policy value; `None` for a type that is not one of these, an unknown model, and lists that are longer
+    /// than ours or name protocols whose properties are unknown. Allocates nothing.
+    ///
+    /// # Errors
+    /// Octets that are no value of the type.
+    pub fn decode(kind: u32, value: &[u8]) -> Result<Option<Self>, Violation> {
+        let open = || Decoder::encapsulated(value, Dialect::GIOP_1_2);
+        Ok(match kind {
+            policy_type::PRIORITY_MODEL => {
+                let mut d = open()?;
+                let model = match d.ulong()? {
+                    0 => PriorityModel::ClientPropagated,
+                    1 => PriorityModel::ServerDeclared,
+                    _ => return Ok(None),
+                };
+                let server_priority = d.short()?;
+                Some(RtPolicyValue::Model(PriorityModelPolicy {
+                    model,
+                    server_priority,
+                }))
+            }
+            policy_type::CLIENT_PROTOCOL => {
+                read_protocols(&mut open()?)?.map(RtPolicyValue::ClientProtocols)
+            }
+            policy_type::PRIORITY_BANDED_CONNECTION => {
+                let mut d = open()?;
+                let mut bands = PriorityBands::default();
+                for _ in 0..d.length(None, 4)? {
+                    let (low, high) = (d.short()?, d.short()?);
+                    if !bands.push(PriorityBand { low, high }) {
+                        return Ok(None);
+                    }
+                }
+                Some(RtPolicyValue::Bands(bands))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn write_protocol(e: &mut Encoder<'_>, protocol: &Protocol) {
+    e.ulong(protocol.protocol_type);
+    if protocol.protocol_type == profile_tag::INTERNET_IOP {
+        let tcp = protocol.tcp.unwrap_or_default();
+        e.long(tcp.send_buffer_size);
+        e.long(tcp.recv_buffer_size);
+        e.boolean(tcp.keep_alive);
+        e.boolean(tcp.dont_route);
+        e.boolean(tcp.no_delay);
+    }
+}
+
+fn read_protocols(d: &mut Decoder<'_>) -> cdr::Result<Option<Protocols>> {
+    let mut protocols = Protocols::default();
+    for _ in 0..d.length(None, 4)? {
+        let protocol_type = d.ulong()?;
+        let tcp = match protocol_type {
+            profile_tag::INTERNET_IOP | profile_tag::TAO_SCIOP => Some(TcpProtocolProperties {
+                send_buffer_size: d.long()?,
+                recv_buffer_size: d.long()?,
+                keep_alive: d.boolean()?,
+                dont_route: d.boolean()?,
+                no_delay: d.boolean()?,
+                enable_network_priority: false,
+            }),
+            profile_tag::TAO_UIOP => {
+                d.long()?;
+                d.long()?;
+                None
+            }
+            profile_tag::TAO_DIOP => None,
+            _ => return Ok(None),
+        };
+        if !protocols.push(Protocol { protocol_type, tcp }) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(protocols))
+}
+
+/// The component TAG_POLICIES with these policies, in this order.
+pub fn policies_component(policies: &[RtPolicyValue]) -> TaggedComponent {
+    let data = encapsulate(|e| {
+        e.ulong(policies.len() as u32);
+        for policy in policies {
+            e.ulong(policy.policy_type());
+            crate::target::write_octets(e, &policy.encode());
+        }
+    });
+    TaggedComponent {
+        tag: crate::components::tag::POLICIES,
+        data,
+    }
+}
+
+/// The octets of the service context RTCorbaPriority (id 10), in our byte order of encapsulations.
+pub const fn priority_context(priority: i16) -> [u8; 4] {
+    let [high, low] = priority.to_be_bytes();
+    [0, 0, high, low]
+}
+
+/// The priority in a service context RTCorbaPriority.
+///
+/// # Errors
+/// Octets that are no encapsulation of a `short`.
+#[inline]
+pub fn parse_priority_context(data: &[u8]) -> Result<i16, Violation> {
+    Ok(Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::components::Component;
+    use crate::{IiopEndpoint, PolicyValues};
+
+    /// As TAO writes them (rt-facts 2.1): the component's encapsulation, and in it one encapsulation for each value.
+    #[test]
+    fn tag_policies_is_laid_out_as_by_tao() {
+        let bands = [
+            PriorityBand { low: 0, high: 9 },
+            PriorityBand { low: 10, high: 99 },
+        ];
+        let component = policies_component(&[
+            RtPolicyValue::Bands(PriorityBands::new(&bands).unwrap()),
+            RtPolicyValue::Model(PriorityModelPolicy {
+                model: PriorityModel::ClientPropagated,
+                server_priority: 0x0102,
+            }),
+        ]);
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 0, 0, 0, 0, 2, // byte order, padding, two values
+            0, 0, 0, 45, 0, 0, 0, 16, // bands, 16 octets:
+            0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 9, 0, 10, 0, 99,
+            0, 0, 0, 40, 0, 0, 0, 10, // model, 10 octets:
+            0, 0, 0, 0, 0, 0, 0, 0, 1, 2,
+        ];
+        assert_eq!(
+            (component.tag, component.data.as_slice()),
+            (2, &expected[..])
+        );
+    }
+
+    #[test]
+    fn values_come_back_in_either_byte_order() {
+        let tcp = TcpProtocolProperties {
+            send_buffer_size: 70_000,
+            dont_route: true,
+            ..TcpProtocolProperties::default()
+        };
+        let protocols = [
+            Protocol {
+                protocol_type: profile_tag::TAO_DIOP,
+                tcp: None,
+            },
+            Protocol {
+                protocol_type: profile_tag::INTERNET_IOP,
+                tcp: Some(tcp),
+            },
+        ];
+        let all = [
+            RtPolicyValue::ClientProtocols(Protocols::new(&protocols).unwrap()),
+            RtPolicyValue::Bands(PriorityBands::new(&[PriorityBand { low: 1, high: 2 }]).unwrap()),
+        ];
+        let component = policies_component(&all);
+        let read: Vec<_> = PolicyValues::parse(&component.data)
+            .unwrap()
+            .map(|value| {
+                let (kind, value) = value.unwrap();
+                RtPolicyValue::decode(kind, value).unwrap().unwrap()
+            })
+            .collect();
+        assert_eq!(read, all);
+        // A little-endian TAO.
+        let model = RtPolicyValue::decode(40, &[1, 0, 0, 0, 1, 0, 0, 0, 7, 0]).unwrap();
+        assert_eq!(
+            model,
+            Some(RtPolicyValue::Model(PriorityModelPolicy {
+                model: PriorityModel::ServerDeclared,
+                server_priority: 7,
+            }))
+        );
+        assert_eq!(parse_priority_context(&[1, 0, 5, 1]), Ok(0x0105));
+        assert_eq!(parse_priority_context(&priority_context(-2)), Ok(-2));
+    }
+
+    #[test]
+    fn what_is_unknown_is_passed_over_and_what_is_cut_off_an_error() {
+        assert_eq!(RtPolicyValue::decode(31, &[9]), Ok(None));
+        assert_eq!(
+            RtPolicyValue::decode(40, &[0, 0, 0, 0, 0, 0, 0, 2, 0, 0]),
+            Ok(None)
+        );
+        let unknown_protocol = [0, 0, 0, 0, 0, 0, 0, 1, 9, 9, 9, 9];
+        assert_eq!(RtPolicyValue::decode(43, &unknown_protocol), Ok(None));
+        let whole =
+            RtPolicyValue::Bands(PriorityBands::new(&[PriorityBand::default(); 16]).unwrap())
+                .encode();
+        for end in 0..whole.len() {
+            assert!(RtPolicyValue::decode(45, &whole[..end]).is_err(), "{end}");
+        }
+        assert!(PriorityBands::new(&[PriorityBand::default(); 17]).is_none());
+        let mut many = whole;
+        many[7] = 17;
+        many.extend([0; 4]);
+        assert_eq!(RtPolicyValue::decode(45, &many), Ok(None));
+    }
+
+    #[test]
+    fn lane_addresses_are_laid_out_as_by_tao() {
+        let endpoint = |port, priority| {
+            let host = "ab".to_owned();
+            (IiopEndpoint { host, port }, priority)
+        };
+        let lanes = vec![endpoint(0x1234, 7), endpoint(0x1235, -1)];
+        let component = TaggedComponent::tao_endpoints(&lanes);
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 0, 0, 0, 0, 2,
+            0, 0, 0, 3, b'a', b'b', 0, 0, 0x12, 0x34, 0, 7,
+            0, 0, 0, 3, b'a', b'b', 0, 0, 0x12, 0x35, 0xff, 0xff,
+        ];
+        assert_eq!(component.data, expected);
+        assert_eq!(component.decode(), Ok(Component::TaoEndpoints(lanes)));
+    }
+}

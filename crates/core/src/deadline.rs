@@ -10,6 +10,7 @@ use oxorb_giop::{
 
 use crate::policy::time;
 use crate::raise;
+use crate::sync::thread;
 
 /// When a request may be served, and until when it is of use. Of this machine's monotonic clock, whatever the caller's
 /// clock says and however this one's is set.
@@ -108,7 +109,7 @@ impl Times {
             }
             if !wait.is_zero() {
                 crate::server::step_aside();
-                std::thread::sleep(wait);
+                thread::sleep(wait);
             }
         }
         if self.are_over() {

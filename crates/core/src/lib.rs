@@ -27,6 +27,8 @@ mod interface_repository;
 #[doc(hidden)]
 pub mod lock;
 mod main_thread;
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod naming;
 mod op;
 mod operations;
@@ -39,6 +41,7 @@ mod route;
 mod rt;
 mod servant;
 pub mod server;
+mod sync;
 mod upcall;
 mod value;
 

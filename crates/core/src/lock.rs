@@ -7,16 +7,18 @@
 //! they are exactly `std::sync::Mutex` and `RwLock`.
 
 use std::fmt;
-use std::sync::{LockResult, MutexGuard, RwLockReadGuard, RwLockWriteGuard, TryLockResult};
+use std::sync::{LockResult, TryLockResult};
+
+use crate::sync::{self, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// `std::sync::Mutex`, counted.
 #[derive(Default)]
-pub struct Mutex<T>(std::sync::Mutex<T>);
+pub struct Mutex<T>(sync::Mutex<T>);
 
 impl<T> Mutex<T> {
     /// As `std::sync::Mutex::new`.
     pub const fn new(value: T) -> Self {
-        Mutex(std::sync::Mutex::new(value))
+        Mutex(sync::Mutex::new(value))
     }
 
     /// As `std::sync::Mutex::lock`.
@@ -36,7 +38,7 @@ impl<T> Mutex<T> {
 
 /// `std::sync::RwLock`, counted.
 #[derive(Default)]
-pub struct RwLock<T>(std::sync::RwLock<T>);
+pub struct RwLock<T>(sync::RwLock<T>);
 
 impl<T> RwLock<T> {
     /// As `std::sync::RwLock::read`.

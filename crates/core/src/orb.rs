@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::ValueRegistry;
@@ -20,6 +19,10 @@ use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::rt::Scheduling;
 use crate::server::{Listeners, OpenError, Registry};
+use crate::sync::{
+    Condvar,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 use crate::{Adapter, Incident, Ref, SettingError, raise};
 
 /// How long an orderly end waits for requests that are running.
@@ -267,7 +270,8 @@ impl Orb {
     /// requests that do not end); it is `BAD_INV_ORDER` from within a request,
     /// which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
-        if wait_for_completion && (SERVER_THREAD.get() || LOCAL_DEPTH.get() > 0) {
+        if wait_for_completion && (SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0)
+        {
             return Err(raise::WOULD_DEADLOCK);
         }
         self.inner.closing.store(true, Ordering::SeqCst);
@@ -341,8 +345,8 @@ impl Orb {
     /// result is dropped. Once the ORB ends only calls made by calls are taken.
     pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
         self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
-        let nested = SERVER_THREAD.get() || LOCAL_DEPTH.get() > 0;
-        LOCAL_DEPTH.set(LOCAL_DEPTH.get() + 1);
+        let nested = SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0;
+        LOCAL_DEPTH.with(|depth| depth.set(depth.get() + 1));
         let call = LocalCall(self);
         if self.inner.closing.load(Ordering::SeqCst) && !nested {
             return Err(raise::ORB_SHUT_DOWN);
@@ -522,7 +526,7 @@ pub(crate) struct LocalCall<'o>(&'o Orb);
 
 impl Drop for LocalCall<'_> {
     fn drop(&mut self) {
-        LOCAL_DEPTH.set(LOCAL_DEPTH.get() - 1);
+        LOCAL_DEPTH.with(|depth| depth.set(depth.get() - 1));
         let inner = &self.0.inner;
         let last = inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1;
         if last && inner.closing.load(Ordering::SeqCst) {
@@ -533,7 +537,7 @@ impl Drop for LocalCall<'_> {
     }
 }
 
-thread_local! {
+crate::sync::thread_local! {
     /// Calls to objects of this process that this thread is in.
     static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
     /// This thread serves requests that came over the wire.
@@ -542,7 +546,7 @@ thread_local! {
 
 /// Called once by every thread that serves requests.
 pub(crate) fn mark_server_thread() {
-    SERVER_THREAD.set(true);
+    SERVER_THREAD.with(|here| here.set(true));
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";

@@ -457,9 +457,16 @@ impl Ref {
         &self.shared.binding
     }
 
-    /// Goes back to the IOR itself; false when it was not forwarded.
-    pub(crate) fn forget_forward(&self) -> bool {
-        self.shared.forward.swap(None).is_some()
+    /// Nobody answers at `tried`: goes back to the IOR itself, unless the object has moved on meanwhile. False when
+    /// `tried` is what the IOR says.
+    pub(crate) fn forget_forward(&self, tried: &Arc<Route>) -> bool {
+        let original = self.original_route();
+        if original.is_ok_and(|original| Arc::ptr_eq(original, tried)) {
+            return false;
+        }
+        let tried = Some(Arc::clone(tried));
+        self.shared.forward.compare_and_swap(&tried, None);
+        true
     }
 }
 

@@ -1,7 +1,6 @@
 //! Where a reference leads now.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 
 use oxorb_cdr::CharSet;
 use oxorb_giop::code_sets;
@@ -13,6 +12,7 @@ use oxorb_giop::{
 
 use crate::client::Peer;
 use crate::policy::Published;
+use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use crate::{Orb, raise};
 
 /// Most endpoints of one reference that are tried: whoever sends a reference

@@ -6,7 +6,6 @@ use std::iter;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
@@ -20,7 +19,11 @@ use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{NO_SLOT, Operation, UserException};
 use crate::policy::RebindMode;
 use crate::route::Route;
+use crate::sync::{atomic::Ordering, thread};
 use crate::{Ref, failure, raise};
+
+/// How often a request that certainly did not run is sent again.
+const RESENDS: u32 = 3;
 
 /// The answer of an asynchronous call, as a future for any executor, or for
 /// none: [`wait`](AsyncReply::wait) blocks.
@@ -46,6 +49,8 @@ pub struct InFlight {
     timing: Option<Timing>,
     /// How often it was sent on.
     forwards: u32,
+    /// How often it was sent again, because its connection was closed before the server took it.
+    resends: u32,
     state: State,
     /// What client interceptors have seen of it; `None` where there are none.
     flow: Option<Box<ClientFlow>>,
@@ -89,6 +94,7 @@ pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) 
         reference: reference.clone(),
         timing: timing.as_ref().ok().copied(),
         forwards: 0,
+        resends: 0,
         state: State::Settled(None),
         flow: None,
     };
@@ -165,7 +171,7 @@ fn start<'a>(
             }
         }
     }
-    if bound.is_none() && reference.forget_forward() {
+    if bound.is_none() && reference.forget_forward(&route) {
         // Nobody answers where it was forwarded to: the original may know better.
         return start(reference, timing, op, args, added);
     }
@@ -322,7 +328,16 @@ impl InFlight {
                 }
             }
         }
-        let reply = reply?;
+        let reply = match reply {
+            Err(raise::CONNECTION_CLOSED) if self.resends < RESENDS => {
+                self.resends += 1;
+                return match self.send_on() {
+                    Err(raise::FORWARDED) => Err(raise::CONNECTION_CLOSED),
+                    sent => sent,
+                };
+            }
+            reply => reply?,
+        };
         match reply.status() {
             ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
                 self.bind();
@@ -431,18 +446,18 @@ impl fmt::Debug for InFlight {
 /// ```
 pub fn wait_until<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     crate::server::step_aside();
-    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let waker = Arc::new(Unpark(thread::current())).into();
     let mut context = Context::from_waker(&waker);
     loop {
         match poll(&mut context) {
             Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
+            Poll::Pending => thread::park(),
         }
     }
 }
 
 /// Wakes a thread that waits for a future.
-pub(super) struct Unpark(pub(super) std::thread::Thread);
+pub(super) struct Unpark(pub(super) thread::Thread);
 
 impl std::task::Wake for Unpark {
     fn wake(self: Arc<Self>) {

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::io::IoSlice;
 use std::mem;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
@@ -18,6 +17,7 @@ use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::lock::Mutex;
 use crate::op::Operation;
 use crate::policy::{BufferingConstraint, Effective};
+use crate::sync::{Condvar, MutexGuard, atomic::Ordering, thread};
 use crate::{Ref, raise};
 
 /// How long the thread waits for more before it ends.
@@ -169,7 +169,7 @@ impl Buffer {
         let mut state = self.state();
         if !state.running {
             let (buffer, owner) = (Arc::clone(self), Arc::clone(peer));
-            std::thread::Builder::new()
+            thread::Builder::new()
                 .name("oxorb-oneways".to_owned())
                 .spawn(move || buffer.run(&owner))
                 .map_err(|_| raise::NO_THREAD)?;

@@ -3,13 +3,17 @@
 //! Only opening and closing a connection come here, and the thread that looks for
 //! idle ones, which lives while there are connections; never a call.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::Peer;
 use crate::lock::Mutex;
 use crate::options::Options;
+use crate::sync::{
+    Condvar, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+    thread,
+};
 
 /// Shared by all peers of one ORB.
 #[derive(Default)]
@@ -54,7 +58,7 @@ impl Cache {
         {
             // Without a thread they stay open for longer; nothing else suffers.
             let cache = Arc::downgrade(self);
-            state.watched = std::thread::Builder::new()
+            state.watched = thread::Builder::new()
                 .name("oxorb-idle".to_owned())
                 .spawn(move || watch(&cache, limit))
                 .is_ok();

@@ -21,6 +21,7 @@ use crate::op::{Op, Operation};
 use crate::policy::{Effective, LocateFirst, PolicyType, RebindMode};
 use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
+use crate::sync::thread;
 use crate::{Failure, Ref, raise};
 
 /// A forward that leads to a forward that leads ... ends here.
@@ -171,13 +172,17 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 Step::NextProfile(exception) => unreachable = exception,
             }
         }
-        self.unreached(unreachable)
+        self.unreached(&route, unreachable)
     }
 
     /// Nobody answers. Where it was forwarded to, the original may know better; but
     /// if it forwards to the same place again, that is the end.
-    fn unreached(&mut self, unreachable: SystemException) -> Result<Round, SystemException> {
-        if self.bound.is_none() && self.reference.forget_forward() && !self.fell_back {
+    fn unreached(
+        &mut self,
+        tried: &Arc<Route>,
+        unreachable: SystemException,
+    ) -> Result<Round, SystemException> {
+        if self.bound.is_none() && self.reference.forget_forward(tried) && !self.fell_back {
             self.fell_back = true;
             return Ok(Round::FellBack);
         }
@@ -360,7 +365,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 Step::NextProfile(exception) => unreachable = exception,
             }
         }
-        self.unreached(unreachable)
+        self.unreached(route, unreachable)
     }
 
     /// Results and user exceptions are the caller's; the rest is acted on here.
@@ -442,7 +447,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         self.fell_back = false;
         if delay > Duration::ZERO {
             crate::server::step_aside();
-            std::thread::sleep(delay);
+            thread::sleep(delay);
         }
         Ok(())
     }

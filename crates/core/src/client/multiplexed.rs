@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::mem;
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::server::{Turn, start_both_ways, write_message};
+use crate::sync::{MutexGuard, thread};
 use crate::{Options, Orb, WeakOrb, raise};
 
 /// An idle connection is closed after so many ticks.
@@ -42,8 +43,7 @@ pub(crate) struct Multiplexed {
     peers: Mutex<Vec<Weak<Peer>>>,
     link: Arc<dyn Link>,
     writer: Mutex<Writer>,
-    /// `None` when the connection has ended and takes no more calls.
-    waiting: Mutex<Option<HashMap<u32, Arc<Slot>>>>,
+    waiting: Mutex<Waiting>,
     both_ways: Option<BothWays>,
 }
 
@@ -57,6 +57,14 @@ struct BothWays {
     opened_here: bool,
     /// The data of the service context that tells it: ours or the client's.
     offer: Mutex<Vec<u8>>,
+}
+
+/// The calls that wait for an answer.
+#[derive(Default)]
+struct Waiting {
+    slots: HashMap<u32, Arc<Slot>>,
+    /// No further call is taken. What was answered may still have to be read.
+    closed: bool,
 }
 
 struct Writer {
@@ -116,7 +124,7 @@ impl Multiplexed {
             let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link));
             let reader = Arc::clone(&opened);
             let inbox = Inbox::new(&peer.options().limits);
-            std::thread::Builder::new()
+            thread::Builder::new()
                 .name("oxorb-reader".to_owned())
                 .spawn(move || reader.read(inbox))
                 .map_err(|_| raise::NO_THREAD)?;
@@ -182,7 +190,7 @@ impl Multiplexed {
                 next_id: 0,
                 code_sets: None,
             }),
-            waiting: Mutex::new(Some(HashMap::new())),
+            waiting: Mutex::default(),
             both_ways: None,
         }
     }
@@ -228,9 +236,7 @@ impl Multiplexed {
 
     /// Whether a call waits for its answer.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.waiting()
-            .as_ref()
-            .is_some_and(|waiting| !waiting.is_empty())
+        !self.waiting().slots.is_empty()
     }
 
     /// Sends a request; its slot is completed by the reader thread. Without
@@ -302,12 +308,13 @@ impl Multiplexed {
     /// Nobody waits for an answer any more: forgets the call, and tells the
     /// other side if that can be done at once.
     pub(crate) fn cancel(&self, slot: &Slot, version: Version, options: &Options) {
-        let known = self.waiting().as_mut().is_some_and(|waiting| {
-            let ours = waiting
+        let known = {
+            let slots = &mut self.waiting().slots;
+            let ours = slots
                 .get(&slot.id)
                 .is_some_and(|known| std::ptr::eq(&**known, slot));
-            ours && waiting.remove(&slot.id).is_some()
-        });
+            ours && slots.remove(&slot.id).is_some()
+        };
         if known {
             self.tell_cancelled(slot.id, version, Some(options.stall_timeout));
         }
@@ -345,37 +352,37 @@ impl Multiplexed {
     }
 
     fn register(&self, id: u32, slot: &Arc<Slot>) -> Result<(), SystemException> {
-        match &mut *self.waiting() {
-            None => Err(raise::CONNECTION_CLOSED),
-            Some(waiting) => {
-                if waiting.len() >= MAX_OUTSTANDING {
-                    // Slots nobody awaits any more make room for new ones.
-                    waiting.retain(|_, slot| Arc::strong_count(slot) > 1);
-                }
-                if waiting.len() >= MAX_OUTSTANDING {
-                    return Err(raise::TOO_MANY_OUTSTANDING);
-                }
-                waiting.insert(id, Arc::clone(slot));
-                Ok(())
-            }
+        let Waiting { slots, closed } = &mut *self.waiting();
+        if *closed {
+            return Err(raise::CONNECTION_CLOSED);
         }
+        if slots.len() >= MAX_OUTSTANDING {
+            // Slots nobody awaits any more make room for new ones.
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+        }
+        if slots.len() >= MAX_OUTSTANDING {
+            return Err(raise::TOO_MANY_OUTSTANDING);
+        }
+        slots.insert(id, Arc::clone(slot));
+        Ok(())
     }
 
     /// A request that did not go out, or not whole. A stream that was cut in
-    /// the middle of a message is of no use to the other calls either.
+    /// the middle of a message is of no use to the other calls either; one that
+    /// takes nothing more may still bring their answers, or CloseConnection.
     fn not_sent(&self, id: u32, failed: &WriteError) -> SystemException {
-        if let Some(waiting) = self.waiting().as_mut() {
-            waiting.remove(&id);
-        }
+        self.waiting().slots.remove(&id);
         let completed = if failed.written == 0 {
             CompletionStatus::No
         } else {
             CompletionStatus::Maybe
         };
         let exception = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
-        if failed.written != 0 || exception.kind != SystemExceptionKind::Timeout {
+        if failed.written != 0 {
             self.fail_all(raise::CONNECTION_LOST);
             self.link.close();
+        } else if exception.kind != SystemExceptionKind::Timeout {
+            self.waiting().closed = true;
         }
         exception
     }
@@ -391,7 +398,7 @@ impl Multiplexed {
     /// with `exception`.
     pub(crate) fn end(self: &Arc<Self>, exception: SystemException) {
         // Given up because nobody used it: no reason to doubt the others.
-        let retired = exception == raise::CONNECTION_CLOSED && self.waiting().is_none();
+        let retired = exception == raise::CONNECTION_CLOSED && self.waiting().closed;
         self.fail_all(exception);
         let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
         for peer in peers.iter().filter_map(Weak::upgrade) {
@@ -463,10 +470,7 @@ impl Multiplexed {
                 Err(_) => return false,
             }
         };
-        let slot = self
-            .waiting()
-            .as_mut()
-            .and_then(|waiting| waiting.remove(&id));
+        let slot = self.waiting().slots.remove(&id);
         if let Some(slot) = slot {
             slot.finish(Ok(Answer {
                 message: inbox.take(),
@@ -479,10 +483,8 @@ impl Multiplexed {
     /// Takes no more calls if none is outstanding.
     fn retire(&self) -> bool {
         let mut waiting = self.waiting();
-        let idle = waiting.as_ref().is_none_or(HashMap::is_empty);
-        if idle {
-            *waiting = None;
-        }
+        let idle = waiting.slots.is_empty();
+        waiting.closed |= idle;
         idle
     }
 
@@ -490,15 +492,13 @@ impl Multiplexed {
     /// how long other writes to this connection may take.
     pub(crate) fn expire(&self, now: Instant, patience: Option<Duration>) {
         let mut expired = Vec::new();
-        if let Some(waiting) = self.waiting().as_mut() {
-            waiting.retain(|_, slot| {
-                let late = slot.deadline.is_some_and(|deadline| deadline <= now);
-                if late {
-                    expired.push(Arc::clone(slot));
-                }
-                !late
-            });
-        }
+        self.waiting().slots.retain(|_, slot| {
+            let late = slot.deadline.is_some_and(|deadline| deadline <= now);
+            if late {
+                expired.push(Arc::clone(slot));
+            }
+            !late
+        });
         for slot in expired {
             self.tell_cancelled(slot.id, slot.version, patience);
             slot.finish(Err(raise::timeout(CompletionStatus::Maybe)));
@@ -507,13 +507,17 @@ impl Multiplexed {
 
     /// Takes no more calls; those outstanding end with `exception`.
     fn fail_all(&self, exception: SystemException) {
-        let slots = self.waiting().take();
-        for slot in slots.into_iter().flatten().map(|(_, slot)| slot) {
+        let slots = {
+            let mut waiting = self.waiting();
+            waiting.closed = true;
+            mem::take(&mut waiting.slots)
+        };
+        for slot in slots.into_values() {
             slot.finish(Err(exception));
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Option<HashMap<u32, Arc<Slot>>>> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().expect(UNPOISONED)
     }
 }
@@ -521,7 +525,7 @@ impl Multiplexed {
 /// The connection, if it takes calls.
 fn usable(current: &Option<Arc<Multiplexed>>) -> Option<Arc<Multiplexed>> {
     let open = current.as_ref()?;
-    open.waiting().is_some().then(|| Arc::clone(open))
+    (!open.waiting().closed).then(|| Arc::clone(open))
 }
 
 impl Slot {
@@ -532,16 +536,16 @@ impl Slot {
 
     /// Blocks until the answer is there, or its time is over: then `None`.
     pub(crate) fn wait(&self) -> Option<Result<Answer, SystemException>> {
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
         loop {
             if let Poll::Ready(answer) = self.poll(&waker) {
                 return Some(answer);
             }
             match self.deadline {
-                None => std::thread::park(),
+                None => thread::park(),
                 Some(deadline) => {
                     let left = deadline.checked_duration_since(Instant::now())?;
-                    std::thread::park_timeout(left);
+                    thread::park_timeout(left);
                 }
             }
         }
@@ -600,7 +604,7 @@ mod tests {
         let outstanding = slot();
         shared.register(0, &outstanding).unwrap();
         assert!(!shared.retire());
-        shared.waiting().as_mut().unwrap().remove(&0);
+        shared.waiting().slots.remove(&0);
         assert!(shared.retire());
         // Who comes too late has certainly sent nothing, and takes a new connection.
         assert_eq!(shared.register(2, &slot()), Err(raise::CONNECTION_CLOSED));

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -17,6 +16,8 @@ use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
 use crate::raise;
+use crate::sync;
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// One server address. Interned by the ORB: one `Peer` per address.
 pub(crate) struct Peer {
@@ -45,7 +46,7 @@ pub(crate) struct Peer {
     both_ways: AtomicBool,
 }
 
-thread_local! {
+crate::sync::thread_local! {
     /// This thread's own connections, by peer. Those of peers that are gone or
     /// were shut down (closed then, but for the descriptor) are dropped when
     /// the thread opens its next connection, and at its end.
@@ -54,7 +55,7 @@ thread_local! {
 
 impl Peer {
     pub(crate) fn new(host: &str, port: u16, options: Arc<Options>, cache: Arc<Cache>) -> Peer {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Peer {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             host: host.to_owned(),
@@ -218,7 +219,7 @@ impl Peer {
             .iter()
             .map(|peer| (peer.host.as_str(), peer.port))
             .collect();
-        match oxorb_transport::connect_first(&targets, limit) {
+        match sync::connect_first(&targets, limit) {
             Ok((won, link)) => {
                 let link: Arc<dyn Link> = Arc::from(link);
                 peers[won].register(&link)?;

@@ -1,7 +1,6 @@
 //! A connection to a server of the object: one at hand, or the first of several that answers.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use oxorb_giop::SystemException;
 
@@ -13,6 +12,7 @@ use crate::failure::Attempt;
 use crate::policy::RebindMode;
 use crate::raise;
 use crate::route::Route;
+use crate::sync::atomic::Ordering;
 
 /// What leads to a server.
 pub(super) enum Reached {

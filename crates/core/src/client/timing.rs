@@ -8,6 +8,7 @@ use oxorb_giop::{
 
 use crate::policy::{Effective, time};
 use crate::raise;
+use crate::sync::thread;
 
 /// The time limits of one call and when it began. All count from `start`.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +132,7 @@ pub(crate) fn hold_until(start: u64) {
         if now >= start {
             return;
         }
-        std::thread::sleep(time::duration(start - now));
+        thread::sleep(time::duration(start - now));
     }
 }
 

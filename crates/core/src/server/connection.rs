@@ -15,6 +15,7 @@ use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::client::Multiplexed;
 use crate::probe::{self, Stage};
+use crate::sync::thread;
 use crate::{Incident, Orb, raise};
 
 /// A connection that was accepted, and what belongs to it alone.
@@ -214,7 +215,7 @@ impl Connection {
                 Before::End => return Served::Ended,
                 Before::Pause if matches!(home, Home::Workers(_)) => return Served::Throttled,
                 Before::Pause => {
-                    std::thread::sleep(PAUSE);
+                    thread::sleep(PAUSE);
                     continue;
                 }
             }

@@ -10,8 +10,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_sys::poll::{Poller, Token};
@@ -23,6 +22,11 @@ use super::registry::Admitted;
 use super::stand_in::Home;
 use crate::Orb;
 use crate::lock::Mutex;
+use crate::sync::{
+    MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+    thread,
+};
 
 /// How often workers look for connections that stall in mid-message.
 const TICK: Duration = Duration::from_millis(500);
@@ -49,7 +53,7 @@ impl Workers {
         });
         for _ in 0..threads.max(1) {
             let (orb, workers) = (orb.clone(), Arc::clone(&workers));
-            std::thread::Builder::new()
+            thread::Builder::new()
                 .name("oxorb-worker".to_owned())
                 .spawn(move || workers.work(&orb))?;
         }
@@ -87,7 +91,7 @@ impl Workers {
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(None) => {}
-                Err(_) => std::thread::sleep(TICK),
+                Err(_) => thread::sleep(TICK),
             }
             // A poller that always has something must not keep stalled ones alive.
             if self.is_time_to_look() {

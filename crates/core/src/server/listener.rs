@@ -2,8 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use oxorb_cdr::ByteOrder;
@@ -15,6 +13,10 @@ use super::per_connection;
 use super::registry::Refused;
 use crate::lock::Mutex;
 use crate::options::Concurrency;
+use crate::sync::{
+    atomic::Ordering,
+    thread::{self, JoinHandle},
+};
 use crate::{Incident, Orb};
 
 /// How long to wait after accept failed for want of descriptors or memory.
@@ -56,7 +58,7 @@ impl Listeners {
             let thread = {
                 let (orb, acceptor, workers) =
                     (orb.clone(), Arc::clone(&acceptor), workers.clone());
-                std::thread::Builder::new()
+                thread::Builder::new()
                     .name("oxorb-accept".to_owned())
                     .spawn(move || accept(&orb, &*acceptor, workers.as_deref()))
                     .map_err(OpenError::Threads)?
@@ -111,7 +113,7 @@ fn accept(orb: &Orb, acceptor: &dyn Acceptor, workers: Option<&Workers>) {
                     orb.note(Incident::AcceptPaused, endpoint, || error.to_string());
                 }
                 make_room(orb);
-                std::thread::sleep(SHORTAGE_PAUSE);
+                thread::sleep(SHORTAGE_PAUSE);
             }
         }
     }
@@ -119,7 +121,12 @@ fn accept(orb: &Orb, acceptor: &dyn Acceptor, workers: Option<&Workers>) {
 
 /// Gives a new connection to who will serve it. One that must not be is closed
 /// at once, in order, so that its client tries elsewhere.
-fn welcome(orb: &Orb, endpoint: &Endpoint, link: Arc<dyn Link>, workers: Option<&Workers>) {
+pub(crate) fn welcome(
+    orb: &Orb,
+    endpoint: &Endpoint,
+    link: Arc<dyn Link>,
+    workers: Option<&Workers>,
+) {
     let access = match endpoint.access.is_open() {
         true => &orb.options().access,
         false => &endpoint.access,

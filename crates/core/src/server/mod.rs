@@ -27,6 +27,8 @@ mod stand_in;
 mod turn;
 
 pub(crate) use dispatch::{dispatch_local, upcall};
+#[cfg(all(test, feature = "model"))]
+pub(crate) use listener::welcome;
 pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use per_connection::start_both_ways;
 pub(crate) use registry::Registry;

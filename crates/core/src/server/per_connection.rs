@@ -12,6 +12,7 @@ use super::stand_in::Home;
 use super::turn::Turn;
 use crate::Orb;
 use crate::client::Multiplexed;
+use crate::sync::thread;
 
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
@@ -36,7 +37,7 @@ pub(crate) fn start_both_ways(
 
 fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
     let orb = orb.clone();
-    std::thread::Builder::new()
+    thread::Builder::new()
         .name("oxorb-conn".to_owned())
         .spawn(move || run(&orb, &Home::Thread, connection))
         .map(drop)

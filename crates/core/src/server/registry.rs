@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_transport::Link;
 
 use crate::lock::Mutex;
+use crate::sync::{
+    Condvar, MutexGuard,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+};
 use crate::{Incident, Options};
 
 /// A connection may give way to a new one once it has been idle for this long.
@@ -160,7 +163,12 @@ impl Registry {
 
     /// Has the connection that idles longest end, one that was never used first; whose it was.
     pub(crate) fn purge_one(&self) -> Option<String> {
-        self.purge(&mut self.lock())
+        self.purge_one_as_of(self.now())
+    }
+
+    /// The same as of another time, in milliseconds after the registry began.
+    pub(crate) fn purge_one_as_of(&self, now: u64) -> Option<String> {
+        self.purge_at(&mut self.lock(), now)
     }
 
     fn purge(&self, state: &mut State) -> Option<String> {

@@ -29,6 +29,7 @@ use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::Orb;
 use crate::client::Multiplexed;
+use crate::sync::thread;
 
 /// Most stand-ins of a process at one time: so deep may callbacks nest, over
 /// all connections, before requests wait for their time-out.
@@ -66,7 +67,7 @@ struct Served {
     lines: Lines,
 }
 
-thread_local! {
+crate::sync::thread_local! {
     static DESK: Desk = Desk::default();
 }
 
@@ -300,7 +301,7 @@ impl Desk {
         );
         served.orb.registry().share(served.id);
         let (orb, home, id) = (served.orb.clone(), served.home.clone(), served.id);
-        let started = std::thread::Builder::new()
+        let started = thread::Builder::new()
             .name("oxorb-stand-in".to_owned())
             .spawn(move || {
                 per_connection::stand_in(&orb, &home, connection);

@@ -1,9 +1,10 @@
 //! What several threads of one connection agree on: who writes, and which requests were cancelled.
 
-use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use crate::lock::Mutex;
+use crate::sync::{
+    MutexGuard,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Made when a second thread begins to use a connection.
 #[derive(Default)]

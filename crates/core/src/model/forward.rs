@@ -1,0 +1,79 @@
+//! Calls through one reference while it learns that its object is elsewhere.
+
+use shuttle::thread;
+
+use super::*;
+
+/// Whoever comes first learns it; each request runs once, where the object is.
+#[test]
+fn calls_while_their_object_moves() {
+    explore(|| {
+        let (before, after) = (
+            Server::start(Options::default()),
+            Server::start(Options::default()),
+        );
+        let client = Orb::new(Options::default());
+        let object = before.object(&client);
+        let callers: Vec<_> = [10, 20]
+            .into_iter()
+            .map(|first| {
+                let object = object.clone();
+                thread::spawn(move || [first, first + 1].map(|n| (n, run(&object, n))))
+            })
+            .collect();
+        before.forward_to(Some(after.object(&before.orb)));
+        for caller in callers {
+            for (number, told) in caller.join().unwrap() {
+                assert_eq!(told, Ok(number + 1));
+                assert_eq!(before.ran(number) + after.ran(number), 1);
+            }
+        }
+        assert_eq!(
+            (run(&object, 30), after.ran(30)),
+            (Ok(31), 1),
+            "now everybody knows"
+        );
+        before.forward_to(None);
+        client.shutdown(true).unwrap();
+        before.end();
+        after.end();
+    });
+}
+
+/// The server that it was forwarded to ends, and the object is back where it was.
+#[test]
+fn calls_while_their_object_moves_back() {
+    explore(|| {
+        let (home, away) = (
+            Server::start(Options::default()),
+            Server::start(Options::default()),
+        );
+        let client = Orb::new(Options::default());
+        let object = home.object(&client);
+        home.forward_to(Some(away.object(&home.orb)));
+        assert_eq!(run(&object, 1), Ok(2));
+        assert_eq!(away.ran(1), 1);
+        let callers: Vec<_> = [10, 20]
+            .into_iter()
+            .map(|first| {
+                let object = object.clone();
+                thread::spawn(move || [first, first + 1].map(|n| (n, run(&object, n))))
+            })
+            .collect();
+        home.forward_to(None);
+        away.orb.shutdown(true).unwrap();
+        for caller in callers {
+            for (number, told) in caller.join().unwrap() {
+                assert_eq!(told, Ok(number + 1));
+                assert_eq!(home.ran(number) + away.ran(number), 1);
+            }
+        }
+        assert_eq!(
+            (run(&object, 30), home.ran(30)),
+            (Ok(31), 1),
+            "back at home"
+        );
+        client.shutdown(true).unwrap();
+        home.end();
+    });
+}

@@ -1,0 +1,192 @@
+//! What could go wrong between threads, tried out: this crate's own clients, connections and servers under a scheduler
+//! that chooses who is next.
+//!
+//! Shuttle rather than loom: loom tries every interleaving, which ends for a lock and not for two ORBs; and it knows
+//! neither `dyn` behind its `Arc` nor more than a handful of threads. Shuttle tries as many as time allows, at random
+//! and with few well-chosen preemptions (PCT, which finds a mistake of d steps with a known probability), and prints
+//! the schedule of one that fails. A thread that waits for ever in any of them is a failure, too.
+//!
+//! `cargo test -p oxorb-core --features model model::`, or `.ci/run model`. `OXORB_MODEL_SECONDS` says how long each
+//! model is tried with each scheduler.
+
+mod close;
+mod forward;
+pub(crate) mod network;
+mod replies;
+mod shutdown;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use oxorb_giop::{CompletionStatus, SystemException};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::thread;
+
+use self::network::{Listening, listen};
+use crate::{Adapter, AsyncReply, Located, Op, Options, Orb, Outcome, Ref, Upcall};
+
+static RUN: Op = Op::twoway("run");
+
+/// Runs a model again and again, each time in another order.
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let seconds = std::env::var("OXORB_MODEL_SECONDS");
+    let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
+    let mut config = shuttle::Config::new();
+    config.stack_size = 1 << 20;
+    config.max_time = Some(Duration::from_secs(seconds.unwrap_or(2)));
+    let model = Arc::new(model);
+    let run = |scheduler: Box<dyn Scheduler + Send>| {
+        let model = Arc::clone(&model);
+        shuttle::Runner::new(scheduler, config.clone()).run(move || model())
+    };
+    let random = run(Box::new(RandomScheduler::new(usize::MAX)));
+    let pct = run(Box::new(PctScheduler::new(3, usize::MAX)));
+    println!("{random} executions at random, {pct} with few preemptions");
+}
+
+/// A server whose object adds one to a number and remembers which it was asked for.
+struct Server {
+    orb: Orb,
+    worker: Arc<Worker>,
+    listening: Listening,
+}
+
+#[derive(Default)]
+struct Worker {
+    /// Of `std`: remembering is no step of the model.
+    ran: Mutex<Vec<i64>>,
+    /// Where the object is, if it is not here.
+    forward: Mutex<Option<Ref>>,
+    /// Another object, which it calls before it answers.
+    asks: Mutex<Option<Ref>>,
+}
+
+impl Server {
+    fn start(options: Options) -> Server {
+        let orb = Orb::new(options);
+        let worker = Arc::new(Worker::default());
+        orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
+        let listening = listen(&orb);
+        Server {
+            orb,
+            worker,
+            listening,
+        }
+    }
+
+    /// Its object, for calls of `client`.
+    fn object(&self, client: &Orb) -> Ref {
+        let url = format!("corbaloc:iiop:1.2@model:{}/worker", self.listening.0);
+        let object = client.string_to_object(&url).expect("a reference");
+        let object = crate::Interface::as_ref(&object).clone();
+        // Parsed once, by whoever calls first; the model is not about that.
+        object.route().expect("a reference that can be used");
+        object
+    }
+
+    fn ran(&self, number: i64) -> usize {
+        let ran = self.worker.ran.lock().unwrap();
+        ran.iter().filter(|each| **each == number).count()
+    }
+
+    fn ran_in_all(&self) -> usize {
+        self.worker.ran.lock().unwrap().len()
+    }
+
+    fn forward_to(&self, object: Option<Ref>) {
+        *self.worker.forward.lock().unwrap() = object;
+    }
+
+    fn end(self) {
+        self.orb.shutdown(true).expect("not within a request");
+        assert!(self.orb.registry().is_empty());
+    }
+}
+
+impl Adapter for Worker {
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        let number = match upcall.args(|d| d.longlong()) {
+            Ok(number) => number,
+            Err(rejected) => return upcall.reject(rejected),
+        };
+        let forward = self.forward.lock().unwrap().clone();
+        if let Some(to) = forward {
+            return upcall.forward(&to);
+        }
+        self.ran.lock().unwrap().push(number);
+        let asks = self.asks.lock().unwrap().clone();
+        let answer = match asks {
+            None => {
+                thread::yield_now();
+                Ok(number + 1)
+            }
+            Some(other) => run(&other, number),
+        };
+        match answer {
+            Ok(answer) => upcall.reply(|e| {
+                e.longlong(answer);
+                Ok(())
+            }),
+            Err(exception) => upcall.fail(SystemException {
+                completed: CompletionStatus::Yes,
+                ..exception
+            }),
+        }
+    }
+
+    fn locate(&self, _: &[u8]) -> Located {
+        Located::Here
+    }
+
+    fn close(&self) {}
+}
+
+fn run(object: &Ref, number: i64) -> Result<i64, SystemException> {
+    object.invoke(
+        &RUN,
+        |e| {
+            e.longlong(number);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
+}
+
+fn run_async(object: &Ref, number: i64) -> AsyncReply<i64, SystemException> {
+    object.invoke_async(
+        &RUN,
+        move |e| {
+            e.longlong(number);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
+}
+
+/// What the caller was told of request `number`, and how often it ran.
+#[track_caller]
+fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
+    let possible = match told {
+        Ok(answer) => answer == number + 1 && ran == 1,
+        Err(exception) => match exception.completed {
+            CompletionStatus::No => ran == 0,
+            CompletionStatus::Yes => ran == 1,
+            CompletionStatus::Maybe => ran <= 1,
+        },
+    };
+    assert!(
+        possible,
+        "request {number} ran {ran} times, and the caller was told {told:?}"
+    );
+}
+
+/// The same of an end in order, which never leaves a caller in doubt.
+#[track_caller]
+fn assert_certain(told: Result<i64, SystemException>, number: i64, ran: usize) {
+    assert_truth(told, number, ran);
+    let doubt = |exception: &SystemException| exception.completed == CompletionStatus::Maybe;
+    assert!(
+        !told.is_err_and(|exception| doubt(&exception)),
+        "request {number}: {told:?}"
+    );
+}

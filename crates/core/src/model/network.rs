@@ -1,0 +1,234 @@
+//! A network within a model: servers by their ports, and links whose every wait is a choice of the scheduler.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use oxorb_transport::{Endpoint, Facts, Link, WriteError};
+use shuttle::rand::{Rng as _, thread_rng};
+use shuttle::sync::{Condvar, Mutex, MutexGuard};
+
+use crate::Orb;
+use crate::server::welcome;
+
+/// Who listens. Of `std`, and never held while anything else happens: not a part of what is examined.
+static SERVERS: std::sync::Mutex<BTreeMap<u16, Orb>> = std::sync::Mutex::new(BTreeMap::new());
+
+/// From now on `orb` is reached at the port, until the guard goes.
+pub(crate) fn listen(orb: &Orb) -> Listening {
+    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let port = (1..).find(|port| !servers.contains_key(port));
+    let port = port.expect("a few models at a time");
+    servers.insert(port, orb.clone());
+    Listening(port)
+}
+
+/// A server's port.
+pub(crate) struct Listening(pub(crate) u16);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let orb = servers.remove(&self.0);
+        drop(servers);
+        drop(orb);
+    }
+}
+
+/// In place of `oxorb_transport::connect_first`.
+pub(crate) fn connect_first(
+    targets: &[(&str, u16)],
+    _: Duration,
+) -> Result<(usize, Box<dyn Link>), Vec<io::Error>> {
+    for (index, (_, port)) in targets.iter().enumerate() {
+        let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let orb = servers.get(port).cloned();
+        drop(servers);
+        // One that ends has closed its port, or has not yet.
+        let open = |orb: &Orb| !orb.is_closing() || thread_rng().r#gen();
+        if let Some(orb) = orb.filter(open) {
+            let (here, there) = pair();
+            welcome(&orb, &Endpoint::new("model", *port), Arc::new(there), None);
+            return Ok((index, Box::new(here)));
+        }
+    }
+    let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
+    Err(targets.iter().map(|_| refused()).collect())
+}
+
+/// Two connected links.
+pub(crate) fn pair() -> (ModelLink, ModelLink) {
+    let [there, back] = [(); 2].map(|()| Arc::new(Pipe::default()));
+    let link = |incoming: &Arc<Pipe>, outgoing: &Arc<Pipe>| ModelLink {
+        incoming: Arc::clone(incoming),
+        outgoing: Arc::clone(outgoing),
+        hurried: std::sync::Mutex::new(false),
+    };
+    (link(&back, &there), link(&there, &back))
+}
+
+/// A read that waits at most so long may end at any moment when there is nothing to read: who looks after something
+/// from time to time waits so. Time limits of calls are longer, and are never reached.
+const TICKS: Duration = Duration::from_secs(2);
+
+/// One end of a connection.
+pub(crate) struct ModelLink {
+    incoming: Arc<Pipe>,
+    outgoing: Arc<Pipe>,
+    /// A read may end without octets.
+    hurried: std::sync::Mutex<bool>,
+}
+
+#[derive(Default)]
+struct Pipe {
+    flow: Mutex<Flow>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Flow {
+    octets: VecDeque<u8>,
+    /// Nothing more is written.
+    ended: bool,
+    /// Nobody reads any more.
+    deaf: bool,
+}
+
+impl Pipe {
+    fn flow(&self) -> MutexGuard<'_, Flow> {
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Flow)) {
+        change(&mut self.flow());
+        self.changed.notify_all();
+    }
+}
+
+impl Flow {
+    fn go_deaf(&mut self) {
+        self.deaf = true;
+        self.octets.clear();
+    }
+
+    /// What a read would find at once.
+    fn is_silent(&self) -> bool {
+        self.octets.is_empty() && !self.ended && !self.deaf
+    }
+}
+
+impl Link for ModelLink {
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        let hurried = *self.hurried.lock().expect("no panic while it is held");
+        let mut flow = self.incoming.flow();
+        while flow.is_silent() {
+            if hurried && thread_rng().gen_ratio(1, 4) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            flow = self
+                .incoming
+                .changed
+                .wait(flow)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if flow.deaf {
+            return Ok(0);
+        }
+        // Whole messages, most of the time.
+        let there = flow.octets.len().min(max);
+        let count = match there {
+            2.. if thread_rng().gen_ratio(1, 8) => thread_rng().gen_range(1..there),
+            _ => there,
+        };
+        buffer.extend(flow.octets.drain(..count));
+        Ok(count)
+    }
+
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let mut flow = self.outgoing.flow();
+        if flow.deaf {
+            // The system may have learned that already, or takes what nobody will read.
+            return match thread_rng().r#gen() {
+                true => Ok(()),
+                false => Err(WriteError {
+                    written: 0,
+                    error: io::ErrorKind::BrokenPipe.into(),
+                }),
+            };
+        }
+        if flow.ended {
+            return Err(WriteError {
+                written: 0,
+                error: io::ErrorKind::NotConnected.into(),
+            });
+        }
+        flow.octets
+            .extend(slices.iter().flat_map(|slice| slice.iter()));
+        drop(flow);
+        self.outgoing.changed.notify_all();
+        Ok(())
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        *self.hurried.lock().expect("no panic while it is held") =
+            timeout.is_some_and(|timeout| timeout <= TICKS);
+        Ok(())
+    }
+
+    fn set_write_timeout(&self, _: Option<Duration>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.incoming.change(Flow::go_deaf);
+        self.outgoing.change(|flow| flow.ended = true);
+    }
+
+    fn close_read(&self) {
+        self.incoming.change(Flow::go_deaf);
+    }
+
+    fn is_dead(&self) -> bool {
+        let flow = self.incoming.flow();
+        flow.octets.is_empty() && flow.ended
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        Ok(!self.incoming.flow().is_silent())
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn peer(&self) -> String {
+        "a model".to_owned()
+    }
+
+    fn peer_address(&self) -> Option<IpAddr> {
+        Some(Ipv4Addr::LOCALHOST.into())
+    }
+
+    fn set_keep_alive(&self, _: Option<Duration>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn local(&self) -> String {
+        "a model".to_owned()
+    }
+}
+
+impl Drop for ModelLink {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.close();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Calls that share a connection: each gets its own answer, or one exception, and none waits for ever.
+
+use std::time::Duration;
+
+use shuttle::thread;
+
+use super::*;
+
+#[test]
+fn every_call_gets_its_own_answer() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let callers: Vec<_> = [10, 20, 30]
+            .into_iter()
+            .map(|first| {
+                let object = object.clone();
+                thread::spawn(move || {
+                    let both = [first, first + 1].map(|n| (n, run_async(&object, n)));
+                    both.map(|(n, reply)| (n, reply.wait()))
+                })
+            })
+            .collect();
+        for caller in callers {
+            for (number, told) in caller.join().unwrap() {
+                assert_eq!((told, server.ran(number)), (Ok(number + 1), 1));
+            }
+        }
+        client.shutdown(true).unwrap();
+        server.end();
+    });
+}
+
+/// The time of one call is over, another one is given up, a third waits: neither answer nor time-out of one ever
+/// reaches another.
+#[test]
+fn answers_time_outs_and_calls_given_up() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let hurried = object.with_timeout(Duration::from_micros(1));
+        let late = thread::spawn(move || run_async(&hurried, 1).wait());
+        let given_up = object.clone();
+        let given_up = thread::spawn(move || drop(run_async(&given_up, 2)));
+        assert_eq!(run_async(&object, 3).wait(), Ok(4));
+        let told = late.join().unwrap();
+        given_up.join().unwrap();
+        client.shutdown(true).unwrap();
+        let ran = [1, 2].map(|n| server.ran(n));
+        server.orb.shutdown(true).unwrap();
+        match told {
+            Ok(answer) => assert_eq!((answer, ran[0]), (2, 1)),
+            Err(exception) => {
+                assert_eq!(exception.kind, oxorb_giop::SystemExceptionKind::Timeout);
+                assert!(exception.completed != CompletionStatus::No || server.ran(1) == 0);
+            }
+        }
+        assert!((1..=2).all(|n| server.ran(n) <= 1));
+        assert_eq!(server.ran(3), 1);
+        server.end();
+    });
+}
+
+/// All connections break, wherever requests and answers are by then.
+#[test]
+fn connections_that_break() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let alone = object.clone();
+        let shared = object.clone();
+        let callers = [
+            thread::spawn(move || [10, 11].map(|n| (n, run(&alone, n)))),
+            thread::spawn(move || {
+                let both = [20, 21].map(|n| (n, run_async(&shared, n)));
+                both.map(|(n, reply)| (n, reply.wait()))
+            }),
+        ];
+        server.orb.registry().cut();
+        let told: Vec<_> = callers
+            .into_iter()
+            .flat_map(|caller| caller.join().unwrap())
+            .collect();
+        // It goes on without a restart of anything.
+        assert_eq!(run_async(&object, 30).wait(), Ok(31));
+        client.shutdown(true).unwrap();
+        server.orb.shutdown(true).unwrap();
+        for (number, told) in told {
+            assert_truth(told, number, server.ran(number));
+        }
+        server.end();
+    });
+}

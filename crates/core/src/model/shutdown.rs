@@ -1,0 +1,108 @@
+//! An ORB that ends while requests arrive.
+
+use std::sync::Arc;
+
+use shuttle::thread;
+
+use super::*;
+
+#[test]
+fn calls_while_their_server_ends() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let asynchronous = object.clone();
+        // The second one goes over a connection that was used before, if it still stands.
+        let callers = [
+            thread::spawn(move || [1, 2].map(|n| (n, run(&object, n)))),
+            thread::spawn(move || [3, 4].map(|n| (n, run_async(&asynchronous, n).wait()))),
+        ];
+        server.orb.shutdown(true).unwrap();
+        let ran = server.ran_in_all();
+        assert!(server.orb.registry().is_empty());
+        for caller in callers {
+            for (number, told) in caller.join().unwrap() {
+                assert_certain(told, number, server.ran(number));
+            }
+        }
+        assert_eq!(server.ran_in_all(), ran, "something ran after the end");
+        client.shutdown(true).unwrap();
+    });
+}
+
+/// The thread of the connection waits for another server, so that a stand-in reads it meanwhile: whichever leaves last
+/// closes it.
+#[test]
+fn nested_calls_while_their_server_ends() {
+    explore(|| {
+        let behind = Server::start(Options::default());
+        let server = Server::start(Options::default());
+        *server.worker.asks.lock().unwrap() = Some(behind.object(&server.orb));
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let caller = thread::spawn(move || [1, 2].map(|n| (n, run(&object, n))));
+        server.orb.shutdown(true).unwrap();
+        assert!(server.orb.registry().is_empty());
+        let ran = server.ran_in_all();
+        for (number, told) in caller.join().unwrap() {
+            assert_certain(told, number, server.ran(number));
+            assert!(behind.ran(number) <= server.ran(number));
+        }
+        assert_eq!(server.ran_in_all(), ran, "something ran after the end");
+        server.worker.asks.lock().unwrap().take();
+        client.shutdown(true).unwrap();
+        behind.end();
+    });
+}
+
+/// Whoever waits for an answer is told, and nobody waits for ever.
+#[test]
+fn calls_while_their_own_orb_ends() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let asynchronous = object.clone();
+        let callers = [
+            thread::spawn(move || [1, 2].map(|n| (n, run(&object, n)))),
+            thread::spawn(move || [3, 4].map(|n| (n, run_async(&asynchronous, n).wait()))),
+        ];
+        client.shutdown(true).unwrap();
+        for caller in callers {
+            for (number, told) in caller.join().unwrap() {
+                assert_truth_later(told, number, &server);
+            }
+        }
+        server.end();
+    });
+}
+
+/// A request that went out may still run, or not: at most once in any case.
+#[track_caller]
+fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &Server) {
+    match told {
+        Err(exception) if exception.completed == CompletionStatus::Maybe => {
+            assert!(server.ran(number) <= 1);
+        }
+        told => assert_truth(told, number, server.ran(number)),
+    }
+}
+
+/// Two threads end it at a time.
+#[test]
+fn an_orb_that_is_ended_twice() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = Orb::new(Options::default());
+        let object = server.object(&client);
+        let caller = thread::spawn(move || run(&object, 1));
+        let orb = Arc::new(server.orb.clone());
+        let other = thread::spawn(move || orb.shutdown(true).unwrap());
+        server.orb.shutdown(true).unwrap();
+        assert!(server.orb.registry().is_empty());
+        other.join().unwrap();
+        assert_certain(caller.join().unwrap(), 1, server.ran(1));
+        client.shutdown(true).unwrap();
+    });
+}

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 25] = [
+const LAYERS: [Layer; 26] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -122,6 +122,11 @@ const LAYERS: [Layer; 25] = [
         why: "a service is an application",
     },
     Layer {
+        package: "oxorb-sched",
+        uses: &[],
+        why: "schedules are computed from numbers alone: no ORB, no I/O, no clock",
+    },
+    Layer {
         package: "oxorb-otel",
         uses: &["oxorb"],
         why: "interceptors are part of an application",
@@ -136,6 +141,7 @@ const LAYERS: [Layer; 25] = [
             "oxorb-idltypes",
             "oxorb-ifr",
             "oxorb-naming",
+            "oxorb-sched",
         ],
         why: "the command is a user of the facade, as an application is",
     },
@@ -151,7 +157,7 @@ const LAYERS: [Layer; 25] = [
     },
     Layer {
         package: "oxbench",
-        uses: &["oxorb", "oxorb-naming", "oxorb-testkit"],
+        uses: &["oxorb", "oxorb-naming", "oxorb-sched", "oxorb-testkit"],
         why: "what is measured is what an application gets: the facade",
     },
     Layer {

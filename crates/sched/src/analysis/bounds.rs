@@ -1,0 +1,117 @@
+//! Utilisation bounds: quick, sufficient, and what statically scheduled processors lose (A12.23).
+
+use crate::task::{Task, Utilization, WHOLE};
+
+/// Liu and Layland's bound for rate-monotonic priorities: n(2^(1/n) - 1), as a fraction. `n` counts distinct periods that
+/// are not harmonic (paper 3, 2.2); 1 for none.
+///
+/// ```
+/// use oxorb_sched::analysis::bounds::liu_layland;
+///
+/// assert_eq!(liu_layland(1), 1.0);
+/// assert!((liu_layland(2) - 0.828).abs() < 0.001);
+/// assert!((liu_layland(1_000_000) - 0.693).abs() < 0.001);
+/// ```
+pub fn liu_layland(n: usize) -> f64 {
+    match n {
+        0 => 1.0,
+        n => n as f64 * (2f64.powf(1.0 / n as f64) - 1.0),
+    }
+}
+
+/// The product of (U + 1) over all tasks: rate-monotonic priorities meet all deadlines if it is at most 2 (hyperbolic
+/// bound). Less pessimistic than Liu and Layland's.
+pub fn hyperbolic(tasks: &[Task]) -> f64 {
+    let factors = tasks
+        .iter()
+        .map(|task| Utilization::of_one(task).fraction() + 1.0);
+    factors.product()
+}
+
+/// Periods that count for [`liu_layland`]: distinct ones, of which those that divide one another form one chain and
+/// count once. Tasks with one chain of periods can use the whole processor.
+pub fn distinct_chains(tasks: &[Task]) -> usize {
+    let mut periods: Vec<u64> = tasks.iter().map(|task| task.period).collect();
+    periods.sort_unstable();
+    periods.dedup();
+    // The least number of chains that cover all periods: greedy from the shortest on, which is no less than the least
+    // and so stays on the safe side.
+    let mut ends: Vec<u64> = Vec::new();
+    for period in periods {
+        match ends.iter_mut().find(|end| period % **end == 0) {
+            Some(end) => *end = period,
+            None => ends.push(period),
+        }
+    }
+    ends.len()
+}
+
+/// What the bounds say of a set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Of all tasks.
+    pub utilization: Utilization,
+    /// Liu and Layland's bound as a fraction.
+    pub liu_layland: f64,
+    /// Chains of harmonic periods.
+    pub chains: usize,
+    /// The share that non-harmonic periods may cost: 1 less the bound (paper 3, 2.2).
+    pub phasing_penalty: f64,
+    /// The product of the hyperbolic bound; at most 2 is enough.
+    pub hyperbolic: f64,
+    /// Whether the bounds apply: deadlines at periods, no jitter, no blocking.
+    pub apply: bool,
+}
+
+impl Bounds {
+    /// Of a set, for rate-monotonic priorities.
+    pub fn of(tasks: &[Task]) -> Bounds {
+        let chains = distinct_chains(tasks);
+        let bound = liu_layland(chains);
+        Bounds {
+            utilization: Utilization::of(tasks),
+            liu_layland: bound,
+            chains,
+            phasing_penalty: 1.0 - bound,
+            hyperbolic: hyperbolic(tasks),
+            apply: tasks
+                .iter()
+                .all(|task| task.deadline >= task.period && task.jitter == 0 && task.blocking == 0),
+        }
+    }
+
+    /// Whether a bound alone shows that rate-monotonic, fully preemptive priorities meet all deadlines.
+    pub fn suffice(&self) -> bool {
+        let used = self.utilization.fraction();
+        self.apply
+            && self.utilization <= WHOLE
+            && (used <= self.liu_layland || self.hyperbolic <= 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn periods(periods: &[u64]) -> Vec<Task> {
+        let tasks = periods.iter().map(|&period| Task::periodic("", 1, period));
+        tasks.collect()
+    }
+
+    #[test]
+    fn harmonic_periods_form_one_chain() {
+        assert_eq!(distinct_chains(&periods(&[50, 100, 200, 1000, 50])), 1);
+        assert_eq!(distinct_chains(&periods(&[4, 6])), 2);
+        assert_eq!(distinct_chains(&periods(&[2, 15, 7, 9, 10])), 4);
+    }
+
+    #[test]
+    fn the_hyperbolic_bound_accepts_more() {
+        // 0.6 + 0.24: above 2(sqrt 2 - 1) = 0.828, but 1.6 * 1.24 < 2.
+        let tasks = [Task::periodic("a", 6, 10), Task::periodic("b", 6, 25)];
+        let bounds = Bounds::of(&tasks);
+        assert!(bounds.utilization.fraction() > bounds.liu_layland);
+        assert!(bounds.suffice());
+        assert!(bounds.phasing_penalty > 0.17);
+    }
+}

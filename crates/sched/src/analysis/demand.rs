@@ -1,0 +1,155 @@
+//! Processor-demand test for earliest deadline first, as quick processor-demand analysis walks it (Zhang and Burns).
+//!
+//! Exact for fully preemptive EDF; and for fully preemptive MLF, which meets all deadlines whenever EDF does.
+
+use super::fixed::task_jobs;
+use super::wait::settle;
+use crate::task::{Task, overloads};
+use crate::time::Nanos;
+
+/// What the test found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All deadlines are met.
+    Meets,
+    /// The work due by `at` after the critical instant does not fit.
+    Short {
+        /// Nanoseconds after the critical instant.
+        at: Nanos,
+        /// What is too much.
+        by: Nanos,
+    },
+    /// The tasks need more than the processor.
+    Overload,
+    /// It would take too long to find out.
+    Unknown,
+}
+
+/// Deadlines that are looked at before giving up.
+const MOST_STEPS: u32 = 1_000_000;
+
+/// Tests tasks that share a processor and are dispatched by deadline with full preemption.
+pub fn test(tasks: &[&Task]) -> Outcome {
+    if overloads(tasks.to_vec()) {
+        return Outcome::Overload;
+    }
+    let blocked = tasks.iter().map(|task| task.blocking).max().unwrap_or(0);
+    let first = tasks
+        .iter()
+        .fold(blocked, |sum, task| sum.saturating_add(task.wcet));
+    let busy = settle(first, |time| {
+        let jobs = tasks
+            .iter()
+            .map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
+        u128::from(blocked) + jobs.sum::<u128>()
+    });
+    let Some(busy) = busy else {
+        return Outcome::Unknown;
+    };
+    // Deadlines that lie before their release, by jitter, are due at once.
+    let shortest = tasks.iter().map(|task| due(task)).min().unwrap_or(0);
+    let Some(mut time) = last_deadline_before(tasks, busy.saturating_add(1)) else {
+        return Outcome::Meets;
+    };
+    for _ in 0..MOST_STEPS {
+        let needed = demand(tasks, time);
+        if needed > u128::from(time) {
+            return Outcome::Short {
+                at: time,
+                by: u64::try_from(needed - u128::from(time)).unwrap_or(Nanos::MAX),
+            };
+        }
+        let needed = needed as Nanos;
+        if needed <= shortest {
+            // Only the first deadline is left.
+            return match demand(tasks, shortest) {
+                left if left > u128::from(shortest) => Outcome::Short {
+                    at: shortest,
+                    by: (left - u128::from(shortest)) as Nanos,
+                },
+                _ => Outcome::Meets,
+            };
+        }
+        time = match needed < time {
+            true => needed,
+            false => match last_deadline_before(tasks, time) {
+                Some(earlier) => earlier,
+                None => return Outcome::Meets,
+            },
+        };
+    }
+    Outcome::Unknown
+}
+
+/// When the first job is due after the critical instant, at which it is released as late as it may.
+fn due(task: &Task) -> Nanos {
+    task.deadline.saturating_sub(task.jitter)
+}
+
+/// Work that is released from the critical instant on and due by `time`, with what may block it.
+fn demand(tasks: &[&Task], time: Nanos) -> u128 {
+    let mut blocking = 0;
+    let mut sum = 0u128;
+    for task in tasks {
+        // Several jobs may be due at once where jitter exceeds the deadline.
+        if let Some(after) = time.saturating_add(task.jitter).checked_sub(task.deadline) {
+            sum += u128::from(after / task.period + 1) * u128::from(task.wcet);
+            blocking = blocking.max(task.blocking);
+        }
+    }
+    sum + u128::from(blocking)
+}
+
+fn last_deadline_before(tasks: &[&Task], time: Nanos) -> Option<Nanos> {
+    let last = |task: &&Task| {
+        let after = (time - 1)
+            .saturating_add(task.jitter)
+            .checked_sub(task.deadline)?;
+        let last = (after / task.period * task.period).saturating_add(task.deadline);
+        Some(last.saturating_sub(task.jitter))
+    };
+    match time {
+        0 => None,
+        _ => tasks.iter().filter_map(last).max(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_deadline(wcet: Nanos, deadline: Nanos, period: Nanos) -> Task {
+        Task {
+            deadline,
+            ..Task::periodic("", wcet, period)
+        }
+    }
+
+    #[test]
+    fn a_whole_processor_is_enough_and_more_is_not() {
+        let (a, b) = (Task::periodic("a", 2, 4), Task::periodic("b", 3, 6));
+        assert_eq!(test(&[&a, &b]), Outcome::Meets);
+        let c = Task::periodic("c", 1, 100);
+        assert_eq!(test(&[&a, &b, &c]), Outcome::Overload);
+    }
+
+    #[test]
+    fn short_deadlines_are_found_short() {
+        let (a, b) = (with_deadline(2, 2, 8), with_deadline(2, 3, 8));
+        assert_eq!(test(&[&a, &b]), Outcome::Short { at: 3, by: 1 });
+        let c = with_deadline(1, 4, 8);
+        assert_eq!(test(&[&a, &c]), Outcome::Meets);
+    }
+
+    #[test]
+    fn blocking_counts_for_what_is_blocked() {
+        let a = Task {
+            blocking: 2,
+            ..with_deadline(2, 4, 10)
+        };
+        let b = with_deadline(1, 5, 10);
+        assert_eq!(test(&[&a, &b]), Outcome::Meets);
+        let longer = Task { blocking: 3, ..a };
+        assert_eq!(test(&[&longer, &b]), Outcome::Short { at: 5, by: 1 });
+    }
+}

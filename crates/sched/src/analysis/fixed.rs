@@ -1,0 +1,167 @@
+//! Exact response times under fixed priorities, with jitter, blocking, and as little preemption as the model has.
+//!
+//! The busy period of a task is played through, job by job: when it starts, which is when everything more urgent that had
+//! arrived is done, and when it ends, which only those delay that may interrupt it. With full preemption this is the
+//! analysis of Joseph and Pandya, with jitter and busy periods as Tindell has them; without, that of George, Rivierre and
+//! Spuri; between the two, that of preemption thresholds (Wang and Saksena).
+
+use super::wait::{Bound, Wait, interference, settle};
+use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
+use crate::time::Nanos;
+
+/// Jobs of one busy period that are looked at.
+const MOST_JOBS: u64 = 100_000;
+
+/// The others as one task sees them.
+struct Around<'a> {
+    own: &'a Task,
+    /// Go first, by place.
+    above: Vec<usize>,
+    /// Of those, the ones that may interrupt.
+    interrupting: Vec<usize>,
+    /// What may have begun just before and cannot be interrupted.
+    blocking: Nanos,
+    blocker: Option<usize>,
+}
+
+/// Whether `one` goes before `other` when both wait.
+pub(super) fn goes_first(one: &Task, other: &Task) -> bool {
+    (one.level, one.order) < (other.level, other.order)
+}
+
+fn around(set: &TaskSet, at: usize) -> Around<'_> {
+    let own = &set.tasks[at];
+    let mut found = Around {
+        own,
+        above: Vec::new(),
+        interrupting: Vec::new(),
+        blocking: own.blocking,
+        blocker: None,
+    };
+    let mut longest = 0;
+    for (place, other) in set.tasks.iter().enumerate() {
+        if place == at {
+            continue;
+        }
+        if goes_first(other, own) {
+            found.above.push(place);
+            if set.interrupts(other, own) {
+                found.interrupting.push(place);
+            }
+        } else if !set.interrupts(own, other) && other.wcet.saturating_sub(1) > longest {
+            // It began at least one nanosecond before.
+            longest = other.wcet - 1;
+            found.blocker = Some(place);
+        }
+    }
+    found.blocking = found.blocking.saturating_add(longest);
+    found
+}
+
+/// The worst response time of the task at `at`, measured from its nominal release. `load` has the utilisation of each
+/// task of the set.
+pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound {
+    let around = around(set, at);
+    let share = around.above.iter().chain([&at]).map(|&place| load[place].0);
+    let members = || {
+        around
+            .above
+            .iter()
+            .chain([&at])
+            .map(|&place| &set.tasks[place])
+    };
+    if share.fold(0, u64::saturating_add) > WHOLE.0 && overloads(members().collect::<Vec<_>>()) {
+        return Bound::Unbounded;
+    }
+    let Around { own, blocking, .. } = around;
+    let tasks = &set.tasks;
+    // With full preemption a busy period ends with the first job that is done before the next arrives; else what cannot be
+    // interrupted may push work into the next job.
+    let whole_busy_period =
+        around.interrupting.len() < around.above.len() || around.blocker.is_some();
+    let busy = match whole_busy_period {
+        true => {
+            let start = members().fold(blocking, |sum, task| sum.saturating_add(task.wcet));
+            match settle(start, |busy| {
+                let jobs =
+                    members().map(|task| u128::from(task_jobs(task, busy)) * u128::from(task.wcet));
+                u128::from(blocking) + jobs.sum::<u128>()
+            }) {
+                Some(busy) => Some(busy),
+                None => return Bound::Unbounded,
+            }
+        }
+        false => None,
+    };
+    let mut worst = Bound::Unbounded;
+    let mut latest = 0;
+    let mut start = blocking;
+    for job in 0..MOST_JOBS {
+        let before = u128::from(job) * u128::from(own.wcet);
+        let began = settle(start, |time| {
+            let above = around.above.iter().map(|&place| &tasks[place]);
+            // Whoever arrives at the very moment still goes first.
+            let jobs = above.map(|task| u128::from(arrived(task, time)) * u128::from(task.wcet));
+            u128::from(blocking) + before + jobs.sum::<u128>()
+        });
+        let Some(began) = began else {
+            return Bound::Unbounded;
+        };
+        start = began;
+        let done = settle(began.saturating_add(own.wcet), |time| {
+            let jobs = around.interrupting.iter().map(|&place| {
+                let task = &tasks[place];
+                let since = task_jobs(task, time).saturating_sub(arrived(task, began));
+                u128::from(since) * u128::from(task.wcet)
+            });
+            u128::from(began) + u128::from(own.wcet) + jobs.sum::<u128>()
+        });
+        let Some(done) = done else {
+            return Bound::Unbounded;
+        };
+        let released = u128::from(job) * u128::from(own.period);
+        let response = u128::from(done) + u128::from(own.jitter);
+        let response = u64::try_from(response.saturating_sub(released)).unwrap_or(Nanos::MAX);
+        if response > latest || job == 0 {
+            latest = response;
+            let waits = around.above.iter().map(|&place| {
+                let task = &tasks[place];
+                let jobs = match around.interrupting.contains(&place) {
+                    true => task_jobs(task, done).max(arrived(task, began)),
+                    false => arrived(task, began),
+                };
+                Wait::of(place, task, jobs)
+            });
+            worst = Bound::At {
+                response,
+                blocking,
+                blocker: around.blocker,
+                waits: interference(waits.chain(own_earlier(at, own, job))),
+            };
+        }
+        let next = released + u128::from(own.period);
+        let next = next.saturating_sub(u128::from(own.jitter));
+        let over = match busy {
+            Some(busy) => next >= u128::from(busy),
+            None => u128::from(done) <= next,
+        };
+        if over {
+            return worst;
+        }
+    }
+    Bound::Unknown
+}
+
+/// Jobs of a task that arrive before `time` when one arrives at 0 as late as it may.
+pub(super) fn task_jobs(task: &Task, time: Nanos) -> u64 {
+    time.saturating_add(task.jitter).div_ceil(task.period)
+}
+
+/// The same with those that arrive at `time`.
+pub(super) fn arrived(task: &Task, time: Nanos) -> u64 {
+    time.saturating_add(task.jitter) / task.period + 1
+}
+
+fn own_earlier(at: usize, own: &Task, job: u64) -> Option<Wait> {
+    (job > 0).then(|| Wait::of(at, own, job))
+}

@@ -1,0 +1,134 @@
+//! Does it hold, and why: schedulability of tasks on one processor, on several, and across nodes.
+//!
+//! [`analyse`] gives a [`Verdict`] for each task of a set: whether it meets its deadline, its worst response time, and
+//! what it waits for. Whatever the strategy and the dispatching model, a verdict of [`Meets`](Outcome::Meets) is a proof:
+//! no simulation of the set misses that deadline.
+
+pub mod bounds;
+pub mod demand;
+mod dynamic;
+mod fixed;
+pub mod generalised;
+pub mod holistic;
+mod offsets;
+pub mod partition;
+pub mod sensitivity;
+mod verdict;
+mod wait;
+
+pub use verdict::{Explained, Method, Outcome, Report, Verdict};
+pub use wait::Wait;
+
+use crate::strategy::{DispatchModel, Dispatching};
+use crate::task::{Task, TaskSet, Utilization};
+use wait::Bound;
+
+/// Analyses every task of a set.
+///
+/// Exact for static priorities with any dispatching model (without offsets and jitter), and for earliest deadline first
+/// with full preemption; safe everywhere else. Takes O(n^2) for n tasks and a little more for each job in a busy period.
+pub fn analyse(set: &TaskSet) -> Report {
+    let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
+    let mut verdicts: Vec<Verdict> = Vec::with_capacity(set.tasks.len());
+    for at in 0..set.tasks.len() {
+        verdicts.push(judge(set, at, &load));
+    }
+    settle_by_demand(set, &mut verdicts);
+    Report {
+        verdicts,
+        bounds: bounds::Bounds::of(&set.tasks),
+        load,
+    }
+}
+
+/// Analyses one task of a set.
+pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
+    let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
+    let mut verdicts = vec![judge(set, at, &load)];
+    if verdicts[0].outcome == Outcome::Unproven {
+        settle_by_demand(set, &mut verdicts);
+    }
+    verdicts.swap_remove(0)
+}
+
+fn judge(set: &TaskSet, at: usize, load: &[Utilization]) -> Verdict {
+    let task = &set.tasks[at];
+    let (bound, method) = match task.dispatching {
+        Dispatching::Static => fixed_priority(set, at, load),
+        Dispatching::Laxity if set.model == DispatchModel::Urgency => {
+            (dynamic::response(set, at, load), Method::BusyPeriod)
+        }
+        _ => (dynamic::response(set, at, load), Method::Keys),
+    };
+    // A bound that is not exact proves that deadlines are met, never that one is missed.
+    let exact = match method {
+        Method::ResponseTime => task.jitter == 0,
+        Method::Keys => set.model == DispatchModel::Urgency && alone(set, task),
+        _ => false,
+    };
+    match bound {
+        Bound::At {
+            response,
+            blocking,
+            blocker,
+            waits,
+        } => Verdict {
+            task: at,
+            outcome: match response <= task.deadline {
+                true => Outcome::Meets,
+                false if exact => Outcome::Misses,
+                false => Outcome::Unproven,
+            },
+            method,
+            response: Some(response),
+            blocking,
+            blocker,
+            waits,
+        },
+        Bound::Unbounded => Verdict::without(at, Outcome::Misses, method),
+        Bound::Unknown => Verdict::without(at, Outcome::Unproven, method),
+    }
+}
+
+fn fixed_priority(set: &TaskSet, at: usize, load: &[Utilization]) -> (Bound, Method) {
+    if let Some(bound) = offsets::response(set, at, load) {
+        return (bound, Method::Offsets);
+    }
+    (fixed::response(set, at, load), Method::ResponseTime)
+}
+
+/// Whether nothing but its own level competes with a task.
+fn alone(set: &TaskSet, task: &Task) -> bool {
+    let same = |other: &Task| other.level == task.level && other.jitter == 0 && other.blocking == 0;
+    set.tasks.iter().all(same)
+}
+
+/// The demand test decides for the uppermost level where it is dynamic and fully preemptive: it is exact, also where the
+/// response times are not.
+fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
+    let dynamic = |task: &Task| {
+        set.model == DispatchModel::Urgency
+            && task.level == 0
+            && task.dispatching != Dispatching::Static
+    };
+    let open = |verdict: &Verdict| {
+        verdict.outcome == Outcome::Unproven && dynamic(&set.tasks[verdict.task])
+    };
+    if !verdicts.iter().any(open) {
+        return;
+    }
+    let level: Vec<&Task> = set.tasks.iter().filter(|task| dynamic(task)).collect();
+    let outcome = demand::test(&level);
+    for verdict in verdicts.iter_mut().filter(|verdict| open(verdict)) {
+        verdict.method = Method::Demand(outcome);
+        if outcome == demand::Outcome::Meets {
+            verdict.outcome = Outcome::Meets;
+            // What was found is no bound that is worth telling: it lies beyond a deadline that is met.
+            verdict.response = None;
+            verdict.waits.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

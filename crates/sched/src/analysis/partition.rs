@@ -1,0 +1,111 @@
+//! Which processor runs what: tasks are assigned once and never move.
+
+use super::{Report, analyse};
+use crate::task::{TaskSet, Utilization};
+
+/// Where a task goes among the processors on which it fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fit {
+    /// The first.
+    #[default]
+    First,
+    /// The fullest: leaves the others free.
+    Best,
+    /// The emptiest: shares the load.
+    Worst,
+}
+
+/// A task that fits nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoRoom {
+    /// Its place in the set.
+    pub task: usize,
+    /// Tasks that were assigned before it, by processor.
+    pub assigned: Vec<Vec<usize>>,
+}
+
+impl std::fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "task {} fits on none of {} processors",
+            self.task,
+            self.assigned.len()
+        )
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+/// Tasks by processor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partition {
+    /// Places in the set of what each processor runs.
+    pub processors: Vec<Vec<usize>>,
+    /// What the analysis says of each.
+    pub reports: Vec<Report>,
+}
+
+/// Assigns tasks to processors so that each meets all its deadlines for sure, the heaviest first.
+///
+/// # Errors
+/// The first task that fits nowhere. Another assignment might exist: this is a heuristic, as finding the best is NP-hard.
+pub fn partition(set: &TaskSet, processors: usize, fit: Fit) -> Result<Partition, NoRoom> {
+    let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
+    let mut heaviest: Vec<usize> = (0..set.tasks.len()).collect();
+    heaviest.sort_by_key(|&task| (std::cmp::Reverse(load[task]), task));
+    let mut assigned: Vec<Vec<usize>> = vec![Vec::new(); processors];
+    for task in heaviest {
+        let used = |place: &usize| -> u64 { assigned[*place].iter().map(|&at| load[at].0).sum() };
+        let mut places: Vec<usize> = (0..processors).collect();
+        match fit {
+            Fit::First => {}
+            Fit::Best => places.sort_by_key(|place| (std::cmp::Reverse(used(place)), *place)),
+            Fit::Worst => places.sort_by_key(|place| (used(place), *place)),
+        }
+        let fits = |place: &usize| {
+            let mut tried = assigned[*place].clone();
+            tried.push(task);
+            analyse(&part(set, &tried)).is_feasible()
+        };
+        let Some(place) = places.into_iter().find(fits) else {
+            return Err(NoRoom { task, assigned });
+        };
+        assigned[place].push(task);
+    }
+    for part in &mut assigned {
+        part.sort_unstable();
+    }
+    let reports = assigned.iter().map(|tasks| analyse(&part(set, tasks)));
+    Ok(Partition {
+        reports: reports.collect(),
+        processors: assigned,
+    })
+}
+
+/// The tasks of one processor, as a set.
+pub fn part(set: &TaskSet, tasks: &[usize]) -> TaskSet {
+    TaskSet {
+        tasks: tasks.iter().map(|&task| set.tasks[task].clone()).collect(),
+        model: set.model,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Task;
+
+    #[test]
+    fn what_fits_on_two_processors_and_not_on_one() {
+        let tasks = (0..4).map(|at| Task::periodic(format!("t{at}"), 4, 10));
+        let set = TaskSet::fixed_priority(tasks);
+        let refused = partition(&set, 1, Fit::First).unwrap_err();
+        assert_eq!((refused.task, refused.assigned[0].len()), (2, 2));
+        let two = partition(&set, 2, Fit::First).unwrap();
+        assert_eq!(two.processors, [[0, 1], [2, 3]]);
+        assert!(two.reports.iter().all(Report::is_feasible));
+        let shared = partition(&set, 4, Fit::Worst).unwrap();
+        assert!(shared.processors.iter().all(|tasks| tasks.len() == 1));
+    }
+}

@@ -1,0 +1,166 @@
+//! Worked examples, with numbers that were computed by hand or are in print.
+
+use super::*;
+
+fn responses(set: &TaskSet) -> Vec<Option<u64>> {
+    let verdicts = analyse(set).verdicts;
+    verdicts.iter().map(|verdict| verdict.response).collect()
+}
+
+#[test]
+fn three_tasks_of_the_textbook() {
+    // C/T: 1/4, 2/6, 3/13.
+    let tasks = [(1, 4), (2, 6), (3, 13)];
+    let set =
+        TaskSet::fixed_priority(tasks.map(|(wcet, period)| Task::periodic("t", wcet, period)));
+    assert_eq!(responses(&set), [Some(1), Some(3), Some(10)]);
+    assert!(analyse(&set).is_feasible());
+}
+
+#[test]
+fn exact_analysis_accepts_what_the_papers_test_refuses() {
+    // A22.4: a whole period of interference is more than there is before the job is done.
+    let tasks = [Task::periodic("a", 2, 4), Task::periodic("b", 2, 7)];
+    let set = TaskSet::fixed_priority(tasks);
+    // In 7 units, a arrives twice: 2 + 2 + 2; in print it is floor(7/4) * 2 + min(3, 2) = 4, and 6 fits.
+    assert!(generalised::demand(&set, 1).fits());
+    let tasks = [Task::periodic("a", 2, 5), Task::periodic("b", 3, 6)];
+    let set = TaskSet::fixed_priority(tasks);
+    // 2 + 1 of a second job that arrives at 5, when b is done.
+    assert_eq!(generalised::demand(&set, 1).needed, 6);
+    assert_eq!(responses(&set), [Some(2), Some(5)]);
+    let tasks = [Task::periodic("a", 2, 5), Task::periodic("b", 3, 6)];
+    let mut set = TaskSet::fixed_priority(tasks);
+    set.tasks[1].period = 12;
+    set.tasks[1].deadline = 6;
+    set.tasks[0].wcet = 3;
+    assert!(!generalised::demand(&set, 1).fits());
+}
+
+#[test]
+fn jobs_behind_jobs_of_their_own() {
+    // Lehoczky's example: deadlines beyond periods, where the first job is not the worst.
+    let mut set =
+        TaskSet::fixed_priority([Task::periodic("a", 52, 100), Task::periodic("b", 52, 140)]);
+    set.tasks[1].deadline = 200;
+    assert_eq!(responses(&set), [Some(52), Some(156)]);
+    let mut set =
+        TaskSet::fixed_priority([Task::periodic("a", 26, 70), Task::periodic("b", 62, 100)]);
+    set.tasks[1].deadline = 118;
+    // The fifth job of b has the worst response.
+    assert_eq!(responses(&set), [Some(26), Some(118)]);
+}
+
+#[test]
+fn jitter_and_blocking_add_up() {
+    let mut set = TaskSet::fixed_priority([Task::periodic("a", 2, 10), Task::periodic("b", 4, 20)]);
+    set.tasks[0].jitter = 5;
+    set.tasks[1].blocking = 3;
+    // a: 2 + 5. b: 4 + 3 + a at 0 and, released late before, at 5.
+    assert_eq!(responses(&set), [Some(7), Some(11)]);
+}
+
+#[test]
+fn a_queue_blocks_and_bands_interrupt() {
+    let tasks = || {
+        [
+            Task::periodic("a", 2, 10),
+            Task::periodic("b", 3, 20),
+            Task::periodic("c", 6, 30),
+        ]
+    };
+    let mut set = TaskSet::fixed_priority(tasks());
+    set.model = DispatchModel::NonPreemptive;
+    for task in &mut set.tasks {
+        task.band = 0;
+    }
+    // a: 5 of c, then 2. b: 5 of c, a, 3. c: a and b, 6, and a second a cannot interrupt.
+    assert_eq!(responses(&set), [Some(7), Some(10), Some(11)]);
+    set.model = DispatchModel::Band;
+    (set.tasks[1].band, set.tasks[2].band) = (1, 1);
+    // Now a interrupts, and b waits for c.
+    assert_eq!(responses(&set), [Some(2), Some(10), Some(13)]);
+}
+
+#[test]
+fn offsets_keep_apart_what_never_meets() {
+    let task = |name, wcet, offset| Task {
+        offset: Some(offset),
+        ..Task::periodic(name, wcet, 20)
+    };
+    let apart = TaskSet::fixed_priority([task("a", 5, 0), task("b", 5, 10)]);
+    assert_eq!(responses(&apart), [Some(5), Some(5)]);
+    let mut loose = apart.clone();
+    loose.tasks[1].offset = None;
+    assert_eq!(responses(&loose), [Some(5), Some(10)]);
+    let near = TaskSet::fixed_priority([task("a", 5, 0), task("b", 5, 2)]);
+    // b arrives 2 after a, which has 3 left.
+    assert_eq!(responses(&near), [Some(5), Some(8)]);
+}
+
+#[test]
+fn verdicts_explain_themselves() {
+    let set = TaskSet::fixed_priority([
+        Task::periodic("fast", 2_000_000, 5_000_000),
+        Task::periodic("slow", 4_000_000, 7_000_000),
+        Task::periodic("last", 1_000_000, 100_000_000),
+    ]);
+    let report = analyse(&set);
+    let told: Vec<String> = report
+        .verdicts
+        .iter()
+        .map(|verdict| verdict.explain(&set).to_string())
+        .collect();
+    assert_eq!(
+        told[0],
+        "fast: meets its deadline of 5 ms, response at most 2 ms: own 2 ms"
+    );
+    assert_eq!(
+        told[1],
+        "slow: misses its deadline of 7 ms, response up to 8 ms, 1 ms too long: own 4 ms, 4 ms for fast x2"
+    );
+    assert!(told[2].contains("own 1 ms"), "{}", told[2]);
+    assert!(!report.is_feasible());
+    assert_eq!(report.guaranteed_priority(&set), Some(0));
+}
+
+#[test]
+fn work_that_never_ends_is_told_so() {
+    let set = TaskSet::fixed_priority([Task::periodic("a", 3, 4), Task::periodic("b", 3, 8)]);
+    let report = analyse(&set);
+    assert_eq!(report.verdicts[1].outcome, Outcome::Misses);
+    let told = report.verdicts[1].explain(&set).to_string();
+    assert!(
+        told.ends_with("the work that goes before it never ends"),
+        "{told}"
+    );
+}
+
+#[test]
+fn deadlines_use_the_whole_processor_where_rates_do_not() {
+    let tasks = || [Task::periodic("a", 2, 4), Task::periodic("b", 3, 6)];
+    let edf = TaskSet::dynamic(tasks(), Dispatching::Deadline, DispatchModel::Urgency);
+    let report = analyse(&edf);
+    assert!(report.is_feasible());
+    assert_eq!(report.verdicts[0].response, Some(4));
+    let rms = TaskSet::fixed_priority(tasks());
+    assert!(!analyse(&rms).is_feasible());
+    let mlf = TaskSet::dynamic(tasks(), Dispatching::Laxity, DispatchModel::Urgency);
+    let report = analyse(&mlf);
+    assert!(report.is_feasible());
+}
+
+#[test]
+fn the_papers_test_is_not_enough_for_queues_by_laxity() {
+    // Two long operations with less laxity go before the short one; the test counts one of them only.
+    let tasks = [
+        Task::periodic("short", 1, 10),
+        Task::periodic("long_1", 6, 14),
+        Task::periodic("long_2", 6, 14),
+    ];
+    let set = TaskSet::dynamic(tasks, Dispatching::Laxity, DispatchModel::Band);
+    assert!(generalised::demand(&set, 0).fits());
+    let verdict = analyse_one(&set, 0);
+    assert_ne!(verdict.outcome, Outcome::Meets);
+    assert_eq!(verdict.response, Some(13));
+}

@@ -1,0 +1,183 @@
+//! What the analysis found, in a form that explains itself.
+
+use std::fmt;
+
+use super::bounds::Bounds;
+use super::demand;
+use super::wait::Wait;
+use crate::task::{TaskSet, Utilization};
+use crate::time::{Nanos, Show};
+
+/// Whether a deadline is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Always.
+    Meets,
+    /// Not in the worst case, which can happen.
+    Misses,
+    /// Perhaps: the test that applies here is safe and not exact.
+    Unproven,
+}
+
+/// How it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Exact response-time analysis for static priorities.
+    ResponseTime,
+    /// Response-time analysis that uses known offsets.
+    Offsets,
+    /// Response times in a queue by deadline or laxity.
+    Keys,
+    /// Everything of its level and above is done by then.
+    BusyPeriod,
+    /// Processor demand of the whole level.
+    Demand(demand::Outcome),
+    /// Response times across nodes.
+    Holistic,
+}
+
+/// What was found for one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Its place in the set.
+    pub task: usize,
+    /// Whether it meets its deadline.
+    pub outcome: Outcome,
+    /// How that was found.
+    pub method: Method,
+    /// From nominal release to completion at worst; `None` if it has no bound, or was not needed.
+    pub response: Option<Nanos>,
+    /// Time that something less urgent takes first.
+    pub blocking: Nanos,
+    /// The task that does, where it is a queue that cannot be interrupted.
+    pub blocker: Option<usize>,
+    /// What goes first, the longest waits first.
+    pub waits: Vec<Wait>,
+}
+
+impl Verdict {
+    pub(super) fn without(task: usize, outcome: Outcome, method: Method) -> Verdict {
+        Verdict {
+            task,
+            outcome,
+            method,
+            response: None,
+            blocking: 0,
+            blocker: None,
+            waits: Vec::new(),
+        }
+    }
+
+    /// The verdict as sentences, with names from its set.
+    pub fn explain<'a>(&'a self, set: &'a TaskSet) -> Explained<'a> {
+        Explained { verdict: self, set }
+    }
+}
+
+/// A verdict that can be printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Explained<'a> {
+    verdict: &'a Verdict,
+    set: &'a TaskSet,
+}
+
+impl fmt::Display for Explained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Explained { verdict, set } = self;
+        let task = &set.tasks[verdict.task];
+        write!(f, "{}: ", task.name)?;
+        match verdict.outcome {
+            Outcome::Meets => write!(f, "meets its deadline of {}", Show(task.deadline))?,
+            Outcome::Misses => write!(f, "misses its deadline of {}", Show(task.deadline))?,
+            Outcome::Unproven => write!(f, "may miss its deadline of {}", Show(task.deadline))?,
+        }
+        match (verdict.response, verdict.outcome, verdict.method) {
+            (Some(response), Outcome::Meets, _) => {
+                write!(f, ", response at most {}", Show(response))?;
+            }
+            (Some(response), ..) => write!(
+                f,
+                ", response up to {}, {} too long",
+                Show(response),
+                Show(response.saturating_sub(task.deadline))
+            )?,
+            (None, _, Method::Demand(demand::Outcome::Meets)) => {
+                f.write_str(", because all work fits before its deadlines")?;
+            }
+            (None, Outcome::Misses, _) => {
+                f.write_str(", the work that goes before it never ends")?;
+            }
+            (None, ..) => {}
+        }
+        if let Method::Demand(demand::Outcome::Short { at, by }) = verdict.method {
+            write!(
+                f,
+                "; {} after all arrive together, {} more is due than fits",
+                Show(at),
+                Show(by)
+            )?;
+        }
+        if verdict.response.is_none() {
+            return Ok(());
+        }
+        write!(f, ": own {}", Show(task.wcet))?;
+        for wait in &verdict.waits {
+            let name = &set.tasks[wait.task].name;
+            write!(f, ", {} for {name} x{}", Show(wait.time), wait.jobs)?;
+        }
+        match (verdict.blocker, verdict.blocking) {
+            (_, 0) => Ok(()),
+            (Some(blocker), blocking) => {
+                write!(
+                    f,
+                    ", blocked {} by {}",
+                    Show(blocking),
+                    set.tasks[blocker].name
+                )
+            }
+            (None, blocking) => write!(f, ", blocked {}", Show(blocking)),
+        }
+    }
+}
+
+/// What was found for a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// One for each task, in the order of the set.
+    pub verdicts: Vec<Verdict>,
+    /// What utilisation alone says.
+    pub bounds: Bounds,
+    /// Utilisation of each task.
+    pub load: Vec<Utilization>,
+}
+
+impl Report {
+    /// Whether every deadline is met for sure.
+    pub fn is_feasible(&self) -> bool {
+        self.verdicts
+            .iter()
+            .all(|verdict| verdict.outcome == Outcome::Meets)
+    }
+
+    /// Whether every deadline of the critical set is met for sure (paper 0, 4.5.5; A11.14).
+    pub fn protects_critical(&self, set: &TaskSet) -> bool {
+        self.verdicts
+            .iter()
+            .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
+    }
+
+    /// The least urgent dispatching priority down to which all deadlines are met for sure: the question of paper 0 (4.5.2,
+    /// A11.6), answered exactly.
+    pub fn guaranteed_priority(&self, set: &TaskSet) -> Option<u32> {
+        let first_lost = self
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.outcome != Outcome::Meets)
+            .map(|verdict| set.tasks[verdict.task].band)
+            .min();
+        let bands = set.tasks.iter().map(|task| task.band);
+        bands
+            .filter(|&band| first_lost.is_none_or(|lost| band < lost))
+            .max()
+    }
+}

@@ -1,0 +1,68 @@
+//! What a job waits for, and how long at worst.
+
+use crate::task::Task;
+use crate::time::{LONGEST, Nanos};
+
+/// Steps towards a fixed point before giving up.
+const MOST_STEPS: u32 = 100_000;
+
+/// Entries that a verdict keeps, the longest first.
+const MOST_WAITS: usize = 8;
+
+/// Time that a job waits for the jobs of one task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Place of the task in its set.
+    pub task: usize,
+    /// How many of its jobs.
+    pub jobs: u64,
+    /// How long they take together.
+    pub time: Nanos,
+}
+
+impl Wait {
+    pub(super) fn of(place: usize, task: &Task, jobs: u64) -> Wait {
+        Wait {
+            task: place,
+            jobs,
+            time: jobs.saturating_mul(task.wcet),
+        }
+    }
+}
+
+/// A worst response time and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Bound {
+    At {
+        response: Nanos,
+        blocking: Nanos,
+        blocker: Option<usize>,
+        waits: Vec<Wait>,
+    },
+    /// The work ahead of it never ends.
+    Unbounded,
+    /// It would take too long to find out.
+    Unknown,
+}
+
+/// Keeps the waits that matter most.
+pub(super) fn interference(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
+    let mut waits: Vec<Wait> = waits.filter(|wait| wait.time > 0).collect();
+    waits.sort_by_key(|wait| (std::cmp::Reverse(wait.time), wait.task));
+    waits.truncate(MOST_WAITS);
+    waits
+}
+
+/// The least fixed point of a demand that never falls, from `start` on, which must not lie above it. `None` if there is
+/// none within 36 years or 100,000 steps.
+pub(super) fn settle(start: Nanos, demand: impl Fn(Nanos) -> u128) -> Option<Nanos> {
+    let mut time = start;
+    for _ in 0..MOST_STEPS {
+        let needed = demand(time);
+        if needed <= u128::from(time) {
+            return Some(time);
+        }
+        time = u64::try_from(needed).ok().filter(|&time| time <= LONGEST)?;
+    }
+    None
+}

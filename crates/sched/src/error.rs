@@ -1,0 +1,119 @@
+//! What the service refuses, each with the exception of the IDL that says so.
+
+use std::fmt;
+
+use crate::graph::Cycle;
+use crate::repository::Handle;
+use crate::task::Utilization;
+
+/// Why the service refused (A11.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// An info of this name is there already.
+    DuplicateName(String),
+    /// No info has this handle.
+    UnknownHandle(Handle),
+    /// No info has this name.
+    UnknownName(String),
+    /// Nothing was computed yet, or something changed since.
+    NotScheduled,
+    /// Operations call each other in a ring, so that no time bounds them.
+    Cycles(Vec<Cycle>),
+    /// The critical operations alone need more than the processor has.
+    UtilizationBoundExceeded {
+        /// What they need.
+        critical: Utilization,
+    },
+    /// The strategy needs more thread priorities than there are.
+    InsufficientThreadPriorityLevels {
+        /// What it needs.
+        needed: usize,
+        /// What there is.
+        available: usize,
+    },
+    /// At run time: what is registered is not what was analysed.
+    TaskCountMismatch {
+        /// Operations of the table.
+        analysed: usize,
+        /// Operations that registered.
+        registered: usize,
+    },
+    /// No level of the schedule has this preemption priority.
+    UnknownPriorityLevel(i32),
+    /// A value out of range.
+    Invalid(String),
+    /// At run time: the table was made off-line and is not changed.
+    Fixed(&'static str),
+    /// The repository is as large as it was allowed to get.
+    Full(usize),
+}
+
+impl Error {
+    /// The exception of `RtecScheduler` that carries it; `BAD_PARAM` and `NO_IMPLEMENT` are system exceptions.
+    pub fn exception(&self) -> &'static str {
+        match self {
+            Error::DuplicateName(_) => "DUPLICATE_NAME",
+            Error::UnknownHandle(_) | Error::UnknownName(_) => "UNKNOWN_TASK",
+            Error::NotScheduled => "NOT_SCHEDULED",
+            Error::Cycles(_) => "CYCLIC_DEPENDENCIES",
+            Error::UtilizationBoundExceeded { .. } => "UTILIZATION_BOUND_EXCEEDED",
+            Error::InsufficientThreadPriorityLevels { .. } => "INSUFFICIENT_THREAD_PRIORITY_LEVELS",
+            Error::TaskCountMismatch { .. } => "TASK_COUNT_MISMATCH",
+            Error::UnknownPriorityLevel(_) => "UNKNOWN_PRIORITY_LEVEL",
+            Error::Invalid(_) => "BAD_PARAM",
+            Error::Fixed(_) => "NO_IMPLEMENT",
+            Error::Full(_) => "INTERNAL",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::DuplicateName(name) => write!(f, "an operation called {name:?} exists already"),
+            Error::UnknownHandle(handle) => write!(f, "no operation has the handle {handle}"),
+            Error::UnknownName(name) => write!(f, "no operation is called {name:?}"),
+            Error::NotScheduled => {
+                write!(f, "nothing is scheduled yet; compute the schedule first")
+            }
+            Error::Cycles(cycles) => {
+                let rings: Vec<String> = cycles.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "operations call each other in a ring: {}; let one operation stand for the ring, with the time of all",
+                    rings.join("; ")
+                )
+            }
+            Error::UtilizationBoundExceeded { critical } => {
+                write!(
+                    f,
+                    "the critical operations alone need {critical} of the processor"
+                )
+            }
+            Error::InsufficientThreadPriorityLevels { needed, available } => write!(
+                f,
+                "the schedule needs {needed} thread priorities and {available} are there; give a wider range or a \
+                 strategy with fewer levels"
+            ),
+            Error::TaskCountMismatch {
+                analysed,
+                registered,
+            } => write!(
+                f,
+                "{analysed} operations were analysed and {registered} registered; analyse again with what runs"
+            ),
+            Error::UnknownPriorityLevel(level) => {
+                write!(f, "the schedule has no preemption priority {level}")
+            }
+            Error::Invalid(why) => f.write_str(why),
+            Error::Fixed(what) => write!(
+                f,
+                "{what} is fixed at run time; change it in a configuration run"
+            ),
+            Error::Full(most) => write!(f, "there is room for {most} operations"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

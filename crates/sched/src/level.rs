@@ -1,0 +1,108 @@
+//! Criticality, importance, and what kind of thing an entry stands for.
+
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! levels {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub enum $name {
+            /// Least.
+            VeryLow,
+            /// Little.
+            #[default]
+            Low,
+            /// In the middle.
+            Medium,
+            /// Much.
+            High,
+            /// Most.
+            VeryHigh,
+        }
+
+        impl $name {
+            /// All five, least first: the index is the number on the wire.
+            pub const ALL: [$name; 5] = [
+                $name::VeryLow,
+                $name::Low,
+                $name::Medium,
+                $name::High,
+                $name::VeryHigh,
+            ];
+
+            /// As files and annotations write it.
+            pub const fn name(self) -> &'static str {
+                ["VERY_LOW", "LOW", "MEDIUM", "HIGH", "VERY_HIGH"][self as usize]
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownLevel;
+
+            /// In any case, with `_` or `-`; with or without the suffix that the IDL has.
+            fn from_str(text: &str) -> Result<Self, UnknownLevel> {
+                let plain = text.to_ascii_uppercase().replace(['-', ' '], "_");
+                let plain = plain.strip_suffix(concat!("_", $what)).unwrap_or(&plain);
+                $name::ALL
+                    .into_iter()
+                    .find(|level| level.name() == plain)
+                    .ok_or_else(|| UnknownLevel(text.into()))
+            }
+        }
+    };
+}
+
+levels! {
+    /// What it costs the application if the operation is late (paper 3, 2.1; A10.4). High and very high are the
+    /// critical set of strategies that look at it.
+    Criticality, "CRITICALITY"
+}
+
+levels! {
+    /// Decides between operations that are equal otherwise (paper 3, 2.1; A10.4).
+    Importance, "IMPORTANCE"
+}
+
+impl Criticality {
+    /// Whether it belongs to the critical set (rt-facts 6.2).
+    pub const fn is_critical(self) -> bool {
+        matches!(self, Criticality::High | Criticality::VeryHigh)
+    }
+}
+
+/// A text that names none of the five levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownLevel(String);
+
+impl fmt::Display for UnknownLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = self;
+        write!(
+            f,
+            "{text:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH"
+        )
+    }
+}
+
+impl std::error::Error for UnknownLevel {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_in_every_spelling() {
+        assert_eq!("high".parse(), Ok(Criticality::High));
+        assert_eq!("VERY_LOW_IMPORTANCE".parse(), Ok(Importance::VeryLow));
+        assert_eq!("very-high".parse(), Ok(Criticality::VeryHigh));
+        let wrong = "urgent".parse::<Criticality>().unwrap_err();
+        assert!(wrong.to_string().contains("\"urgent\""));
+    }
+}

@@ -1,0 +1,375 @@
+//! The repository of infos: what is known of each operation, and what it depends on (paper 0, 4.5; paper 3, 3.4.1).
+
+mod info;
+
+use std::collections::HashMap;
+
+pub use info::{
+    Assigned, CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
+};
+
+use crate::error::Error;
+
+/// Holds the infos of one application.
+///
+/// Grows up to the limit given to [`with_limit`](Self::with_limit); takes no lock. Looking up a handle is an array
+/// access, looking up a name one hash.
+///
+/// ```
+/// use oxorb_sched::repository::{CallKind, Characteristics, Repository};
+/// use oxorb_sched::time::MILLISECOND;
+///
+/// let mut repository = Repository::new();
+/// let sensor = repository.create("nav::Sensor::sample")?;
+/// let display = repository.create("nav::Display::show")?;
+/// repository.set(
+///     sensor,
+///     Characteristics {
+///         worst_case: 2 * MILLISECOND,
+///         period: 50 * MILLISECOND,
+///         threads: 1,
+///         ..Characteristics::default()
+///     },
+/// )?;
+/// // The sensor pushes one event to the display in each of its periods.
+/// repository.add_dependency(display, sensor, 1, CallKind::OneWay)?;
+/// assert_eq!(repository.lookup("nav::Display::show"), Ok(display));
+/// # Ok::<(), oxorb_sched::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Repository {
+    infos: Vec<RtInfo>,
+    names: HashMap<String, Handle>,
+    most: usize,
+}
+
+impl Default for Repository {
+    fn default() -> Self {
+        Repository::new()
+    }
+}
+
+impl Repository {
+    /// Most infos unless said otherwise.
+    pub const MOST: usize = 100_000;
+
+    /// Most dependencies of one info.
+    pub const MOST_DEPENDENCIES: usize = 10_000;
+
+    /// An empty one with room for [`MOST`](Self::MOST) infos.
+    pub fn new() -> Repository {
+        Repository::with_limit(Repository::MOST)
+    }
+
+    /// An empty one with room for `most` infos.
+    pub fn with_limit(most: usize) -> Repository {
+        Repository {
+            infos: Vec::new(),
+            names: HashMap::new(),
+            most: most.min(i32::MAX as usize - 1),
+        }
+    }
+
+    /// Makes an info with nothing set.
+    ///
+    /// # Errors
+    /// [`DuplicateName`](Error::DuplicateName), or [`Full`](Error::Full).
+    pub fn create(&mut self, entry_point: &str) -> Result<Handle, Error> {
+        if self.names.contains_key(entry_point) {
+            return Err(Error::DuplicateName(entry_point.into()));
+        }
+        let handle = Handle::at(self.infos.len())
+            .filter(|_| self.infos.len() < self.most)
+            .ok_or(Error::Full(self.most))?;
+        self.infos.push(RtInfo::new(entry_point, handle));
+        self.names.insert(entry_point.into(), handle);
+        Ok(handle)
+    }
+
+    /// The handle of a name.
+    ///
+    /// # Errors
+    /// [`UnknownName`](Error::UnknownName).
+    pub fn lookup(&self, entry_point: &str) -> Result<Handle, Error> {
+        let found = self.names.get(entry_point).copied();
+        found.ok_or_else(|| Error::UnknownName(entry_point.into()))
+    }
+
+    /// The info of a handle.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle).
+    pub fn get(&self, handle: Handle) -> Result<&RtInfo, Error> {
+        let found = handle.index().and_then(|index| self.infos.get(index));
+        found.ok_or(Error::UnknownHandle(handle))
+    }
+
+    fn get_mut(&mut self, handle: Handle) -> Result<&mut RtInfo, Error> {
+        let found = handle.index().and_then(|index| self.infos.get_mut(index));
+        found.ok_or(Error::UnknownHandle(handle))
+    }
+
+    /// Says what an operation is like.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle), or [`Invalid`](Error::Invalid) for times beyond
+    /// [`LONGEST`](crate::time::LONGEST).
+    pub fn set(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
+        let info = self.get_mut(handle)?;
+        if let Some(problem) = said.problem() {
+            return Err(Error::Invalid(format!("{}: {problem}", info.entry_point)));
+        }
+        info.characteristics = said;
+        Ok(())
+    }
+
+    /// Like [`set`](Self::set), but leaves infos that are [`NonVolatile`](Enabled::NonVolatile) as they are.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn reset(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
+        match self.get(handle)?.enabled {
+            Enabled::NonVolatile => Ok(()),
+            _ => self.set(handle, said),
+        }
+    }
+
+    /// Sets these and puts all others, but those that are [`NonVolatile`](Enabled::NonVolatile), back to how `create`
+    /// left them. All or nothing.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set); then nothing has changed.
+    pub fn replace(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
+        let mut next = self.clone();
+        for info in &mut next.infos {
+            if info.enabled != Enabled::NonVolatile {
+                info.characteristics = Characteristics::default();
+            }
+        }
+        for &(handle, characteristics) in said {
+            next.set(handle, characteristics)?;
+        }
+        *self = next;
+        Ok(())
+    }
+
+    /// Says that `dependent` needs `on`: calls it ([`TwoWay`](CallKind::TwoWay)) or is called by it
+    /// ([`OneWay`](CallKind::OneWay)), `calls` times in each execution of the caller.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle); [`Invalid`](Error::Invalid) for 0 calls or too many dependencies.
+    pub fn add_dependency(
+        &mut self,
+        dependent: Handle,
+        on: Handle,
+        calls: u32,
+        kind: CallKind,
+    ) -> Result<(), Error> {
+        self.get(on)?;
+        let info = self.get_mut(dependent)?;
+        if calls == 0 {
+            let name = &info.entry_point;
+            return Err(Error::Invalid(format!(
+                "{name}: a dependency of 0 calls is none"
+            )));
+        }
+        if info.dependencies.len() >= Repository::MOST_DEPENDENCIES {
+            let most = Repository::MOST_DEPENDENCIES;
+            let name = &info.entry_point;
+            return Err(Error::Invalid(format!(
+                "{name} has {most} dependencies, which is the most"
+            )));
+        }
+        info.dependencies.push(Dependency {
+            kind,
+            calls,
+            dependent,
+            on,
+            enabled: Enabled::Enabled,
+        });
+        Ok(())
+    }
+
+    /// Takes a dependency away; whether it was there.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle).
+    pub fn remove_dependency(
+        &mut self,
+        dependent: Handle,
+        on: Handle,
+        calls: u32,
+        kind: CallKind,
+    ) -> Result<bool, Error> {
+        self.get(on)?;
+        let info = self.get_mut(dependent)?;
+        let found = find(&info.dependencies, on, calls, kind);
+        if let Some(place) = found {
+            info.dependencies.remove(place);
+        }
+        Ok(found.is_some())
+    }
+
+    /// Lets a dependency count or not; whether it was there.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle).
+    pub fn enable_dependency(
+        &mut self,
+        dependent: Handle,
+        on: Handle,
+        calls: u32,
+        kind: CallKind,
+        enabled: Enabled,
+    ) -> Result<bool, Error> {
+        self.get(on)?;
+        let info = self.get_mut(dependent)?;
+        let found = find(&info.dependencies, on, calls, kind);
+        if let Some(place) = found {
+            info.dependencies[place].enabled = enabled;
+        }
+        Ok(found.is_some())
+    }
+
+    /// Lets an info count or not.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle).
+    pub fn enable(&mut self, handle: Handle, enabled: Enabled) -> Result<(), Error> {
+        self.get_mut(handle)?.enabled = enabled;
+        Ok(())
+    }
+
+    /// Keeps what a schedule assigned.
+    pub(crate) fn assign(&mut self, handle: Handle, assigned: Assigned) -> Result<(), Error> {
+        self.get_mut(handle)?.assigned = assigned;
+        Ok(())
+    }
+
+    /// All infos, in the order of their handles.
+    pub fn infos(&self) -> &[RtInfo] {
+        &self.infos
+    }
+
+    /// All dependencies, in the order of their dependents.
+    pub fn dependencies(&self) -> impl Iterator<Item = &Dependency> {
+        self.infos.iter().flat_map(|info| &info.dependencies)
+    }
+
+    /// How many operations there are (A11.3).
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+
+    /// Forgets everything and gives its memory back, so that a configuration run can be repeated in the same process
+    /// (A11.7).
+    pub fn destroy(&mut self) {
+        *self = Repository::with_limit(self.most);
+    }
+}
+
+fn find(dependencies: &[Dependency], on: Handle, calls: u32, kind: CallKind) -> Option<usize> {
+    dependencies.iter().position(|dependency| {
+        dependency.on == on && dependency.calls == calls && dependency.kind == kind
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::LONGEST;
+
+    #[test]
+    fn names_are_unique_and_handles_count_from_one() {
+        let mut repository = Repository::with_limit(2);
+        assert_eq!(repository.create("a"), Ok(Handle(1)));
+        assert_eq!(
+            repository.create("a"),
+            Err(Error::DuplicateName("a".into()))
+        );
+        assert_eq!(repository.create("b"), Ok(Handle(2)));
+        assert_eq!(repository.create("c"), Err(Error::Full(2)));
+        assert_eq!(repository.lookup("c"), Err(Error::UnknownName("c".into())));
+        for wrong in [-1, 0, 3, i32::MIN, i32::MAX] {
+            let handle = Handle(wrong);
+            assert_eq!(
+                repository.get(handle).err(),
+                Some(Error::UnknownHandle(handle))
+            );
+        }
+    }
+
+    #[test]
+    fn bad_values_are_told_with_the_name() {
+        let mut repository = Repository::new();
+        let handle = repository.create("sample").unwrap();
+        let said = Characteristics {
+            period: LONGEST + 1,
+            ..Characteristics::default()
+        };
+        let refused = repository.set(handle, said).unwrap_err();
+        assert!(refused.to_string().starts_with("sample: the period of"));
+        let refused = repository.add_dependency(handle, handle, 0, CallKind::OneWay);
+        assert_eq!(refused.unwrap_err().exception(), "BAD_PARAM");
+        let refused = repository.add_dependency(handle, Handle(7), 1, CallKind::OneWay);
+        assert_eq!(refused, Err(Error::UnknownHandle(Handle(7))));
+    }
+
+    #[test]
+    fn replace_is_all_or_nothing_and_spares_what_is_not_volatile() {
+        let mut repository = Repository::new();
+        let [kept, reset, set] = ["a", "b", "c"].map(|name| repository.create(name).unwrap());
+        let said = |period| Characteristics {
+            period,
+            ..Characteristics::default()
+        };
+        for handle in [kept, reset, set] {
+            repository.set(handle, said(5)).unwrap();
+        }
+        repository.enable(kept, Enabled::NonVolatile).unwrap();
+        let wrong = repository.replace(&[(set, said(7)), (Handle(9), said(7))]);
+        assert_eq!(wrong, Err(Error::UnknownHandle(Handle(9))));
+        let periods = |repository: &Repository| -> Vec<u64> {
+            let infos = repository.infos().iter();
+            infos.map(|info| info.characteristics.period).collect()
+        };
+        assert_eq!(periods(&repository), [5, 5, 5]);
+        repository.replace(&[(set, said(7))]).unwrap();
+        assert_eq!(periods(&repository), [5, 0, 7]);
+        repository.reset(kept, said(9)).unwrap();
+        repository.reset(reset, said(9)).unwrap();
+        assert_eq!(periods(&repository), [5, 9, 7]);
+    }
+
+    #[test]
+    fn dependencies_come_go_and_sleep() {
+        let mut repository = Repository::new();
+        let [a, b] = ["a", "b"].map(|name| repository.create(name).unwrap());
+        repository
+            .add_dependency(a, b, 2, CallKind::TwoWay)
+            .unwrap();
+        let enable = |repository: &mut Repository, calls| {
+            repository.enable_dependency(a, b, calls, CallKind::TwoWay, Enabled::Disabled)
+        };
+        assert_eq!(enable(&mut repository, 1), Ok(false));
+        assert_eq!(enable(&mut repository, 2), Ok(true));
+        let only = *repository.dependencies().next().unwrap();
+        assert_eq!((only.calls, only.enabled), (2, Enabled::Disabled));
+        assert_eq!(
+            repository.remove_dependency(a, b, 2, CallKind::OneWay),
+            Ok(false)
+        );
+        assert_eq!(
+            repository.remove_dependency(a, b, 2, CallKind::TwoWay),
+            Ok(true)
+        );
+        assert_eq!(repository.dependencies().count(), 0);
+        repository.destroy();
+        assert!(repository.is_empty());
+    }
+}

@@ -1,0 +1,48 @@
+//! Thread priorities that the operating system offers.
+
+use crate::error::Error;
+
+/// Thread priorities from the most urgent one down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OsPriorities(Vec<i32>);
+
+impl OsPriorities {
+    /// Most priorities that are kept.
+    const MOST: usize = 1 << 16;
+
+    /// All from `minimum` to `maximum`, larger ones being more urgent, as with POSIX.
+    ///
+    /// # Errors
+    /// [`Invalid`](Error::Invalid) for a range that is empty.
+    pub fn range(minimum: i32, maximum: i32) -> Result<OsPriorities, Error> {
+        if minimum > maximum {
+            return Err(Error::Invalid(format!(
+                "there are no priorities from {minimum} to {maximum}"
+            )));
+        }
+        Ok(OsPriorities(
+            (minimum..=maximum).rev().take(OsPriorities::MOST).collect(),
+        ))
+    }
+
+    /// Just these, the most urgent one first: for systems that have few.
+    pub fn list(most_urgent_first: impl Into<Vec<i32>>) -> OsPriorities {
+        OsPriorities(most_urgent_first.into())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Of a level; those beyond the last one share it.
+    pub(crate) fn of(&self, level: usize) -> i32 {
+        let found = self.0.get(level).or(self.0.last());
+        found.copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,479 @@
+//! The service: a repository and its schedule behind one interface, for configuration runs and for run time (A11.7, A11.8).
+//!
+//! In a configuration run an application registers its operations and has the schedule computed. At run time the same code
+//! runs against the table that came out of it: `create` finds, `set` and dependencies change nothing, and `compute` only
+//! checks that what registered is what was analysed.
+
+use crate::anomaly::{Anomaly, Severity};
+use crate::error::Error;
+use crate::repository::{Assigned, CallKind, Characteristics, Enabled, Handle, Repository, RtInfo};
+use crate::schedule::{Level, OsPriorities, Schedule};
+use crate::strategy::{Dispatching, InputMapping, OutputMapping};
+
+/// An input mapping that can be shared between threads.
+pub type Input = Box<dyn InputMapping + Send + Sync>;
+
+/// An output mapping that can be shared between threads.
+pub type Output = Box<dyn OutputMapping + Send + Sync>;
+
+/// One scheduling service; see the [module](self).
+pub struct Service {
+    repository: Repository,
+    levels: Option<Vec<Level>>,
+    face: Face,
+}
+
+enum Face {
+    Configuration {
+        input: Input,
+        output: Output,
+    },
+    RunTime {
+        /// Which operations of the table the application created.
+        registered: Vec<bool>,
+    },
+}
+
+/// What was analysed off-line: the operations with their priorities, and the queues.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// Operations, in the order of their handles.
+    pub operations: Vec<(String, Characteristics, Assigned)>,
+    /// Queues.
+    pub levels: Vec<Level>,
+}
+
+impl Service {
+    /// For configuration runs.
+    ///
+    /// ```
+    /// use oxorb_sched::repository::Characteristics;
+    /// use oxorb_sched::service::Service;
+    /// use oxorb_sched::{DispatchModel, Error, Strategy};
+    ///
+    /// let mut service = Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band));
+    /// let sample = service.create("Sensor::sample")?;
+    /// assert_eq!(service.priority(sample), Err(Error::NotScheduled));
+    /// service.set(sample, Characteristics { worst_case: 1, period: 5, ..Characteristics::default() })?;
+    /// service.compute(1, 99)?;
+    /// assert_eq!(service.priority(sample)?.os_priority, 99);
+    ///
+    /// let mut at_run_time = Service::run_time(service.table()?)?;
+    /// let sample = at_run_time.create("Sensor::sample")?;
+    /// assert_eq!(at_run_time.priority(sample)?.os_priority, 99);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn configuration(input: Input, output: Output) -> Service {
+        Service {
+            repository: Repository::new(),
+            levels: None,
+            face: Face::Configuration { input, output },
+        }
+    }
+
+    /// For run time, over what a configuration run computed.
+    ///
+    /// # Errors
+    /// If the table names an operation twice or has values out of range.
+    pub fn run_time(table: Table) -> Result<Service, Error> {
+        let mut repository = Repository::with_limit(table.operations.len());
+        for (name, characteristics, assigned) in &table.operations {
+            let handle = repository.create(name)?;
+            repository.set(handle, *characteristics)?;
+            repository.assign(handle, *assigned)?;
+        }
+        Ok(Service {
+            face: Face::RunTime {
+                registered: vec![false; repository.len()],
+            },
+            repository,
+            levels: Some(table.levels),
+        })
+    }
+
+    /// What was computed, for [`run_time`](Self::run_time).
+    ///
+    /// # Errors
+    /// [`NotScheduled`](Error::NotScheduled).
+    pub fn table(&self) -> Result<Table, Error> {
+        let operations = self.repository.infos().iter();
+        Ok(Table {
+            levels: self.levels()?.to_vec(),
+            operations: operations
+                .map(|info| {
+                    (
+                        info.entry_point.clone(),
+                        info.characteristics,
+                        info.assigned,
+                    )
+                })
+                .collect(),
+        })
+    }
+
+    /// Whether this is the face of run time.
+    pub fn is_run_time(&self) -> bool {
+        matches!(self.face, Face::RunTime { .. })
+    }
+
+    /// Makes an info; at run time, finds the one that was analysed.
+    ///
+    /// # Errors
+    /// [`DuplicateName`](Error::DuplicateName); at run time [`UnknownName`](Error::UnknownName).
+    pub fn create(&mut self, entry_point: &str) -> Result<Handle, Error> {
+        match &mut self.face {
+            Face::Configuration { .. } => {
+                self.levels = None;
+                self.repository.create(entry_point)
+            }
+            Face::RunTime { registered } => {
+                let handle = self.repository.lookup(entry_point)?;
+                if let Some(registered) = handle.index().and_then(|at| registered.get_mut(at)) {
+                    *registered = true;
+                }
+                Ok(handle)
+            }
+        }
+    }
+
+    /// The handle of a name.
+    ///
+    /// # Errors
+    /// [`UnknownName`](Error::UnknownName).
+    pub fn lookup(&self, entry_point: &str) -> Result<Handle, Error> {
+        self.repository.lookup(entry_point)
+    }
+
+    /// The info of a handle.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle).
+    pub fn get(&self, handle: Handle) -> Result<&RtInfo, Error> {
+        self.repository.get(handle)
+    }
+
+    /// See [`Repository::set`]; at run time it only checks the handle.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
+        self.change(&[handle], |repository| repository.set(handle, said))
+    }
+
+    /// See [`Repository::reset`]; at run time it only checks the handle.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn reset(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
+        self.change(&[handle], |repository| repository.reset(handle, said))
+    }
+
+    /// See [`Repository::replace`]; at run time it only checks the handles.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn replace(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
+        let handles: Vec<Handle> = said.iter().map(|&(handle, _)| handle).collect();
+        self.change(&handles, |repository| repository.replace(said))
+    }
+
+    /// See [`Repository::add_dependency`]; at run time it only checks the handles.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_dependency(
+        &mut self,
+        dependent: Handle,
+        on: Handle,
+        calls: u32,
+        kind: CallKind,
+    ) -> Result<(), Error> {
+        self.change(&[dependent, on], |repository| {
+            repository.add_dependency(dependent, on, calls, kind)
+        })
+    }
+
+    /// See [`Repository::remove_dependency`]; at run time it only checks the handles.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove_dependency(
+        &mut self,
+        dependent: Handle,
+        on: Handle,
+        calls: u32,
+        kind: CallKind,
+    ) -> Result<(), Error> {
+        self.change(&[dependent, on], |repository| {
+            let removed = repository.remove_dependency(dependent, on, calls, kind);
+            removed.map(|_| ())
+        })
+    }
+
+    /// See [`Repository::enable_dependency`]; at run time it only checks the handles.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn enable_dependency(
+        &mut self,
+        dependent: Handle,
+        on: Handle,
+        calls: u32,
+        kind: CallKind,
+        enabled: Enabled,
+    ) -> Result<(), Error> {
+        self.change(&[dependent, on], |repository| {
+            let found = repository.enable_dependency(dependent, on, calls, kind, enabled);
+            found.map(|_| ())
+        })
+    }
+
+    /// See [`Repository::enable`]; at run time it only checks the handle.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn enable(&mut self, handle: Handle, enabled: Enabled) -> Result<(), Error> {
+        self.change(&[handle], |repository| repository.enable(handle, enabled))
+    }
+
+    /// What changes in a configuration run makes the schedule stale; at run time nothing changes.
+    fn change(
+        &mut self,
+        handles: &[Handle],
+        work: impl FnOnce(&mut Repository) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.is_run_time() {
+            return handles
+                .iter()
+                .try_for_each(|&handle| self.repository.get(handle).map(|_| ()));
+        }
+        work(&mut self.repository)?;
+        self.levels = None;
+        Ok(())
+    }
+
+    /// Computes the schedule with thread priorities from `minimum` to `maximum` and returns what there is against it. At run
+    /// time it checks that every operation of the table registered and that the priorities of the table are in the range.
+    ///
+    /// Operations that call each other in a ring are a fatal anomaly and not an error, as the IDL has no exception for it
+    /// here; nothing is scheduled then.
+    ///
+    /// # Errors
+    /// [`UtilizationBoundExceeded`](Error::UtilizationBoundExceeded),
+    /// [`InsufficientThreadPriorityLevels`](Error::InsufficientThreadPriorityLevels), [`Invalid`](Error::Invalid), and at
+    /// run time [`TaskCountMismatch`](Error::TaskCountMismatch).
+    pub fn compute(&mut self, minimum: i32, maximum: i32) -> Result<Vec<Anomaly>, Error> {
+        let (input, output) = match &self.face {
+            Face::Configuration { input, output } => (input, output),
+            Face::RunTime { registered } => {
+                check_table(registered, self.levels()?, minimum, maximum)?;
+                return Ok(Vec::new());
+            }
+        };
+        let priorities = OsPriorities::range(minimum, maximum)?;
+        self.levels = None;
+        let schedule = match Schedule::compute(&self.repository, &**input, &**output, &priorities) {
+            Ok(schedule) => schedule,
+            Err(Error::Cycles(cycles)) => {
+                let fatal = cycles.iter().map(|cycle| {
+                    let why = format!("cyclic dependencies: {cycle}");
+                    Anomaly::new(Severity::Fatal, cycle.0.first().map(String::as_str), why)
+                });
+                return Ok(fatal.collect());
+            }
+            Err(error) => return Err(error),
+        };
+        schedule.check()?;
+        for row in &schedule.assignments {
+            self.repository.assign(row.handle, row.assigned)?;
+        }
+        self.levels = Some(schedule.levels);
+        Ok(schedule.anomalies)
+    }
+
+    /// What an operation was assigned; O(1) (A12.27).
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle), [`NotScheduled`](Error::NotScheduled).
+    pub fn priority(&self, handle: Handle) -> Result<Assigned, Error> {
+        let info = self.repository.get(handle)?;
+        self.levels().map(|_| info.assigned)
+    }
+
+    /// The same by name.
+    ///
+    /// # Errors
+    /// [`UnknownName`](Error::UnknownName), [`NotScheduled`](Error::NotScheduled).
+    pub fn entry_point_priority(&self, entry_point: &str) -> Result<Assigned, Error> {
+        self.priority(self.repository.lookup(entry_point)?)
+    }
+
+    /// The thread priority and order of a queue (paper 3, 3.4.2).
+    ///
+    /// # Errors
+    /// [`NotScheduled`](Error::NotScheduled), [`UnknownPriorityLevel`](Error::UnknownPriorityLevel).
+    pub fn dispatch_configuration(
+        &self,
+        preemption_priority: i32,
+    ) -> Result<(i32, Dispatching), Error> {
+        let levels = self.levels()?;
+        let level = usize::try_from(preemption_priority)
+            .ok()
+            .and_then(|at| levels.get(at));
+        let level = level.ok_or(Error::UnknownPriorityLevel(preemption_priority))?;
+        Ok((level.os_priority, level.dispatching))
+    }
+
+    /// The least urgent preemption priority.
+    ///
+    /// # Errors
+    /// [`NotScheduled`](Error::NotScheduled).
+    pub fn last_scheduled_priority(&self) -> Result<i32, Error> {
+        let last = self.levels()?.last();
+        Ok(last.map_or(-1, |level| level.preemption_priority))
+    }
+
+    /// All queues.
+    ///
+    /// # Errors
+    /// [`NotScheduled`](Error::NotScheduled).
+    pub fn levels(&self) -> Result<&[Level], Error> {
+        self.levels.as_deref().ok_or(Error::NotScheduled)
+    }
+
+    /// All operations and dependencies.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Forgets everything of a configuration run (A11.7); the table of run time stays, and nobody is registered.
+    pub fn destroy(&mut self) {
+        match &mut self.face {
+            Face::Configuration { .. } => {
+                self.repository.destroy();
+                self.levels = None;
+            }
+            Face::RunTime { registered } => registered.fill(false),
+        }
+    }
+}
+
+fn check_table(
+    registered: &[bool],
+    levels: &[Level],
+    minimum: i32,
+    maximum: i32,
+) -> Result<(), Error> {
+    let many = registered.iter().filter(|&&registered| registered).count();
+    if many != registered.len() {
+        return Err(Error::TaskCountMismatch {
+            analysed: registered.len(),
+            registered: many,
+        });
+    }
+    let available = levels
+        .iter()
+        .filter(|level| (minimum..=maximum).contains(&level.os_priority))
+        .count();
+    match available == levels.len() {
+        true => Ok(()),
+        false => Err(Error::InsufficientThreadPriorityLevels {
+            needed: levels.len(),
+            available,
+        }),
+    }
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service")
+            .field("run_time", &self.is_run_time())
+            .field("operations", &self.repository.len())
+            .field("levels", &self.levels.as_ref().map(Vec::len))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::{DispatchModel, Strategy};
+
+    fn service() -> Service {
+        Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band))
+    }
+
+    fn said(worst_case: u64, period: u64) -> Characteristics {
+        Characteristics {
+            worst_case,
+            period,
+            ..Characteristics::default()
+        }
+    }
+
+    #[test]
+    fn nothing_is_scheduled_before_it_is_computed_nor_after_a_change() {
+        let mut service = service();
+        let a = service.create("a").unwrap();
+        service.set(a, said(1, 10)).unwrap();
+        assert_eq!(service.levels(), Err(Error::NotScheduled));
+        assert_eq!(service.dispatch_configuration(0), Err(Error::NotScheduled));
+        assert_eq!(service.compute(1, 9), Ok(vec![]));
+        assert_eq!(
+            service.dispatch_configuration(0),
+            Ok((9, Dispatching::Static))
+        );
+        assert_eq!(
+            service.dispatch_configuration(1),
+            Err(Error::UnknownPriorityLevel(1))
+        );
+        assert_eq!(service.last_scheduled_priority(), Ok(0));
+        service.create("b").unwrap();
+        assert_eq!(service.priority(a), Err(Error::NotScheduled));
+        assert_eq!(
+            service.priority(Handle(9)),
+            Err(Error::UnknownHandle(Handle(9)))
+        );
+        service.destroy();
+        assert!(service.repository().is_empty());
+    }
+
+    #[test]
+    fn rings_are_fatal_anomalies() {
+        let mut service = service();
+        let [a, b] = ["a", "b"].map(|name| service.create(name).unwrap());
+        service.add_dependency(a, b, 1, CallKind::TwoWay).unwrap();
+        service.add_dependency(b, a, 1, CallKind::TwoWay).unwrap();
+        let anomalies = service.compute(1, 9).unwrap();
+        assert_eq!(anomalies[0].severity, Severity::Fatal);
+        assert_eq!(anomalies[0].description, "cyclic dependencies: a -> b -> a");
+        assert_eq!(service.levels(), Err(Error::NotScheduled));
+    }
+
+    #[test]
+    fn at_run_time_everything_analysed_must_register_and_nothing_changes() {
+        let mut configured = service();
+        for (name, period) in [("a", 10), ("b", 20)] {
+            let handle = configured.create(name).unwrap();
+            configured.set(handle, said(1, period)).unwrap();
+        }
+        configured.compute(1, 9).unwrap();
+        let mut service = Service::run_time(configured.table().unwrap()).unwrap();
+        assert_eq!(service.create("c"), Err(Error::UnknownName("c".into())));
+        let a = service.create("a").unwrap();
+        let mismatch = Error::TaskCountMismatch {
+            analysed: 2,
+            registered: 1,
+        };
+        assert_eq!(service.compute(1, 9), Err(mismatch));
+        service.create("b").unwrap();
+        service.set(a, said(7, 7)).unwrap();
+        assert_eq!(service.get(a).unwrap().characteristics, said(1, 10));
+        assert_eq!(service.compute(1, 9), Ok(vec![]));
+        assert_eq!(
+            service.compute(1, 8).unwrap_err().exception(),
+            "INSUFFICIENT_THREAD_PRIORITY_LEVELS"
+        );
+        assert_eq!(service.priority(a).unwrap().os_priority, 9);
+    }
+}

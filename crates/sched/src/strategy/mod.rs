@@ -1,0 +1,312 @@
+//! Strategies: which operation is more urgent, and how that is enforced (paper 3, 3.4.3 to 3.4.5).
+//!
+//! A strategy has two halves that vary independently (A12.1): an [`InputMapping`] makes urgencies of what operations are
+//! like, an [`OutputMapping`] makes dispatching priorities of urgencies. The known ones are data, [`Strategy`] and
+//! [`DispatchModel`]; an application adds its own by implementing the trait.
+
+mod output;
+mod urgency;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use output::{DispatchModel, OutputMapping};
+pub use urgency::{Urgency, by_deadline, by_laxity};
+
+use crate::repository::RtInfo;
+use crate::time::Nanos;
+
+/// In which order a queue dispatches (`RtecScheduler::Dispatching_Type_t`, A12.13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dispatching {
+    /// By static subpriority alone.
+    Static,
+    /// By time to deadline, then by static subpriority.
+    Deadline,
+    /// By laxity, then by static subpriority.
+    Laxity,
+}
+
+impl fmt::Display for Dispatching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Dispatching::Static => "STATIC",
+            Dispatching::Deadline => "DEADLINE",
+            Dispatching::Laxity => "LAXITY",
+        })
+    }
+}
+
+/// An operation as input mappings see it: what was said of it, and what follows from its dependencies.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation<'a> {
+    /// What was said.
+    pub info: &'a RtInfo,
+    /// Its own or implied period; 0 if nothing says one.
+    pub period: Nanos,
+    /// From release to completion; the period unless said otherwise.
+    pub deadline: Nanos,
+    /// The longest that one dispatch takes, with all it calls two-way.
+    pub worst_case: Nanos,
+}
+
+/// Makes urgencies of operations, whatever the platform (A12.9).
+///
+/// ```
+/// use oxorb_sched::strategy::{Dispatching, InputMapping, Operation};
+///
+/// /// Whatever has "alarm" in its name goes first.
+/// struct AlarmsFirst;
+///
+/// impl InputMapping for AlarmsFirst {
+///     fn name(&self) -> &str {
+///         "alarms first"
+///     }
+///
+///     fn static_priority(&self, operation: &Operation<'_>) -> u64 {
+///         u64::from(!operation.info.entry_point.contains("alarm"))
+///     }
+///
+///     fn dispatching(&self, _: &Operation<'_>) -> Dispatching {
+///         Dispatching::Deadline
+///     }
+/// }
+/// ```
+pub trait InputMapping {
+    /// What reports call it.
+    fn name(&self) -> &str;
+
+    /// Static priority: operations with the same number share a level, smaller numbers are more urgent levels.
+    fn static_priority(&self, operation: &Operation<'_>) -> u64;
+
+    /// What orders operations within the level.
+    fn dispatching(&self, operation: &Operation<'_>) -> Dispatching;
+
+    /// Whether the operation must not miss a deadline. All must, unless the strategy knows better.
+    fn is_critical(&self, operation: &Operation<'_>) -> bool {
+        let _ = operation;
+        true
+    }
+}
+
+/// What decides the static priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StaticPriority {
+    /// Nothing: there is one level.
+    Single,
+    /// Criticality.
+    Criticality,
+    /// The period, shorter ones first.
+    Period,
+    /// The relative deadline, shorter ones first.
+    Deadline,
+    /// Criticality, and among critical operations the period.
+    CriticalityThenPeriod,
+}
+
+/// What decides within a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Within {
+    /// The same queue everywhere.
+    All(Dispatching),
+    /// Static subpriority among critical operations, laxity among others.
+    LaxityUnlessCritical,
+}
+
+/// An input mapping as data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strategy {
+    /// What reports call it.
+    pub name: &'static str,
+    /// What decides the static priority.
+    pub static_priority: StaticPriority,
+    /// What decides within a level.
+    pub within: Within,
+    /// Whether only operations of high and very high criticality must not miss deadlines, or all.
+    pub critical_set_only: bool,
+}
+
+impl Strategy {
+    /// Rate monotonic: static priority by period (A12.8).
+    pub const RMS: Strategy = Strategy {
+        name: "RMS",
+        static_priority: StaticPriority::Period,
+        within: Within::All(Dispatching::Static),
+        critical_set_only: false,
+    };
+
+    /// Deadline monotonic: static priority by relative deadline.
+    pub const DM: Strategy = Strategy {
+        name: "DM",
+        static_priority: StaticPriority::Deadline,
+        ..Strategy::RMS
+    };
+
+    /// Earliest deadline first: one level by time to deadline (A12.7).
+    pub const EDF: Strategy = Strategy {
+        name: "EDF",
+        static_priority: StaticPriority::Single,
+        within: Within::All(Dispatching::Deadline),
+        critical_set_only: false,
+    };
+
+    /// Minimum laxity first: one level by laxity (A12.6).
+    pub const MLF: Strategy = Strategy {
+        name: "MLF",
+        within: Within::All(Dispatching::Laxity),
+        ..Strategy::EDF
+    };
+
+    /// Maximum urgency first: static priority by criticality, laxity within (A12.5).
+    pub const MUF: Strategy = Strategy {
+        name: "MUF",
+        static_priority: StaticPriority::Criticality,
+        within: Within::All(Dispatching::Laxity),
+        critical_set_only: true,
+    };
+
+    /// Rate monotonic for what is critical, minimum laxity first for the rest.
+    pub const RMS_MLF: Strategy = Strategy {
+        name: "RMS+MLF",
+        static_priority: StaticPriority::CriticalityThenPeriod,
+        within: Within::LaxityUnlessCritical,
+        critical_set_only: true,
+    };
+
+    /// All that are known.
+    pub const ALL: [Strategy; 6] = [
+        Strategy::MUF,
+        Strategy::MLF,
+        Strategy::EDF,
+        Strategy::RMS,
+        Strategy::DM,
+        Strategy::RMS_MLF,
+    ];
+}
+
+impl InputMapping for Strategy {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn static_priority(&self, operation: &Operation<'_>) -> u64 {
+        let criticality = operation.info.characteristics.criticality;
+        let below_most = 4 - criticality as u64;
+        match self.static_priority {
+            StaticPriority::Single => 0,
+            StaticPriority::Criticality => below_most,
+            StaticPriority::Period => operation.period,
+            StaticPriority::Deadline => operation.deadline,
+            // Periods are below 2^61.
+            StaticPriority::CriticalityThenPeriod if criticality.is_critical() => {
+                (below_most << 61) | operation.period
+            }
+            StaticPriority::CriticalityThenPeriod => below_most << 61,
+        }
+    }
+
+    fn dispatching(&self, operation: &Operation<'_>) -> Dispatching {
+        match self.within {
+            Within::All(dispatching) => dispatching,
+            Within::LaxityUnlessCritical => {
+                let criticality = operation.info.characteristics.criticality;
+                match criticality.is_critical() {
+                    true => Dispatching::Static,
+                    false => Dispatching::Laxity,
+                }
+            }
+        }
+    }
+
+    fn is_critical(&self, operation: &Operation<'_>) -> bool {
+        !self.critical_set_only || operation.info.characteristics.criticality.is_critical()
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+/// A name that no strategy has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownStrategy(String);
+
+impl fmt::Display for UnknownStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Strategy::ALL.map(|strategy| strategy.name).join(", ");
+        write!(f, "no strategy is called {:?}; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownStrategy {}
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    /// By name, in any case; `_`, `-` and `+` are the same.
+    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
+        let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "+");
+        let found = Strategy::ALL
+            .into_iter()
+            .find(|strategy| plain(strategy.name) == plain(text));
+        found.ok_or_else(|| UnknownStrategy(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::Criticality;
+    use crate::repository::{Handle, Repository};
+
+    #[test]
+    fn strategies_are_found_by_name() {
+        for strategy in Strategy::ALL {
+            assert_eq!(strategy.name.parse(), Ok(strategy));
+        }
+        assert_eq!("rms-mlf".parse(), Ok(Strategy::RMS_MLF));
+        let wrong = "FIFO".parse::<Strategy>().unwrap_err();
+        assert!(
+            wrong
+                .to_string()
+                .contains("MUF, MLF, EDF, RMS, DM, RMS+MLF")
+        );
+    }
+
+    #[test]
+    fn rms_and_mlf_joined_rank_critical_ones_by_period_alone() {
+        let mut repository = Repository::new();
+        let rank = |repository: &mut Repository, criticality, period| {
+            let handle = repository
+                .create(&format!("{criticality}{period}"))
+                .unwrap();
+            let said = crate::repository::Characteristics {
+                criticality,
+                ..Default::default()
+            };
+            repository.set(handle, said).unwrap();
+            let operation = Operation {
+                info: repository.get(handle).unwrap(),
+                period,
+                deadline: period,
+                worst_case: 1,
+            };
+            let strategy = Strategy::RMS_MLF;
+            (
+                strategy.static_priority(&operation),
+                strategy.dispatching(&operation),
+            )
+        };
+        let fast = rank(&mut repository, Criticality::High, 10);
+        let slow = rank(&mut repository, Criticality::High, 20);
+        let most = rank(&mut repository, Criticality::VeryHigh, 30);
+        let rest = rank(&mut repository, Criticality::Low, 5);
+        let more = rank(&mut repository, Criticality::Low, 50);
+        assert!(most < fast && fast < slow && slow < rest);
+        assert_eq!(rest, more);
+        assert_eq!(rest.1, Dispatching::Laxity);
+        assert!(repository.get(Handle(1)).is_ok());
+    }
+}

@@ -1,0 +1,99 @@
+//! From urgency to what a platform can enforce (paper 3, 3.4.4 and 3.4.5).
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which dispatch may interrupt which (A12.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DispatchModel {
+    /// The most urgent one runs, always.
+    Urgency,
+    /// A level interrupts the levels below it; within a level each dispatch runs to its end (A12.15). What TAO does, and
+    /// what one thread for each queue gives.
+    #[default]
+    Band,
+    /// Each dispatch runs to its end.
+    NonPreemptive,
+}
+
+impl DispatchModel {
+    /// All of them.
+    pub const ALL: [DispatchModel; 3] = [
+        DispatchModel::Urgency,
+        DispatchModel::Band,
+        DispatchModel::NonPreemptive,
+    ];
+
+    /// What options call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DispatchModel::Urgency => "urgency",
+            DispatchModel::Band => "band",
+            DispatchModel::NonPreemptive => "non-preemptive",
+        }
+    }
+}
+
+impl fmt::Display for DispatchModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for DispatchModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = DispatchModel::ALL
+            .into_iter()
+            .find(|model| model.name() == text);
+        found.ok_or_else(|| {
+            format!("no dispatching model is called {text:?}; there are urgency, band and non-preemptive")
+        })
+    }
+}
+
+/// Makes dispatching priorities of urgencies.
+///
+/// Implement it where a platform offers less than a strategy asks for:
+///
+/// ```
+/// use oxorb_sched::strategy::{DispatchModel, OutputMapping};
+///
+/// /// Two threads are all we have: the first level, and the rest.
+/// struct TwoThreads;
+///
+/// impl OutputMapping for TwoThreads {
+///     fn model(&self) -> DispatchModel {
+///         DispatchModel::Band
+///     }
+///
+///     fn band(&self, level: usize, _: usize) -> usize {
+///         level.min(1)
+///     }
+/// }
+/// ```
+pub trait OutputMapping {
+    /// Which dispatch may interrupt which.
+    fn model(&self) -> DispatchModel;
+
+    /// The dispatching priority of an operation: 0 is the most urgent one, and a less urgent operation never has a
+    /// smaller one. `level` is its static priority level and `place` its place among all operations by urgency at the
+    /// critical instant, both counted from 0.
+    fn band(&self, level: usize, place: usize) -> usize;
+}
+
+impl OutputMapping for DispatchModel {
+    fn model(&self) -> DispatchModel {
+        *self
+    }
+
+    /// Each urgency its own (by urgency), each static priority its own (by band), or one for all.
+    fn band(&self, level: usize, place: usize) -> usize {
+        match self {
+            DispatchModel::Urgency => place,
+            DispatchModel::Band => level,
+            DispatchModel::NonPreemptive => 0,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What analysis and simulation look at: streams of jobs with their urgency.
+
+use crate::level::{Criticality, Importance};
+use crate::repository::Handle;
+use crate::strategy::{DispatchModel, Dispatching};
+use crate::time::Nanos;
+
+/// One stream of jobs: an operation that is dispatched again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// What reports call it.
+    pub name: String,
+    /// The operation, if it comes from a repository.
+    pub handle: Option<Handle>,
+    /// The longest a job takes.
+    pub wcet: Nanos,
+    /// The shortest time between two releases; more than 0.
+    pub period: Nanos,
+    /// From release to completion; more than 0.
+    pub deadline: Nanos,
+    /// By how much a release may be late.
+    pub jitter: Nanos,
+    /// The longest that something less urgent keeps a resource it needs.
+    pub blocking: Nanos,
+    /// Of the first release after the common start; `None`: anything.
+    pub offset: Option<Nanos>,
+    /// Cost of being late.
+    pub criticality: Criticality,
+    /// Decides between equals.
+    pub importance: Importance,
+    /// Whether it must not miss a deadline.
+    pub critical: bool,
+    /// Static priority level; 0 is the most urgent one.
+    pub level: u32,
+    /// Dispatching priority; 0 is the most urgent one.
+    pub band: u32,
+    /// What orders it within its level.
+    pub dispatching: Dispatching,
+    /// Place in the static order; unique.
+    pub order: u32,
+}
+
+impl Task {
+    /// A task with a deadline at its period and nothing else: for tests and tools.
+    pub fn periodic(name: impl Into<String>, wcet: Nanos, period: Nanos) -> Task {
+        Task {
+            name: name.into(),
+            handle: None,
+            wcet,
+            period,
+            deadline: period,
+            jitter: 0,
+            blocking: 0,
+            offset: None,
+            criticality: Criticality::default(),
+            importance: Importance::default(),
+            critical: true,
+            level: 0,
+            band: 0,
+            dispatching: Dispatching::Static,
+            order: 0,
+        }
+    }
+}
+
+/// Tasks that share one processor.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskSet {
+    /// In any order.
+    pub tasks: Vec<Task>,
+    /// Which of them may interrupt which.
+    pub model: DispatchModel,
+}
+
+impl TaskSet {
+    /// Gives each task the static priority of its place and its own band: fully preemptive fixed priorities, the first
+    /// one most urgent.
+    ///
+    /// ```
+    /// use oxorb_sched::{Task, TaskSet};
+    ///
+    /// let set = TaskSet::fixed_priority([Task::periodic("fast", 1, 4), Task::periodic("slow", 2, 9)]);
+    /// assert!(set.tasks[0].level < set.tasks[1].level);
+    /// ```
+    pub fn fixed_priority(tasks: impl IntoIterator<Item = Task>) -> TaskSet {
+        let mut set = TaskSet {
+            tasks: tasks.into_iter().collect(),
+            model: DispatchModel::Urgency,
+        };
+        for (place, task) in set.tasks.iter_mut().enumerate() {
+            let place = place as u32;
+            (task.level, task.band, task.order) = (place, place, place);
+            task.dispatching = Dispatching::Static;
+        }
+        set
+    }
+
+    /// Puts all tasks into one level with this dispatching, ties decided by their places.
+    pub fn dynamic(
+        tasks: impl IntoIterator<Item = Task>,
+        dispatching: Dispatching,
+        model: DispatchModel,
+    ) -> TaskSet {
+        let mut set = TaskSet::fixed_priority(tasks);
+        set.model = model;
+        for task in &mut set.tasks {
+            (task.level, task.band) = (0, 0);
+            task.dispatching = dispatching;
+        }
+        set
+    }
+
+    /// Whether jobs of `one` may interrupt jobs of `other`, provided they are more urgent.
+    pub(crate) fn interrupts(&self, one: &Task, other: &Task) -> bool {
+        self.model == DispatchModel::Urgency || one.band < other.band
+    }
+}
+
+/// A share of a processor in parts per billion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Utilization(pub u64);
+
+/// All of a processor.
+pub const WHOLE: Utilization = Utilization(1_000_000_000);
+
+impl Utilization {
+    /// Of these tasks: the sum of C/T, rounded up (paper 3, B.2).
+    pub fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Utilization {
+        let parts = tasks.into_iter().map(Utilization::of_one);
+        Utilization(parts.fold(0, |sum, part| sum.saturating_add(part.0)))
+    }
+
+    /// Of one task.
+    pub fn of_one(task: &Task) -> Utilization {
+        let whole = u128::from(WHOLE.0);
+        let part = (u128::from(task.wcet) * whole).div_ceil(u128::from(task.period.max(1)));
+        Utilization(u64::try_from(part).unwrap_or(u64::MAX))
+    }
+
+    /// As a fraction.
+    pub fn fraction(self) -> f64 {
+        self.0 as f64 / WHOLE.0 as f64
+    }
+}
+
+impl std::fmt::Display for Utilization {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hundredths = self.0.div_ceil(100_000);
+        f.pad(&format!("{}.{:02} %", hundredths / 100, hundredths % 100))
+    }
+}
+
+/// Whether tasks need more than the whole processor. Exact wherever their frame is no longer than 36 years; beyond that,
+/// rounded to the safe side.
+pub fn overloads<'a>(tasks: impl IntoIterator<Item = &'a Task> + Clone) -> bool {
+    let up = Utilization::of(tasks.clone());
+    if up <= WHOLE {
+        return false;
+    }
+    // Each of the parts was rounded up by less than one.
+    let many = tasks.clone().into_iter().count() as u64;
+    if up.0.saturating_sub(many) > WHOLE.0 {
+        return true;
+    }
+    let Some(frame) = crate::time::frame(tasks.clone().into_iter().map(|task| task.period)) else {
+        return true;
+    };
+    let needed = tasks
+        .into_iter()
+        .map(|task| u128::from(task.wcet) * u128::from(frame / task.period.max(1)));
+    needed.sum::<u128>() > u128::from(frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_processor_in_thirds_is_no_overload() {
+        let third = |name: &str| Task::periodic(name, 1, 3);
+        let mut tasks = vec![third("a"), third("b"), third("c")];
+        assert!(Utilization::of(&tasks) > WHOLE);
+        assert!(!overloads(&tasks));
+        tasks.push(Task::periodic("d", 1, 1_000_000_000));
+        assert!(overloads(&tasks));
+        tasks.push(third("e"));
+        assert!(overloads(&tasks));
+    }
+}

@@ -1,0 +1,239 @@
+//! Times: whole nanoseconds, as people write them, and the frame that several periods share.
+
+use std::fmt;
+
+/// Nanoseconds.
+pub type Nanos = u64;
+
+/// The longest time that may be declared: 2^60 ns, 36 years. Sums of two never overflow.
+pub const LONGEST: Nanos = 1 << 60;
+
+/// Nanoseconds of a microsecond.
+pub const MICROSECOND: Nanos = 1_000;
+/// Nanoseconds of a millisecond.
+pub const MILLISECOND: Nanos = 1_000_000;
+/// Nanoseconds of a second.
+pub const SECOND: Nanos = 1_000_000_000;
+
+/// Why a text is no time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TimeError {
+    /// Not a number followed by a unit.
+    Syntax(String),
+    /// A unit that is none of ns, us, ms, s and, for a period, Hz.
+    Unit(String),
+    /// Finer than a nanosecond.
+    TooFine(String),
+    /// Longer than [`LONGEST`].
+    TooLong(String),
+}
+
+impl fmt::Display for TimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimeError::Syntax(text) => {
+                write!(f, "{text:?} is no time; write \"18 ms\" or \"2.5 us\"")
+            }
+            TimeError::Unit(text) => write!(
+                f,
+                "{text:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)"
+            ),
+            TimeError::TooFine(text) => write!(f, "{text:?} is finer than a nanosecond"),
+            TimeError::TooLong(text) => write!(f, "{text:?} overflows: 36 years are the most"),
+        }
+    }
+}
+
+impl std::error::Error for TimeError {}
+
+/// Reads `18 ms`, `2.5us`, `1 s` or `100 ns`.
+///
+/// # Errors
+/// What is wrong with the text.
+///
+/// ```
+/// use oxorb_sched::time::{parse, parse_period};
+///
+/// assert_eq!(parse("18 ms"), Ok(18_000_000));
+/// assert_eq!(parse("2.5us"), Ok(2_500));
+/// assert_eq!(parse_period("20 Hz"), Ok(50_000_000));
+/// assert!(parse("18").is_err());
+/// ```
+pub fn parse(text: &str) -> Result<Nanos, TimeError> {
+    let (number, unit) = split(text)?;
+    let scale = match unit {
+        "ns" => 1,
+        "us" | "µs" => MICROSECOND,
+        "ms" => MILLISECOND,
+        "s" => SECOND,
+        _ => return Err(TimeError::Unit(text.into())),
+    };
+    let (nanos, rest) = multiply(number, u128::from(scale))
+        .ok_or_else(|| TimeError::Syntax(text.into()))?
+        .ok_or_else(|| TimeError::TooLong(text.into()))?;
+    if rest {
+        return Err(TimeError::TooFine(text.into()));
+    }
+    match Nanos::try_from(nanos) {
+        Ok(nanos) if nanos <= LONGEST => Ok(nanos),
+        _ => Err(TimeError::TooLong(text.into())),
+    }
+}
+
+/// Reads a period: a time, or a rate as `20 Hz`. A rate whose period is no whole number of nanoseconds is rounded down,
+/// to the side that is safe.
+///
+/// # Errors
+/// What is wrong with the text; 0 Hz is too long.
+pub fn parse_period(text: &str) -> Result<Nanos, TimeError> {
+    let (number, unit) = split(text)?;
+    if unit != "Hz" {
+        return parse(text);
+    }
+    let (microhertz, rest) = multiply(number, 1_000_000)
+        .ok_or_else(|| TimeError::Syntax(text.into()))?
+        .ok_or_else(|| TimeError::TooLong(text.into()))?;
+    if rest {
+        return Err(TimeError::TooFine(text.into()));
+    }
+    let period = (u128::from(SECOND) * 1_000_000).checked_div(microhertz);
+    match period.map(Nanos::try_from) {
+        Some(Ok(0)) => Err(TimeError::TooFine(text.into())),
+        Some(Ok(period)) => Ok(period),
+        _ => Err(TimeError::TooLong(text.into())),
+    }
+}
+
+fn split(text: &str) -> Result<(&str, &str), TimeError> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    match (number, unit.trim()) {
+        ("", _) => Err(TimeError::Syntax(text.into())),
+        (_, "") => Err(TimeError::Unit(text.into())),
+        found => Ok(found),
+    }
+}
+
+/// A decimal number times `scale`, and whether digits are left over. The outer `None` is no number, the inner one an
+/// overflow.
+fn multiply(number: &str, scale: u128) -> Option<Option<(u128, bool)>> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
+        return None;
+    }
+    // Times have at most 19 digits.
+    if whole.len() > 19 || fraction.len() > 15 {
+        return Some(None);
+    }
+    let tens = 10u128.pow(fraction.len() as u32);
+    let digits = whole.parse::<u128>().ok()? * tens + fraction.parse::<u128>().ok()?;
+    let scaled = digits.checked_mul(scale);
+    Some(scaled.map(|scaled| (scaled / tens, scaled % tens != 0)))
+}
+
+/// A time as people read it: `18 ms`, `2.5 us`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Show(pub Nanos);
+
+impl fmt::Display for Show {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            0 => return f.pad("0"),
+            SECOND.. => (SECOND, "s"),
+            MILLISECOND.. => (MILLISECOND, "ms"),
+            MICROSECOND.. => (MICROSECOND, "us"),
+            _ => (1, "ns"),
+        };
+        let (whole, rest) = (self.0 / scale, self.0 % scale);
+        if rest == 0 {
+            return f.pad(&format!("{whole} {unit}"));
+        }
+        let digits = scale.ilog10() as usize;
+        let fraction = format!("{rest:0digits$}");
+        f.pad(&format!(
+            "{whole}.{} {unit}",
+            fraction.trim_end_matches('0')
+        ))
+    }
+}
+
+/// A signed time, for laxity: `-2.5 ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShowSigned(pub i64);
+
+impl fmt::Display for ShowSigned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        f.pad(&format!("{sign}{}", Show(self.0.unsigned_abs())))
+    }
+}
+
+/// The frame of several periods (A12.20): after it, all of them are in the phase that they began with. The longest
+/// period where periods are harmonic.
+///
+/// The least common multiple. Paper 3 (B.1) says to multiply by the greatest common divisor, which would stay at 1 for
+/// ever (A22.2). Periods of 0 are left out;
+/// without any it is 1. `None` if it is longer than [`LONGEST`].
+///
+/// ```
+/// use oxorb_sched::time::frame;
+///
+/// assert_eq!(frame([4, 6]), Some(12));
+/// assert_eq!(frame([50, 100, 200, 1000]), Some(1000));
+/// ```
+pub fn frame(periods: impl IntoIterator<Item = Nanos>) -> Option<Nanos> {
+    let mut declared = periods.into_iter().filter(|&period| period > 0);
+    declared.try_fold(1u64, |frame, period| {
+        let step = period.checked_div(common_divisor(frame, period))?;
+        frame.checked_mul(step).filter(|&frame| frame <= LONGEST)
+    })
+}
+
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_they_are_shown() {
+        for nanos in [1, 999, 1_000, 2_500, 18_000_000, 1_296_000_000, LONGEST] {
+            assert_eq!(parse(&Show(nanos).to_string()), Ok(nanos));
+        }
+        assert_eq!(Show(2_500).to_string(), "2.5 us");
+        assert_eq!(ShowSigned(-1_500_000).to_string(), "-1.5 ms");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_time_is_told() {
+        assert!(matches!(parse("ms"), Err(TimeError::Syntax(_))));
+        assert!(matches!(parse("5"), Err(TimeError::Unit(_))));
+        assert!(matches!(parse("5 Hz"), Err(TimeError::Unit(_))));
+        assert!(matches!(parse("1.2.3 ms"), Err(TimeError::Syntax(_))));
+        assert!(matches!(parse("0.5 ns"), Err(TimeError::TooFine(_))));
+        assert!(matches!(parse("99999999999 s"), Err(TimeError::TooLong(_))));
+        assert!(matches!(
+            parse("99999999999999999999999 s"),
+            Err(TimeError::TooLong(_))
+        ));
+        assert!(matches!(parse_period("0 Hz"), Err(TimeError::TooLong(_))));
+        assert_eq!(parse_period("3 Hz"), Ok(333_333_333));
+        assert_eq!(parse_period("0.5 Hz"), Ok(2 * SECOND));
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_none() {
+        let primes = [1_000_000_007, 1_000_000_009, 1_000_000_021, 1_000_000_033];
+        assert_eq!(frame(primes), None);
+        assert_eq!(frame([]), Some(1));
+        assert_eq!(frame([5, 0, 7]), Some(35));
+    }
+}

@@ -17,6 +17,8 @@ pub enum Class {
     /// Shares of time; one priority, 0 (SCHED_OTHER).
     #[default]
     Other,
+    /// Runs when nobody else wants the processor (SCHED_IDLE); one priority, 0.
+    Idle,
     /// Runs until it waits or a more urgent thread wants to (SCHED_FIFO).
     Fifo,
     /// The same, and takes turns with equals (SCHED_RR).
@@ -41,6 +43,7 @@ impl Class {
     fn policy(self) -> i32 {
         match self {
             Class::Other => libc::SCHED_OTHER,
+            Class::Idle => libc::SCHED_IDLE,
             Class::Fifo => libc::SCHED_FIFO,
             Class::RoundRobin => libc::SCHED_RR,
         }
@@ -90,7 +93,7 @@ pub fn current() -> io::Result<Schedule> {
     // SAFETY: `param` is valid for the one write of the call.
     check(unsafe { libc::syscall(libc::SYS_sched_getparam, 0, &mut param) })?;
     check(policy)?;
-    let known = [Class::Fifo, Class::RoundRobin];
+    let known = [Class::Idle, Class::Fifo, Class::RoundRobin];
     let class = known
         .into_iter()
         .find(|class| c_long::from(class.policy()) == policy & !RESET_ON_FORK);

@@ -125,8 +125,12 @@ impl Capture {
             args.extend(["-e".into(), field.into()]);
         }
         let text = tool("tshark", &args, Path::new("/"))?;
-        let _ = std::fs::remove_file(&self.file);
-        Ok(decode(&text, cell, server, client))
+        let decoded = decode(&text, cell, server, client);
+        // What is called malformed can be looked at.
+        if decoded.malformed.is_empty() {
+            let _ = std::fs::remove_file(&self.file);
+        }
+        Ok(decoded)
     }
 }
 

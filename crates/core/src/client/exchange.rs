@@ -68,7 +68,8 @@ pub(super) fn exchange<'a>(
     op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<Option<Reply>, SystemException> {
-    let mut exchange = Exchange::begin(reference, policies, op, args)?;
+    let timing = Timing::start(policies)?;
+    let mut exchange = Exchange::begin(reference, policies, op, args, timing);
     if let Some(start) = policies.request_start {
         timing::hold_until(start);
     }
@@ -103,8 +104,8 @@ pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
         inconsistent_policies: Vec::new(),
     };
     reference.binding().release();
-    let begun = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()));
-    let mut exchange = begun.map_err(failed)?;
+    let timing = Timing::start(&policies).map_err(failed)?;
+    let mut exchange = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()), timing);
     let validated = exchange.validate();
     validated.map_err(|(exception, inconsistent_policies)| {
         let recorded = failure::last_failure().filter(|last| last.exception == exception);
@@ -120,19 +121,20 @@ pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
 }
 
 impl<'x, 'a> Exchange<'x, 'a> {
+    #[inline]
     fn begin(
         reference: &'x Ref,
         policies: &'x Effective,
         op: Operation<'x>,
         args: Args<'x, 'a>,
-    ) -> Result<Self, SystemException> {
+        timing: Timing,
+    ) -> Self {
         let bound = match policies.rebind {
             RebindMode::Transparent => None,
             _ => reference.binding().bound(),
         };
-        let timing = Timing::start(policies)?;
         probe::stamp(Stage::CallBegun);
-        Ok(Exchange {
+        Exchange {
             reference,
             policies,
             op,
@@ -142,7 +144,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             bound,
             fell_back: false,
             retries: 0,
-        })
+        }
     }
 
     /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
@@ -230,13 +232,15 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         let mut reached = reached;
         loop {
-            let carried = Carried::of(policies, self.timing, peer.options().synchronized_clocks);
-            let carried_alone = carried.context();
-            let together;
-            let contexts = match &carried_alone {
-                None => added,
-                Some(alone) if added.is_empty() => std::slice::from_ref(alone),
-                Some(_) => {
+            let (carried, alone, together);
+            let contexts = if !policies.carries {
+                added
+            } else {
+                carried = Carried::of(policies, self.timing, peer.options().synchronized_clocks);
+                alone = carried.context();
+                if added.is_empty() {
+                    alone.as_slice()
+                } else {
                     together = carried.beside(added);
                     &together
                 }

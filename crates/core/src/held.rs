@@ -9,7 +9,7 @@ use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Vers
 
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
-use crate::server::{self, Sink};
+use crate::server::{self, Kept, Sink};
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
 
@@ -23,22 +23,28 @@ pub struct Held<'r> {
     pub(crate) dialect: Dialect,
     pub(crate) expects_reply: bool,
     /// The message, if there is one; or the panic of the servant.
-    pub(crate) answer: Result<Option<Vec<u8>>, Box<dyn Any + Send>>,
+    pub(crate) answer: Result<Kept, Box<dyn Any + Send>>,
 }
 
 impl Held<'_> {
-    /// Sends the answer. Goes on with the panic of a servant that panicked, which
-    /// the caller sees as UNKNOWN.
+    /// Sends the answer; one that comes [later](Upcall::later) goes out when it does. Goes on with the panic of a
+    /// servant that panicked, which the caller sees as UNKNOWN.
     pub fn send(self) -> Outcome {
         match self.answer {
-            Ok(None) => {}
-            Ok(Some(message)) => self.sink.send_whole(message),
+            Ok(Kept::Nothing(_)) => {}
+            Ok(Kept::Reply(message)) => self.sink.send_whole(message),
+            Ok(Kept::Later(ref mailbox)) => {
+                match self.sink.defer(self.orb, self.id, self.version) {
+                    Some(line) => mailbox.send_on(line),
+                    None => return self.fail(raise::NO_WAY_BACK),
+                }
+            }
             Err(panic) => panic::resume_unwind(panic),
         }
         Outcome::new()
     }
 
-    /// Sends an exception instead of the answer; the operation has run.
+    /// Sends an exception instead of the answer; the operation has run. One that would come later comes in vain.
     pub fn fail(self, exception: SystemException) -> Outcome {
         if self.expects_reply {
             self.sink.send_exception(
@@ -62,8 +68,18 @@ pub struct Detached {
     pub(crate) flow: Option<Arc<ServerFlow>>,
 }
 
-/// What a [`Detached`] request was answered; `None`: nothing, nobody waits for it.
-pub type DetachedReply = Option<Vec<u8>>;
+/// What a [`Detached`] request was answered, or the way in which that will come.
+pub struct DetachedReply(Kept);
+
+impl DetachedReply {
+    /// The reply message; `None` where nobody waits for one, and while it is to come [later](Upcall::later).
+    pub fn message(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Kept::Reply(message) => Some(message),
+            Kept::Nothing(_) | Kept::Later(_) => None,
+        }
+    }
+}
 
 impl Detached {
     /// From the octets of a whole request, such as were recorded.
@@ -83,10 +99,10 @@ impl Detached {
     }
 
     /// Lets the adapter of an ORB serve the copy, as it would the request itself.
-    /// `None` as well if the ORB has no adapter.
-    pub fn dispatch(&self, orb: &Orb) -> DetachedReply {
+    /// `None` if the ORB has no adapter.
+    pub fn dispatch(&self, orb: &Orb) -> Option<DetachedReply> {
         let adapter = orb.adapter()?;
-        self.serve(orb, |upcall| adapter.dispatch(upcall))
+        Some(self.serve(orb, |upcall| adapter.dispatch(upcall)))
     }
 
     /// Serves the copy. The answer is for [`Upcall::relay`], on the thread that
@@ -115,7 +131,7 @@ impl Detached {
             let _slots = upcall.enter_slots();
             serve(upcall)
         });
-        sink.into_memory().ok()
+        DetachedReply(sink.into_memory())
     }
 }
 
@@ -144,7 +160,7 @@ impl<'r> Upcall<'r> {
             version: arrived.frame.header.version,
             dialect: arrived.dialect,
             expects_reply,
-            answer: served.map(|()| memory.into_memory().ok()),
+            answer: served.map(|()| memory.into_memory()),
         }
     }
 
@@ -162,11 +178,18 @@ impl<'r> Upcall<'r> {
 
     /// Answers with what a [detached](Self::detach) copy was answered.
     pub fn relay(self, reply: DetachedReply) -> Outcome {
-        match reply {
-            Some(message) if self.arrived.request.response.expected() => {
+        match reply.0 {
+            Kept::Reply(message) if self.arrived.request.response.expected() => {
                 self.sink.send_whole(message)
             }
-            None if self.expects_reply() => {
+            Kept::Later(mailbox) if self.arrived.request.response.expected() => {
+                let (orb, id) = (self.arrived.orb, self.arrived.request.id);
+                match self.sink.defer(orb, id, self.arrived.frame.header.version) {
+                    Some(line) => mailbox.send_on(line),
+                    None => return self.fail(raise::NO_WAY_BACK),
+                }
+            }
+            Kept::Nothing(_) if self.expects_reply() => {
                 // It was not answered, although somebody waits.
                 return self.fail(SystemException {
                     completed: CompletionStatus::Maybe,

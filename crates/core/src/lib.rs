@@ -24,6 +24,7 @@ mod initial;
 pub mod interceptor;
 mod interface;
 mod interface_repository;
+mod later;
 #[doc(hidden)]
 pub mod lock;
 mod main_thread;
@@ -54,6 +55,7 @@ pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
 pub use initial::ResolveError;
 pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
+pub use later::Later;
 pub use main_thread::Busy;
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;

@@ -152,6 +152,10 @@ pub struct Options {
     /// Stamps when a request passes which stage, in all threads of this process: see [`probe`](crate::probe), which can
     /// also switch that while the ORB runs.
     pub time_probes: bool,
+    /// Most requests that servants keep to answer them later (AMH) at one time;
+    /// one more is TRANSIENT (minor `TOO_MANY_UNANSWERED`) and not run. Each
+    /// takes some hundred octets.
+    pub max_unanswered: usize,
     /// Limits on what a peer may send, and on what is sent.
     pub limits: Limits,
     /// Priorities, and how they reach the scheduler.
@@ -192,6 +196,7 @@ impl Default for Options {
             gather_above: 4096,
             fragment_size: None,
             max_held: 256,
+            max_unanswered: 10_000,
             hold_time: Duration::from_secs(30),
             time_probes: false,
             limits: Limits::default(),
@@ -579,6 +584,15 @@ pub static SETTINGS: &[Setting] = &[
         help: "Whether requests leave behind when they passed which stage (under 50 ns for each). Default 0.",
         apply: |options, text| {
             options.time_probes = yes_or_no(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxUnanswered",
+        value: "N",
+        help: "Most requests that servants keep to answer them later (AMH); more are TRANSIENT. Default 10000.",
+        apply: |options, text| {
+            options.max_unanswered = number(text)?;
             Ok(())
         },
     },

@@ -84,6 +84,8 @@ struct Inner {
     closing: AtomicBool,
     /// Calls to objects of this ORB from its own process, which no connection counts.
     local_calls: AtomicUsize,
+    /// Requests that servants keep to answer them later.
+    unanswered: AtomicUsize,
     /// Interceptors were told of the end.
     finished: AtomicBool,
     ended: Mutex<bool>,
@@ -130,6 +132,7 @@ impl Orb {
                 initial: Mutex::default(),
                 closing: AtomicBool::new(false),
                 local_calls: AtomicUsize::new(0),
+                unanswered: AtomicUsize::new(0),
                 finished: AtomicBool::new(false),
                 ended: Mutex::new(false),
                 end: Condvar::new(),
@@ -267,8 +270,8 @@ impl Orb {
     /// their replies go out, tells clients CloseConnection, closes everything.
     ///
     /// `wait_for_completion` blocks until that is done (at most 30 s for
-    /// requests that do not end); it is `BAD_INV_ORDER` from within a request,
-    /// which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
+    /// requests that do not end, or are not [answered](crate::Later)); it is
+    /// `BAD_INV_ORDER` from within a request, which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         if wait_for_completion && (SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0)
         {
@@ -299,7 +302,7 @@ impl Orb {
         if !self.inner.registry.wait_empty(Some(until)) {
             self.inner.registry.cut();
         }
-        self.await_local_calls(until);
+        self.await_served(until);
         if let Some(adapter) = self.inner.adapter.get() {
             adapter.close();
         }
@@ -325,10 +328,14 @@ impl Orb {
         }
     }
 
-    /// Until no call from this process to an object of it is running, or `until`.
-    fn await_local_calls(&self, until: Instant) {
-        let mut ended = self.inner.ended.lock().expect(UNPOISONED);
-        while self.inner.local_calls.load(Ordering::SeqCst) > 0 {
+    /// Until no call from this process to an object of it is running and all that is to be answered later is, or
+    /// `until`.
+    fn await_served(&self, until: Instant) {
+        let inner = &self.inner;
+        let mut ended = inner.ended.lock().expect(UNPOISONED);
+        while inner.local_calls.load(Ordering::SeqCst) > 0
+            || inner.unanswered.load(Ordering::SeqCst) > 0
+        {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return;
             };
@@ -352,6 +359,13 @@ impl Orb {
             return Err(raise::ORB_SHUT_DOWN);
         }
         Ok(call)
+    }
+
+    /// A request is kept to be answered later; `None` when as many are as may.
+    pub(crate) fn keep_unanswered(&self) -> Option<Unanswered> {
+        let before = self.inner.unanswered.fetch_add(1, Ordering::SeqCst);
+        let kept = Unanswered(self.clone());
+        (before < self.options().max_unanswered).then_some(kept)
     }
 
     /// The one adapter; a client without one knows no objects.
@@ -528,11 +542,31 @@ impl Drop for LocalCall<'_> {
     fn drop(&mut self) {
         LOCAL_DEPTH.with(|depth| depth.set(depth.get() - 1));
         let inner = &self.0.inner;
-        let last = inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1;
-        if last && inner.closing.load(Ordering::SeqCst) {
+        if inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1 {
+            inner.last_ended();
+        }
+    }
+}
+
+/// A request that is to be answered later, until it is.
+pub(crate) struct Unanswered(Orb);
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let inner = &self.0.inner;
+        if inner.unanswered.fetch_sub(1, Ordering::SeqCst) == 1 {
+            inner.last_ended();
+        }
+    }
+}
+
+impl Inner {
+    /// Whoever ends the ORB may wait for that.
+    fn last_ended(&self) {
+        if self.closing.load(Ordering::SeqCst) {
             // With the lock, or the notice might come before the wait.
-            let _ended = inner.ended.lock().expect(UNPOISONED);
-            inner.end.notify_all();
+            let _ended = self.ended.lock().expect(UNPOISONED);
+            self.end.notify_all();
         }
     }
 }

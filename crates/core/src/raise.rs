@@ -114,6 +114,18 @@ pub(crate) const UNLISTED_USER_EXCEPTION: SystemException = SystemException::unk
 pub(crate) const SERVANT_PANICKED: SystemException =
     SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);
 
+/// The servant kept the request to answer it later, and then let go of it.
+pub(crate) const UNANSWERED: SystemException =
+    SystemException::no_response(minor::no_response::UNANSWERED, CompletionStatus::Maybe);
+
+/// A request shall be answered later, but its thread has nothing to do with its connection.
+pub(crate) const NO_WAY_BACK: SystemException =
+    SystemException::internal(minor::internal::BROKEN_INVARIANT, CompletionStatus::Maybe);
+
+/// As many requests wait for an answer that comes later as may.
+pub(crate) const TOO_MANY_UNANSWERED: SystemException =
+    SystemException::transient(minor::transient::TOO_MANY_UNANSWERED, CompletionStatus::No);
+
 /// The interface has no such operation.
 pub(crate) const UNKNOWN_OPERATION: SystemException = SystemException::bad_operation(
     minor::bad_operation::UNKNOWN_OPERATION,

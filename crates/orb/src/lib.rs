@@ -58,9 +58,9 @@ pub use oxorb_cdr::{
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
     ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Interface,
-    MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref, ResolveError,
-    SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots, Upcall,
-    current_deadline, last_failure, policy, request_is_cancelled,
+    Later, MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref,
+    ResolveError, SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError,
+    Slots, Upcall, current_deadline, last_failure, policy, request_is_cancelled,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{

@@ -19,6 +19,7 @@ use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{NO_SLOT, Operation, UserException};
 use crate::policy::RebindMode;
 use crate::route::Route;
+use crate::server::Mailbox;
 use crate::sync::{atomic::Ordering, thread};
 use crate::{Ref, failure, raise};
 
@@ -60,6 +61,8 @@ enum State {
     /// It is there, it failed, or the object is local. `None`: taken.
     Settled(Option<Result<Reply, SystemException>>),
     Sent(Arc<Slot>, Target),
+    /// A servant of this process answers later.
+    Kept(Arc<Mailbox>),
 }
 
 /// Whom a request was sent to: this profile of the route.
@@ -125,8 +128,11 @@ fn start<'a>(
     if let Some((_, profile)) = route.local() {
         let carried = Carried::of(&policies, timing, false);
         let contexts = &carried.beside(added);
-        let reply = local::call(reference, &route, profile, timing, op, args, contexts)?;
-        return Ok(State::Settled(reply.map(Ok)));
+        let made = local::begin(reference, &route, profile, timing, op, args, contexts)?;
+        return Ok(match made {
+            local::Made::Ended(reply) => State::Settled(reply.map(Ok)),
+            local::Made::Later(mailbox) => State::Kept(mailbox),
+        });
     }
     let mut attempts = Vec::new();
     let mut unreachable = raise::CONNECT_FAILED;
@@ -246,6 +252,11 @@ impl InFlight {
     }
 
     fn block(&mut self) -> Result<Reply, SystemException> {
+        if let (State::Kept(mailbox), Some(timing)) = (&self.state, self.timing) {
+            // No thread of ours looks after the time of such a call.
+            let reply = local::wait(self.reference.orb(), mailbox, timing);
+            self.state = State::Settled(Some(reply));
+        }
         wait_until(|context| self.poll(context))
     }
 
@@ -262,6 +273,10 @@ impl InFlight {
                         Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
                     }
                     Poll::Ready(Err(exception)) => Err(exception),
+                },
+                State::Kept(mailbox) => match mailbox.poll(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(message) => local::answered(self.reference.orb(), message),
                 },
             };
             match self.settle(reply) {
@@ -355,7 +370,7 @@ impl InFlight {
                     State::Sent(_, Target(route, index)) => {
                         route.profiles[*index].set_addressing(wanted as u16)
                     }
-                    State::Settled(_) => false,
+                    State::Settled(_) | State::Kept(_) => false,
                 };
                 if !addressed {
                     return Err(raise::ADDRESSING_LOOP);
@@ -407,6 +422,9 @@ impl InFlight {
 impl Drop for InFlight {
     /// Nobody waits any more: the server is told, if that can be done at once.
     fn drop(&mut self) {
+        if let State::Kept(mailbox) = &self.state {
+            mailbox.close();
+        }
         if let State::Sent(slot, Target(route, index)) = &self.state
             && slot.is_waiting()
         {

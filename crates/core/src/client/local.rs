@@ -1,6 +1,7 @@
 //! Calls to objects of this very process: the same message, no socket.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
 use oxorb_giop::{CompletionStatus, ReplyStatus, ServiceContext, SystemException, Version};
@@ -10,16 +11,31 @@ use super::call::{Request, write_request};
 use super::{Args, Reply, Timing};
 use crate::op::Operation;
 use crate::route::{Route, RouteProfile};
-use crate::server::{self, Sink};
+use crate::server::{self, Kept, Mailbox, Sink};
 use crate::{Orb, Ref, raise};
 
-/// Marshals the request, serves it in the caller's thread and keeps the reply,
-/// so that a local call means exactly what a remote one does. `None`: oneway.
+/// How a local call stands when its upcall has returned.
+pub(crate) enum Made {
+    /// `None`: oneway.
+    Ended(Option<Reply>),
+    /// The servant answers later.
+    Later(Arc<Mailbox>),
+}
+
+/// Whatever the reference says about versions and code sets, both sides are us.
+const DIALECT: Dialect = Dialect {
+    giop_minor: Version::V1_2.minor,
+    chars: CharSet::Utf8,
+    wchars: WcharSet::Utf16,
+};
+
+/// Makes the call and waits for its answer. `None`: oneway.
 ///
 /// Nobody can stop the servant when the call's time is over. What the time limit
 /// means is this: a call whose time is over before the servant runs does not
 /// run; the servant can ask for the deadline; a result that is late is TIMEOUT,
-/// COMPLETED_YES, so that the caller acts as if the object were elsewhere.
+/// COMPLETED_YES, so that the caller acts as if the object were elsewhere. A
+/// servant that answers later is waited for until then: TIMEOUT, COMPLETED_MAYBE.
 pub(crate) fn call<'a>(
     reference: &Ref,
     route: &Route,
@@ -29,6 +45,37 @@ pub(crate) fn call<'a>(
     args: Args<'_, 'a>,
     contexts: &[ServiceContext<'_>],
 ) -> Result<Option<Reply>, SystemException> {
+    match begin(reference, route, profile, timing, op, args, contexts)? {
+        Made::Ended(reply) => Ok(reply),
+        Made::Later(mailbox) => wait(reference.orb(), &mailbox, timing).map(Some),
+    }
+}
+
+/// Waits for the answer of a servant that answers later.
+#[cold]
+pub(crate) fn wait(orb: &Orb, mailbox: &Mailbox, timing: Timing) -> Result<Reply, SystemException> {
+    match mailbox.wait(timing.deadline()) {
+        Some(message) => answered(orb, message),
+        None => Err(raise::timeout(CompletionStatus::Maybe)),
+    }
+}
+
+/// The answer of a servant that answers later.
+pub(crate) fn answered(orb: &Orb, message: Vec<u8>) -> Result<Reply, SystemException> {
+    Reply::from_memory(orb, message, DIALECT)
+}
+
+/// Marshals the request, serves it in the caller's thread and keeps the reply,
+/// so that a local call means exactly what a remote one does.
+pub(crate) fn begin<'a>(
+    reference: &Ref,
+    route: &Route,
+    profile: &RouteProfile,
+    timing: Timing,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+    contexts: &[ServiceContext<'_>],
+) -> Result<Made, SystemException> {
     let orb: &Orb = reference.orb();
     let _running = orb.begin_local()?;
     let request = Request {
@@ -38,35 +85,33 @@ pub(crate) fn call<'a>(
         code_sets: None,
         contexts,
     };
-    // Whatever the reference says about versions and code sets, both sides are us.
-    let dialect = Dialect {
-        giop_minor: Version::V1_2.minor,
-        chars: CharSet::Utf8,
-        wchars: WcharSet::Utf16,
-    };
-    let mut e = Encoder::new(take_buffer(), orb.options().byte_order, dialect);
+    let mut e = Encoder::new(take_buffer(), orb.options().byte_order, DIALECT);
     let written = write_request(&mut e, 0, &request, None, &[], args, &orb.options().limits);
     let message = e.finish();
     let mut sink = Sink::to_memory(take_buffer());
     if written.is_ok() {
         let octets = message.contiguous();
-        server::dispatch_local(orb, octets, dialect, &mut sink);
+        server::dispatch_local(orb, octets, DIALECT, &mut sink);
     }
     put_buffer(message.into_buffer());
     written?;
     match sink.into_memory() {
-        Ok(late) if timing.left(CompletionStatus::Yes).is_err() => {
-            let reply = Reply::from_memory(orb, late, dialect)?;
+        Kept::Reply(late) if timing.left(CompletionStatus::Yes).is_err() => {
+            let reply = Reply::from_memory(orb, late, DIALECT)?;
             match reply.status() {
                 // What it raised says more.
-                ReplyStatus::SYSTEM_EXCEPTION => Ok(Some(reply)),
+                ReplyStatus::SYSTEM_EXCEPTION => Ok(Made::Ended(Some(reply))),
                 _ => Err(raise::timeout(CompletionStatus::Yes)),
             }
         }
-        Ok(reply) => Reply::from_memory(orb, reply, dialect).map(Some),
-        Err(unused) => {
+        Kept::Reply(reply) => {
+            let reply = Reply::from_memory(orb, reply, DIALECT)?;
+            Ok(Made::Ended(Some(reply)))
+        }
+        Kept::Later(mailbox) => Ok(Made::Later(mailbox)),
+        Kept::Nothing(unused) => {
             put_buffer(unused);
-            Ok(None)
+            Ok(Made::Ended(None))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One request on its way through the interceptors of a server.
 
 use std::sync::{Arc, PoisonError};
+use std::thread::{self, ThreadId};
 
 use oxorb_giop::{Request, ServiceContext, SystemException};
 
@@ -27,8 +28,8 @@ struct State {
     contexts: Contexts,
     notes: Notes,
     target: Option<Target>,
-    /// The slots are with the thread that serves the request.
-    entered: bool,
+    /// The thread that serves the request, while the slots are with it.
+    entered: Option<ThreadId>,
 }
 
 /// The thread has the slots of a request. When this goes, the request gets back what the servant left in them, and the
@@ -82,7 +83,7 @@ impl ServerFlow {
     /// The slots of the request become the thread's.
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         let slots = self.with(|state| {
-            state.entered = true;
+            state.entered = Some(thread::current().id());
             state.slots.clone()
         });
         Entered {
@@ -111,7 +112,8 @@ impl ServerFlow {
     pub(crate) fn end(&self, view: View<'_>, sending: Sending<'_>) -> Verdict {
         self.with(|state| {
             let mut verdict = Verdict::AsIs;
-            if state.entered {
+            // An answer may come from another thread, which has slots of its own.
+            if state.entered == Some(thread::current().id()) {
                 state.slots = Slots::of_thread();
             }
             while state.passed > 0 {
@@ -164,7 +166,7 @@ impl Drop for Entered {
         let slots = std::mem::take(&mut self.before).exchange();
         self.flow.with(|state| {
             state.slots = slots;
-            state.entered = false;
+            state.entered = None;
         });
     }
 }

@@ -155,7 +155,7 @@ fn serve(
     if desk.session.get().opened_here && !both_ways::is_open(orb, key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
-    let _counted = match desk.counted.get().then(|| Counted::begin(orb, desk)) {
+    let counted = match desk.counted.get().then(|| Counted::begin(orb, desk)) {
         Some(None) => return fail(sink, raise::TOO_MANY_REQUESTS),
         counted => counted,
     };
@@ -175,6 +175,11 @@ fn serve(
     upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
     });
+    if let Some(Some(counted)) = counted
+        && sink.is_deferred()
+    {
+        counted.moved();
+    }
     Ok(())
 }
 
@@ -248,7 +253,7 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
 }
 
 /// One of the requests that its client may have running.
-struct Counted(Arc<Client>);
+struct Counted(Option<Arc<Client>>);
 
 impl Counted {
     #[cold]
@@ -256,17 +261,24 @@ impl Counted {
         let client = desk.client()?;
         let limit = orb.options().max_requests_per_client.unwrap_or(usize::MAX);
         if client.begin(limit) {
-            return Some(Counted(client));
+            return Some(Counted(Some(client)));
         }
         let peer = || desk.link().map_or_else(String::new, |link| link.peer());
         orb.note(Incident::TooManyRequests, peer, String::new);
         None
     }
+
+    /// It goes on counting until it is answered, which others see to.
+    fn moved(mut self) {
+        self.0 = None;
+    }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.end();
+        if let Some(client) = &self.0 {
+            client.end();
+        }
     }
 }
 

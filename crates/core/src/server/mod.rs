@@ -12,6 +12,10 @@
 //! A thread that waits for a reply inside an upcall lets a stand-in (stand_in.rs)
 //! read its connection if something comes there.
 //!
+//! A servant may also answer later, from any thread (AMH): the request then takes a
+//! share of its connection along (line.rs), or a mailbox (mailbox.rs) if it never
+//! came over one.
+//!
 //! While a connection is busy a request costs one read and one write, no queue,
 //! no hand-over between threads, no lock.
 
@@ -19,7 +23,9 @@ mod both_ways;
 mod connection;
 mod dispatch;
 mod leader_followers;
+mod line;
 mod listener;
+mod mailbox;
 mod per_connection;
 mod registry;
 mod sink;
@@ -27,13 +33,15 @@ mod stand_in;
 mod turn;
 
 pub(crate) use dispatch::{dispatch_local, upcall};
+pub(crate) use line::Line;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use listener::welcome;
 pub(crate) use listener::{Listeners, OpenError};
+pub(crate) use mailbox::Mailbox;
 pub(crate) use per_connection::start_both_ways;
 pub(crate) use registry::Registry;
 pub use sink::Sink;
-pub(crate) use sink::write_message;
+pub(crate) use sink::{Kept, write_message};
 pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{step_aside, wait_beside};
 pub(crate) use turn::Turn;

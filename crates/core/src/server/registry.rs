@@ -54,6 +54,8 @@ pub(crate) struct Status {
     told: AtomicBool,
     /// It carries requests both ways, so that whoever closes it loses more than a connection.
     pub(crate) keep: AtomicBool,
+    /// Requests that came over it and are to be answered later.
+    unanswered: AtomicUsize,
     pub(crate) client: Option<Arc<Client>>,
 }
 
@@ -150,6 +152,7 @@ impl Registry {
             used: AtomicBool::new(false),
             told: AtomicBool::new(false),
             keep: AtomicBool::new(false),
+            unanswered: AtomicUsize::new(0),
             client,
         });
         let entry = Entry {
@@ -227,6 +230,26 @@ impl Registry {
         if let Some(entry) = self.lock().links.get_mut(&id) {
             entry.servers += 1;
         }
+    }
+
+    /// A request is to be answered later: its connection is as good as served, and not idle.
+    pub(crate) fn share_unanswered(&self, id: u64, status: &Status) {
+        self.share(id);
+        status.unanswered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It was answered: if the connection is idle, then from now on. Whether it has ended meanwhile, as
+    /// [`leave`](Self::leave) says.
+    pub(crate) fn leave_answered(&self, id: u64, status: &Status) -> bool {
+        let idles = &status.idle_since;
+        let since = idles.load(Ordering::Relaxed);
+        if since != 0 {
+            // Nobody minds when it is busy again by now.
+            let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
+            let _ = idles.compare_exchange(since, self.now(), set, load);
+        }
+        status.unanswered.fetch_sub(1, Ordering::Relaxed);
+        self.leave(id)
     }
 
     /// A thread is done with a connection; whether it was the last one, which
@@ -335,7 +358,9 @@ impl Status {
     }
 
     fn may_end(&self) -> bool {
-        !self.told.load(Ordering::Relaxed) && !self.keep.load(Ordering::Relaxed)
+        !self.told.load(Ordering::Relaxed)
+            && !self.keep.load(Ordering::Relaxed)
+            && self.unanswered.load(Ordering::Relaxed) == 0
     }
 }
 

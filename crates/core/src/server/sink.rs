@@ -9,7 +9,11 @@ use oxorb_cdr::{Dialect, Encoded, Encoder};
 use oxorb_giop::{Fragments, SystemException, Version};
 use oxorb_transport::{Link, WriteError};
 
+use super::line::Line;
+use super::mailbox::Mailbox;
 use super::stand_in;
+use super::turn::Turn;
+use crate::Orb;
 use crate::options::Options;
 use crate::probe::{self, Stage};
 
@@ -20,48 +24,96 @@ pub struct Sink {
     target: Target,
     /// The reply is written here; kept for its capacity.
     out: Vec<u8>,
-    /// The current request was answered.
+    /// The current request was answered, or will be.
     answered: bool,
+    /// Its answer takes another way.
+    deferred: bool,
     /// A write failed: the connection is of no more use.
     broken: bool,
 }
 
 enum Target {
     Link(Arc<dyn Link>),
+    /// Of a request that is answered later: others write to it, too.
+    Shared(Arc<dyn Link>, Arc<Turn>),
     /// The one reply of a local call.
     Memory(Option<Vec<u8>>),
+    /// The same, when it is there.
+    Mailbox(Arc<Mailbox>),
+}
+
+/// What became of a request of this very process.
+pub(crate) enum Kept {
+    Reply(Vec<u8>),
+    /// No reply; the buffer for it.
+    Nothing(Vec<u8>),
+    Later(Arc<Mailbox>),
 }
 
 impl Sink {
     pub(crate) fn to_link(link: Arc<dyn Link>) -> Sink {
-        Sink {
-            target: Target::Link(link),
-            out: Vec::with_capacity(512),
-            answered: false,
-            broken: false,
-        }
+        Sink::to(Target::Link(link), Vec::with_capacity(512))
+    }
+
+    /// To a link that another thread may write to.
+    pub(super) fn to_shared(link: Arc<dyn Link>, turn: Arc<Turn>) -> Sink {
+        Sink::to(Target::Shared(link, turn), Vec::new())
     }
 
     pub(crate) fn to_memory(buffer: Vec<u8>) -> Sink {
+        Sink::to(Target::Memory(None), buffer)
+    }
+
+    fn to(target: Target, out: Vec<u8>) -> Sink {
         Sink {
-            target: Target::Memory(None),
-            out: buffer,
+            target,
+            out,
             answered: false,
+            deferred: false,
             broken: false,
         }
     }
 
-    /// The reply of a local call; the buffer alone if there was none.
-    pub(crate) fn into_memory(self) -> Result<Vec<u8>, Vec<u8>> {
+    /// The reply of a local call.
+    pub(crate) fn into_memory(self) -> Kept {
         match self.target {
-            Target::Memory(Some(reply)) => Ok(reply),
-            Target::Memory(None) | Target::Link(_) => Err(self.out),
+            Target::Memory(Some(reply)) => Kept::Reply(reply),
+            Target::Mailbox(mailbox) => Kept::Later(mailbox),
+            Target::Memory(None) | Target::Link(_) | Target::Shared(..) => Kept::Nothing(self.out),
         }
     }
 
     /// A new request begins.
     pub(crate) fn begin(&mut self) {
         self.answered = false;
+        self.deferred = false;
+    }
+
+    /// The way for an answer that does not come now; to be asked once, in the thread that serves the request with the
+    /// number `id`. `None` when the request is served in a thread that has nothing to do with its connection.
+    pub(crate) fn defer(&mut self, orb: &Orb, id: u32, version: Version) -> Option<Line> {
+        let line = match &self.target {
+            Target::Link(link) => Line::Wire(stand_in::keep(orb, link, id, version)?),
+            Target::Memory(_) => {
+                let mailbox = Arc::<Mailbox>::default();
+                self.target = Target::Mailbox(Arc::clone(&mailbox));
+                Line::Mailbox(mailbox)
+            }
+            Target::Shared(..) | Target::Mailbox(_) => return None,
+        };
+        self.answered = true;
+        self.deferred = true;
+        Some(line)
+    }
+
+    /// Whether the answer to the current request takes another way.
+    pub(crate) fn is_deferred(&self) -> bool {
+        self.deferred
+    }
+
+    /// The current request needs no answer any more.
+    pub(crate) fn set_answered(&mut self) {
+        self.answered = true;
     }
 
     pub(crate) fn answered(&self) -> bool {
@@ -74,8 +126,8 @@ impl Sink {
 
     /// Writes octets that are a whole message already.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
-        if let Target::Link(link) = &self.target {
-            let turn = stand_in::turn();
+        if let Target::Link(link) | Target::Shared(link, _) = &self.target {
+            let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
         }
@@ -85,15 +137,16 @@ impl Sink {
     pub(crate) fn send_whole(&mut self, message: Vec<u8>) {
         self.answered = true;
         match &mut self.target {
-            Target::Link(_) => self.send_octets(&message),
+            Target::Link(_) | Target::Shared(..) => self.send_octets(&message),
             Target::Memory(kept) => *kept = Some(message),
+            Target::Mailbox(_) => {}
         }
     }
 
     pub(crate) fn encoder<'a>(&mut self, options: &Options, dialect: Dialect) -> Encoder<'a> {
         let gather_above = match self.target {
-            Target::Link(_) => options.gather_above,
-            Target::Memory(_) => usize::MAX,
+            Target::Link(_) | Target::Shared(..) => options.gather_above,
+            Target::Memory(_) | Target::Mailbox(_) => usize::MAX,
         };
         Encoder::new(mem::take(&mut self.out), options.byte_order, dialect)
             .gather_above(gather_above)
@@ -102,21 +155,27 @@ impl Sink {
     pub(crate) fn send(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
         self.answered = true;
         match &mut self.target {
-            Target::Link(link) => {
-                let turn = stand_in::turn();
-                let _ours = turn.as_ref().map(|turn| turn.to_write());
-                let sent = write_message(&**link, &reply, version, options.fragment_size);
-                probe::stamp(Stage::ReplySent);
-                self.broken |= sent.is_err();
-                self.discard(options, reply);
-            }
+            Target::Link(_) | Target::Shared(..) => self.send_over(options, version, reply),
             Target::Memory(kept) => {
                 let length = reply.len();
                 let mut message = reply.into_buffer();
                 message.truncate(length);
                 *kept = Some(message);
             }
+            Target::Mailbox(_) => self.discard(options, reply),
         }
+    }
+
+    #[inline]
+    fn send_over(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+        if let Target::Link(link) | Target::Shared(link, _) = &self.target {
+            let turn = self.target.turn();
+            let _ours = turn.as_ref().map(|turn| turn.to_write());
+            let sent = write_message(&**link, &reply, version, options.fragment_size);
+            probe::stamp(Stage::ReplySent);
+            self.broken |= sent.is_err();
+        }
+        self.discard(options, reply);
     }
 
     /// Takes the buffer of a reply that is not sent.
@@ -135,6 +194,17 @@ impl Sink {
         let mut e = self.encoder(options, dialect);
         let _ = oxorb_giop::system_exception_reply(&mut e, version, id, exception, &[]);
         self.send(options, version, e.finish());
+    }
+}
+
+impl Target {
+    /// Who may write now; `None` while nobody else could.
+    #[inline]
+    fn turn(&self) -> Option<Arc<Turn>> {
+        match self {
+            Target::Shared(_, turn) => Some(Arc::clone(turn)),
+            _ => stand_in::turn(),
+        }
     }
 }
 

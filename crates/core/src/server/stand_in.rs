@@ -18,12 +18,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oxorb_giop::{Inbox, Request};
+use oxorb_giop::{Inbox, Request, Version};
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Lines};
 use super::dispatch::{Next, Session, dispatch};
 use super::leader_followers::Workers;
+use super::line::Wire;
 use super::registry::Client;
 use super::turn::Turn;
 use super::{Sink, per_connection};
@@ -110,6 +111,32 @@ pub(super) fn at_desk<R>(
 /// else could.
 pub(super) fn turn() -> Option<Arc<Turn>> {
     DESK.with(|desk| desk.lines(|lines| lines.turn.clone()))
+}
+
+/// A share of the connection that this thread serves, for the answer to its request `id`, which comes later and from
+/// any thread; `None` if it is not that of `link`.
+pub(super) fn keep(orb: &Orb, link: &Arc<dyn Link>, id: u32, version: Version) -> Option<Wire> {
+    DESK.with(|desk| {
+        let mut served = desk.served.borrow_mut();
+        let served = served
+            .as_mut()
+            .filter(|served| Arc::ptr_eq(&served.link, link))?;
+        let turn = Arc::clone(served.lines.turn.get_or_insert_default());
+        turn.begin(id);
+        let status = &served.lines.status;
+        orb.registry().share_unanswered(served.id, status);
+        let counted = status.client.clone().filter(|_| desk.counted.get());
+        Some(Wire {
+            orb: orb.clone(),
+            connection: served.id,
+            request: id,
+            version,
+            link: Arc::clone(link),
+            lines: served.lines.clone(),
+            turn,
+            counted,
+        })
+    })
 }
 
 /// Whether the client of the request that this thread serves waits no more for

@@ -166,6 +166,7 @@ minors! {
         OXORB 2 CONNECTION_CLOSED: "the server closed the connection before it processed the request", "send it again";
         OXORB 3 FORWARD_LOOP: "the reference is forwarded in a circle", "check the forwarding objects";
         OXORB 8 HELD_TOO_LONG: "the request came longer before its start time than the server holds requests", "send it later, or raise HoldTime on the server";
+        OXORB 10 TOO_MANY_UNANSWERED: "the server keeps as many requests to answer them later as it may", "try again when some were answered, or raise MaxUnanswered at the server";
         OXORB 9 BUFFER_FULL: "the buffer of oneway requests for the server is full", "send less, flush more often, or raise BufferedOneways";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
@@ -218,6 +219,9 @@ minors! {
     Rebind rebind {
         OXORB 1 MOVED: "the object has moved, and the rebind policy forbids to follow", "call validate_connection to bind anew, or allow RebindMode::Transparent";
         OXORB 2 CONNECTION_LOST: "the connection was lost, and the rebind policy forbids to open another", "call validate_connection to bind anew, or allow RebindMode::NoRebind";
+    }
+    NoResponse no_response {
+        OXORB 1 UNANSWERED: "the servant took the request to answer it later and then dropped it; it may have run", "look in the server for a response handler (AMH) that is dropped: after an early return, an error or a panic";
     }
     Timeout timeout {
         OMG 1 POLLER: "the poller's time is over", "ask again later";

@@ -1,0 +1,230 @@
+//! Requests that are answered after their upcall (asynchronous method handling, AMH: TAO's extension of CORBA).
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb_cdr::{Dialect, Encoder, Result as CdrResult};
+use oxorb_giop::{Frame, Header, Request, Response, SystemException};
+
+use crate::deadline::Times;
+use crate::interceptor::ServerFlow;
+use crate::op::Raise;
+use crate::orb::Unanswered;
+use crate::server::{self, Line, Sink};
+use crate::upcall::{Arrived, Outcome, Upcall};
+use crate::{Orb, Ref, raise};
+
+/// A request whose answer comes later, from whatever thread. From [`Upcall::later`].
+///
+/// Each of the methods that answer consumes it, so a request is answered once. One that is dropped unanswered is
+/// answered all the same, so that no client hangs: a oneway as done, any other with NO_RESPONSE (minor `UNANSWERED`),
+/// COMPLETED_MAYBE; with UNKNOWN if a panic dropped it.
+///
+/// The answer may come before the upcall has returned. Until it is there the client's connection stays open, and an ORB
+/// that ends waits for it (at most as long as for other requests, 30 s). Interceptors see the end of the request in the
+/// thread that answers. Deactivating the object or destroying its POA does not wait for it.
+///
+/// ```
+/// use std::sync::mpsc::Sender;
+///
+/// use oxorb_core::{Later, Outcome, Servant, Upcall};
+///
+/// /// `interface Oven { long long bake(in long long minutes); };`, where other threads do the baking.
+/// struct Oven(Sender<(i64, Later)>);
+///
+/// impl Servant for Oven {
+///     fn repository_id(&self) -> &str {
+///         "IDL:demo/Oven:1.0"
+///     }
+///
+///     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+///         match upcall.args(|d| d.longlong()) {
+///             // If nobody bakes any more, the request is dropped with the error.
+///             Ok(minutes) => upcall.later(|later| drop(self.0.send((minutes, later)))),
+///             Err(rejected) => upcall.reject(rejected),
+///         }
+///     }
+/// }
+///
+/// fn done(later: Later, loaves: i64) {
+///     later.reply(|e| {
+///         e.longlong(loaves);
+///         Ok(())
+///     });
+/// }
+/// ```
+#[must_use = "the client waits for the answer"]
+pub struct Later {
+    orb: Orb,
+    header: Header,
+    /// The request without its arguments.
+    head: Vec<u8>,
+    dialect: Dialect,
+    times: Times,
+    flow: Option<Arc<ServerFlow>>,
+    response: Response,
+    /// A client that waits only until the servant was reached has been told so.
+    acknowledged: bool,
+    /// `None`: nobody waits for an answer.
+    line: Option<Line>,
+    /// It counts until it is answered, which happens once.
+    unanswered: Option<Unanswered>,
+}
+
+impl Upcall<'_> {
+    /// Ends the upcall without an answer: `keep` gets the request, to be answered whenever that is possible, and the
+    /// thread goes on with the next one. Arguments have to be [read](Upcall::args) before.
+    ///
+    /// When as many requests wait for an answer as `max_unanswered` allows, `keep` is not called and the client gets
+    /// TRANSIENT (minor `TOO_MANY_UNANSWERED`), COMPLETED_NO.
+    ///
+    /// Copies the header of the request: allocates, and takes the locks of the ORB's list of connections and of this
+    /// connection. From the first such request on, all replies over the connection take its lock.
+    pub fn later(self, keep: impl FnOnce(Later)) -> Outcome {
+        let Arrived {
+            orb,
+            frame,
+            request,
+            dialect,
+            times,
+            ..
+        } = *self.arrived;
+        let Some(unanswered) = orb.keep_unanswered() else {
+            return self.fail(raise::TOO_MANY_UNANSWERED);
+        };
+        let acknowledged = self.sink.answered();
+        let waits = match request.response {
+            Response::WithTarget => true,
+            Response::WithServer => !acknowledged,
+            Response::None => false,
+        };
+        let line = match waits {
+            false => None,
+            true => match self.sink.defer(orb, request.id, frame.header.version) {
+                None => return self.fail(raise::NO_WAY_BACK),
+                line => line,
+            },
+        };
+        self.sink.set_answered();
+        keep(Later {
+            orb: orb.clone(),
+            header: frame.header,
+            head: frame.bytes[..request.body.min(frame.bytes.len())].to_vec(),
+            dialect,
+            times,
+            flow: self.flow,
+            response: request.response,
+            acknowledged,
+            line,
+            unanswered: Some(unanswered),
+        });
+        Outcome::new()
+    }
+}
+
+impl Later {
+    /// The ORB that serves the request.
+    pub fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    /// Until when the caller waits, as [`Upcall::deadline`]. An answer that comes later is sent all the same.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.times.deadline()
+    }
+
+    /// Whether the caller waits for the result (not so for `oneway`).
+    pub fn expects_reply(&self) -> bool {
+        self.response == Response::WithTarget
+    }
+
+    /// Whether nobody waits for the answer any more: the client has cancelled the request or is gone. Takes a lock that
+    /// replies over the same connection take, too.
+    pub fn is_cancelled(&self) -> bool {
+        self.line.as_ref().is_some_and(Line::is_cancelled)
+    }
+
+    /// Answers with the results, as [`Upcall::reply`]. Writes in the calling thread, for at most the ORB's
+    /// `stall_timeout`; that the client is gone goes unnoticed.
+    pub fn reply<'a>(mut self, results: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>) {
+        self.answer(|upcall| upcall.reply(results));
+    }
+
+    /// Answers with an exception of the servant.
+    pub fn raise<X: Raise>(mut self, exception: &X) {
+        self.answer(|upcall| upcall.raise(exception));
+    }
+
+    /// Answers with a system exception.
+    pub fn fail(mut self, exception: SystemException) {
+        self.answer(|upcall| upcall.fail(exception));
+    }
+
+    /// Ends a `oneway` operation, as dropping does.
+    pub fn done(mut self) {
+        self.answer(|upcall| upcall.done());
+    }
+
+    /// Sends the caller to another object, for this and later requests (LOCATION_FORWARD).
+    pub fn forward(mut self, target: &Ref) {
+        self.answer(|upcall| upcall.forward(target));
+    }
+
+    /// Answers as if the upcall still went on.
+    fn answer(&mut self, act: impl FnOnce(Upcall<'_>) -> Outcome) {
+        let Some(_until_answered) = self.unanswered.take() else {
+            return;
+        };
+        let line = self.line.take();
+        let mut sink = match &line {
+            Some(line) => line.sink(),
+            None => Sink::to_memory(Vec::new()),
+        };
+        if self.acknowledged {
+            sink.set_answered();
+        }
+        let frame = Frame {
+            header: self.header,
+            bytes: &self.head,
+        };
+        let request = Request::parse(&frame).expect("parsed before it was copied");
+        let key = request
+            .target
+            .object_key()
+            .expect("looked at before it was copied");
+        let arrived = Arrived {
+            orb: &self.orb,
+            frame,
+            request,
+            key,
+            dialect: self.dialect,
+            times: self.times,
+        };
+        server::upcall(&arrived, &mut sink, self.flow.take(), act);
+        if let Some(line) = line {
+            line.end(sink);
+        }
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        if !self.expects_reply() {
+            self.answer(|upcall| upcall.done());
+        } else if std::thread::panicking() {
+            self.answer(|upcall| upcall.fail(raise::SERVANT_PANICKED));
+        } else {
+            self.answer(|upcall| upcall.fail(raise::UNANSWERED));
+        }
+    }
+}
+
+impl fmt::Debug for Later {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Later")
+            .field("expects_reply", &self.expects_reply())
+            .field("deadline", &self.deadline())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,100 @@
+//! The way back for the one answer to a request that is answered later.
+
+use std::sync::Arc;
+
+use oxorb_cdr::ByteOrder;
+use oxorb_giop::Version;
+use oxorb_transport::Link;
+
+use super::connection::Lines;
+use super::mailbox::Mailbox;
+use super::registry::Client;
+use super::turn::Turn;
+use super::{Kept, Sink};
+use crate::{Orb, raise};
+
+/// Where the answer goes.
+pub(crate) enum Line {
+    Wire(Wire),
+    Mailbox(Arc<Mailbox>),
+}
+
+/// A share of the connection that a request came over. While it exists the connection is not closed in order, so that
+/// neither its client nor shutdown gives the answer up.
+pub(crate) struct Wire {
+    pub(super) orb: Orb,
+    /// The connection's number in the registry.
+    pub(super) connection: u64,
+    /// The request's number.
+    pub(super) request: u32,
+    /// What its client understands.
+    pub(super) version: Version,
+    pub(super) link: Arc<dyn Link>,
+    pub(super) lines: Lines,
+    pub(super) turn: Arc<Turn>,
+    /// The request counts among those of its client.
+    pub(super) counted: Option<Arc<Client>>,
+}
+
+impl Line {
+    /// Takes the answer; [`end`](Self::end) sees to what it took.
+    pub(crate) fn sink(&self) -> Sink {
+        match self {
+            Line::Wire(wire) => Sink::to_shared(Arc::clone(&wire.link), Arc::clone(&wire.turn)),
+            Line::Mailbox(_) => Sink::to_memory(Vec::new()),
+        }
+    }
+
+    /// The answer is in `sink`, which this line gave.
+    pub(crate) fn end(self, sink: Sink) {
+        match self {
+            Line::Wire(wire) if sink.broken() => wire.link.close(),
+            Line::Wire(_) => {}
+            Line::Mailbox(mailbox) => {
+                if let Kept::Reply(message) = sink.into_memory() {
+                    mailbox.deliver(message);
+                }
+            }
+        }
+    }
+
+    /// Sends an answer that was written somewhere else.
+    pub(super) fn deliver(self, message: Vec<u8>) {
+        let mut sink = self.sink();
+        sink.send_whole(message);
+        self.end(sink);
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        match self {
+            Line::Wire(wire) => wire.turn.is_cancelled(wire.request),
+            Line::Mailbox(mailbox) => mailbox.is_closed(),
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.turn.finish(self.request);
+        if let Some(client) = &self.counted {
+            client.end();
+        }
+        let registry = self.orb.registry();
+        let status = &self.lines.status;
+        if !registry.leave_answered(self.connection, status) {
+            return;
+        }
+        // Nobody reads it any more: it was only this answer that kept it open.
+        if self.orb.is_closing() || status.was_told_to_end() {
+            let mut sink = Sink::to_shared(Arc::clone(&self.link), Arc::clone(&self.turn));
+            let last = oxorb_giop::close_connection(self.version, ByteOrder::NATIVE);
+            sink.send_octets(&last);
+        }
+        if let Some(calls) = &self.lines.calls {
+            calls.end(raise::CONNECTION_LOST);
+        }
+        self.link.close();
+        registry.remove(self.connection);
+    }
+}

@@ -1,0 +1,121 @@
+//! Where an answer that comes later is left for whoever waits for it in this process.
+
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
+
+use super::line::Line;
+use crate::lock::Mutex;
+use crate::sync::MutexGuard;
+use crate::sync::thread::{self, Thread};
+
+/// Holds one reply message, at most once.
+#[derive(Default)]
+pub(crate) struct Mailbox(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    /// There is none yet; a task may wait for it.
+    #[default]
+    Empty,
+    Awaited(Waker),
+    /// When it comes, it goes on from here.
+    Onward(Line),
+    Arrived(Vec<u8>),
+    /// Taken, or of no use to anybody any more.
+    Closed,
+}
+
+impl Mailbox {
+    /// The answer is there.
+    pub(super) fn deliver(&self, message: Vec<u8>) {
+        let mut state = self.state();
+        match mem::replace(&mut *state, State::Closed) {
+            State::Empty => *state = State::Arrived(message),
+            State::Awaited(waker) => {
+                *state = State::Arrived(message);
+                drop(state);
+                waker.wake();
+            }
+            State::Onward(line) => {
+                drop(state);
+                line.deliver(message);
+            }
+            State::Arrived(_) | State::Closed => {}
+        }
+    }
+
+    /// Has the answer go on over `line`, at once if it is there.
+    pub(crate) fn send_on(&self, line: Line) {
+        let mut state = self.state();
+        match mem::replace(&mut *state, State::Closed) {
+            State::Arrived(message) => {
+                drop(state);
+                line.deliver(message);
+            }
+            _ => *state = State::Onward(line),
+        }
+    }
+
+    /// The answer, if it is there; otherwise the task of `context` is woken when it is.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Vec<u8>> {
+        let mut state = self.state();
+        match mem::replace(&mut *state, State::Closed) {
+            State::Arrived(message) => Poll::Ready(message),
+            _ => {
+                *state = State::Awaited(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Blocks until the answer is there; `None` when `until` came first, and nobody waits any more.
+    pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Vec<u8>> {
+        super::step_aside();
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(message) = self.poll(&mut context) {
+                return Some(message);
+            }
+            match until {
+                None => thread::park(),
+                Some(until) => match until.checked_duration_since(Instant::now()) {
+                    Some(left) => thread::park_timeout(left),
+                    None => {
+                        self.close();
+                        return None;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn close(&self) {
+        *self.state() = State::Closed;
+    }
+
+    /// Whether nobody waits any more.
+    pub(super) fn is_closed(&self) -> bool {
+        match &*self.state() {
+            State::Closed => true,
+            State::Onward(line) => line.is_cancelled(),
+            State::Empty | State::Awaited(_) | State::Arrived(_) => false,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no panic while the lock is held")
+    }
+}
+
+/// Wakes a thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

@@ -43,11 +43,16 @@ pub enum Incident {
     OnlyLoopback,
     /// The system does not let threads of this process have real-time priorities; they keep their schedule. Told once.
     NoRealTimePriority,
+    /// A request came while all threads of its lane were busy and as many requests waited as may; it was answered
+    /// TRANSIENT.
+    BufferFull,
+    /// The system does not let this process lock its memory; it runs without. Told once.
+    MemoryNotLocked,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 15] = [
+    pub const ALL: [Incident; 17] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -63,6 +68,8 @@ impl Incident {
         Incident::BidirectionalRefused,
         Incident::OnlyLoopback,
         Incident::NoRealTimePriority,
+        Incident::BufferFull,
+        Incident::MemoryNotLocked,
     ];
 
     /// One sentence for a log, with the setting that decides.
@@ -92,6 +99,14 @@ impl Incident {
             Incident::OnlyLoopback => {
                 "this host has no address but loopback, so only clients on it can connect \
                  (-ORBEndPointPublish names another)"
+            }
+            Incident::BufferFull => {
+                "all threads of the lane are busy and its request buffer is full (max_requests and max_octets of the \
+                 threadpool's buffering)"
+            }
+            Incident::MemoryNotLocked => {
+                "this process may not lock its memory, so pages may be swapped (CAP_IPC_LOCK or ulimit -l allows it, \
+                 -ORBLockMemory)"
             }
             Incident::NoRealTimePriority => {
                 "this process may not have real-time priorities, so threads keep their schedule \

@@ -36,6 +36,7 @@ mod operations;
 mod options;
 mod orb;
 pub mod policy;
+mod published;
 mod raise;
 mod reference;
 mod route;
@@ -64,8 +65,11 @@ pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::Class as SchedulingClass;
 pub use reference::Ref;
-pub use rt::{MappingChoice, Raised, RealTime};
+pub use rt::{LaneEndpoints, MappingChoice, Raised, RealTime};
 pub use servant::Servant;
-pub use server::request_is_cancelled;
+pub use server::{
+    RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
+    request_is_cancelled,
+};
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

@@ -9,7 +9,7 @@ use oxorb_giop::{Limits, Version, setting};
 use oxorb_sys::schedule::Class;
 use oxorb_transport::{Access, AccessError, Endpoint, Publish};
 
-use crate::rt::{MappingChoice, RealTime};
+use crate::rt::{LaneEndpoints, MappingChoice, RealTime};
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -597,6 +597,44 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "LaneListenEndpoints",
+        value: "POOL:LANE=ENDPOINTS",
+        help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: ports that the system chooses.",
+        apply: |options, text| {
+            let lane = LaneEndpoints::parse(text)?;
+            options.realtime.lane_endpoints.push(lane);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "DynamicThreadIdleTimeout",
+        value: "MICROSECONDS",
+        help: "How long a dynamic thread of a lane waits in vain before it ends; 0: for ever. Default 0.",
+        apply: |options, text| {
+            let idle: u64 = number(text)?;
+            options.realtime.dynamic_idle = (idle != 0).then(|| Duration::from_micros(idle));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxBufferedOctets",
+        value: "OCTETS",
+        help: "Most that requests waiting in a lane may hold where its threadpool does not say. Default 64 MiB.",
+        apply: |options, text| {
+            options.realtime.max_buffered_octets = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LockMemory",
+        value: "0|1",
+        help: "Whether the process keeps its memory in RAM from the first threadpool on. Default 0.",
+        apply: |options, text| {
+            options.realtime.lock_memory = yes_or_no(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: setting::MAX_MESSAGE,
         value: "OCTETS",
         help: "The longest message to accept and to send. Default 64 MiB.",
@@ -675,10 +713,15 @@ impl Options {
                 setting: arg.clone(),
                 problem: unknown(name),
             })?;
-            let value = value.or_else(|| args.next()).ok_or_else(|| SettingError {
+            let missing = || SettingError {
                 setting: arg.clone(),
                 problem: format!("needs a value: {}", setting.value),
-            })?;
+            };
+            let mut value = value.or_else(|| args.next()).ok_or_else(missing)?;
+            // TAO's `1:0 iiop://...`, in two arguments.
+            if setting.name == "LaneListenEndpoints" && !value.contains(['=', ' ']) {
+                value = format!("{value}={}", args.next().ok_or_else(missing)?);
+            }
             (setting.apply)(self, &value).map_err(|problem| SettingError {
                 setting: format!("-ORB{} {value}", setting.name),
                 problem,
@@ -752,6 +795,7 @@ fn find(name: &str) -> Option<&'static Setting> {
         "maxGIOPVersion" => "MaxGIOPVersion",
         "clientCallTimeOutPeriod" => "RoundTripTimeout",
         "giopMaxMsgSize" => "MaxMessage",
+        "LaneEndpoint" => "LaneListenEndpoints",
         name => name,
     };
     SETTINGS

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::ValueRegistry;
-use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent, Version};
+use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent};
+use oxorb_rt::Priority;
 use oxorb_transport::{Endpoint, ListenError};
 
 use crate::client::{Cache, Callbacks, Peer};
@@ -15,15 +16,16 @@ use crate::incident::Watch;
 use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
 use crate::main_thread::{Busy, MainThread};
-use crate::options::Options;
+use crate::options::{Concurrency, Options};
 use crate::policy::{OrbPolicies, PolicyManager};
+use crate::published::Address;
 use crate::rt::Scheduling;
-use crate::server::{Listeners, OpenError, Registry};
+use crate::server::{Lane, Listeners, OpenError, Pools, Registry};
 use crate::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
-use crate::{Adapter, Incident, Ref, SettingError, raise};
+use crate::{Adapter, Incident, Ref, SettingError, ThreadpoolError, ThreadpoolId, raise};
 
 /// How long an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -74,11 +76,13 @@ struct Inner {
     /// Where we are reached; opened when the first object needs an address.
     published: OnceLock<Vec<Address>>,
     opening: Mutex<()>,
+    pools: Pools,
     registry: Registry,
     watch: Watch,
     /// Connections to servers are offered for callbacks.
     offers: AtomicBool,
     scheduling: Scheduling,
+    memory_locked: AtomicBool,
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
@@ -91,14 +95,6 @@ struct Inner {
     ended: Mutex<bool>,
     end: Condvar,
     main: MainThread,
-}
-
-/// One address that goes into references.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Address {
-    host: String,
-    port: u16,
-    version: Version,
 }
 
 impl Orb {
@@ -116,6 +112,7 @@ impl Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),
                 watch: Watch::default(),
+                memory_locked: AtomicBool::new(false),
                 scheduling: Scheduling::new(&options.realtime),
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
@@ -127,6 +124,7 @@ impl Orb {
                 listeners: Listeners::default(),
                 published: OnceLock::new(),
                 opening: Mutex::new(()),
+                pools: Pools::default(),
                 registry: Registry::default(),
                 values: ValueRegistry::default(),
                 initial: Mutex::default(),
@@ -201,6 +199,61 @@ impl Orb {
         Ok(Ref::new(self, ior))
     }
 
+    /// A reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`, or the
+    /// one lane of a pool without. For the object adapter.
+    ///
+    /// With lanes every address travels with the priority of its lane, as by TAO (TAO_TAG_ENDPOINTS); clients that do
+    /// not know that use the first.
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted.
+    pub fn create_lane_reference(
+        &self,
+        pool: ThreadpoolId,
+        wanted: impl Fn(Priority) -> bool,
+        type_id: &str,
+        key: &[u8],
+        components: &[TaggedComponent],
+    ) -> Result<Ref, ThreadpoolError> {
+        let found = self.inner.pools.addresses(pool, wanted);
+        let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
+        let Some((first, priority)) = found.addresses.first() else {
+            return Err(ThreadpoolError::BadParameter(
+                "no lane of the threadpool serves this priority",
+            ));
+        };
+        let native = self.options().native_chars;
+        let mut components = components.to_vec();
+        if found.has_lanes {
+            let endpoint = |(address, priority): &(Address, Priority)| {
+                let (host, port) = (address.host.clone(), address.port);
+                (IiopEndpoint { host, port }, priority.get())
+            };
+            let all: Vec<_> = found.addresses.iter().map(endpoint).collect();
+            components.push(TaggedComponent::tao_endpoints(&all));
+        }
+        // One profile: its address, and others of the same lane as alternates of it.
+        let same =
+            |(address, of): &&(Address, Priority)| of == priority && address.port == first.port;
+        let addresses = found.addresses.iter().filter(same);
+        let addresses = addresses.map(|(address, _)| address.parts());
+        let ior = crate::initial::build_ior(type_id, key, &components, native, addresses);
+        Ok(Ref::new(self, ior))
+    }
+
+    /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.
+    pub(crate) fn lock_memory(&self) {
+        if !self.options().realtime.lock_memory
+            || self.inner.memory_locked.swap(true, Ordering::Relaxed)
+        {
+            return;
+        }
+        if let Err(error) = oxorb_sys::memory::lock_all() {
+            let who = || "process".to_owned();
+            self.note(Incident::MemoryNotLocked, who, || error.to_string());
+        }
+    }
+
     /// Registers a reference that `resolve_initial_references` then gives.
     /// An earlier one of the same name is replaced.
     pub fn register_initial_reference(&self, name: &str, reference: &Ref) {
@@ -273,12 +326,12 @@ impl Orb {
     /// requests that do not end, or are not [answered](crate::Later)); it is
     /// `BAD_INV_ORDER` from within a request, which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
-        if wait_for_completion && (SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0)
-        {
+        if wait_for_completion && within_request() {
             return Err(raise::WOULD_DEADLOCK);
         }
         self.inner.closing.store(true, Ordering::SeqCst);
         self.inner.listeners.close();
+        self.inner.pools.close();
         self.inner.registry.close();
         if let Some(adapter) = self.adapter() {
             adapter.closing();
@@ -352,7 +405,7 @@ impl Orb {
     /// result is dropped. Once the ORB ends only calls made by calls are taken.
     pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
         self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
-        let nested = SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0;
+        let nested = within_request();
         LOCAL_DEPTH.with(|depth| depth.set(depth.get() + 1));
         let call = LocalCall(self);
         if self.inner.closing.load(Ordering::SeqCst) && !nested {
@@ -410,6 +463,10 @@ impl Orb {
         &self.inner.scheduling
     }
 
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.inner.pools
+    }
+
     pub(crate) fn watch(&self) -> &Watch {
         &self.inner.watch
     }
@@ -443,7 +500,7 @@ impl Orb {
             addresses
                 .iter()
                 .any(|own| own.port == port && own.host == host)
-        })
+        }) || self.inner.pools.is_own_address(host, port)
     }
 
     pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {
@@ -474,7 +531,11 @@ impl Orb {
                 [] => &default,
                 listed => listed,
             };
-            let open = self.inner.listeners.open(self, wanted)?;
+            let lane = || match self.options().concurrency {
+                Concurrency::ThreadPerConnection => Ok(None),
+                Concurrency::LeaderFollowers { threads } => Lane::workers(self, threads).map(Some),
+            };
+            let open = self.inner.listeners.open(self, wanted, lane)?;
             let mut addresses = Vec::new();
             for endpoint in &open {
                 for address in self.addresses_of(endpoint)? {
@@ -487,42 +548,12 @@ impl Orb {
         }
         Ok(self.inner.published.get().expect("set above"))
     }
-
-    fn addresses_of(&self, endpoint: &Endpoint) -> Result<Vec<Address>, SetupError> {
-        let version = endpoint
-            .version
-            .map_or(Version::V1_2, |(major, minor)| Version { major, minor })
-            .min(self.options().max_giop);
-        let published = oxorb_transport::published(endpoint, &self.options().publish)
-            .map_err(SetupError::Interfaces)?;
-        let local = |(host, _): &(String, u16)| {
-            host.parse()
-                .is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-        };
-        if endpoint.is_wildcard() && published.iter().all(local) {
-            self.note(Incident::OnlyLoopback, || endpoint.to_string(), String::new);
-        }
-        Ok(published
-            .into_iter()
-            .map(|(host, port)| Address {
-                host,
-                port,
-                version,
-            })
-            .collect())
-    }
 }
 
 impl WeakOrb {
     /// The ORB, if it still exists.
     pub fn upgrade(&self) -> Option<Orb> {
         self.0.upgrade().map(|inner| Orb { inner })
-    }
-}
-
-impl Address {
-    fn parts(&self) -> (&str, u16, Version) {
-        (&self.host, self.port, self.version)
     }
 }
 
@@ -576,6 +607,11 @@ crate::sync::thread_local! {
     static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
     /// This thread serves requests that came over the wire.
     static SERVER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread serves requests, or is in a call to an object of its process.
+pub(crate) fn within_request() -> bool {
+    SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0
 }
 
 /// Called once by every thread that serves requests.

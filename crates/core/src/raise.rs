@@ -70,6 +70,10 @@ pub(crate) const DEADLINE_PASSED: SystemException =
 pub(crate) const HELD_TOO_LONG: SystemException =
     SystemException::transient(minor::transient::HELD_TOO_LONG, CompletionStatus::No);
 
+/// All threads of the lane are busy, and as many requests as may wait do.
+pub(crate) const REQUESTS_BUFFERED: SystemException =
+    SystemException::transient(minor::transient::REQUESTS_BUFFERED, CompletionStatus::No);
+
 /// The buffer for oneways is full.
 pub(crate) const BUFFER_FULL: SystemException =
     SystemException::transient(minor::transient::BUFFER_FULL, CompletionStatus::No);

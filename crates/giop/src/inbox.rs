@@ -157,6 +157,18 @@ impl Inbox {
         }
     }
 
+    /// Drops the message announced before, and looks at the next one without announcing it: its header, if all of it
+    /// (of one in fragments: the next fragment) is there, or if it cannot be a message, which `poll` then says.
+    pub fn peek(&mut self) -> Option<Result<Header, Violation>> {
+        self.release();
+        let unread = &self.buffer[self.start..];
+        let header = Header::parse(unread.first_chunk::<{ Header::LEN }>()?);
+        let whole = header
+            .as_ref()
+            .map_or(true, |header| header.total() <= unread.len());
+        whole.then_some(header)
+    }
+
     /// The message announced by the last [`poll`](Self::poll).
     ///
     /// # Panics

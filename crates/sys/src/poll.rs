@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,6 +84,20 @@ impl Poller {
         )?)
     }
 
+    /// Keeps watching `source`, but reports nothing before the next [`rearm`](Self::rearm).
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] if it is not watched.
+    pub fn disarm(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
+        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        Ok(epoll::modify(
+            &self.epoll,
+            source,
+            EventData::new_u64(token),
+            EventFlags::ONESHOT,
+        )?)
+    }
+
     /// Stops watching `source`. A report that another thread has already taken is not undone.
     ///
     /// # Errors
@@ -117,6 +131,13 @@ impl Poller {
     /// A handle with which any thread ends a [`wait_one`](Self::wait_one).
     pub fn waker(&self) -> Waker {
         self.waker.clone()
+    }
+}
+
+/// A poller can be watched by another: it can be read while it has something to report. Up to five in a chain.
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 
@@ -250,6 +271,25 @@ mod tests {
         assert_eq!(ready(&poller, None), None);
         here.write_all(b"x").unwrap();
         assert_eq!(ready(&poller, None), Some(1), "the wake-up is over");
+    }
+
+    #[test]
+    fn a_poller_watches_others_in_a_chain_while_armed() {
+        let (mut here, there) = UnixStream::pair().unwrap();
+        let chain: Vec<_> = (0..5).map(|_| Poller::new().unwrap()).collect();
+        chain[0].add(&there, Token(0)).unwrap();
+        for (at, pair) in chain.windows(2).enumerate() {
+            pair[1].add(&pair[0], Token(at as u64)).unwrap();
+        }
+        chain[4].disarm(&chain[3], Token(3)).unwrap();
+        here.write_all(b"x").unwrap();
+        assert_eq!(ready(&chain[4], NOW), None, "disarmed");
+        chain[4].rearm(&chain[3], Token(3)).unwrap();
+        for at in (0..5).rev() {
+            let below = (at as u64).saturating_sub(1);
+            assert_eq!(ready(&chain[at], LONG), Some(below), "{at}");
+        }
+        assert_eq!(ready(&chain[4], NOW), None);
     }
 
     #[test]

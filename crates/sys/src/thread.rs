@@ -23,6 +23,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub struct Builder {
     name: String,
     cpu: Option<usize>,
+    stack: Option<usize>,
 }
 
 impl Builder {
@@ -31,12 +32,19 @@ impl Builder {
         Self {
             name: name.into(),
             cpu: None,
+            stack: None,
         }
     }
 
     /// Runs on this processor only.
     pub fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
+        self
+    }
+
+    /// Has a stack of so many octets, rounded up as the system needs it.
+    pub fn stack_size(mut self, octets: usize) -> Self {
+        self.stack = Some(octets);
         self
     }
 
@@ -49,7 +57,10 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let builder = std::thread::Builder::new().name(self.name);
+        let mut builder = std::thread::Builder::new().name(self.name);
+        if let Some(octets) = self.stack {
+            builder = builder.stack_size(octets);
+        }
         let (tell, prepared) = mpsc::sync_channel(1);
         let thread = builder.spawn(move || {
             let prepared = self.cpu.map_or(Ok(()), pin_current_thread);

@@ -13,7 +13,7 @@ mod options;
 mod scheduling;
 
 pub use current::Raised;
-pub use options::{MappingChoice, RealTime};
+pub use options::{LaneEndpoints, MappingChoice, RealTime};
 pub(crate) use scheduling::Scheduling;
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What of real time can be configured.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxorb_rt::{Mapping, NativeRange, PriorityMapping, PriorityTransform};
 use oxorb_sys::schedule::Class;
+use oxorb_transport::Endpoint;
 
 /// The real-time part of [`Options`](crate::Options): how CORBA priorities reach the scheduler.
 ///
@@ -14,7 +16,7 @@ use oxorb_sys::schedule::Class;
 /// options.realtime.class = SchedulingClass::Fifo;
 /// options.realtime.mapping = MappingChoice::Linear;
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RealTime {
     /// In which scheduling class threads with a priority run. With [`Class::Other`], the default, priorities travel
@@ -24,6 +26,63 @@ pub struct RealTime {
     pub mapping: MappingChoice,
     /// Changes priorities of requests on their way into and out of servants; `None`: they stay.
     pub transform: Option<Arc<dyn PriorityTransform>>,
+    /// Where lanes of threadpools listen; those not named take ports that the system chooses.
+    pub lane_endpoints: Vec<LaneEndpoints>,
+    /// How long a dynamic thread of a lane waits in vain before it ends; `None`: for ever.
+    pub dynamic_idle: Option<Duration>,
+    /// Most octets of requests that wait in each lane whose threadpool sets no limit of its own. Default 64 MiB.
+    pub max_buffered_octets: usize,
+    /// Keeps all memory of the process in RAM from the first threadpool on, and has the threads of lanes touch their
+    /// stacks before they serve.
+    pub lock_memory: bool,
+}
+
+/// Where lanes listen.
+#[derive(Debug, Clone)]
+pub struct LaneEndpoints {
+    /// The threadpool, from 1; `None`: all.
+    pub pool: Option<u32>,
+    /// The lane, from 0 in the order given at creation; `None`: all.
+    pub lane: Option<u32>,
+    /// The endpoints. Where one is meant for several lanes, give it port 0 or a `portspan` that is large enough.
+    pub endpoints: Vec<Endpoint>,
+}
+
+impl LaneEndpoints {
+    /// Reads `POOL:LANE=ENDPOINTS`, with `*` for all pools or all lanes.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        const FORM: &str =
+            "expected POOL:LANE=ENDPOINTS, as in 1:0=iiop://:5000 or *:*=iiop://:5000/portspan=16";
+        let (key, endpoints) = text.split_once(['=', ' ']).ok_or(FORM)?;
+        let (pool, lane) = key.split_once(':').ok_or(FORM)?;
+        let number = |text: &str| match text {
+            "*" => Ok(None),
+            number => number.parse().map(Some).map_err(|_| FORM),
+        };
+        Ok(LaneEndpoints {
+            pool: number(pool)?,
+            lane: number(lane)?,
+            endpoints: Endpoint::parse_list(endpoints.trim()).map_err(|error| error.to_string())?,
+        })
+    }
+
+    pub(crate) fn matches(&self, pool: u32, lane: u32) -> bool {
+        self.pool.is_none_or(|named| named == pool) && self.lane.is_none_or(|named| named == lane)
+    }
+}
+
+impl Default for RealTime {
+    fn default() -> Self {
+        RealTime {
+            class: Class::Other,
+            mapping: MappingChoice::default(),
+            transform: None,
+            lane_endpoints: Vec::new(),
+            dynamic_idle: None,
+            max_buffered_octets: 64 << 20,
+            lock_memory: false,
+        }
+    }
 }
 
 /// Which [`PriorityMapping`] an ORB has.

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::ByteOrder;
-use oxorb_giop::{Inbox, SystemException, Version};
+use oxorb_cdr::{ByteOrder, Dialect};
+use oxorb_giop::{Header, Inbox, Message, Response, SystemException, Version};
 use oxorb_transport::Link;
 
 use super::dispatch::{Next, Session, refuse};
@@ -94,6 +94,17 @@ pub(crate) enum Served {
     Ended,
     /// A stand-in has taken it over.
     HandedOver,
+}
+
+/// What [`Connection::read_ahead`] found.
+pub(super) enum Ahead {
+    /// All of the next message, or (`None`) something that is none.
+    Message(Option<Header>),
+    /// Not all of it yet.
+    Nothing,
+    /// Not to be read for a while.
+    Throttled,
+    End,
 }
 
 impl Connection {
@@ -213,7 +224,7 @@ impl Connection {
             match self.before_reading(orb, &desk.inbox()) {
                 Before::Read => {}
                 Before::End => return Served::Ended,
-                Before::Pause if matches!(home, Home::Workers(_)) => return Served::Throttled,
+                Before::Pause if matches!(home, Home::Lane(_)) => return Served::Throttled,
                 Before::Pause => {
                     thread::sleep(PAUSE);
                     continue;
@@ -244,6 +255,77 @@ impl Connection {
                 },
             }
         }
+    }
+
+    /// Reads what has come, at most once, and says whether the next message is there; serves nothing.
+    pub(super) fn read_ahead(&mut self, orb: &Orb) -> Ahead {
+        let Some(mut inbox) = self.inbox.take() else {
+            return Ahead::End;
+        };
+        let ahead = self.read_into(orb, &mut inbox);
+        self.inbox = Some(inbox);
+        ahead
+    }
+
+    fn read_into(&mut self, orb: &Orb, inbox: &mut Inbox) -> Ahead {
+        if let Some(header) = inbox.peek() {
+            return Ahead::Message(header.ok());
+        }
+        match self.before_reading(orb, inbox) {
+            Before::Read => {}
+            Before::Pause => return Ahead::Throttled,
+            Before::End => return Ahead::End,
+        }
+        if !self.link.has_input().unwrap_or(true) {
+            return Ahead::Nothing;
+        }
+        let (buffer, room) = inbox.room();
+        match self.link.read(buffer, room) {
+            Ok(0) => return Ahead::End,
+            Ok(octets) => {
+                if let Some(pace) = &mut self.pace {
+                    pace.octets += octets;
+                }
+                if std::mem::take(&mut self.silent) {
+                    self.lines.status.wakes();
+                }
+            }
+            Err(error) => {
+                return match error.kind() {
+                    io::ErrorKind::Interrupted
+                    | io::ErrorKind::WouldBlock
+                    | io::ErrorKind::TimedOut => Ahead::Nothing,
+                    _ => Ahead::End,
+                };
+            }
+        }
+        match inbox.peek() {
+            Some(header) => Ahead::Message(header.ok()),
+            None => Ahead::Nothing,
+        }
+    }
+
+    /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; false when the connection
+    /// is of no more use.
+    pub(super) fn refuse_next(&mut self, orb: &Orb, exception: SystemException) -> bool {
+        let turn = self.lines.turn.clone();
+        let _ours = turn.as_ref().map(|turn| turn.to_write());
+        let Some(inbox) = &mut self.inbox else {
+            return false;
+        };
+        let Ok(Some(header)) = inbox.poll() else {
+            return false;
+        };
+        let Ok(Message::Request(request)) = inbox.frame().message() else {
+            return false;
+        };
+        if request.response != Response::None {
+            let plain = Dialect::new(header.version.minor);
+            self.sink.begin();
+            self.sink
+                .send_exception(orb.options(), header.version, request.id, plain, exception);
+        }
+        !self.sink.broken()
     }
 
     /// Whether a connection that waits has to end: it stalls in mid-message, or
@@ -284,7 +366,7 @@ impl Connection {
             // A thread of its own has waited for a whole tick by now.
             let waited = match home {
                 Home::Thread => self.tick(per_connection::tick(orb)),
-                Home::Workers(_) => Duration::ZERO,
+                Home::Lane(_) => Duration::ZERO,
             };
             orb.registry().idles(&self.lines.status, waited);
         }

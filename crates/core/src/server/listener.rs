@@ -8,11 +8,10 @@ use oxorb_cdr::ByteOrder;
 use oxorb_giop::Version;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 
-use super::leader_followers::Workers;
+use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
 use crate::lock::Mutex;
-use crate::options::Concurrency;
 use crate::sync::{
     atomic::Ordering,
     thread::{self, JoinHandle},
@@ -34,33 +33,29 @@ struct Listener {
 }
 
 impl Listeners {
-    /// Opens `endpoints` and starts to accept; when one cannot be opened, none
-    /// is, and no thread was started.
+    /// Opens `endpoints` and starts to accept, for threads of each connection's
+    /// own or for those of a lane; when one cannot be opened, none is, and no
+    /// thread was started.
     pub(crate) fn open(
         &self,
         orb: &Orb,
         endpoints: &[Endpoint],
+        lane: impl FnOnce() -> io::Result<Option<Arc<Lane>>>,
     ) -> Result<Vec<Endpoint>, OpenError> {
         let acceptors: Vec<Arc<dyn Acceptor>> = endpoints
             .iter()
             .map(|endpoint| oxorb_transport::listen(endpoint).map(Arc::from))
             .collect::<Result<_, _>>()
             .map_err(OpenError::Listen)?;
-        let workers = match orb.options().concurrency {
-            Concurrency::ThreadPerConnection => None,
-            Concurrency::LeaderFollowers { threads } => {
-                Some(Workers::start(orb, threads).map_err(OpenError::Threads)?)
-            }
-        };
+        let lane = lane().map_err(OpenError::Threads)?;
         let mut real = Vec::new();
         for acceptor in acceptors {
             real.push(acceptor.endpoint().clone());
             let thread = {
-                let (orb, acceptor, workers) =
-                    (orb.clone(), Arc::clone(&acceptor), workers.clone());
+                let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
                 thread::Builder::new()
                     .name("oxorb-accept".to_owned())
-                    .spawn(move || accept(&orb, &*acceptor, workers.as_deref()))
+                    .spawn(move || accept(&orb, &*acceptor, lane.as_deref()))
                     .map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
@@ -95,13 +90,16 @@ pub(crate) enum OpenError {
     Threads(io::Error),
 }
 
-fn accept(orb: &Orb, acceptor: &dyn Acceptor, workers: Option<&Workers>) {
+fn accept(orb: &Orb, acceptor: &dyn Acceptor, lane: Option<&Lane>) {
+    if let Some(priority) = lane.and_then(Lane::priority) {
+        let _ = orb.set_thread_priority(priority);
+    }
     let mut short = false;
     loop {
         match acceptor.accept() {
             Ok(link) => {
                 short = false;
-                welcome(orb, acceptor.endpoint(), Arc::from(link), workers);
+                welcome(orb, acceptor.endpoint(), Arc::from(link), lane);
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
             Err(_) if orb.is_closing() => return,
@@ -121,12 +119,7 @@ fn accept(orb: &Orb, acceptor: &dyn Acceptor, workers: Option<&Workers>) {
 
 /// Gives a new connection to who will serve it. One that must not be is closed
 /// at once, in order, so that its client tries elsewhere.
-pub(crate) fn welcome(
-    orb: &Orb,
-    endpoint: &Endpoint,
-    link: Arc<dyn Link>,
-    workers: Option<&Workers>,
-) {
+pub(crate) fn welcome(orb: &Orb, endpoint: &Endpoint, link: Arc<dyn Link>, lane: Option<&Lane>) {
     let access = match endpoint.access.is_open() {
         true => &orb.options().access,
         false => &endpoint.access,
@@ -153,8 +146,8 @@ pub(crate) fn welcome(
     // system does not offer this, `idle_timeout` does it.
     let _ = link.set_keep_alive(orb.options().keep_alive);
     let id = admitted.id;
-    let taken = match workers {
-        Some(workers) => workers.adopt(orb, admitted, Arc::clone(&link)),
+    let taken = match lane {
+        Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),
         None => per_connection::start(orb, admitted, Arc::clone(&link)),
     };
     if taken.is_err() {

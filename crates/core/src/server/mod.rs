@@ -3,7 +3,7 @@
 //! ```text
 //! acceptor thread (listener.rs)     one per endpoint; a link for each client
 //!   -> a thread of its own          (per_connection.rs), or
-//!      one of a few workers         (leader_followers.rs): stays while the link is busy
+//!      one of a few of a lane       (lane.rs): stays while the link is busy; reserve.rs: when all are
 //!        -> Connection::serve       (connection.rs) octets -> whole messages
 //!             -> dispatch           (dispatch.rs)   message -> Upcall -> Adapter -> Outcome
 //!                  -> Sink          (sink.rs)       reply octets, one write, same thread
@@ -22,17 +22,21 @@
 mod both_ways;
 mod connection;
 mod dispatch;
-mod leader_followers;
+mod lane;
 mod line;
 mod listener;
 mod mailbox;
 mod per_connection;
 mod registry;
+mod reserve;
 mod sink;
+mod socket_plan;
 mod stand_in;
+mod threadpool;
 mod turn;
 
 pub(crate) use dispatch::{dispatch_local, upcall};
+pub(crate) use lane::Lane;
 pub(crate) use line::Line;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use listener::welcome;
@@ -44,4 +48,8 @@ pub use sink::Sink;
 pub(crate) use sink::{Kept, write_message};
 pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{step_aside, wait_beside};
+pub(crate) use threadpool::Pools;
+pub use threadpool::{
+    RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
+};
 pub(crate) use turn::Turn;

@@ -73,10 +73,8 @@ fn run(orb: &Orb, home: &Home, mut connection: Connection) {
                     break;
                 }
             }
-            (Ok(Served::Idle), Home::Workers(workers)) => return workers.park(orb, connection),
-            (Ok(Served::Throttled), Home::Workers(workers)) => {
-                return workers.put_off(connection);
-            }
+            (Ok(Served::Idle), Home::Lane(lane)) => return lane.park(orb, connection),
+            (Ok(Served::Throttled), Home::Lane(lane)) => return lane.put_off(connection),
             _ => break,
         }
     }

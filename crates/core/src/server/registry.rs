@@ -41,6 +41,8 @@ struct Entry {
     /// Threads that serve it: one, and more while callbacks nest.
     servers: usize,
     status: Arc<Status>,
+    /// The threadpool whose connection it is; 0: the ORB's own.
+    pool: u32,
 }
 
 /// What a connection and the registry know of each other.
@@ -159,6 +161,7 @@ impl Registry {
             link: Arc::clone(link),
             servers: 1,
             status: Arc::clone(&status),
+            pool: 0,
         };
         state.links.insert(id, entry);
         Admitted { id, status, purged }
@@ -223,6 +226,39 @@ impl Registry {
 
     fn now(&self) -> u64 {
         self.began.elapsed().as_millis() as u64 + 1
+    }
+
+    /// A connection belongs to a threadpool.
+    pub(crate) fn assign(&self, id: u64, pool: u32) {
+        if let Some(entry) = self.lock().links.get_mut(&id) {
+            entry.pool = pool;
+        }
+    }
+
+    /// Whether no connection of a threadpool is open.
+    pub(crate) fn is_empty_of(&self, pool: u32) -> bool {
+        !self.lock().links.values().any(|entry| entry.pool == pool)
+    }
+
+    /// Has every connection of a threadpool end in order, after the request it runs.
+    pub(crate) fn close_of(&self, pool: u32) {
+        let mut state = self.lock();
+        let mut told = 0;
+        for entry in state.links.values().filter(|entry| entry.pool == pool) {
+            if !entry.status.told.swap(true, Ordering::Relaxed) {
+                told += 1;
+            }
+            entry.link.close_read();
+        }
+        state.ending += told;
+    }
+
+    /// Cuts every connection of a threadpool that is still open.
+    pub(crate) fn cut_of(&self, pool: u32) {
+        let state = self.lock();
+        for entry in state.links.values().filter(|entry| entry.pool == pool) {
+            entry.link.close();
+        }
     }
 
     /// One more thread serves a connection.

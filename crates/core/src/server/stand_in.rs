@@ -23,7 +23,7 @@ use oxorb_transport::Link;
 
 use super::connection::{Connection, Lines};
 use super::dispatch::{Next, Session, dispatch};
-use super::leader_followers::Workers;
+use super::lane::Lane;
 use super::line::Wire;
 use super::registry::Client;
 use super::turn::Turn;
@@ -41,8 +41,8 @@ const MAX_STAND_INS: usize = 256;
 pub(crate) enum Home {
     /// The stand-in becomes its thread.
     Thread,
-    /// It is parked until a worker is free.
-    Workers(Arc<Workers>),
+    /// It is parked until a thread of the lane is free.
+    Lane(Arc<Lane>),
 }
 
 /// What lies before a thread that serves a connection.

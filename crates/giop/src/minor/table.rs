@@ -52,6 +52,7 @@ minors! {
         OMG 42 ONLY_LATIN_1: "this reference takes ISO 8859-1 characters only", "send text within ISO 8859-1";
         OMG 43 POLLABLE_IN_SET: "the pollable is already in a set", "remove it there first";
         OMG 44 COMPRESSION_LEVEL: "the compression level is invalid", "use a level from 0 to 9";
+        OXORB 2 REALTIME: "a parameter of a real-time operation is out of range, or names a threadpool that does not exist", "read the message that comes with it";
         OXORB 1 NOT_ENCODABLE: "an argument cannot be encoded as its IDL type", "keep bounded strings and sequences within their bounds and strings free of NUL";
     }
     ImpLimit imp_limit {
@@ -168,6 +169,7 @@ minors! {
         OXORB 8 HELD_TOO_LONG: "the request came longer before its start time than the server holds requests", "send it later, or raise HoldTime on the server";
         OXORB 10 TOO_MANY_UNANSWERED: "the server keeps as many requests to answer them later as it may", "try again when some were answered, or raise MaxUnanswered at the server";
         OXORB 9 BUFFER_FULL: "the buffer of oneway requests for the server is full", "send less, flush more often, or raise BufferedOneways";
+        OXORB 10 REQUESTS_BUFFERED: "all threads of the server's lane are busy and its request buffer is full", "try again later, or give the threadpool more threads or a larger buffer";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";

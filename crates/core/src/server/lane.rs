@@ -1,0 +1,404 @@
+//! A few threads for some connections; a thread stays with its connection while that is busy.
+//!
+//! A lane owns its threads, its poller and the connections that wait there; the ORB's default pool is one, and each
+//! lane of a threadpool is another. Every thread waits at the same poller and the kernel wakes one for each connection
+//! that has something to read: it leads, the others follow. It then reads, serves and writes (A5.9) and, instead of
+//! going back after each request, waits a moment on the connection itself. A request on a busy connection so costs one
+//! read and one write, like a thread of its own.
+//!
+//! What happens when no thread of a lane waits any more is in `reserve.rs`.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use oxorb_rt::Priority;
+use oxorb_sys::poll::{Poller, Token};
+use oxorb_sys::thread;
+use oxorb_transport::Link;
+
+use super::connection::{Connection, Served};
+use super::per_connection::leave;
+use super::registry::Admitted;
+use super::reserve::Reserve;
+use super::socket_plan::SocketPlan;
+use super::stand_in::Home;
+use crate::Orb;
+use crate::lock::Mutex;
+use crate::sync::{
+    Condvar, MutexGuard,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+/// How often threads look for connections that stall in mid-message, and whether they are to end.
+const TICK: Duration = Duration::from_millis(500);
+
+/// What a lane is to be.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plan {
+    /// Of its threads, for tools.
+    pub(crate) name: String,
+    /// The threadpool it belongs to; 0: the ORB's own.
+    pub(crate) pool: u32,
+    /// Of its threads; `None`: as they come.
+    pub(crate) priority: Option<Priority>,
+    /// Threads that are there from the start.
+    pub(crate) static_threads: usize,
+    /// Most further threads, made when they are needed.
+    pub(crate) dynamic_threads: usize,
+    /// How long a dynamic thread waits in vain before it ends; `None`: for ever.
+    pub(crate) dynamic_idle: Option<Duration>,
+    /// Octets of each thread's stack; `None`: as the system does.
+    pub(crate) stack_size: Option<usize>,
+    /// The only processor of its threads.
+    pub(crate) cpu: Option<usize>,
+    /// Its threads touch their stack before they serve.
+    pub(crate) prefault: bool,
+    /// How the sockets of its connections are set up.
+    pub(crate) socket: SocketPlan,
+}
+
+/// The threads of a lane and the connections none of them serves at the moment.
+pub(crate) struct Lane {
+    pub(super) plan: Plan,
+    pub(super) poller: Poller,
+    /// Connections that wait at the poller; a thread takes out the one it serves.
+    parked: Mutex<HashMap<u64, Connection>>,
+    /// How many those are, for threads that do not want the lock.
+    parked_count: AtomicUsize,
+    /// Threads that wait at the poller, too: while there is one, others may stay.
+    pub(super) waiting: AtomicUsize,
+    pub(super) dynamic: AtomicUsize,
+    /// When stalled connections were last looked for.
+    last_look: Mutex<Instant>,
+    pub(super) reserve: Reserve,
+    stopping: AtomicBool,
+    alive: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// What became of the wait at a poller.
+enum Turn {
+    Served,
+    Nothing,
+}
+
+impl Lane {
+    /// The default pool of an ORB: threads without a priority of their own.
+    pub(crate) fn workers(orb: &Orb, threads: usize) -> io::Result<Arc<Lane>> {
+        let plan = Plan {
+            name: "oxorb-worker".to_owned(),
+            static_threads: threads.max(1),
+            ..Plan::default()
+        };
+        let lane = Arc::new(Lane::new(plan, Reserve::default())?);
+        lane.start(orb)?;
+        Ok(lane)
+    }
+
+    /// A lane without threads, until it is [started](Self::start).
+    pub(super) fn new(plan: Plan, reserve: Reserve) -> io::Result<Lane> {
+        Ok(Lane {
+            plan,
+            poller: Poller::new()?,
+            parked: Mutex::default(),
+            parked_count: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            dynamic: AtomicUsize::new(0),
+            last_look: Mutex::new(Instant::now()),
+            reserve,
+            stopping: AtomicBool::new(false),
+            alive: Mutex::new(0),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Of its threads, where they have one of their own.
+    pub(crate) fn priority(&self) -> Option<Priority> {
+        self.plan.priority
+    }
+
+    /// Starts the static threads.
+    pub(super) fn start(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+        for _ in 0..self.plan.static_threads {
+            self.spawn(orb, |lane, orb| lane.work(orb, None))?;
+        }
+        Ok(())
+    }
+
+    /// Starts one thread of the lane, which counts as alive until `work` is done.
+    pub(super) fn spawn(
+        self: &Arc<Self>,
+        orb: &Orb,
+        work: impl FnOnce(&Arc<Lane>, &Orb) + Send + 'static,
+    ) -> io::Result<()> {
+        let mut builder = thread::Builder::new(self.plan.name.clone());
+        if let Some(octets) = self.plan.stack_size {
+            builder = builder.stack_size(octets);
+        }
+        if let Some(cpu) = self.plan.cpu {
+            builder = builder.cpu(cpu);
+        }
+        *self.alive() += 1;
+        let alive = Alive(Arc::clone(self));
+        let orb = orb.clone();
+        builder.spawn(move || {
+            let Alive(lane) = &alive;
+            crate::orb::mark_server_thread();
+            if let Some(priority) = lane.plan.priority {
+                // Whether there is a native one was found out when the lane was made.
+                let _ = orb.set_thread_priority(priority);
+            }
+            if lane.plan.prefault {
+                oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
+            }
+            work(lane, &orb);
+        })?;
+        Ok(())
+    }
+
+    /// Takes a new connection.
+    pub(crate) fn adopt(
+        &self,
+        orb: &Orb,
+        admitted: Admitted,
+        link: Arc<dyn Link>,
+    ) -> io::Result<()> {
+        let id = admitted.id;
+        link.set_read_timeout(Some(orb.options().worker_stay))?;
+        link.set_write_timeout(Some(orb.options().stall_timeout))?;
+        if self.plan.pool != 0 {
+            orb.registry().assign(id, self.plan.pool);
+        }
+        if self.is_stopping() {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        self.plan.socket.apply(&*link, self.plan.priority)?;
+        let connection = Connection::new(orb, admitted, Arc::clone(&link));
+        self.put(connection);
+        let added = watched(&link, |fd| self.poller.add(fd, Token(id)));
+        if added.is_err() {
+            self.take(id);
+        }
+        added
+    }
+
+    /// What a thread of the lane does until the lane or the ORB ends; a dynamic one, that `since` is for, also ends
+    /// after it has been idle for too long.
+    pub(super) fn work(self: &Arc<Self>, orb: &Orb, mut since: Option<Instant>) {
+        let home = Home::Lane(Arc::clone(self));
+        self.comes_back();
+        while !self.is_over(orb) {
+            match self.turn(orb, &home) {
+                Ok(Turn::Served) => since = since.map(|_| Instant::now()),
+                Ok(Turn::Nothing) if self.is_idle(since) => break,
+                Ok(Turn::Nothing) => {}
+                Err(_) => std::thread::sleep(TICK),
+            }
+            // A poller that always has something must not keep stalled ones alive.
+            if self.is_time_to_look() {
+                self.look_after_parked(orb);
+            }
+        }
+        self.goes(orb);
+        if self.is_stopping() {
+            self.poller.waker().wake();
+        }
+    }
+
+    fn turn(self: &Arc<Self>, orb: &Orb, home: &Home) -> io::Result<Turn> {
+        if let Some(connection) = self.reserve.pop() {
+            self.goes(orb);
+            self.serve_own(orb, home, connection);
+            self.comes_back();
+            return Ok(Turn::Served);
+        }
+        let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.min(TICK));
+        let Some(Token(id)) = self.poller.wait_one(Some(tick))? else {
+            return Ok(match self.lend_to_queues(orb) {
+                true => Turn::Served,
+                false => Turn::Nothing,
+            });
+        };
+        self.goes(orb);
+        match self.reserve.borrower(id) {
+            Some(upper) => upper.lent(orb),
+            None => {
+                if let Some(connection) = self.take(id) {
+                    self.serve_own(orb, home, connection);
+                }
+            }
+        }
+        self.comes_back();
+        Ok(Turn::Served)
+    }
+
+    fn serve_own(&self, orb: &Orb, home: &Home, connection: Connection) {
+        // Staying is for quiet times: with nobody left to lead, other
+        // connections must not wait for this one's next request.
+        let may_stay = || {
+            self.waiting.load(Ordering::Relaxed) > 0
+                || self.parked_count.load(Ordering::Relaxed) == 0 && self.reserve.is_idle()
+        };
+        self.serve(orb, home, connection, may_stay);
+    }
+
+    /// Serves a connection's requests; `may_stay` says whether to wait for further ones.
+    pub(super) fn serve(
+        &self,
+        orb: &Orb,
+        home: &Home,
+        mut connection: Connection,
+        may_stay: impl Fn() -> bool,
+    ) {
+        // A panic outside a servant is a fault of ours; it costs the one
+        // connection, not the thread.
+        let served =
+            panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
+        match served {
+            Ok(Served::Idle) => self.park(orb, connection),
+            Ok(Served::Throttled) => self.put_off(connection),
+            Ok(Served::HandedOver) => leave(orb, connection),
+            Ok(Served::Ended) | Err(_) => self.end(orb, connection),
+        }
+    }
+
+    /// Lets a connection wait for its next request and a thread.
+    pub(super) fn park(&self, orb: &Orb, connection: Connection) {
+        let id = connection.id;
+        let link = Arc::clone(&connection.link);
+        self.put(connection);
+        if watched(&link, |fd| self.poller.rearm(fd, Token(id))).is_err()
+            && let Some(connection) = self.take(id)
+        {
+            self.end(orb, connection);
+        }
+    }
+
+    /// Lets a connection wait that must not be read, though there may be
+    /// something: it gets another chance with the next look.
+    pub(super) fn put_off(&self, mut connection: Connection) {
+        connection.throttled = true;
+        self.put(connection);
+    }
+
+    /// For one thread in each tick.
+    fn is_time_to_look(&self) -> bool {
+        let mut last_look = self.last_look.lock().expect(UNPOISONED);
+        let due = last_look.elapsed() >= TICK;
+        if due {
+            *last_look = Instant::now();
+        }
+        due
+    }
+
+    fn look_after_parked(&self, orb: &Orb) {
+        let mut parked = self.parked();
+        let ended: Vec<Connection> = parked
+            .extract_if(|_, connection| connection.is_overdue(orb))
+            .map(|(_, connection)| connection)
+            .collect();
+        let put_off: Vec<Connection> = parked
+            .extract_if(|_, connection| connection.throttled)
+            .map(|(_, connection)| connection)
+            .collect();
+        self.parked_count.store(parked.len(), Ordering::Relaxed);
+        drop(parked);
+        for connection in ended {
+            self.end(orb, connection);
+        }
+        for connection in put_off {
+            self.park(orb, connection);
+        }
+    }
+
+    pub(super) fn end(&self, orb: &Orb, connection: Connection) {
+        let _ = watched(&connection.link, |fd| self.poller.remove(fd));
+        leave(orb, connection);
+    }
+
+    fn put(&self, connection: Connection) {
+        let mut parked = self.parked();
+        parked.insert(connection.id, connection);
+        self.parked_count.store(parked.len(), Ordering::Relaxed);
+    }
+
+    pub(super) fn take(&self, id: u64) -> Option<Connection> {
+        let mut parked = self.parked();
+        let taken = parked.remove(&id);
+        self.parked_count.store(parked.len(), Ordering::Relaxed);
+        taken
+    }
+
+    fn is_idle(&self, since: Option<Instant>) -> bool {
+        let limit = self.plan.dynamic_idle;
+        since
+            .zip(limit)
+            .is_some_and(|(since, limit)| since.elapsed() >= limit)
+    }
+
+    /// Whether its threads have nothing more to do, ever.
+    pub(super) fn is_over(&self, orb: &Orb) -> bool {
+        (orb.is_closing() && orb.registry().is_empty())
+            || (self.is_stopping() && orb.registry().is_empty_of(self.plan.pool))
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Takes no further connection; its threads end after the last one.
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.poller.waker().wake();
+    }
+
+    /// Waits until no thread of it runs; false when `until` came first.
+    pub(super) fn wait_ended(&self, until: Instant) -> bool {
+        let mut alive = self.alive();
+        while *alive > 0 {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            alive = self.changed.wait_timeout(alive, left).expect(UNPOISONED).0;
+        }
+        true
+    }
+
+    fn alive(&self) -> MutexGuard<'_, usize> {
+        self.alive.lock().expect(UNPOISONED)
+    }
+
+    fn parked(&self) -> MutexGuard<'_, HashMap<u64, Connection>> {
+        self.parked.lock().expect(UNPOISONED)
+    }
+}
+
+/// A thread of a lane, or one that is about to be.
+struct Alive(Arc<Lane>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        *self.0.alive() -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// What Rust gives threads that do not ask for more.
+const STACK: usize = 2 << 20;
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+/// Does something at the poller with the descriptor of a link that has one.
+fn watched(
+    link: &Arc<dyn Link>,
+    act: impl FnOnce(BorrowedFd<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    match link.poll_fd() {
+        Some(fd) => act(fd),
+        None => Err(io::ErrorKind::Unsupported.into()),
+    }
+}

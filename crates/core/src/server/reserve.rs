@@ -1,0 +1,348 @@
+//! What a lane falls back on when none of its threads waits any more.
+//!
+//! | then | what it costs the thread that was the last to wait |
+//! |---|---|
+//! | a dynamic thread is started, up to the limit | starting a thread |
+//! | a thread of a lower lane is *borrowed*: raised for one connection's turn, then restored | two system calls |
+//! | requests are *buffered*: read and queued up to a limit, then answered TRANSIENT | two system calls |
+//! | requests wait in the sockets | nothing |
+//!
+//! A poller can be watched by another one. A lane that has run out arms its poller in that of the next lower lane,
+//! whose thread, woken by it, takes the upper lane's connection; and if that lane has run out as well, its own poller
+//! is armed one lane further down. With buffering a reader thread of the lane watches its poller instead, and wakes
+//! whoever may lend a thread.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_giop::{Header, MessageType};
+use oxorb_sys::poll::{Poller, Token};
+
+use super::connection::{Ahead, Connection};
+use super::lane::Lane;
+use super::stand_in::Home;
+use crate::lock::Mutex;
+use crate::sync::{
+    MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
+use crate::{Incident, Orb, raise};
+
+/// Tokens from here on are lanes that have run out; below are connections.
+const BORROWERS: u64 = 1 << 63;
+
+/// How often a reader looks whether its lane has ended.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Where a lane without waiting threads finds help. The default: nowhere.
+#[derive(Default)]
+pub(super) struct Reserve {
+    /// Who lends threads to this lane, and under which token.
+    lender: OnceLock<(Arc<Lane>, Token)>,
+    /// Whom this lane lends threads to.
+    borrowers: OnceLock<Vec<Weak<Lane>>>,
+    buffer: Option<Buffer>,
+}
+
+/// Requests that wait for a thread.
+struct Buffer {
+    /// Watches the lane's poller for the reader.
+    poller: Poller,
+    queue: Mutex<Queue>,
+    /// How many wait, for threads that do not want the lock.
+    queued: AtomicUsize,
+    max_requests: usize,
+    max_octets: usize,
+}
+
+struct Queue {
+    connections: VecDeque<(Connection, usize)>,
+    octets: usize,
+}
+
+impl Reserve {
+    /// With room for so many requests of so many octets in all.
+    pub(super) fn buffering(max_requests: usize, max_octets: usize) -> io::Result<Reserve> {
+        let queue = Queue {
+            connections: VecDeque::with_capacity(max_requests),
+            octets: 0,
+        };
+        Ok(Reserve {
+            buffer: Some(Buffer {
+                poller: Poller::new()?,
+                queue: Mutex::new(queue),
+                queued: AtomicUsize::new(0),
+                max_requests,
+                max_octets,
+            }),
+            ..Reserve::default()
+        })
+    }
+
+    /// The lane that a token of this lane's poller stands for.
+    #[inline]
+    pub(super) fn borrower(&self, token: u64) -> Option<Arc<Lane>> {
+        let at = token.checked_sub(BORROWERS)?;
+        self.borrowers.get()?.get(at as usize)?.upgrade()
+    }
+
+    /// Whether nothing waits for a thread.
+    pub(super) fn is_idle(&self) -> bool {
+        let queued = |buffer: &Buffer| buffer.queued.load(Ordering::SeqCst);
+        self.buffer
+            .as_ref()
+            .is_none_or(|buffer| queued(buffer) == 0)
+    }
+
+    /// The connection whose request has waited longest.
+    pub(super) fn pop(&self) -> Option<Connection> {
+        if self.is_idle() {
+            return None;
+        }
+        let buffer = self.buffer.as_ref()?;
+        let mut queue = buffer.queue();
+        let (connection, octets) = queue.connections.pop_front()?;
+        queue.octets -= octets;
+        buffer.queued.fetch_sub(1, Ordering::SeqCst);
+        Some(connection)
+    }
+}
+
+impl Buffer {
+    fn has_room(&self, octets: usize) -> bool {
+        let queue = self.queue();
+        queue.connections.len() < self.max_requests && queue.octets + octets <= self.max_octets
+    }
+
+    fn push(&self, connection: Connection, octets: usize) {
+        let mut queue = self.queue();
+        queue.octets += octets;
+        queue.connections.push_back((connection, octets));
+        self.queued.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().expect(UNPOISONED)
+    }
+}
+
+/// Lets each lane borrow from those below it.
+pub(super) fn lend(lanes: &[Arc<Lane>]) -> io::Result<()> {
+    for lower in lanes {
+        let above = |upper: &&Arc<Lane>| upper.plan.priority > lower.plan.priority;
+        let mut uppers: Vec<_> = lanes.iter().filter(above).collect();
+        uppers.sort_by_key(|upper| upper.plan.priority);
+        for (at, upper) in uppers.iter().enumerate() {
+            let between = |lane: &Arc<Lane>| {
+                lane.plan.priority > lower.plan.priority && lane.plan.priority < upper.plan.priority
+            };
+            if lanes.iter().any(between) || upper.reserve.lender.get().is_some() {
+                continue;
+            }
+            let token = Token(BORROWERS + at as u64);
+            if upper.reserve.buffer.is_none() {
+                lower.poller.add(&upper.poller, token)?;
+                lower.poller.disarm(&upper.poller, token)?;
+            }
+            let _ = upper.reserve.lender.set((Arc::clone(lower), token));
+        }
+        let uppers = uppers.into_iter().map(Arc::downgrade).collect();
+        let _ = lower.reserve.borrowers.set(uppers);
+    }
+    Ok(())
+}
+
+impl Lane {
+    /// A thread has something to do; if it was the last to wait, help is called.
+    #[inline]
+    pub(super) fn goes(self: &Arc<Self>, orb: &Orb) {
+        if self.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && !self.grow(orb) {
+            self.call_for_help();
+        }
+    }
+
+    /// A thread waits (again); while one does, no help is wanted.
+    #[inline]
+    pub(super) fn comes_back(&self) {
+        if self.waiting.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.dismiss_help();
+        }
+    }
+
+    /// Starts a dynamic thread, if there may be one more.
+    fn grow(self: &Arc<Self>, orb: &Orb) -> bool {
+        let limit = self.plan.dynamic_threads;
+        let one_more = |threads| (threads < limit).then_some(threads + 1);
+        if limit == 0
+            || self.is_over(orb)
+            || self
+                .dynamic
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more)
+                .is_err()
+        {
+            return false;
+        }
+        let started = self.spawn(orb, |lane, orb| {
+            lane.work(orb, Some(Instant::now()));
+            lane.dynamic.fetch_sub(1, Ordering::SeqCst);
+        });
+        if started.is_err() {
+            self.dynamic.fetch_sub(1, Ordering::SeqCst);
+        }
+        started.is_ok()
+    }
+
+    fn call_for_help(&self) {
+        if let Some(buffer) = &self.reserve.buffer {
+            let _ = buffer.poller.rearm(&self.poller, Token(0));
+        } else if let Some((lender, token)) = self.reserve.lender.get() {
+            let _ = lender.poller.rearm(&self.poller, *token);
+        }
+    }
+
+    fn dismiss_help(&self) {
+        if let Some(buffer) = &self.reserve.buffer {
+            let _ = buffer.poller.disarm(&self.poller, Token(0));
+        } else if let Some((lender, token)) = self.reserve.lender.get() {
+            let _ = lender.poller.disarm(&self.poller, *token);
+        } else {
+            return;
+        }
+        self.still_needs_help();
+    }
+
+    /// Somebody may have gone, or come for help, meanwhile.
+    fn still_needs_help(&self) {
+        if self.waiting.load(Ordering::SeqCst) == 0 {
+            self.call_for_help();
+        }
+    }
+
+    /// A thread of a lower lane serves one connection of this one, at this one's priority.
+    pub(super) fn lent(self: &Arc<Self>, orb: &Orb) {
+        let _raised = self.raise(orb);
+        let token = self.poller.wait_one(Some(Duration::ZERO));
+        // Before the work: there may be more of it, and more threads to lend.
+        self.still_needs_help();
+        let Ok(Some(Token(id))) = token else { return };
+        match self.reserve.borrower(id) {
+            Some(upper) => upper.lent(orb),
+            None => {
+                if let Some(connection) = self.take(id) {
+                    self.serve_lent(orb, connection);
+                }
+            }
+        }
+    }
+
+    /// A thread of this lane serves a buffered request of a higher one, if there is any.
+    pub(super) fn lend_to_queues(self: &Arc<Self>, orb: &Orb) -> bool {
+        let Some(uppers) = self.reserve.borrowers.get() else {
+            return false;
+        };
+        let waits = |upper: Arc<Lane>| Some((upper.reserve.pop()?, upper));
+        let most_urgent = uppers
+            .iter()
+            .rev()
+            .filter_map(Weak::upgrade)
+            .find_map(waits);
+        let Some((connection, upper)) = most_urgent else {
+            return false;
+        };
+        self.goes(orb);
+        {
+            let _raised = upper.raise(orb);
+            upper.serve_lent(orb, connection);
+        }
+        self.comes_back();
+        true
+    }
+
+    fn raise(&self, orb: &Orb) -> Option<crate::Raised> {
+        orb.raise_thread(self.plan.priority?).ok()
+    }
+
+    fn serve_lent(self: &Arc<Self>, orb: &Orb, connection: Connection) {
+        let home = Home::Lane(Arc::clone(self));
+        self.serve(orb, &home, connection, || false);
+    }
+
+    /// Starts the thread that reads requests while all others are busy, where the lane buffers.
+    pub(super) fn start_reader(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+        let Some(buffer) = &self.reserve.buffer else {
+            return Ok(());
+        };
+        buffer.poller.add(&self.poller, Token(0))?;
+        buffer.poller.disarm(&self.poller, Token(0))?;
+        self.spawn(orb, |lane, orb| {
+            while let Some(buffer) = &lane.reserve.buffer
+                && !lane.is_over(orb)
+            {
+                match buffer.poller.wait_one(Some(TICK)) {
+                    Ok(Some(_)) => lane.read_ahead(orb, buffer),
+                    Ok(None) => {}
+                    Err(_) => std::thread::sleep(TICK),
+                }
+            }
+        })
+    }
+
+    fn read_ahead(self: &Arc<Self>, orb: &Orb, buffer: &Buffer) {
+        while self.waiting.load(Ordering::SeqCst) == 0
+            && let Ok(Some(Token(id))) = self.poller.wait_one(Some(Duration::ZERO))
+        {
+            match (self.reserve.borrower(id), self.take(id)) {
+                // A lane above has run out, too: its own reader sees to that.
+                (Some(_), _) | (None, None) => {}
+                (None, Some(connection)) => self.buffer(orb, buffer, connection),
+            }
+        }
+        self.still_needs_help();
+    }
+
+    /// Queues a connection whose next request is here, or refuses that.
+    fn buffer(self: &Arc<Self>, orb: &Orb, buffer: &Buffer, mut connection: Connection) {
+        loop {
+            match connection.read_ahead(orb) {
+                Ahead::Message(header) => {
+                    let octets = header.map_or(0, |header| header.total());
+                    if header.is_none_or(|header| !is_request(&header)) || buffer.has_room(octets) {
+                        buffer.push(connection, octets);
+                        return self.wake_somebody();
+                    }
+                    let detail = || format!("a request of {octets} octets");
+                    orb.note(Incident::BufferFull, || connection.link.peer(), detail);
+                    if !connection.refuse_next(orb, raise::REQUESTS_BUFFERED) {
+                        return self.end(orb, connection);
+                    }
+                }
+                Ahead::Nothing => return self.park(orb, connection),
+                Ahead::Throttled => return self.put_off(connection),
+                Ahead::End => return self.end(orb, connection),
+            }
+        }
+    }
+
+    /// A request was queued: whoever came back to wait meanwhile must see it, or whoever may lend a thread.
+    fn wake_somebody(&self) {
+        let mut lane = self;
+        loop {
+            if lane.waiting.load(Ordering::SeqCst) > 0 {
+                return lane.poller.waker().wake();
+            }
+            match lane.reserve.lender.get() {
+                Some((lender, _)) => lane = lender,
+                None => return,
+            }
+        }
+    }
+}
+
+/// Whether it is one that can be refused.
+fn is_request(header: &Header) -> bool {
+    header.kind == MessageType::REQUEST && !header.more_fragments
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,529 @@
+//! Threadpools: lanes with a priority each, on ports of their own (RT-CORBA 1.2, 5.7).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_giop::{CompletionStatus, SystemException, TcpProtocolProperties, minor};
+use oxorb_rt::Priority;
+use oxorb_transport::Endpoint;
+
+use super::lane::{Lane, Plan};
+use super::listener::Listeners;
+use super::reserve::{self, Reserve};
+use super::socket_plan::SocketPlan;
+use crate::lock::Mutex;
+use crate::published::Address;
+use crate::sync::MutexGuard;
+use crate::{Orb, SetupError, raise};
+
+/// How long destroying a threadpool waits for requests that are running.
+const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// How long its threads have to end after their connections were cut.
+const LAST_THREADS: Duration = Duration::from_secs(2);
+
+/// Names a threadpool of one ORB (`RTCORBA::ThreadpoolId`). The first is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadpoolId(pub u32);
+
+/// A threadpool to be created (`RTCORBA::RTORB::create_threadpool`, `create_threadpool_with_lanes`).
+///
+/// ```
+/// use oxorb_core::{Threadpool, ThreadpoolLane};
+/// use oxorb_rt::Priority;
+///
+/// // One lane: threads take the priority of the request they serve.
+/// let shared = Threadpool::new(4).dynamic_threads(2);
+/// // A lane for each rate: threads keep its priority.
+/// let rates = Threadpool::with_lanes([
+///     ThreadpoolLane::new(Priority::new(10)?, 2),
+///     ThreadpoolLane::new(Priority::new(20)?, 2),
+/// ])
+/// .allow_borrowing();
+/// # Ok::<(), oxorb_rt::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Threadpool {
+    lanes: Vec<ThreadpoolLane>,
+    has_lanes: bool,
+    stack_size: usize,
+    borrowing: bool,
+    buffering: Option<RequestBuffering>,
+    tcp: Option<TcpProtocolProperties>,
+}
+
+/// One lane of a threadpool (`RTCORBA::ThreadpoolLane`).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ThreadpoolLane {
+    /// `lane_priority`.
+    pub priority: Priority,
+    /// `static_threads`: at least 1.
+    pub static_threads: usize,
+    /// `dynamic_threads`: most further ones, made when all others are busy.
+    pub dynamic_threads: usize,
+    /// The only processor its threads run on; `None`: any. Not of the specification.
+    pub cpu: Option<usize>,
+    /// How long reads of its connections look for packets in the network device before they wait for the interrupt.
+    /// Not of the specification.
+    pub busy_poll: Option<Duration>,
+}
+
+/// Requests may wait for a thread, within limits (`allow_request_buffering`). The limits hold for each lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestBuffering {
+    /// `max_buffered_requests`: most that wait; 0: as many as there are connections. Each connection has at most one
+    /// request in the buffer; what its client sends beyond that waits in the socket.
+    pub max_requests: usize,
+    /// `max_request_buffer_size`: most octets they have in all; 0: the option MaxBufferedOctets.
+    pub max_octets: usize,
+}
+
+impl ThreadpoolLane {
+    /// A lane of so many threads, all there from the start.
+    pub fn new(priority: Priority, static_threads: usize) -> Self {
+        ThreadpoolLane {
+            priority,
+            static_threads,
+            dynamic_threads: 0,
+            cpu: None,
+            busy_poll: None,
+        }
+    }
+
+    /// With so many further threads that are made when all others are busy. The request that finds them busy pays for
+    /// starting one.
+    pub fn dynamic_threads(mut self, threads: usize) -> Self {
+        self.dynamic_threads = threads;
+        self
+    }
+
+    /// Runs on this processor only.
+    pub fn cpu(mut self, cpu: usize) -> Self {
+        self.cpu = Some(cpu);
+        self
+    }
+}
+
+impl Threadpool {
+    /// A pool without lanes, at priority 0 between requests.
+    pub fn new(static_threads: usize) -> Self {
+        Threadpool {
+            has_lanes: false,
+            ..Threadpool::with_lanes([ThreadpoolLane::new(Priority::MIN, static_threads)])
+        }
+    }
+
+    /// A pool with lanes.
+    pub fn with_lanes(lanes: impl IntoIterator<Item = ThreadpoolLane>) -> Self {
+        Threadpool {
+            lanes: lanes.into_iter().collect(),
+            has_lanes: true,
+            stack_size: 0,
+            borrowing: false,
+            buffering: None,
+            tcp: None,
+        }
+    }
+
+    /// `dynamic_threads` of a pool without lanes.
+    pub fn dynamic_threads(mut self, threads: usize) -> Self {
+        if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {
+            lane.dynamic_threads = threads;
+        }
+        self
+    }
+
+    /// `default_priority` of a pool without lanes: that of its threads between requests.
+    pub fn default_priority(mut self, priority: Priority) -> Self {
+        if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {
+            lane.priority = priority;
+        }
+        self
+    }
+
+    /// `stacksize`, octets of each thread; 0, the default: as the system does.
+    pub fn stack_size(mut self, octets: usize) -> Self {
+        self.stack_size = octets;
+        self
+    }
+
+    /// `allow_borrowing`: a lane whose threads are all busy takes one of a lower lane for a while. Up to five lanes in
+    /// a chain.
+    pub fn allow_borrowing(mut self) -> Self {
+        self.borrowing = true;
+        self
+    }
+
+    /// `allow_request_buffering`: requests that find all threads busy are read and queued. Costs a thread for each
+    /// lane.
+    pub fn buffering(mut self, limits: RequestBuffering) -> Self {
+        self.buffering = Some(limits);
+        self
+    }
+
+    /// How connections that its lanes accept are set up; see ServerProtocolPolicy.
+    pub fn tcp(mut self, properties: TcpProtocolProperties) -> Self {
+        self.tcp = Some(properties);
+        self
+    }
+
+    fn check(&self, orb: &Orb) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        if self.lanes.is_empty() {
+            return wrong("a threadpool with lanes has at least one");
+        }
+        if self.lanes.iter().any(|lane| lane.static_threads == 0) {
+            return wrong("a lane has at least one static thread");
+        }
+        let mut priorities: Vec<_> = self.lanes.iter().map(|lane| lane.priority).collect();
+        priorities.sort();
+        if priorities.windows(2).any(|pair| pair[0] == pair[1]) {
+            return wrong("each lane of a threadpool has another priority");
+        }
+        for lane in &self.lanes {
+            let native = orb.scheduling().native(lane.priority);
+            native.map_err(|_| ThreadpoolError::Priority(lane.priority))?;
+        }
+        Ok(())
+    }
+}
+
+/// What an ORB knows of a threadpool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadpoolLanes {
+    /// Whether its threads keep the priority of their lane.
+    pub has_lanes: bool,
+    /// The priority of each lane, in the order given; without lanes the default priority.
+    pub priorities: Vec<Priority>,
+}
+
+/// All threadpools of one ORB.
+#[derive(Default)]
+pub(crate) struct Pools {
+    pools: Mutex<BTreeMap<ThreadpoolId, Arc<Pool>>>,
+    last: AtomicU32,
+}
+
+/// One that exists.
+pub(crate) struct Pool {
+    has_lanes: bool,
+    lanes: Vec<OpenLane>,
+}
+
+struct OpenLane {
+    lane: Arc<Lane>,
+    priority: Priority,
+    listeners: Listeners,
+    addresses: Vec<Address>,
+}
+
+/// Addresses of a threadpool, for references.
+pub(crate) struct PoolAddresses {
+    /// With the priority of the lane behind each.
+    pub(crate) addresses: Vec<(Address, Priority)>,
+    pub(crate) has_lanes: bool,
+}
+
+impl Pools {
+    pub(crate) fn addresses(
+        &self,
+        id: ThreadpoolId,
+        wanted: impl Fn(Priority) -> bool,
+    ) -> Option<PoolAddresses> {
+        let pool = Arc::clone(self.lock().get(&id)?);
+        let lanes = pool
+            .lanes
+            .iter()
+            .filter(|lane| !pool.has_lanes || wanted(lane.priority));
+        let addresses = lanes.flat_map(|lane| {
+            let each = lane.addresses.iter();
+            each.map(|address| (address.clone(), lane.priority))
+        });
+        Some(PoolAddresses {
+            addresses: addresses.collect(),
+            has_lanes: pool.has_lanes,
+        })
+    }
+
+    /// Whether a threadpool listens there.
+    pub(crate) fn is_own_address(&self, host: &str, port: u16) -> bool {
+        let pools = self.lock();
+        let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
+        lanes.any(|lane| {
+            let mut addresses = lane.addresses.iter();
+            addresses.any(|address| address.port == port && address.host == host)
+        })
+    }
+
+    /// Stops listening; connections live on.
+    pub(crate) fn close(&self) {
+        let pools: Vec<_> = self.lock().values().cloned().collect();
+        for pool in pools {
+            pool.close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ThreadpoolId, Arc<Pool>>> {
+        self.pools.lock().expect(UNPOISONED)
+    }
+}
+
+impl Pool {
+    fn close(&self) {
+        for lane in &self.lanes {
+            lane.listeners.close();
+        }
+    }
+
+    fn stop(&self) {
+        self.close();
+        for lane in &self.lanes {
+            lane.lane.stop();
+        }
+    }
+
+    fn wait_ended(&self, until: Instant) -> bool {
+        self.lanes.iter().all(|lane| lane.lane.wait_ended(until))
+    }
+}
+
+impl Orb {
+    /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
+    /// for the steady path.
+    ///
+    /// Each lane listens where the option LaneListenEndpoints says, or else on ports that the system chooses, on the
+    /// hosts of the ORB's own endpoints.
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb, Threadpool};
+    ///
+    /// let mut options = Options::default();
+    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// let orb = Orb::new(options);
+    /// let pool = orb.create_threadpool(Threadpool::new(2))?;
+    /// orb.destroy_threadpool(pool)?;
+    /// assert!(orb.destroy_threadpool(pool).is_err(), "it is gone");
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing is left
+    /// of the pool then.
+    pub fn create_threadpool(&self, plan: Threadpool) -> Result<ThreadpoolId, ThreadpoolError> {
+        plan.check(self)?;
+        if self.is_closing() {
+            return Err(SetupError::ShutDown.into());
+        }
+        self.lock_memory();
+        let pools = self.pools();
+        let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
+            .map(|at| self.new_lane(&plan, id, at).map(Arc::new))
+            .collect::<io::Result<_>>()
+            .map_err(SetupError::Threads)?;
+        if plan.borrowing {
+            reserve::lend(&lanes).map_err(SetupError::Threads)?;
+        }
+        let open = lanes
+            .iter()
+            .zip(&plan.lanes)
+            .map(|(lane, planned)| OpenLane {
+                lane: Arc::clone(lane),
+                priority: planned.priority,
+                listeners: Listeners::default(),
+                addresses: Vec::new(),
+            });
+        let mut pool = Pool {
+            has_lanes: plan.has_lanes,
+            lanes: open.collect(),
+        };
+        if let Err(error) = pool.open(self, id) {
+            pool.stop();
+            pool.wait_ended(Instant::now() + LAST_THREADS);
+            return Err(error.into());
+        }
+        pools.lock().insert(id, Arc::new(pool));
+        Ok(id)
+    }
+
+    /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets requests that run finish, tells clients
+    /// CloseConnection, ends its threads. Blocks until then: at most 30 s for requests that do not end, whose
+    /// connections are cut. References to objects in its POAs lead nowhere afterwards.
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::Unknown`] (InvalidThreadpool); BAD_INV_ORDER from within a request, which would wait for
+    /// itself; TIMEOUT when a servant still runs, whose thread ends when that does.
+    pub fn destroy_threadpool(&self, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
+        if crate::orb::within_request() {
+            return Err(ThreadpoolError::System(raise::WOULD_DEADLOCK));
+        }
+        let pool = self.pools().lock().remove(&id);
+        let pool = pool.ok_or(ThreadpoolError::Unknown(id))?;
+        pool.stop();
+        self.registry().close_of(id.0);
+        if pool.wait_ended(Instant::now() + LAST_REQUESTS) {
+            return Ok(());
+        }
+        self.registry().cut_of(id.0);
+        match pool.wait_ended(Instant::now() + LAST_THREADS) {
+            true => Ok(()),
+            false => Err(ThreadpoolError::System(raise::timeout(
+                CompletionStatus::Maybe,
+            ))),
+        }
+    }
+
+    /// The lanes of a threadpool; `None` if there is none of this name.
+    pub fn threadpool(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
+        let pools = self.pools().lock();
+        let pool = pools.get(&id)?;
+        Some(ThreadpoolLanes {
+            has_lanes: pool.has_lanes,
+            priorities: pool.lanes.iter().map(|lane| lane.priority).collect(),
+        })
+    }
+
+    fn new_lane(&self, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
+        let lane = &plan.lanes[at];
+        let realtime = &self.options().realtime;
+        let reserve = match plan.buffering {
+            None => Reserve::default(),
+            Some(RequestBuffering {
+                max_requests,
+                max_octets,
+            }) => {
+                let most = self.options().max_connections;
+                let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
+                Reserve::buffering(
+                    or(max_requests, most).min(most),
+                    or(max_octets, realtime.max_buffered_octets),
+                )?
+            }
+        };
+        let plan = Plan {
+            name: format!("oxorb-{}.{at}", id.0),
+            pool: id.0,
+            priority: Some(lane.priority),
+            static_threads: lane.static_threads,
+            dynamic_threads: lane.dynamic_threads,
+            dynamic_idle: realtime.dynamic_idle,
+            stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
+            cpu: lane.cpu,
+            prefault: realtime.lock_memory,
+            socket: SocketPlan {
+                tcp: plan.tcp,
+                busy_poll: lane.busy_poll,
+            },
+        };
+        Lane::new(plan, reserve)
+    }
+
+    /// Where a lane listens.
+    fn lane_endpoints(&self, id: ThreadpoolId, at: usize) -> Vec<Endpoint> {
+        let options = self.options();
+        let named = options.realtime.lane_endpoints.iter();
+        let named = named.filter(|lane| lane.matches(id.0, at as u32));
+        let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
+        if !endpoints.is_empty() {
+            return endpoints;
+        }
+        let anywhere = |endpoint: &Endpoint| Endpoint {
+            port: 0,
+            port_span: 1,
+            ..endpoint.clone()
+        };
+        match options.listen.as_slice() {
+            [] => vec![Endpoint::new("", 0)],
+            listed => listed.iter().map(anywhere).collect(),
+        }
+    }
+}
+
+impl Pool {
+    fn open(&mut self, orb: &Orb, id: ThreadpoolId) -> Result<(), SetupError> {
+        for (at, open) in self.lanes.iter_mut().enumerate() {
+            let started = || {
+                open.lane.start(orb)?;
+                open.lane.start_reader(orb)?;
+                Ok(Some(Arc::clone(&open.lane)))
+            };
+            let endpoints = orb.lane_endpoints(id, at);
+            let real = open.listeners.open(orb, &endpoints, started)?;
+            for endpoint in &real {
+                open.addresses.extend(orb.addresses_of(endpoint)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a threadpool cannot be had, or not be ended.
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
+#[non_exhaustive]
+pub enum ThreadpoolError {
+    /// BAD_PARAM: what is wrong.
+    BadParameter(&'static str),
+    /// DATA_CONVERSION: the priority of a lane has no native one.
+    Priority(Priority),
+    /// The ORB has no such threadpool (InvalidThreadpool).
+    Unknown(ThreadpoolId),
+    /// No endpoint or no thread.
+    Setup(SetupError),
+    /// Anything else.
+    System(SystemException),
+}
+
+impl fmt::Display for ThreadpoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ThreadpoolError::BadParameter(why) => f.write_str(why),
+            ThreadpoolError::Priority(priority) => write!(
+                f,
+                "the priority mapping has no native priority for {priority}, or one that the scheduling class does not \
+                 have; choose another with -ORBPriorityMapping or -ORBSchedPolicy"
+            ),
+            ThreadpoolError::Unknown(ThreadpoolId(id)) => {
+                write!(f, "there is no threadpool {id} (InvalidThreadpool)")
+            }
+            ThreadpoolError::Setup(error) => error.fmt(f),
+            ThreadpoolError::System(exception) => exception.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for ThreadpoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ThreadpoolError {}
+
+impl From<SetupError> for ThreadpoolError {
+    fn from(error: SetupError) -> Self {
+        ThreadpoolError::Setup(error)
+    }
+}
+
+impl From<ThreadpoolError> for SystemException {
+    /// For code that only knows CORBA exceptions.
+    fn from(error: ThreadpoolError) -> Self {
+        match error {
+            ThreadpoolError::BadParameter(_) | ThreadpoolError::Unknown(_) => {
+                SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No)
+            }
+            ThreadpoolError::Priority(_) => raise::NO_NATIVE_PRIORITY,
+            ThreadpoolError::Setup(error) => error.into(),
+            ThreadpoolError::System(exception) => exception,
+        }
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::fixed::take_alike;
 use crate::interpreted::{FixedSlot, Grow};
-use crate::primitive::{Primitive, padding};
+use crate::primitive::{POSITIONS, Primitive, aligned, padding};
 use crate::value::{Here, Incoming};
 use crate::{
     ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Layout, Limits, LongDouble, Result,
@@ -189,7 +189,14 @@ impl<'de> Decoder<'de> {
     /// Reads an octet.
     #[inline]
     pub fn octet(&mut self) -> Result<u8> {
-        self.number()
+        if let Some(&octet) = self.octets.get(self.at) {
+            self.at += 1;
+            return Ok(octet);
+        }
+        match self.beyond(1, 1) {
+            Ok(octets) => Ok(octets[0]),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads a boolean; anything but 0 and 1 is an error.
@@ -299,7 +306,7 @@ impl<'de> Decoder<'de> {
     /// Borrows the next `n` octets.
     #[inline]
     pub fn octets(&mut self, n: usize) -> Result<&'de [u8]> {
-        match self.octets[self.at..].get(..n) {
+        match self.octets.get(self.at..).and_then(|rest| rest.get(..n)) {
             Some(octets) => {
                 self.at += n;
                 Ok(octets)
@@ -376,17 +383,30 @@ impl<'de> Decoder<'de> {
     /// Reads a value whose layout is known beforehand, with one check for all its members.
     #[inline]
     pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
-        let (phase, position, swap) = (self.at, self.position(), self.swap);
-        if phase & const { T::LAYOUT.align() - 1 } == 0
-            && let Some(octets) = self.octets[phase..].get(..const { T::LAYOUT.size_at(0) })
-        {
-            // Where most values start: every offset is a constant.
-            self.at += octets.len();
-            return T::take(&mut FixedReader::new(octets, 0, position, swap));
+        let start = aligned(self.at, const { T::LAYOUT.first_align() });
+        match start & const { T::LAYOUT.align() - 1 } {
+            // Where most values start, and after a long: every offset is a constant.
+            0 => self.fixed_from::<T, 0>(start),
+            4 => self.fixed_from::<T, 4>(start),
+            _ => self.fixed_anywhere(),
         }
-        self.fixed_anywhere()
     }
 
+    #[inline(always)]
+    fn fixed_from<T: Fixed, const PHASE: usize>(&mut self, start: usize) -> Result<T> {
+        let start = start & POSITIONS;
+        let size = const { T::LAYOUT.size_at(PHASE) };
+        match self.octets.get(start..start + size) {
+            Some(octets) => {
+                self.at = start + size;
+                let position = self.base + start;
+                T::take(&mut FixedReader::new(octets, PHASE, position, self.swap))
+            }
+            None => self.fixed_anywhere(),
+        }
+    }
+
+    #[cold]
     #[inline(never)]
     fn fixed_anywhere<T: Fixed>(&mut self) -> Result<T> {
         T::take(&mut self.fixed_reader(const { &T::LAYOUT })?)
@@ -488,23 +508,19 @@ impl<'de> Decoder<'de> {
 
     #[inline(always)]
     fn number<T: Primitive>(&mut self) -> Result<T> {
-        let start = self.at + padding(self.at, T::ALIGN);
-        let octets = self
-            .octets
-            .get(start..)
-            .and_then(|octets| octets.get(..T::SIZE));
-        let Some(octets) = octets else {
-            let octets = self.beyond(T::ALIGN, T::SIZE)?;
-            return Ok(T::from_wire(
+        let start = aligned(self.at, T::ALIGN) & POSITIONS;
+        if let Some(octets) = self.octets.get(start..start + T::SIZE) {
+            self.at = start + T::SIZE;
+            return Ok(T::load(octets, self.swap));
+        }
+        // Taken apart and put together again, so that the value read above never passes through a `Result` in memory.
+        match self.beyond(T::ALIGN, T::SIZE) {
+            Ok(octets) => Ok(T::from_wire(
                 bytemuck::pod_read_unaligned(octets),
                 self.swap,
-            ));
-        };
-        self.at = start + T::SIZE;
-        Ok(T::from_wire(
-            bytemuck::pod_read_unaligned(octets),
-            self.swap,
-        ))
+            )),
+            Err(error) => Err(error),
+        }
     }
 
     #[inline(always)]
@@ -513,7 +529,7 @@ impl<'de> Decoder<'de> {
             return Ok(Cow::Borrowed(&[])); // without elements there is no padding for them
         }
         let size = n.saturating_mul(T::SIZE);
-        let start = self.at + padding(self.at, T::ALIGN);
+        let start = aligned(self.at, T::ALIGN);
         let octets = match self.octets.get(start..).and_then(|rest| rest.get(..size)) {
             Some(octets) => {
                 self.at = start + size;

@@ -1,7 +1,7 @@
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::interpreted::FixedPart;
-use crate::primitive::{Primitive, padding};
+use crate::primitive::{POSITIONS, Primitive};
 use crate::value::Outgoing;
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, LongDouble, Result};
 
@@ -29,8 +29,8 @@ pub struct Encoder<'a> {
     buffer: Vec<u8>,
     /// Octets written into `buffer`.
     used: usize,
-    /// What to add (wrapping) to `used` for the distance from the alignment origin.
-    bias: usize,
+    /// Where in `buffer` alignment counts from, as if what was gathered were in it (wrapping).
+    origin: usize,
     swap: bool,
     order: ByteOrder,
     dialect: Dialect,
@@ -47,7 +47,7 @@ impl<'a> Encoder<'a> {
         Self {
             buffer,
             used: 0,
-            bias: 0,
+            origin: 0,
             swap: order.is_foreign(),
             order,
             dialect,
@@ -98,10 +98,8 @@ impl<'a> Encoder<'a> {
             to.is_power_of_two() && to <= 8,
             "CDR aligns to 1, 2, 4 or 8"
         );
-        let padding = padding(self.phase(), to);
-        let room: &mut [u8; 8] = self.room();
-        *room = [0; 8];
-        self.used += padding;
+        let padding = self.padding(to);
+        self.claim(padding).fill(0);
     }
 
     /// Makes room for this many octets at once, so that writing them does not grow the buffer step by step.
@@ -115,9 +113,13 @@ impl<'a> Encoder<'a> {
     /// Writes an octet.
     #[inline]
     pub fn octet(&mut self, v: u8) {
-        let room: &mut [u8; 1] = self.room();
-        room[0] = v;
-        self.used += 1;
+        match self.buffer.get_mut(self.used) {
+            Some(octet) => {
+                *octet = v;
+                self.used += 1;
+            }
+            None => self.used = self.number_at_the_end(v),
+        }
     }
 
     /// Writes a boolean, as 0 or 1.
@@ -201,7 +203,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn octets(&mut self, v: &'a [u8]) {
         if v.len() > self.gather_above && self.gathered.push(self.used, v) {
-            self.bias = self.bias.wrapping_add(v.len());
+            self.origin = self.origin.wrapping_sub(v.len());
         } else {
             self.copy_octets(v);
         }
@@ -270,18 +272,32 @@ impl<'a> Encoder<'a> {
     /// Writes a value whose layout is known beforehand, with one check of the room for all its members.
     #[inline]
     pub fn fixed<T: Fixed>(&mut self, v: &T) {
-        let (phase, swap) = (self.phase(), self.swap);
-        if phase & const { T::LAYOUT.align() - 1 } == 0 {
-            // Where most values start: every offset is a constant.
-            let room = self.claim(const { T::LAYOUT.size_at(0) });
-            let mut writer = FixedWriter::new(room, 0, swap);
-            v.put(&mut writer);
-            writer.finish();
-        } else {
-            self.fixed_anywhere(v);
+        let padding = self.padding(const { T::LAYOUT.first_align() });
+        match self.phase().wrapping_add(padding) & const { T::LAYOUT.align() - 1 } {
+            // Where most values start, and after a long: every offset is a constant.
+            0 => self.fixed_from::<T, 0>(v, padding),
+            4 => self.fixed_from::<T, 4>(v, padding),
+            _ => self.fixed_anywhere(v),
         }
     }
 
+    #[inline(always)]
+    fn fixed_from<T: Fixed, const PHASE: usize>(&mut self, v: &T, padding: usize) {
+        let used = self.used & POSITIONS;
+        let (first, size) = const { (T::LAYOUT.first_align(), T::LAYOUT.size_at(PHASE)) };
+        match self.buffer.get_mut(used..used + first - 1 + size) {
+            Some(room) => {
+                room[..first].fill(0);
+                let mut writer = FixedWriter::new(&mut room[padding..][..size], PHASE, self.swap);
+                v.put(&mut writer);
+                writer.finish();
+                self.used = used + padding + size;
+            }
+            None => self.fixed_anywhere(v),
+        }
+    }
+
+    #[cold]
     #[inline(never)]
     fn fixed_anywhere<T: Fixed>(&mut self, v: &T) {
         self.fixed_part(v, const { &T::LAYOUT });
@@ -335,9 +351,9 @@ impl<'a> Encoder<'a> {
         let before = self.used;
         self.ulong(0);
         let start = self.used;
-        let (bias, gather_above) = (self.bias, self.gather_above);
+        let (origin, gather_above) = (self.origin, self.gather_above);
         let values = self.values.take(); // those inside are on their own
-        self.bias = start.wrapping_neg();
+        self.origin = start;
         self.gather_above = usize::MAX;
         self.octet(self.order.flag().into());
         let written = f(self).and_then(|()| {
@@ -350,7 +366,7 @@ impl<'a> Encoder<'a> {
                 .at(self.position() - length)
             })
         });
-        self.bias = bias;
+        self.origin = origin;
         self.gather_above = gather_above;
         self.values = values;
         match written {
@@ -443,7 +459,7 @@ impl<'a> Encoder<'a> {
             gathered: Gathered::after(self.gathered.octets()),
             values: self.values.take(),
             used: self.used,
-            bias: self.bias,
+            origin: self.origin,
             swap: self.swap,
             order: self.order,
             dialect: self.dialect,
@@ -469,19 +485,43 @@ impl<'a> Encoder<'a> {
     /// Distance from the alignment origin; only its low three bits mean anything.
     #[inline(always)]
     pub(crate) fn phase(&self) -> usize {
-        self.used.wrapping_add(self.bias)
+        self.used.wrapping_sub(self.origin)
+    }
+
+    /// Octets to the next multiple of `align`.
+    #[inline(always)]
+    fn padding(&self, align: usize) -> usize {
+        self.origin.wrapping_sub(self.used) & (align - 1)
     }
 
     #[inline(always)]
     fn number<T: Primitive>(&mut self, v: T) {
-        let (phase, swap) = (self.phase(), self.swap);
-        let padding = padding(phase, T::ALIGN);
-        // Zeroing as many octets as padding can have and then writing over some needs no branch; what is beyond `used` is
-        // scratch anyway.
-        let room: &mut [u8; 24] = self.room();
-        room[..T::ALIGN].fill(0);
-        v.store(swap, &mut room[padding..]);
-        self.used += padding + T::SIZE;
+        let (used, swap) = (self.used & POSITIONS, self.swap);
+        let padding = self.padding(T::ALIGN);
+        let room = self
+            .buffer
+            .get_mut(used..used + const { T::ALIGN - 1 + T::SIZE });
+        // Stored after the octets, and whichever way these were: a run of numbers keeps the position in a register.
+        self.used = match room {
+            Some(room) => {
+                // Zeroing as many octets as padding can have and then writing over some needs no branch; what is beyond
+                // `used` is scratch anyway.
+                room[..T::ALIGN].fill(0);
+                v.store(swap, &mut room[padding..]);
+                used + padding + T::SIZE
+            }
+            None => self.number_at_the_end(v),
+        };
+    }
+
+    /// Writes a number where the buffer may have to grow; gives what is used then.
+    #[cold]
+    #[inline(never)]
+    fn number_at_the_end<T: Primitive>(&mut self, v: T) -> usize {
+        self.align(T::ALIGN);
+        let swap = self.swap;
+        v.store(swap, self.claim(T::SIZE));
+        self.used
     }
 
     #[inline(always)]
@@ -495,15 +535,6 @@ impl<'a> Encoder<'a> {
             return;
         }
         T::store_all_swapped(v, self.claim(size_of_val(v)));
-    }
-
-    /// The next `N` octets, not yet counted as used.
-    #[inline(always)]
-    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
-        self.reserve(N);
-        self.buffer[self.used..]
-            .first_chunk_mut()
-            .expect("just reserved")
     }
 
     /// The next octets, counted as used: the caller must write all of them.

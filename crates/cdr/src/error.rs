@@ -22,6 +22,9 @@ pub struct Error {
 }
 
 /// What is wrong with octets or with a value.
+// A tag as wide as a register: then what `Result` holds instead of an error never shares one with the tag, and reading a
+// number and asking whether that went well stay apart.
+#[repr(u64)]
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {

@@ -1,4 +1,4 @@
-use crate::primitive::{Primitive, padding};
+use crate::primitive::{Primitive, aligned, padding};
 use crate::{Error, ErrorKind, LongDouble, Result};
 
 /// How many octets a value takes, which depends only on the offset modulo eight at which it starts.
@@ -80,6 +80,25 @@ impl Layout {
             align *= 2;
         }
         align
+    }
+
+    /// The alignment of the first member, and of the whole if that is less: up to there, nothing but padding is written.
+    pub(crate) const fn first_align(&self) -> usize {
+        let mut align = 8;
+        while align > 1 {
+            let mut phase = 0;
+            while phase < 8
+                && self.sizes[phase]
+                    == padding(phase, align) + self.sizes[aligned(phase, align) & 7]
+            {
+                phase += 1;
+            }
+            if phase == 8 {
+                return align;
+            }
+            align /= 2;
+        }
+        1
     }
 
     /// The offset modulo eight, up to what alignment leaves open, at which every value after the first starts.

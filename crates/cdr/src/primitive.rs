@@ -1,5 +1,7 @@
 //! Numbers as CDR sees them: a size, which is also the alignment up to eight, and an order of octets.
 
+use core::hint::cold_path;
+
 use bytemuck::Pod;
 
 /// A number whose octets in memory are its octets on the wire, in one order or the other.
@@ -19,6 +21,9 @@ pub(crate) trait Primitive: Pod {
 
     fn from_wire(wire: Self::Wire, swap: bool) -> Self;
 
+    /// Reads the number that octets are, which must be as many as it takes.
+    fn load(octets: &[u8], swap: bool) -> Self;
+
     /// Writes numbers in foreign order into as many octets as they take; a loop that becomes vector instructions.
     fn store_all_swapped(items: &[Self], room: &mut [u8]);
 
@@ -26,10 +31,20 @@ pub(crate) trait Primitive: Pod {
     fn load_all_swapped(octets: &[u8]) -> Vec<Self>;
 }
 
+/// Every position in memory. Masked with it, one surely has another close behind: of a range from there to there, the
+/// compiler then checks nothing but the end.
+pub(crate) const POSITIONS: usize = usize::MAX >> 1;
+
 /// Octets of padding from an offset to the next multiple of `align`, which is a power of two.
 #[inline(always)]
 pub(crate) const fn padding(offset: usize, align: usize) -> usize {
     offset.wrapping_neg() & (align - 1)
+}
+
+/// The next multiple of `align`, which is a power of two.
+#[inline(always)]
+pub(crate) const fn aligned(offset: usize, align: usize) -> usize {
+    offset.wrapping_add(align - 1) & !(align - 1)
 }
 
 macro_rules! primitive {
@@ -45,13 +60,29 @@ macro_rules! primitive {
 
             #[inline(always)]
             fn store(self, swap: bool, room: &mut [u8]) {
-                *room.first_chunk_mut().expect("room for the number") = self.to_wire(swap);
+                let wire = room.first_chunk_mut().expect("room for the number");
+                if swap {
+                    cold_path();
+                    *wire = self.to_wire(true);
+                } else {
+                    *wire = self.to_wire(false);
+                }
             }
 
             #[inline(always)]
             fn from_wire(wire: Self::Wire, swap: bool) -> Self {
                 let bits = <$bits>::from_ne_bytes(wire);
                 bytemuck::cast(if swap { bits.swap_bytes() } else { bits })
+            }
+
+            #[inline(always)]
+            fn load(octets: &[u8], swap: bool) -> Self {
+                let wire = octets.first_chunk().expect("octets of a number");
+                if swap {
+                    cold_path(); // a branch that is foreseen costs less than to swap and then choose
+                    return Self::from_wire(*wire, true);
+                }
+                Self::from_wire(*wire, false)
             }
 
             fn store_all_swapped(items: &[Self], room: &mut [u8]) {

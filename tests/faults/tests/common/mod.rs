@@ -1,8 +1,10 @@
 //! A server process, looked at from outside, and calls to it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+pub(crate) mod visitor;
+mod worker;
+
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,10 +14,12 @@ use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
 use oxorb::{
-    CompletionStatus, IdAssignment, Incident, Interface, Lifespan, ObjectRef, Orb, Outcome,
-    Policies, Servant, SystemException, Upcall,
+    CompletionStatus, IdAssignment, Incident, Interface, Lifespan, ObjectRef, Orb, Policies,
+    SystemException,
 };
 use oxorb_testkit::process::{Process, rerun};
+
+use worker::Worker;
 
 /// For what must happen: no machine, however loaded, takes that long.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -26,85 +30,17 @@ static HANG: Op = Op::twoway("hang");
 static BIG: Op = Op::twoway("big");
 static COUNT: Op = Op::twoway("count");
 
+static PATIENT: Op = Op::twoway("patient");
+static SWALLOW: Op = Op::twoway("swallow");
+static POPULATE: Op = Op::twoway("populate");
+static DEPOPULATE: Op = Op::twoway("depopulate");
+static OBJECT: Op = Op::twoway("object");
+
 /// Set in the process that [`serve`]s.
 const SERVING: &str = "OXORB_FAULTS_SERVING";
 
 /// Where the server notes what it runs.
 const JOURNAL: &str = "OXORB_FAULTS_JOURNAL";
-
-/// Octets in the answer to `big`: more than any socket buffer holds.
-const BIG_ANSWER: usize = 16 << 20;
-
-struct Worker;
-
-impl Worker {
-    /// One line for each execution, written before anything else happens.
-    fn note(number: i64) {
-        let Ok(path) = std::env::var(JOURNAL) else {
-            return;
-        };
-        let mut journal = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .expect("the journal can be written");
-        journal
-            .write_all(format!("{number}\n").as_bytes())
-            .expect("the journal can be written");
-    }
-}
-
-impl Servant for Worker {
-    fn repository_id(&self) -> &str {
-        "IDL:oxorb.org/Faults/Worker:1.0"
-    }
-
-    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
-        match upcall.operation() {
-            "ping" | "run" | "hang" | "big" => {
-                let number = match upcall.args(|d| d.longlong()) {
-                    Ok(number) => number,
-                    Err(rejected) => return upcall.reject(rejected),
-                };
-                match upcall.operation() {
-                    "ping" => {}
-                    _ => Worker::note(number),
-                }
-                match upcall.operation() {
-                    "hang" => thread::sleep(2 * LONG),
-                    "big" => {
-                        return upcall.reply(|e| {
-                            e.length(BIG_ANSWER, None)?;
-                            e.copy_octets(&vec![7; BIG_ANSWER]);
-                            Ok(())
-                        });
-                    }
-                    _ => {}
-                }
-                upcall.reply(|e| {
-                    e.longlong(number + 1);
-                    Ok(())
-                })
-            }
-            "count" => match upcall.args(|d| d.ulong()) {
-                Ok(at) => {
-                    let statistics = upcall.orb().connection_statistics();
-                    let count = statistics.count(Incident::ALL[at as usize]);
-                    upcall.reply(|e| {
-                        e.longlong(count as i64);
-                        Ok(())
-                    })
-                }
-                Err(rejected) => upcall.reject(rejected),
-            },
-            _ => upcall.unknown_operation(),
-        }
-    }
-
-    fn identity(&self) -> usize {
-        1
-    }
-}
 
 /// In the process that a [`Server`] started: serves until it is killed.
 pub(crate) fn serve() {
@@ -122,7 +58,7 @@ pub(crate) fn serve() {
         .create_poa("faults", policies)
         .expect("a POA");
     let worker = poa
-        .activate_servant_with_id(&"worker".into(), Arc::new(Worker))
+        .activate_servant_with_id(&"worker".into(), Arc::new(Worker::new(&poa)))
         .expect("an object");
     println!("{worker}");
     orb.run();
@@ -228,6 +164,44 @@ impl Server {
             .unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
+    /// How many descriptors it has open.
+    pub(crate) fn descriptors(&self) -> usize {
+        let open = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
+        open.expect("the server runs").count()
+    }
+
+    /// Waits until it has at most so many descriptors.
+    pub(crate) fn await_descriptors(&self, most: usize) {
+        let end = Instant::now() + LONG;
+        while self.descriptors() > most {
+            assert!(Instant::now() < end, "{} descriptors", self.descriptors());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until it holds at most so much memory (KiB).
+    pub(crate) fn await_memory(&self, most: u64) {
+        let end = Instant::now() + LONG;
+        while self.status("VmRSS") > most {
+            assert!(Instant::now() < end, "{} KiB", self.status("VmRSS"));
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until it has noted that number.
+    pub(crate) fn await_note(&self, number: i64) {
+        let end = Instant::now() + LONG;
+        while !self.journal().contains(&number) {
+            assert!(Instant::now() < end, "{number} does not run");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Its reference, for another process.
+    pub(crate) fn ior(&self) -> &str {
+        &self.ior
+    }
+
     /// Waits until it has at most so many threads.
     pub(crate) fn await_threads(&self, most: u64) {
         let end = Instant::now() + LONG;
@@ -272,6 +246,8 @@ fn run(
     };
     command
         .env(SERVING, "yes")
+        // What is large goes back to the system when it is freed, so that what is left is ours.
+        .env("MALLOC_MMAP_THRESHOLD_", "65536")
         .env(JOURNAL, journal)
         .env("OXORB_LISTENENDPOINTS", format!("iiop://127.0.0.1:{port}"));
     for (name, value) in settings {
@@ -315,6 +291,39 @@ pub(crate) fn big(object: &ObjectRef, n: i64) -> Result<usize, SystemException> 
             d.octets(length).map(<[u8]>::len)
         },
     )
+}
+
+/// Has the server create `adapters` POAs with `objects` objects each.
+pub(crate) fn populate(worker: &ObjectRef, adapters: i64, objects: i64) {
+    let done: Result<i64, SystemException> = Interface::as_ref(worker).invoke(
+        &POPULATE,
+        |e| {
+            e.longlong(adapters);
+            e.longlong(objects);
+            Ok(())
+        },
+        |d| d.longlong(),
+    );
+    assert_eq!(done, Ok(adapters * objects));
+}
+
+/// Has it deactivate the objects and destroy the POAs.
+pub(crate) fn depopulate(worker: &ObjectRef, adapters: i64) {
+    assert_eq!(number(worker, &DEPOPULATE, adapters), Ok(adapters));
+}
+
+/// One of those objects: its `ping(n)` is n plus its number.
+pub(crate) fn object_of(worker: &ObjectRef, adapter: i64, object: i64) -> ObjectRef {
+    let found: Result<Option<ObjectRef>, SystemException> = Interface::as_ref(worker).invoke(
+        &OBJECT,
+        |e| {
+            e.longlong(adapter);
+            e.longlong(object);
+            Ok(())
+        },
+        oxorb::__gen::decode_ref,
+    );
+    found.expect("the server is served").expect("not nil")
 }
 
 /// How often something happened at the server.

@@ -1,0 +1,197 @@
+//! What the server's objects do.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use oxorb::{
+    IdAssignment, Incident, Interface as _, ObjectRef, Outcome, Poa, Policies, Servant, Upcall,
+};
+
+use super::{JOURNAL, LONG};
+
+/// Octets in the answer to `big`: more than any socket buffer holds.
+const BIG_ANSWER: usize = 16 << 20;
+
+pub(super) struct Worker {
+    /// Below it the POAs of `populate` are.
+    poa: Poa,
+}
+
+/// One of many objects.
+struct Leaf(i64);
+
+impl Worker {
+    pub(super) fn new(poa: &Poa) -> Worker {
+        Worker { poa: poa.clone() }
+    }
+
+    fn populate(&self, adapters: i64, objects: i64) {
+        let policies = Policies {
+            id_assignment: IdAssignment::User,
+            ..Policies::default()
+        };
+        for adapter in 0..adapters {
+            let poa = self.poa.create_poa(&adapter.to_string(), policies);
+            let poa = poa.expect("a POA");
+            for object in 0..objects {
+                let id = object.to_string().as_str().into();
+                let leaf = Arc::new(Leaf(object));
+                poa.activate_servant_with_id(&id, leaf).expect("an object");
+            }
+        }
+    }
+
+    fn depopulate(&self, adapters: i64) {
+        for adapter in 0..adapters {
+            let poa = self.child(adapter);
+            // The first by its objects, the others as they are.
+            let mut object = 0;
+            while adapter == 0 && poa.deactivate_id(object.to_string().as_str()).is_ok() {
+                object += 1;
+            }
+            poa.destroy(true, false).expect("without waiting");
+        }
+    }
+
+    fn object(&self, adapter: i64, object: i64) -> ObjectRef {
+        let found = self
+            .child(adapter)
+            .id_to_reference(object.to_string().as_str());
+        ObjectRef::from_ref(found.expect("an object"))
+    }
+
+    fn child(&self, adapter: i64) -> Poa {
+        self.poa.find_poa(&adapter.to_string()).expect("a POA")
+    }
+
+    /// One line for each execution, written before anything else happens.
+    fn note(number: i64) {
+        let Ok(path) = std::env::var(JOURNAL) else {
+            return;
+        };
+        let mut journal = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .expect("the journal can be written");
+        journal
+            .write_all(format!("{number}\n").as_bytes())
+            .expect("the journal can be written");
+    }
+}
+
+impl Servant for Worker {
+    fn repository_id(&self) -> &str {
+        "IDL:oxorb.org/Faults/Worker:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.operation() {
+            "ping" | "run" | "hang" | "big" | "patient" => {
+                let number = match upcall.args(|d| d.longlong()) {
+                    Ok(number) => number,
+                    Err(rejected) => return upcall.reject(rejected),
+                };
+                match upcall.operation() {
+                    "ping" => {}
+                    _ => Worker::note(number),
+                }
+                match upcall.operation() {
+                    "hang" => thread::sleep(2 * LONG),
+                    "patient" => {
+                        let end = Instant::now() + LONG;
+                        while !oxorb::request_is_cancelled() && Instant::now() < end {
+                            thread::sleep(Duration::from_millis(2));
+                        }
+                        // It was noticed that nobody waits any more.
+                        Worker::note(-number);
+                    }
+                    "big" => {
+                        return upcall.reply(|e| {
+                            e.length(BIG_ANSWER, None)?;
+                            e.copy_octets(&vec![7; BIG_ANSWER]);
+                            Ok(())
+                        });
+                    }
+                    _ => {}
+                }
+                upcall.reply(|e| {
+                    e.longlong(number + 1);
+                    Ok(())
+                })
+            }
+            "count" => match upcall.args(|d| d.ulong()) {
+                Ok(at) => {
+                    let statistics = upcall.orb().connection_statistics();
+                    let count = statistics.count(Incident::ALL[at as usize]);
+                    upcall.reply(|e| {
+                        e.longlong(count as i64);
+                        Ok(())
+                    })
+                }
+                Err(rejected) => upcall.reject(rejected),
+            },
+            "swallow" => match upcall.args(|d| {
+                let octets = d.length(None, 1)?;
+                d.octets(octets).map(<[u8]>::len)
+            }) {
+                Ok(octets) => upcall.reply(|e| {
+                    e.longlong(octets as i64);
+                    Ok(())
+                }),
+                Err(rejected) => upcall.reject(rejected),
+            },
+            "populate" => match upcall.args(|d| Ok((d.longlong()?, d.longlong()?))) {
+                Ok((adapters, objects)) => {
+                    self.populate(adapters, objects);
+                    upcall.reply(|e| {
+                        e.longlong(adapters * objects);
+                        Ok(())
+                    })
+                }
+                Err(rejected) => upcall.reject(rejected),
+            },
+            "depopulate" => match upcall.args(|d| d.longlong()) {
+                Ok(adapters) => {
+                    self.depopulate(adapters);
+                    upcall.reply(|e| {
+                        e.longlong(adapters);
+                        Ok(())
+                    })
+                }
+                Err(rejected) => upcall.reject(rejected),
+            },
+            "object" => match upcall.args(|d| Ok((d.longlong()?, d.longlong()?))) {
+                Ok((adapter, object)) => {
+                    let found = self.object(adapter, object);
+                    upcall.reply(|e| oxorb::__gen::encode_ref(e, Some(&found)))
+                }
+                Err(rejected) => upcall.reject(rejected),
+            },
+            _ => upcall.unknown_operation(),
+        }
+    }
+
+    fn identity(&self) -> usize {
+        1
+    }
+}
+
+impl Servant for Leaf {
+    fn repository_id(&self) -> &str {
+        "IDL:oxorb.org/Faults/Leaf:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.args(|d| d.longlong()) {
+            Ok(number) => upcall.reply(|e| {
+                e.longlong(number + self.0);
+                Ok(())
+            }),
+            Err(rejected) => upcall.reject(rejected),
+        }
+    }
+}

@@ -78,6 +78,7 @@ pub use typecode::{
     Wstring,
 };
 pub use value::{
-    ByHand, CustomMarshal, Factory, Inherits, Link, NotByHand, StringValue, Value, ValueBase,
-    ValueInfo, ValueKey, ValueRegistry, ValueState, Valuetype, WstringValue,
+    Behaviour, ByHand, CustomMarshal, Factory, Inherits, Link, NoBehaviour, NotByHand, StringValue,
+    Value, ValueBase, ValueInfo, ValueKey, ValueRegistry, ValueState, Valuetype, WstringValue,
+    first_behaviour,
 };

@@ -212,7 +212,7 @@ fn read_cycle_in_chunks(d: &mut Decoder<'_>) -> Result<()> {
 }
 
 /// `valuetype Newer : truncatable Base { public string more; public double most; };`, which JacORB does not know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Newer {
     base: Base,
     more: String,
@@ -295,7 +295,7 @@ fn what_java_orbs_write() {
 }
 
 /// `Base` as a program knows it that was built before the types that inherit from it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct OldBase {
     id: i32,
 }

@@ -495,7 +495,7 @@ fn a_link_back_to_nothing_is_null() {
 }
 
 /// `valuetype Counted { public Counted next; };`, and how many states live.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Counted {
     next: Link<Counted>,
     _alive: Alive,
@@ -510,6 +510,12 @@ impl Alive {
     fn new() -> Self {
         ALIVE.fetch_add(1, Relaxed);
         Self
+    }
+}
+
+impl Clone for Alive {
+    fn clone(&self) -> Self {
+        Self::new()
     }
 }
 

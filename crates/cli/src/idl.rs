@@ -49,6 +49,9 @@ pub(crate) enum Command {
         /// `@interpreted` in the IDL does the same
         #[arg(long, value_name = "NAME")]
         interpret: Vec<String>,
+        /// The operation NAME of a valuetype (bank::Purse::spend) may change the value; `@mutating` in the IDL does the same
+        #[arg(long, value_name = "NAME")]
+        mutating: Vec<String>,
         /// How skeletons find operations by name: perfect, binary or linear
         #[arg(long, value_name = "HOW", default_value_t)]
         operation_lookup: OperationLookup,
@@ -150,6 +153,7 @@ pub(crate) fn run(command: Command) -> Done {
             out,
             marshalling,
             interpret,
+            mutating,
             operation_lookup,
             check,
         } => {
@@ -162,6 +166,9 @@ pub(crate) fn run(command: Command) -> Done {
                 });
             for name in interpret {
                 builder = builder.interpret(name);
+            }
+            for operation in mutating {
+                builder = builder.mutating(operation);
             }
             generate(&source, builder, check)
         }

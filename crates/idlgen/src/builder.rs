@@ -52,6 +52,7 @@ pub struct Builder {
     joined: Option<String>,
     runtime: String,
     marshalling: Choice,
+    mutating: Vec<String>,
     operation_lookup: OperationLookup,
 }
 
@@ -88,6 +89,7 @@ impl Default for Builder {
             joined: None,
             runtime: "::oxorb::__gen".to_owned(),
             marshalling: Choice::default(),
+            mutating: Vec::new(),
             operation_lookup: OperationLookup::default(),
         }
     }
@@ -177,6 +179,14 @@ impl Builder {
         self
     }
 
+    /// The operation of a valuetype with this name, such as `bank::Purse::spend`, may change the value: its method takes
+    /// `&mut self`. `@mutating` in the IDL says the same.
+    #[must_use]
+    pub fn mutating(mut self, operation: impl Into<String>) -> Self {
+        self.mutating.push(operation.into());
+        self
+    }
+
     /// How skeletons find operations by name; by a perfect hash by default.
     #[must_use]
     pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
@@ -189,7 +199,7 @@ impl Builder {
     /// # Errors
     /// [`Error::Idl`] for the first file that does not compile, with all its
     /// problems; [`Error::Setup`] without files, with an unusable runtime path,
-    /// with something to [interpret](Self::interpret) that is not there, or when two files would become the same Rust file.
+    /// with something to [interpret](Self::interpret) or an operation that is [mutating](Self::mutating) that is not there, or when two files would become the same Rust file.
     pub fn generate(&self) -> Result<Generated, Error> {
         if syn::parse_str::<syn::Path>(&self.runtime).is_err() {
             return Err(Error::Setup(format!(
@@ -255,7 +265,14 @@ impl Builder {
 
     /// One translation unit.
     fn unit(&self, files: &[PathBuf], target: &Path, out: &mut Generated) -> Result<(), Error> {
-        let compiled = oxorb_idl::compile(files, &self.options)?;
+        let mut compiled = oxorb_idl::compile(files, &self.options)?;
+        let mut mark = |name: &str| compiled.model.mark_mutating(name);
+        if let Some(name) = self.mutating.iter().find(|name| !mark(name)) {
+            return Err(Error::Setup(format!(
+                "`{name}` shall be mutating, but {} has no operation of a valuetype of that name",
+                files[0].display()
+            )));
+        }
         if let Some(name) = unknown(&compiled.model, &self.marshalling) {
             return Err(Error::Setup(format!(
                 "`{name}` shall be interpreted, but {} defines nothing of that name",
@@ -419,7 +436,7 @@ fn unreachable_calls(model: &Model) -> Vec<(Span, Unreachable)> {
         if interface.kind == InterfaceKind::Local {
             continue;
         }
-        for call in declared(model, interface).into_iter().flatten() {
+        for call in declared(model, &interface.exports).into_iter().flatten() {
             if !call.travels(model) {
                 let call = format!("{}::{}", def.scoped_name, call.name);
                 found.push((def.span, Unreachable { call }));

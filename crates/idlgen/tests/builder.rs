@@ -349,3 +349,23 @@ fn annotations_become_documentation() {
     );
     assert!(text.contains("/// At least 0.5.\n"), "{text}");
 }
+
+#[test]
+fn operations_of_values_that_change_them() {
+    let idl = "valuetype Purse { private long cents; void spend(in long some); @mutating void fill(); };\n\
+               eventtype Rang { void again(); @mutating void louder(); };";
+    let folder = Folder::new("mutating", &[("purse.idl", idl)]);
+    let builder = folder.builder().file(folder.file("purse.idl"));
+    let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
+    let plain = text(&builder);
+    assert!(plain.contains("fn spend(&self, some: i32)") && plain.contains("fn fill(&mut self)"));
+    // Also where the file goes by way of the IDL that it is equivalent to.
+    assert!(plain.contains("fn again(&self)") && plain.contains("fn louder(&mut self)"));
+    let marked = text(&builder.clone().mutating("Purse::spend"));
+    assert!(marked.contains("fn spend(&mut self, some: i32)"));
+    let error = refused(&builder.mutating("Purse::cents"));
+    assert!(
+        error.contains("`Purse::cents` shall be mutating, but") && error.contains("purse.idl"),
+        "{error}"
+    );
+}

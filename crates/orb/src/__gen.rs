@@ -3,11 +3,11 @@
 pub use std::sync::LazyLock;
 
 pub use oxorb_cdr::{
-    Any, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
+    Any, Behaviour, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
     Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
-    FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NotByHand, OctetSeq,
-    Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueModifier, ValueState,
-    Valuetype, Visibility, fixed, interpreted, interpreted_fixed,
+    FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NoBehaviour, NotByHand,
+    OctetSeq, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueModifier,
+    ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted, interpreted_fixed,
 };
 pub use oxorb_core::{
     Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Operations, Outcome, Raise, Ref,
@@ -16,3 +16,24 @@ pub use oxorb_core::{
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;
+
+use oxorb_giop::minor;
+
+/// A value as a trait that its real type, or a base of that, implements.
+pub fn behaves<Tr: ?Sized + 'static, T: Valuetype>(
+    value: &Value<T>,
+) -> Result<&Tr, SystemException> {
+    value.behaviour().ok_or(NO_IMPLEMENTATION)
+}
+
+/// The same, to change it.
+pub fn behaves_mut<Tr: ?Sized + 'static, T: Valuetype>(
+    value: &mut Value<T>,
+) -> Result<&mut Tr, SystemException> {
+    value.behaviour_mut().ok_or(NO_IMPLEMENTATION)
+}
+
+const NO_IMPLEMENTATION: SystemException = SystemException::no_implement(
+    minor::no_implement::NO_VALUE_IMPLEMENTATION,
+    CompletionStatus::No,
+);

@@ -32,6 +32,12 @@ pub mod alone {
     oxorb::include_idl!("whole");
 }
 
+/// Values that do something.
+pub mod behaviour {
+    oxorb::include_idl!("behaviour");
+}
+pub mod does;
+
 /// A custom valuetype says itself how it travels.
 mod custom {
     use crate::mapping::Picture;

@@ -15,7 +15,8 @@ use oxorb_codegen_tests::{Weather, mapping};
 
 use mapping::account::{self, WithdrawError};
 use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Rights, Sensor};
-use mapping::{Employee, Person, PrintableRef, Remark};
+use mapping::{Disc, Employee, Figure, Person, PrintableRef, Remark, Ticket};
+use mapping::{FigureOperations, Printable, PurseOperations, TicketFactory};
 
 #[test]
 fn names() {
@@ -495,6 +496,52 @@ fn derived_values() {
 }
 
 #[test]
+fn operations_of_values() {
+    let mut purse = Value::new(mapping::Purse {
+        cents: 250,
+        name: "Ada".into(),
+    });
+    let before = purse.clone();
+    purse.spend(150).unwrap();
+    purse.set_owner("Grace").unwrap();
+    assert_eq!(purse.count().unwrap(), 100);
+    assert_eq!(before.count().unwrap(), 250, "another value");
+    match purse.spend(101) {
+        Err(mapping::purse::SpendError::Overdrawn(overdrawn)) => assert_eq!(overdrawn.missing, 1),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn abstract_valuetypes() {
+    let disc = Disc { radius: 2.0 };
+    let ring = Value::new(mapping::Ring {
+        base: disc.clone(),
+        hole: 1.0,
+    });
+    let coin = Value::new(mapping::Coin {
+        base: disc,
+        cents: 50,
+    });
+    let figures: [Value<Figure>; 2] = [ring.upcast(), coin.upcast()];
+    let areas = figures.each_ref().map(|figure| figure.area().unwrap());
+    // Of the ring itself, and of the disc that the coin is.
+    assert_eq!(areas, [9.0, 12.0]);
+}
+
+#[test]
+fn factories_of_values() {
+    let hop = Hop {
+        kind: 1,
+        distance: 1500,
+        lane: 3,
+    };
+    let ticket = Ticket::to("LOWI", &hop).unwrap();
+    assert_eq!(ticket.station, "LOWI");
+    assert!(Ticket::to("", &hop).is_err());
+}
+
+#[test]
 fn boxed_values() {
     let remark: Link<Remark> = Value::new(Remark("late again".into())).into();
     let same = remark.clone();
@@ -533,12 +580,24 @@ fn abstract_interfaces() {
     for original in [object, form, Abstract::Nil] {
         match office.copy(&original).unwrap() {
             Abstract::Object(object) => assert_eq!(object.print().unwrap(), "line"),
-            Abstract::Value(value) => {
-                assert_eq!(value.downcast::<mapping::Form>().unwrap().text, "A1");
-            }
+            Abstract::Value(value) => assert_eq!(value.print().unwrap(), "A1"),
             Abstract::Nil => assert_eq!(original, Abstract::Nil),
         }
     }
+}
+
+#[test]
+fn supported_interfaces() {
+    let (orb, office) = office();
+    let form = Value::new(mapping::Form { text: "A1".into() });
+    // A local call.
+    assert_eq!(form.print().unwrap(), "A1");
+    // A copy is sent.
+    office.copy(&Abstract::from(form.clone())).unwrap();
+    // The value is the servant of an object, whose reference is sent.
+    let object: PrintableRef = orb.root_poa().activate(form).unwrap();
+    assert_eq!(object.print().unwrap(), "A1");
+    office.copy(&object.into()).unwrap();
 }
 
 struct Shelf;
@@ -769,6 +828,7 @@ fn definitions_outside_modules() {
 #[test]
 fn the_page_quotes_these_tests() {
     let here = include_str!("mapping.rs");
+    let beside = include_str!("../src/does/mapping.rs");
     let idl = include_str!("../idl/mapping.idl");
     let page = include_str!("../../../docs/mapping.md");
     let tests = here.split("#[test]\nfn ").skip(1);
@@ -781,8 +841,8 @@ fn the_page_quotes_these_tests() {
         .map(|title| title.to_lowercase().replace(' ', "_"))
         .collect();
     assert_eq!(sections, tests, "sections of docs/mapping.md, and tests");
-    for (language, source) in [("idl", idl), ("rust", here)] {
-        let source = unindented(source);
+    for (language, source) in [("idl", idl.to_owned()), ("rust", here.to_owned() + beside)] {
+        let source = unindented(&source);
         let fence = format!("```{language}\n");
         for block in page.split(&fence).skip(1) {
             let block = unindented(block.split("```").next().unwrap());

@@ -93,7 +93,7 @@ fn write(values: &Vec<Link<Node>>, order: ByteOrder) -> Option<Vec<u8>> {
 }
 
 /// `valuetype Node { public octet mark; public Node next; public sequence<ValueBase> rest; };`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     mark: u8,
     next: Link<Node>,
@@ -101,7 +101,7 @@ struct Node {
 }
 
 /// `valuetype Longer : truncatable Node { public double weight; public string text; public Node last; };`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Longer {
     base: Node,
     weight: f64,

@@ -12,7 +12,7 @@ use crate::{Decoder, Encoder, Result};
 /// A value in hand, of type `T` or of one that inherits from it.
 ///
 /// Cheap to clone (one or two reference counts) and usable from any thread. The state cannot change once it is shared;
-/// a new state is a new value. Two handles are equal when they are the same value, whatever the states are.
+/// a new state is a new value, and [`make_mut`](Self::make_mut) makes one only where it must. Two handles are equal when they are the same value, whatever the states are.
 ///
 /// Whoever holds a value that arrived as part of a cycle holds all of the cycle.
 pub struct Value<T: Valuetype> {
@@ -61,12 +61,46 @@ impl<T: Valuetype> Value<T> {
         self.instance.info()
     }
 
+    /// The value for nobody else: a copy of it, if it was shared.
+    pub(super) fn exclusive(&mut self) -> Option<&mut (dyn Instance + 'static)> {
+        if Arc::get_mut(&mut self.instance).is_none() {
+            self.instance = self.instance.duplicate()?;
+        }
+        Arc::get_mut(&mut self.instance)
+    }
+
     fn from_parts(instance: Arc<dyn Instance>, graph: Option<Arc<Graph>>) -> Self {
         Self {
             instance,
             graph,
             formal: PhantomData,
         }
+    }
+}
+
+impl<T: ValueState> Value<T> {
+    /// The state, or the part of it that belongs to `T`, to change it.
+    ///
+    /// A value that nothing else leads to is changed where it is. Of one that is shared, or part of a cycle, this handle gets
+    /// a copy first (which allocates) and is another value from then on: others see no change. What the state links to is
+    /// not copied.
+    ///
+    /// ```
+    /// use oxorb_cdr::{StringValue, Value};
+    ///
+    /// let mut value = Value::new(StringValue("so".into()));
+    /// let other = value.clone();
+    /// value.make_mut().0.push_str("nar");
+    /// assert_eq!((&*value.0, &*other.0), ("sonar", "so"));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Never, unless a [`ValueState`] written by hand does not give the parts that it says it has.
+    pub fn make_mut(&mut self) -> &mut T {
+        let part = (self.exclusive()).and_then(|instance| instance.part_mut(TypeId::of::<T>()));
+        let state = part.and_then(|part| part.downcast_mut());
+        state.expect("a value has the states of all its bases")
     }
 }
 
@@ -277,6 +311,11 @@ pub(crate) trait Instance: Send + Sync {
     fn fill(&self, d: &mut Decoder<'_>) -> Result<()>;
     fn write<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
     fn part(&self, of: TypeId) -> Option<&dyn Any>;
+    fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any>;
+    /// How it is seen as a trait; `of` is the id of `dyn Trait`.
+    fn behaviour(&self, of: TypeId) -> Option<&'static dyn Any>;
+    /// Another value with the same state; `None` as long as there is none.
+    fn duplicate(&self) -> Option<Arc<dyn Instance>>;
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
@@ -333,6 +372,18 @@ impl<T: ValueState> Instance for Slot<T> {
 
     fn part(&self, of: TypeId) -> Option<&dyn Any> {
         self.state.get()?.part(of)
+    }
+
+    fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any> {
+        self.state.get_mut()?.part_mut(of)
+    }
+
+    fn behaviour(&self, of: TypeId) -> Option<&'static dyn Any> {
+        T::behaviour(of)
+    }
+
+    fn duplicate(&self) -> Option<Arc<dyn Instance>> {
+        Some(Arc::new(Slot::of(self.state.get()?.clone())))
     }
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,7 +65,7 @@ pub trait Valuetype: 'static {
 }
 
 /// A valuetype with a state. Generated code implements it for the struct that holds the state.
-pub trait ValueState: Valuetype + Debug + Send + Sync + Sized {
+pub trait ValueState: Valuetype + Clone + Debug + Send + Sync + Sized {
     /// Writes the state: that of the base first.
     fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
 
@@ -75,6 +75,17 @@ pub trait ValueState: Valuetype + Debug + Send + Sync + Sized {
     /// The state of the base of this type, or this state itself.
     fn part(&self, of: TypeId) -> Option<&dyn Any> {
         (of == TypeId::of::<Self>()).then_some(self as &dyn Any)
+    }
+
+    /// The same, to change it.
+    fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any> {
+        (of == TypeId::of::<Self>()).then_some(self as &mut dyn Any)
+    }
+
+    /// How the state is seen as the trait whose `dyn Trait` has this id, for the operations of the type.
+    #[doc(hidden)]
+    fn behaviour(_of: TypeId) -> Option<&'static dyn Any> {
+        None
     }
 }
 

@@ -4,6 +4,7 @@
 //! Generated code implements [`Valuetype`] for each valuetype of an IDL file and [`ValueState`] for those with a state.
 //! Why the mapping is as it is: `docs/design/valuetypes.md`.
 
+mod behaviour;
 mod boxed;
 mod chunks;
 mod custom;
@@ -15,6 +16,7 @@ mod read;
 mod untyped;
 mod write;
 
+pub use behaviour::{Behaviour, NoBehaviour, first_behaviour};
 pub use boxed::{StringValue, WstringValue};
 pub use custom::{ByHand, CustomMarshal, NotByHand};
 pub use handle::{Link, Value};

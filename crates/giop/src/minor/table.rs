@@ -116,7 +116,7 @@ minors! {
         OXORB 1 MALFORMED: "the TypeCode is none: an unknown kind, or parts that do not fit it", "report it to the peer's vendor; a TypeCode made here is complete when is_complete() says so";
     }
     NoImplement no_implement {
-        OMG 1 NO_VALUE_IMPLEMENTATION: "the value type has no implementation here", "link the implementation";
+        OMG 1 NO_VALUE_IMPLEMENTATION: "the value type has no implementation here", "implement the trait of its operations for its struct, in the crate that includes the generated code";
         OMG 2 VALUE_VERSION: "the value's version is incompatible", "deploy the same version on both sides";
         OMG 3 NO_USABLE_PROFILE: "no profile of the reference can be used here", "check the protocols both sides have enabled";
         OMG 4 DII_ON_LOCAL: "dynamic invocation on a local object", "call it directly";

@@ -52,6 +52,28 @@ impl Model {
         &self.defs[id.0 as usize]
     }
 
+    /// Marks the operation of a valuetype with this scoped name, such as `bank::Purse::spend`, as if it said `@mutating`.
+    /// `false` if there is none.
+    pub fn mark_mutating(&mut self, operation: &str) -> bool {
+        let Some((owner, name)) = operation.rsplit_once("::") else {
+            return false;
+        };
+        let found = self.defs.iter_mut().filter_map(|def| match &mut def.kind {
+            DefKind::ValueType(value) if def.scoped_name == owner => Some(&mut value.exports),
+            _ => None,
+        });
+        let mut marked = false;
+        for export in found.flatten() {
+            if let Export::Operation(operation) = export
+                && operation.name == name
+            {
+                operation.mutating = true;
+                marked = true;
+            }
+        }
+        marked
+    }
+
     /// Follows typedefs until something else is found.
     pub fn resolve<'m>(&'m self, ty: &'m Type) -> &'m Type {
         let mut ty = ty;
@@ -300,6 +322,8 @@ pub struct Operation {
     pub annotations: Vec<Annotation>,
     /// `oneway`.
     pub oneway: bool,
+    /// `@mutating`: an operation of a valuetype that changes the state.
+    pub mutating: bool,
     /// `None` is `void`.
     pub returns: Option<Type>,
     /// In order.

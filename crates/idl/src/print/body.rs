@@ -109,7 +109,8 @@ impl Printer<'_> {
             Some(ty) => self.ty(ty),
             None => "void".into(),
         };
-        let mut text = format!("{oneway}{returns} {}", escaped(&of.name));
+        let mutating = if of.mutating { "@mutating " } else { "" };
+        let mut text = format!("{mutating}{oneway}{returns} {}", escaped(&of.name));
         text += &self.params(&of.params);
         text += &self.raises("raises", &of.raises);
         if !of.context.is_empty() {

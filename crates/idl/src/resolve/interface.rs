@@ -162,6 +162,7 @@ impl Resolver<'_> {
             doc: notes.doc(),
             annotations,
             oneway: says_so.is_some(),
+            mutating: self.is_set(&notes.annotations, "mutating"),
             returns,
             params,
             raises,

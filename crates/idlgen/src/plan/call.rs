@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use oxorb_idl::model::{
-    Attribute, DefId, Direction, Export, Interface, InterfaceKind, Model, Operation, Type,
+    Attribute, DefId, Direction, Export, Factory, Interface, InterfaceKind, Model, Operation,
+    Param, Type, ValueType,
 };
 
 use oxorb_idl::source::Span;
@@ -32,6 +33,8 @@ pub struct Call<'m> {
     pub raises: Vec<DefId>,
     /// Names in the `context` clause; empty without one.
     pub context: &'m [String],
+    /// Of a value: it may change the state.
+    pub mutating: bool,
 }
 
 /// One parameter.
@@ -75,7 +78,7 @@ impl<'m> Call<'m> {
 /// The calls an interface declares itself, in order. Of an interface that is
 /// not local, those that [cannot travel](Call::travels) are left out.
 pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<'m>>, NotYet> {
-    let mut calls = declared(model, interface)?;
+    let mut calls = declared(model, &interface.exports)?;
     if interface.kind != InterfaceKind::Local {
         calls.retain(|call| call.travels(model));
     }
@@ -85,10 +88,10 @@ pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<
 /// All calls, whether they can travel or not.
 pub(crate) fn declared<'m>(
     model: &'m Model,
-    interface: &'m Interface,
+    exports: &'m [Export],
 ) -> Result<Vec<Call<'m>>, NotYet> {
     let mut calls = Vec::new();
-    for export in &interface.exports {
+    for export in exports {
         match export {
             Export::Operation(operation) => calls.push(operation_call(model, operation)?),
             Export::Attribute(attribute) => {
@@ -102,23 +105,54 @@ pub(crate) fn declared<'m>(
     Ok(calls)
 }
 
+/// The operations and attributes a valuetype declares itself, in order. They are local: whatever types they have, nothing
+/// travels, and there is an answer even if they are declared oneway.
+pub fn value_calls<'m>(model: &'m Model, value: &'m ValueType) -> Result<Vec<Call<'m>>, NotYet> {
+    let mut calls = declared(model, &value.exports)?;
+    for call in &mut calls {
+        call.oneway = false;
+    }
+    Ok(calls)
+}
+
+/// The factories of a valuetype, in order.
+pub fn factory_calls<'m>(model: &'m Model, value: &'m ValueType) -> Result<Vec<Call<'m>>, NotYet> {
+    let factories = value.factories.iter();
+    factories.map(|one| factory_call(model, one)).collect()
+}
+
+fn factory_call<'m>(model: &'m Model, factory: &'m Factory) -> Result<Call<'m>, NotYet> {
+    Ok(Call {
+        wire_name: Cow::Borrowed(&factory.name),
+        name: Cow::Borrowed(&factory.name),
+        attribute: false,
+        doc: &factory.doc,
+        oneway: false,
+        returns: None,
+        args: args(model, &factory.params)?,
+        raises: once(&factory.raises),
+        context: &[],
+        mutating: false,
+    })
+}
+
+fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYet> {
+    let args = params.iter().map(|param| {
+        Ok(Arg {
+            name: &param.name,
+            direction: param.direction,
+            ty: &param.ty,
+            plan: plan_at(model, &param.ty, param.span)?,
+        })
+    });
+    args.collect()
+}
+
 fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call<'m>, NotYet> {
     let returns = match &operation.returns {
         Some(ty) => Some((ty, plan_at(model, ty, operation.span)?)),
         None => None,
     };
-    let args = operation
-        .params
-        .iter()
-        .map(|param| {
-            Ok(Arg {
-                name: &param.name,
-                direction: param.direction,
-                ty: &param.ty,
-                plan: plan_at(model, &param.ty, param.span)?,
-            })
-        })
-        .collect::<Result<_, _>>()?;
     Ok(Call {
         wire_name: Cow::Borrowed(&operation.name),
         name: Cow::Borrowed(&operation.name),
@@ -126,9 +160,10 @@ fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call
         doc: &operation.doc,
         oneway: operation.oneway,
         returns,
-        args,
+        args: args(model, &operation.params)?,
         raises: once(&operation.raises),
         context: &operation.context,
+        mutating: operation.mutating,
     })
 }
 
@@ -146,6 +181,7 @@ fn getter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
         args: Vec::new(),
         raises: once(&attribute.get_raises),
         context: &[],
+        mutating: false,
     })
 }
 
@@ -165,6 +201,7 @@ fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
         }],
         raises: once(&attribute.set_raises),
         context: &[],
+        mutating: true,
     })
 }
 

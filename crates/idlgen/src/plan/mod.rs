@@ -9,7 +9,7 @@ mod size;
 mod traits;
 
 pub(crate) use call::declared;
-pub use call::{Arg, Call, calls};
+pub use call::{Arg, Call, calls, factory_calls, value_calls};
 pub use size::{Size, size};
 pub use traits::Traits;
 

@@ -73,14 +73,16 @@ pub(crate) fn generate(
     for id in reach {
         children.entry(model.def(id).parent).or_default().push(id);
     }
-    let rust = Rust {
+    let mut rust = Rust {
         model,
         names,
         children,
         interpreted,
+        supported: HashSet::new(),
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
         operation_lookup,
     };
+    rust.supported = rust.all_supported();
     let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
     Ok(format!(
         "{header}\n{}",
@@ -96,6 +98,8 @@ struct Rust<'m> {
     children: HashMap<Option<DefId>, Vec<DefId>>,
     /// What is marshalled by the interpreter.
     interpreted: HashSet<DefId>,
+    /// The interfaces that valuetypes support, with their bases.
+    supported: HashSet<DefId>,
     runtime: syn::Path,
     operation_lookup: OperationLookup,
 }
@@ -149,7 +153,11 @@ impl<'m> Rust<'m> {
             DefKind::Enum(body) => self.enumeration(scope, def, body),
             DefKind::Typedef(alias) => vec![self.alias(scope, def, alias).map_err(fail)?],
             DefKind::Const(constant) => vec![self.constant(scope, def, constant).map_err(fail)?],
-            DefKind::ValueType(value) => self.valuetype(scope, def, value).map_err(fail)?,
+            DefKind::ValueType(value) => {
+                let mut items = self.valuetype(scope, def, value).map_err(fail)?;
+                items.extend(self.value_traits(scope, def, value)?);
+                items
+            }
             DefKind::ValueBox(content) => vec![self.boxed(scope, def, content).map_err(fail)?],
             DefKind::BitMask(body) => self.bitmask(scope, def, body),
             DefKind::BitSet(body) => self.bitset(scope, def, body),
@@ -167,6 +175,7 @@ impl<'m> Rust<'m> {
         }
         let extra = match &def.kind {
             DefKind::Typedef(_) => self.alias_type_code(def),
+            DefKind::ValueType(value) => self.value_inner(def, value)?,
             _ => self.union_labels(scope, def).map_err(fail)?,
         };
         items.extend(self.inner_module(def, extra)?);

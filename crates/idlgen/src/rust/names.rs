@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use oxorb_idl::model::{DefId, DefKind, Model};
 
 use super::case::{camel, escape, screaming, snake};
-use crate::plan::{Call, NotYet, calls};
+use crate::plan::{Call, NotYet, calls, factory_calls, value_calls};
 
 /// All names of one generated file.
 #[derive(Debug, Default)]
@@ -19,6 +19,7 @@ pub(super) struct Names {
     items: HashMap<DefId, ItemNames>,
     parts: HashMap<DefId, Vec<String>>,
     methods: HashMap<DefId, Vec<MethodNames>>,
+    factories: HashMap<DefId, Vec<MethodNames>>,
     inherent: HashMap<DefId, Vec<Inherent>>,
     labels: HashMap<DefId, UnionNames>,
     taken: HashMap<Option<DefId>, HashSet<String>>,
@@ -42,6 +43,12 @@ pub(super) struct ItemNames {
     pub serve: String,
     /// Interfaces: the untyped servant inside `inner`.
     pub skeleton: String,
+    /// Valuetypes: the trait of the operations (`PersonOperations`).
+    pub operations: String,
+    /// Valuetypes: the trait of the factories (`PersonFactory`).
+    pub factory: String,
+    /// Interfaces and valuetypes: inside `inner`, who implements the trait.
+    pub behaviour: String,
 }
 
 /// The names made from one operation or half an attribute.
@@ -109,9 +116,14 @@ impl Names {
         &self.parts[&id]
     }
 
-    /// Names for the interface's own calls, in the order of [`calls`].
+    /// Names for the own calls of an interface or valuetype, in the order of [`calls`] or [`value_calls`].
     pub(super) fn methods(&self, id: DefId) -> &[MethodNames] {
         &self.methods[&id]
+    }
+
+    /// Names for the factories of a valuetype, in the order of [`factory_calls`].
+    pub(super) fn factories(&self, id: DefId) -> &[MethodNames] {
+        &self.factories[&id]
     }
 
     /// All methods of the reference type, own ones first.
@@ -192,6 +204,20 @@ impl Names {
             let item = self.items.entry(id).or_default();
             (item.op, item.serve, item.skeleton) = (op, serve, skeleton);
         }
+        if let DefKind::ValueType(value) = &def.kind {
+            if !value.exports.is_empty() {
+                let operations = self.claim(def.parent, camel(&def.name) + "Operations");
+                self.items.entry(id).or_default().operations = operations;
+            }
+            if !value.factories.is_empty() {
+                let factory = self.claim(def.parent, camel(&def.name) + "Factory");
+                self.items.entry(id).or_default().factory = factory;
+            }
+        }
+        if let DefKind::Interface(_) | DefKind::ValueType(_) = def.kind {
+            let behaviour = self.claim(Some(id), "Behaviour".to_owned());
+            self.items.entry(id).or_default().behaviour = behaviour;
+        }
     }
 
     fn inside(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
@@ -206,6 +232,13 @@ impl Names {
                 // Whatever the state is called, there may be a base before it.
                 self.parts
                     .insert(id, distinct(fields.chain(["base".to_owned()])));
+                let fail = |not_yet| (id, not_yet);
+                let own = value_calls(model, value).map_err(fail)?;
+                let methods = self.own_methods(id, &own);
+                self.methods.insert(id, methods);
+                let factories = factory_calls(model, value).map_err(fail)?;
+                let factories = self.own_methods(id, &factories);
+                self.factories.insert(id, factories);
             }
             DefKind::Enum(body) => {
                 let variants = body.enumerators.iter().map(|one| camel(&one.name));

@@ -170,8 +170,18 @@ impl<'m> Rust<'m> {
                         false => #r::ValueState::part(&self.#field, of),
                     }
                 }
+                fn part_mut(
+                    &mut self,
+                    of: ::core::any::TypeId,
+                ) -> #option<&mut dyn ::core::any::Any> {
+                    match of == ::core::any::TypeId::of::<Self>() {
+                        true => Some(self),
+                        false => #r::ValueState::part_mut(&mut self.#field, of),
+                    }
+                }
             }
         });
+        let behaviour = self.find_behaviour(scope, def.id, base.as_ref().map(|(_, ty)| ty));
         Ok(vec![
             quote! {
                 #docs
@@ -182,6 +192,7 @@ impl<'m> Rust<'m> {
                 impl #r::ValueState for #name {
                     #codec
                     #(#part)*
+                    #behaviour
                 }
             },
         ])
@@ -307,7 +318,7 @@ impl<'m> Rust<'m> {
     }
 
     /// All valuetypes and abstract interfaces that a value of a type may stand for, itself apart.
-    fn value_bases(&self, id: DefId) -> BTreeSet<DefId> {
+    pub(super) fn value_bases(&self, id: DefId) -> BTreeSet<DefId> {
         let mut found = BTreeSet::new();
         let mut todo = vec![id];
         while let Some(one) = todo.pop() {
@@ -322,7 +333,7 @@ impl<'m> Rust<'m> {
     }
 
     /// The interfaces a valuetype names in `supports`, and their bases.
-    fn supported(&self, value: &ValueType) -> BTreeSet<DefId> {
+    pub(super) fn supported(&self, value: &ValueType) -> BTreeSet<DefId> {
         let mut found = BTreeSet::new();
         for id in &value.supports {
             found.insert(*id);

@@ -11,7 +11,7 @@ use crate::interop_jacorb::Secret;
 use crate::interop_values::{Base, Known, Node};
 
 /// `InteropFar::Far`, which the compiler is not told of: so OxORB knows it only here, where it is sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Far {
     base: Base,
     weight: f64,

@@ -1,5 +1,6 @@
 //! Interfaces: servant trait, reference type, errors, skeleton.
 
+mod behaviour;
 mod client;
 mod errors;
 mod server;
@@ -9,6 +10,7 @@ use oxorb_idl::model::{Def, DefId, DefKind, Interface};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::names::MethodNames;
 use super::scope::Scope;
 use super::types::ident;
 use super::{Rust, Unmapped, docs, is_remote};
@@ -29,6 +31,8 @@ struct Method<'r, 'm> {
     descriptor: &'r str,
     /// The error enum, if the call raises user exceptions.
     error: Option<&'r str>,
+    /// It takes `&mut self`: it changes the state of a value.
+    mutating: bool,
 }
 
 impl<'m> Rust<'m> {
@@ -49,12 +53,17 @@ impl<'m> Rust<'m> {
             items.push(self.typed(scope, def));
             if self.is_abstract(def.id) {
                 items.push(self.abstract_interface(scope, def));
+                items.extend(self.calls_through_abstract(scope, def)?);
             }
             items.push(self.client_methods(scope, def, interface)?);
             items.push(self.served_by(scope, def));
             inside.extend(self.descriptors(def, &methods));
             inside.extend(self.skeleton(&inner, def, interface));
             inside.extend(self.serve(&inner, def, &methods));
+        }
+        if self.supported.contains(&def.id) {
+            let servant = self.named(&inner, def.id);
+            inside.extend(self.implementers(&inner, def, &servant));
         }
         items.extend(self.inner_module(def, inside)?);
         Ok(items)
@@ -257,7 +266,15 @@ impl<'m> Rust<'m> {
     }
 
     fn own_methods<'r>(&'r self, id: DefId, own: &'r [Call<'m>]) -> Vec<Method<'r, 'm>> {
-        let names = self.names.methods(id);
+        self.named_methods(id, own, self.names.methods(id))
+    }
+
+    fn named_methods<'r>(
+        &'r self,
+        id: DefId,
+        own: &'r [Call<'m>],
+        names: &'r [MethodNames],
+    ) -> Vec<Method<'r, 'm>> {
         let pairs = own.iter().zip(names);
         let methods = pairs.map(|(call, names)| Method {
             owner: id,
@@ -265,6 +282,7 @@ impl<'m> Rust<'m> {
             name: &names.method,
             descriptor: &names.descriptor,
             error: names.error.as_deref(),
+            mutating: false,
         });
         methods.collect()
     }

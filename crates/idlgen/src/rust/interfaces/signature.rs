@@ -37,10 +37,9 @@ impl<'m> Rust<'m> {
             .any(|arg| arg.direction == Direction::In && !arg.plan.is_scalar(self.model));
         // Where results may point into the arguments, that needs a name.
         let life = (lends && borrows).then(|| quote!('a));
-        let (generics, this) = match &life {
-            Some(life) => (quote!(<#life>), quote!(&#life self)),
-            None => (quote!(), quote!(&self)),
-        };
+        let generics = life.as_ref().map(|life| quote!(<#life>));
+        let (named, mutable) = (life.iter(), method.mutating.then(|| quote!(mut)));
+        let this = quote!(&#(#named)* #mutable self);
         let params = self.parameters(scope, method, life.as_ref());
         if call.oneway {
             return quote!(fn #name #generics(#this #(, #params)*));

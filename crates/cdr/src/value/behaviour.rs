@@ -1,0 +1,79 @@
+//! What a value does: from a handle of any base type to the trait that the real type, or a base of it, implements.
+//!
+//! The application implements a trait that was generated beside the state. A handle knows only at run time whose state it
+//! has, so the state says by the `TypeId` of `dyn Trait` how it is seen as one. No registry and nothing unsafe: what is
+//! looked up is a constant that holds functions.
+
+use core::any::{Any, TypeId};
+use core::fmt;
+
+use super::{Value, Valuetype};
+
+/// How a state, or the state of one of its bases, is seen as `dyn Trait`. Generated code makes one for each trait that a
+/// state implements.
+#[doc(hidden)]
+pub struct Behaviour<Tr: ?Sized + 'static> {
+    of: fn() -> TypeId,
+    shared: fn(&dyn Any) -> Option<&Tr>,
+    exclusive: fn(&mut dyn Any) -> Option<&mut Tr>,
+}
+
+impl<Tr: ?Sized> Behaviour<Tr> {
+    /// `of` gives the id of the type that implements the trait; the others see it as such.
+    pub const fn new(
+        of: fn() -> TypeId,
+        shared: fn(&dyn Any) -> Option<&Tr>,
+        exclusive: fn(&mut dyn Any) -> Option<&mut Tr>,
+    ) -> Self {
+        Self {
+            of,
+            shared,
+            exclusive,
+        }
+    }
+}
+
+impl<Tr: ?Sized> fmt::Debug for Behaviour<Tr> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Behaviour")
+    }
+}
+
+/// Finds the [`Behaviour`] of a state as the trait whose `dyn Trait` has an id.
+pub(super) type Find = fn(TypeId) -> Option<&'static dyn Any>;
+
+/// The first that is found: what a type implements itself comes before what it has from its base.
+#[doc(hidden)]
+pub fn first_behaviour(id: TypeId, places: &[Find]) -> Option<&'static dyn Any> {
+    places.iter().find_map(|find| find(id))
+}
+
+/// What there is for states that do not implement a trait.
+///
+/// Generated code names `Behaviour::<T>::find` of its own, with this trait in scope: the compiler takes what is inherent
+/// first, and that is there only if `T` implements the trait (as for [`NotByHand`](super::NotByHand)).
+#[doc(hidden)]
+pub trait NoBehaviour {
+    /// Nothing.
+    fn find(_: TypeId) -> Option<&'static dyn Any> {
+        None
+    }
+}
+
+impl<T: Valuetype> Value<T> {
+    /// The value as a trait, if its real type or a base of that implements it.
+    #[doc(hidden)]
+    pub fn behaviour<Tr: ?Sized + 'static>(&self) -> Option<&Tr> {
+        let found = self.instance.behaviour(TypeId::of::<Tr>())?;
+        let behaviour: &Behaviour<Tr> = found.downcast_ref()?;
+        (behaviour.shared)(self.instance.part((behaviour.of)())?)
+    }
+
+    /// The same, to change it: see [`make_mut`](Value::make_mut).
+    #[doc(hidden)]
+    pub fn behaviour_mut<Tr: ?Sized + 'static>(&mut self) -> Option<&mut Tr> {
+        let found = self.instance.behaviour(TypeId::of::<Tr>())?;
+        let behaviour: &Behaviour<Tr> = found.downcast_ref()?;
+        (behaviour.exclusive)(self.exclusive()?.part_mut((behaviour.of)())?)
+    }
+}

@@ -177,9 +177,10 @@ impl<'r> Upcall<'r> {
             .with_limits(self.arrived.orb.options().limits.cdr)
             .with_scope(self.arrived.orb)
             .at(self.arrived.request.body);
-        let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
-        probe::stamp(Stage::ArgumentsRead);
-        args.map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
+        decode(&mut d)
+            .and_then(|args| d.finish().map(|()| args))
+            .inspect(|_| probe::stamp(Stage::ArgumentsRead))
+            .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
     }
 
     /// Answers with the results: return value, then inout and out arguments.
@@ -331,12 +332,11 @@ impl<'r> Upcall<'r> {
             .sink
             .encoder(self.arrived.orb.options(), self.arrived.dialect);
         let begun = oxorb_giop::begin_reply(&mut e, version, id, status, contexts);
-        let body = body(&mut e);
-        probe::stamp(Stage::ResultsWritten);
-        let written = body
+        let written = body(&mut e)
+            .inspect(|()| probe::stamp(Stage::ResultsWritten))
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
-            .and_then(|()| finish(&mut e, begun, self.arrived.orb));
-        probe::stamp(Stage::ReplyFramed);
+            .and_then(|()| finish(&mut e, begun, self.arrived.orb))
+            .inspect(|()| probe::stamp(Stage::ReplyFramed));
         match written {
             Ok(()) => self
                 .sink

@@ -439,7 +439,6 @@ pub(crate) fn write_request<'a>(
     probe::stamp(Stage::ArgumentsWritten);
     oxorb_giop::finish(e, begun)
         .and_then(|()| limits.check_outgoing(e.position()))
-        .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-    probe::stamp(Stage::RequestFramed);
-    Ok(())
+        .inspect(|()| probe::stamp(Stage::RequestFramed))
+        .map_err(|violation| violation.to_exception(CompletionStatus::No))
 }

@@ -139,7 +139,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             policies,
             op,
             args,
-            timing,
+            timing: Timing::start(policies)?,
             attempts: Vec::new(),
             bound,
             fell_back: false,

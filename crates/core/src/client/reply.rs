@@ -127,9 +127,9 @@ impl Reply {
         self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        let read = result(&mut self.decoder());
-        probe::stamp(Stage::ResultsRead);
-        read.map_err(|error| undecodable(error).into())
+        result(&mut self.decoder())
+            .inspect(|_| probe::stamp(Stage::ResultsRead))
+            .map_err(|error| undecodable(error).into())
     }
 
     /// Takes the receive buffer for a result that is one sequence of octets.

@@ -45,9 +45,9 @@ macro_rules! stages {
 }
 
 stages! {
-    /// The first of a call: its policies and time limits are known. What lies before the stamp is not measured.
+    /// The first of a call: its policies are known. What lies before the stamp is not measured.
     CallBegun Client "call begun";
-    /// It is known where the reference leads.
+    /// Time limits are known, and where the reference leads.
     RouteFound Client "route found";
     /// A connection was taken.
     LinkTaken Client "connection taken";

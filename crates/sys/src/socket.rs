@@ -98,9 +98,9 @@ fn set_timeout(socket: impl AsFd, which: Timeout, timeout: Option<Duration>) -> 
     Ok(sockopt::set_socket_timeout(socket, which, timeout)?)
 }
 
-/// Sends small writes at once instead of collecting them (`TCP_NODELAY`).
-pub fn set_no_delay(socket: impl AsFd) -> io::Result<()> {
-    Ok(sockopt::set_tcp_nodelay(socket, true)?)
+/// Sends small writes at once (`TCP_NODELAY`), or collects them.
+pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
+    Ok(sockopt::set_tcp_nodelay(socket, on)?)
 }
 
 /// Marks what is sent over an IPv4 or IPv6 socket with a DSCP, 0 to 63, for the network to tell urgent from other

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Facts, Link, WriteError};
+use crate::{Facts, Link, Tuning, WriteError};
 
 /// What goes wrong. The default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,6 +201,14 @@ impl<L: Link> Link for Faulty<L> {
 
     fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
         self.inner.set_keep_alive(idle)
+    }
+
+    fn tune(&self, tuning: &Tuning) -> io::Result<()> {
+        self.inner.tune(tuning)
+    }
+
+    fn set_dscp(&self, dscp: u8) -> io::Result<()> {
+        self.inner.set_dscp(dscp)
     }
 
     fn local(&self) -> String {

@@ -37,6 +37,6 @@ pub mod tcp;
 pub use acceptor::{Acceptor, ListenError, listen};
 pub use access::{Access, AccessError};
 pub use endpoint::{Endpoint, EndpointError, Protocol};
-pub use link::{Facts, Link, WriteError};
+pub use link::{Facts, Link, Tuning, WriteError};
 pub use publish::{Publish, published, published_hosts};
 pub use tcp::{ConnectError, connect, connect_first};

@@ -107,8 +107,30 @@ pub trait Link: Send + Sync {
     /// Does nothing where there is no network between.
     fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()>;
 
+    /// Shapes a connection that was just made. Does nothing where there is no network between.
+    fn tune(&self, tuning: &Tuning) -> io::Result<()>;
+
+    /// Marks what is sent from now on with a DSCP, 0 to 63, for the network. One or two system calls. Does nothing where
+    /// there is no network between.
+    fn set_dscp(&self, dscp: u8) -> io::Result<()>;
+
     /// This end, for people. Allocates.
     fn local(&self) -> String;
+}
+
+/// Properties of one connection, as far as they differ from what the system does by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Tuning {
+    /// Octets of the kernel's send buffer.
+    pub send_buffer: Option<usize>,
+    /// Octets of the kernel's receive buffer.
+    pub receive_buffer: Option<usize>,
+    /// The system finds out whether a silent peer still exists, after so long.
+    pub keep_alive: Option<Duration>,
+    /// Small writes may wait to be sent together with others (not `TCP_NODELAY`).
+    pub delay: bool,
+    /// Past all routers.
+    pub dont_route: bool,
 }
 
 /// What a link is able to do, as data: the layers above decide from it how to frame and batch.
@@ -206,6 +228,12 @@ macro_rules! forward {
             }
             fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
                 (**self).set_keep_alive(idle)
+            }
+            fn tune(&self, tuning: &Tuning) -> io::Result<()> {
+                (**self).tune(tuning)
+            }
+            fn set_dscp(&self, dscp: u8) -> io::Result<()> {
+                (**self).set_dscp(dscp)
             }
             fn local(&self) -> String {
                 (**self).local()

@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{Facts, Link, WriteError};
+use crate::{Facts, Link, Tuning, WriteError};
 
 /// Two connected links, with room for `capacity` octets (at least one) each way.
 ///
@@ -123,6 +123,14 @@ impl Link for MemLink {
 
     fn peer_address(&self) -> Option<std::net::IpAddr> {
         None
+    }
+
+    fn tune(&self, _tuning: &Tuning) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_dscp(&self, _dscp: u8) -> io::Result<()> {
+        Ok(())
     }
 
     fn set_keep_alive(&self, _idle: Option<Duration>) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::{Facts, Link, WriteError};
+use crate::{Facts, Link, Tuning, WriteError};
 
 /// A link that keeps a copy of all octets, both ways, in a [`Recording`].
 ///
@@ -149,6 +149,14 @@ impl<L: Link> Link for Recorded<L> {
 
     fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
         self.inner.set_keep_alive(idle)
+    }
+
+    fn tune(&self, tuning: &Tuning) -> io::Result<()> {
+        self.inner.tune(tuning)
+    }
+
+    fn set_dscp(&self, dscp: u8) -> io::Result<()> {
+        self.inner.set_dscp(dscp)
     }
 
     fn local(&self) -> String {

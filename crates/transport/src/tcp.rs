@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_sys::socket::{self, Shutdown, Waiting};
 
-use crate::{Facts, Link, WriteError};
+use crate::{Facts, Link, Tuning, WriteError};
 
 mod accept;
 mod connect;
@@ -41,7 +41,7 @@ impl TcpLink {
     /// # Errors
     /// When the socket is not connected (any more).
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
-        socket::set_no_delay(&socket)?;
+        socket::set_no_delay(&socket, true)?;
         Ok(Self {
             peer: canonical(socket::peer_address(&socket)?),
             local: canonical(socket::local_address(&socket)?),
@@ -187,6 +187,19 @@ impl Link for TcpLink {
 
     fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
         socket::set_keep_alive(&self.socket, idle)
+    }
+
+    fn tune(&self, tuning: &Tuning) -> io::Result<()> {
+        socket::set_buffers(&self.socket, tuning.send_buffer, tuning.receive_buffer)?;
+        socket::set_keep_alive(&self.socket, tuning.keep_alive)?;
+        if tuning.dont_route {
+            socket::set_dont_route(&self.socket, true)?;
+        }
+        socket::set_no_delay(&self.socket, !tuning.delay)
+    }
+
+    fn set_dscp(&self, dscp: u8) -> io::Result<()> {
+        socket::set_dscp(&self.socket, dscp)
     }
 
     fn local(&self) -> String {

@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use oxorb_transport::{Endpoint, Facts, Link, WriteError};
+use oxorb_transport::{Endpoint, Facts, Link, Tuning, WriteError};
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex, MutexGuard};
 
@@ -214,6 +214,14 @@ impl Link for ModelLink {
 
     fn peer_address(&self) -> Option<IpAddr> {
         Some(Ipv4Addr::LOCALHOST.into())
+    }
+
+    fn tune(&self, _: &Tuning) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_dscp(&self, _: u8) -> io::Result<()> {
+        Ok(())
     }
 
     fn set_keep_alive(&self, _: Option<Duration>) -> io::Result<()> {

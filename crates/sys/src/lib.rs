@@ -10,6 +10,7 @@
 //! | [`interface`] | the addresses of this host |
 //! | [`thread`] | named threads, and the processors they may run on |
 //! | [`schedule`] | classes and priorities of threads, reserved processor time |
+//! | [`mutex`] | mutexes with priority inheritance |
 //! | [`memory`] | locked memory, faulted in beforehand |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
@@ -19,6 +20,7 @@
 pub mod clock;
 pub mod interface;
 pub mod memory;
+pub mod mutex;
 pub mod poll;
 pub mod schedule;
 pub mod socket;

@@ -1,0 +1,373 @@
+//! A mutex that knows priority inheritance: whoever holds it runs at least as urgently as the most urgent thread that
+//! waits for it, so nothing of a priority between the two can delay both (`FUTEX_LOCK_PI`).
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::thread::futex::{self, Flags};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// A value that one thread at a time may use; threads that wait lend their priority to the one that does.
+///
+/// Not recursive, and not poisoned by a panic.
+///
+/// **Real-time cost.** Taken while free and released while nobody waits: one atomic operation each, no system call.
+/// Otherwise one system call for the thread that waits and one for the one that releases. Never allocates.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let shared = oxorb_sys::mutex::Mutex::new(1);
+/// *shared.lock()? += 1;
+/// let guard = shared.lock()?;
+/// assert!(shared.try_lock(Duration::ZERO).is_err(), "it is this very thread that holds it");
+/// assert_eq!(*guard, 2);
+/// # Ok::<(), oxorb_sys::mutex::LockError>(())
+/// ```
+#[derive(Default)]
+pub struct Mutex<T: ?Sized = ()> {
+    /// 0: free; otherwise the id of the thread that holds it, and whether others wait: as the kernel wants it.
+    owner: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+/// The right to use the value, until it is dropped. For the thread that took it alone.
+#[must_use = "the mutex is free again as soon as this goes"]
+pub struct Guard<'m, T: ?Sized = ()> {
+    mutex: &'m Mutex<T>,
+    not_send: PhantomData<*const ()>,
+}
+
+/// Why a mutex cannot be locked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The calling thread holds it, or waits in a circle of threads that wait for each other.
+    Deadlock,
+    /// The kernel has no priority inheritance, or no memory.
+    System(io::Error),
+}
+
+/// Set by the kernel while others wait.
+const WAITERS: u32 = 0x8000_0000;
+const THREAD: u32 = 0x3fff_ffff;
+
+// SAFETY: only the thread that holds the lock reaches the value, one at a time, so the value moves between threads
+// (`Send`) and is never shared.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+// SAFETY: as above; without a guard nobody else refers to it.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: a shared guard gives `&T`, which is all that another thread could get of it.
+unsafe impl<T: ?Sized + Sync> Sync for Guard<'_, T> {}
+
+impl<T> Mutex<T> {
+    /// A free mutex around a value.
+    pub const fn new(value: T) -> Self {
+        Mutex {
+            owner: AtomicU32::new(0),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// The value; nobody else can have it any more.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits until the mutex is free and takes it.
+    ///
+    /// # Errors
+    /// [`LockError::Deadlock`] when that will never be.
+    pub fn lock(&self) -> Result<Guard<'_, T>, LockError> {
+        self.acquire()?;
+        Ok(self.guard())
+    }
+
+    /// Waits at most so long; zero: not at all. `None` when the time was over first.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn try_lock(&self, max_wait: Duration) -> Result<Option<Guard<'_, T>>, LockError> {
+        let locked = self.acquire_within(max_wait)?;
+        Ok(locked.then(|| self.guard()))
+    }
+
+    /// Takes it without a guard, for who must release it elsewhere, with [`release`](Self::release).
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn acquire(&self) -> Result<(), LockError> {
+        match self.take() {
+            Ok(()) => Ok(()),
+            Err(()) => self.wait(None).map(drop),
+        }
+    }
+
+    /// As [`try_lock`](Self::try_lock), without a guard.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn acquire_within(&self, max_wait: Duration) -> Result<bool, LockError> {
+        match self.take() {
+            Ok(()) => Ok(true),
+            Err(()) if self.is_ours() => Err(LockError::Deadlock),
+            Err(()) if max_wait.is_zero() => Ok(false),
+            Err(()) => self.wait(Some(max_wait)),
+        }
+    }
+
+    /// Gives back what [`acquire`](Self::acquire) took. False when the calling thread does not hold it.
+    pub fn release(&self) -> bool {
+        let ours = self.is_ours();
+        if ours {
+            self.give_back();
+        }
+        ours
+    }
+
+    /// Whether the calling thread holds it.
+    pub fn is_ours(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) & THREAD == thread()
+    }
+
+    /// Whether another thread waits for it.
+    pub fn is_awaited(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) & WAITERS != 0
+    }
+
+    #[inline]
+    fn take(&self) -> Result<(), ()> {
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        let taken = self.owner.compare_exchange(0, thread(), acquire, relaxed);
+        taken.map(drop).map_err(drop)
+    }
+
+    /// In the kernel, which passes the caller's priority on to the owner.
+    #[cold]
+    fn wait(&self, limit: Option<Duration>) -> Result<bool, LockError> {
+        let until = limit.map(deadline);
+        loop {
+            match futex::lock_pi(&self.owner, Flags::PRIVATE, until.as_ref()) {
+                Ok(()) => return Ok(true),
+                Err(rustix::io::Errno::TIMEDOUT) => return Ok(false),
+                Err(rustix::io::Errno::DEADLK) => return Err(LockError::Deadlock),
+                // The owner is just ending or changing hands.
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                Err(other) => return Err(LockError::System(other.into())),
+            }
+        }
+    }
+
+    #[inline]
+    fn give_back(&self) {
+        let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
+        let free = self.owner.compare_exchange(thread(), 0, release, relaxed);
+        if free.is_err() {
+            // Somebody waits: the kernel hands it to the most urgent one.
+            let _ = futex::unlock_pi(&self.owner, Flags::PRIVATE);
+        }
+    }
+
+    fn guard(&self) -> Guard<'_, T> {
+        Guard {
+            mutex: self,
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this thread holds the lock for as long as the guard lives, so nobody writes the value.
+        unsafe { &*self.mutex.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this thread holds the lock for as long as the guard lives, and the guard is borrowed mutably: nobody
+        // else refers to the value.
+        unsafe { &mut *self.mutex.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        self.mutex.give_back();
+    }
+}
+
+/// The kernel's number of this thread; asked for once.
+#[inline]
+fn thread() -> u32 {
+    thread_local! {
+        static THREAD: Cell<u32> = const { Cell::new(0) };
+    }
+    match THREAD.get() {
+        0 => {
+            let id = rustix::thread::gettid()
+                .as_raw_nonzero()
+                .get()
+                .cast_unsigned();
+            THREAD.set(id);
+            id
+        }
+        id => id,
+    }
+}
+
+/// `FUTEX_LOCK_PI` counts by the clock that can be set.
+fn deadline(limit: Duration) -> Timespec {
+    let now = clock_gettime(ClockId::Realtime);
+    let nanoseconds = now.tv_nsec + i64::from(limit.subsec_nanos());
+    let seconds = i64::try_from(limit.as_secs()).unwrap_or(i64::MAX / 2);
+    Timespec {
+        tv_sec: now
+            .tv_sec
+            .saturating_add(seconds)
+            .saturating_add(nanoseconds / 1_000_000_000),
+        tv_nsec: nanoseconds % 1_000_000_000,
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = self.owner.load(Ordering::Relaxed);
+        f.debug_struct("Mutex")
+            .field("thread", &(owner & THREAD))
+            .field("awaited", &(owner & WAITERS != 0))
+            .finish()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Guard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Guard").field(&&**self).finish()
+    }
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LockError::Deadlock => f.write_str("this thread would wait for itself"),
+            LockError::System(error) => write!(f, "the system cannot lock the mutex: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for LockError {}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc;
+    use std::thread as threads;
+
+    use super::*;
+
+    #[test]
+    fn one_thread_at_a_time() {
+        const ROUNDS: u64 = 20_000;
+        let mutex = Mutex::new((0, 0));
+        threads::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        let mut both = mutex.lock().unwrap();
+                        both.0 += 1;
+                        assert_eq!(both.0, both.1 + 1);
+                        both.1 += 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(mutex.into_inner(), (4 * ROUNDS, 4 * ROUNDS));
+    }
+
+    #[test]
+    fn who_waits_gives_up_in_time_and_who_holds_it_is_told() {
+        let mutex = Mutex::new(());
+        let guard = mutex.lock().unwrap();
+        assert!(matches!(mutex.lock(), Err(LockError::Deadlock)));
+        threads::scope(|scope| {
+            scope.spawn(|| {
+                assert!(mutex.try_lock(Duration::ZERO).unwrap().is_none());
+                assert!(mutex.try_lock(Duration::from_millis(5)).unwrap().is_none());
+                assert!(!mutex.release(), "not ours to release");
+            });
+        });
+        drop(guard);
+        assert!(mutex.try_lock(Duration::ZERO).unwrap().is_some());
+    }
+
+    #[test]
+    fn two_threads_that_wait_for_each_other_are_told() {
+        let (one, other) = (Mutex::new(()), Mutex::new(()));
+        let both = std::sync::Barrier::new(2);
+        let deadlocks = threads::scope(|scope| {
+            let lock = |first, second| {
+                let both = &both;
+                move || {
+                    let _first: Guard<'_> = Mutex::lock(first).unwrap();
+                    both.wait();
+                    Mutex::lock(second).is_err()
+                }
+            };
+            let threads = [
+                scope.spawn(lock(&one, &other)),
+                scope.spawn(lock(&other, &one)),
+            ];
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert!(deadlocks.contains(&true), "one of them has to give way");
+    }
+
+    /// A thread of low priority that holds the lock has the priority of the one that waits, for as long as it does.
+    #[test]
+    fn who_holds_it_inherits_the_priority_of_who_waits() {
+        let mutex = Mutex::new(());
+        let (say, holding) = mpsc::channel();
+        threads::scope(|scope| {
+            let (release, released) = mpsc::channel::<()>();
+            scope.spawn({
+                let mutex = &mutex;
+                move || {
+                    // Niceness is a thread's own on Linux, and anybody may be nicer.
+                    rustix::process::setpriority_process(None, 10).unwrap();
+                    let nice = priority_of(thread());
+                    let guard = mutex.lock().unwrap();
+                    say.send((thread(), nice)).unwrap();
+                    released.recv().unwrap();
+                    drop(guard);
+                    assert_eq!(priority_of(thread()), nice, "restored");
+                }
+            });
+            let (holder, nice) = holding.recv().unwrap();
+            scope.spawn(|| drop(mutex.lock().unwrap()));
+            while !mutex.is_awaited() {
+                threads::yield_now();
+            }
+            // Smaller is more urgent.
+            while priority_of(holder) >= nice {
+                threads::yield_now();
+            }
+            release.send(()).unwrap();
+        });
+    }
+
+    /// Field 18 of the thread's `stat`: the priority that it has now.
+    fn priority_of(thread: u32) -> i64 {
+        let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
+        let fields = stat.rsplit_once(") ").unwrap().1;
+        fields.split(' ').nth(15).unwrap().parse().unwrap()
+    }
+}

@@ -21,6 +21,14 @@ pub enum ClientConnections {
     /// Threads take an idle connection and put it back (A4.7): as many
     /// connections as calls that run at the same time, one short lock per call.
     Cached,
+    /// All threads share one connection to each server, and a thread of the ORB
+    /// reads it for them all (A4.9, "active connection"). Each call takes
+    /// locks, allocates, and waits for two changes of thread.
+    Multiplexed,
+    /// All threads share one connection to each server, and one of those that
+    /// wait reads it for the others (A4.9, "leader/followers"). Each call takes
+    /// locks and allocates.
+    LeaderFollowers,
 }
 
 /// Which threads serve requests (CHECKLIST A5).
@@ -311,13 +319,19 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "ClientConnections",
-        value: "private|cached",
-        help: "Connections per thread without locks, or shared one call at a time. Default cached.",
+        value: "private|cached|multiplexed|leader-followers",
+        help: "Connections per thread without locks, or taken and put back by all threads; or one that all calls share, read by a thread of the ORB or by the callers in turn. Default cached.",
         apply: |options, text| {
             options.client_connections = match text {
                 "private" => ClientConnections::Private,
                 "cached" => ClientConnections::Cached,
-                _ => return Err("expected private or cached".to_owned()),
+                "multiplexed" => ClientConnections::Multiplexed,
+                "leader-followers" => ClientConnections::LeaderFollowers,
+                _ => {
+                    return Err(
+                        "expected private, cached, multiplexed or leader-followers".to_owned()
+                    );
+                }
             };
             Ok(())
         },

@@ -46,6 +46,18 @@ pub(crate) const fn timeout(completed: CompletionStatus) -> SystemException {
 pub(crate) const IRRECONCILABLE: SystemException =
     SystemException::inv_policy(minor::inv_policy::IRRECONCILABLE, CompletionStatus::No);
 
+/// The caller's priority lies in no band of the reference's connections.
+pub(crate) const NO_BAND: SystemException =
+    SystemException::inv_policy(minor::inv_policy::NO_BAND, CompletionStatus::No);
+
+/// No lane of the server has the caller's priority.
+pub(crate) const NO_LANE: SystemException =
+    SystemException::inv_policy(minor::inv_policy::NO_LANE, CompletionStatus::No);
+
+/// The client's protocols are none of the reference's.
+pub(crate) const NO_PROTOCOL: SystemException =
+    SystemException::inv_policy(minor::inv_policy::NO_PROTOCOL, CompletionStatus::No);
+
 /// The server answered LocateRequest that it does not know the object.
 pub(crate) const NOT_LOCATED: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);

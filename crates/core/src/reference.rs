@@ -10,7 +10,9 @@ use oxorb_cdr::{
 };
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
-use crate::client::{self, Answered, AsyncReply, Binding, Buffered, InFlight, Prepared, Slots};
+use crate::client::{
+    self, Answered, AsyncReply, Binding, Buffered, InFlight, Owner, Prepared, Slots,
+};
 use crate::op::{Op, Operation, UserException};
 use crate::policy::{
     AnyPolicy, Effective, InvalidPolicies, Policy, PolicySet, PolicyType, RelativeRoundtripTimeout,
@@ -56,6 +58,8 @@ struct Shared {
     /// Where a LOCATION_FORWARD sent us.
     forward: ArcSwapOption<Route>,
     binding: Binding,
+    /// Of connections that only calls through it use.
+    owner: OnceLock<Arc<Owner>>,
 }
 
 /// An IOR, where it leads, and the one that took its place for good (LOCATION_FORWARD_PERM).
@@ -89,6 +93,7 @@ impl Ref {
                 home: Home::new(ior),
                 forward: ArcSwapOption::empty(),
                 binding: Binding::default(),
+                owner: OnceLock::new(),
             }),
             timeout: Timeout::Default,
             overrides: None,
@@ -455,6 +460,11 @@ impl Ref {
     /// What this reference was bound to, for policies that forbid that it leads elsewhere.
     pub(crate) fn binding(&self) -> &Binding {
         &self.shared.binding
+    }
+
+    /// Whose its connections are, under PrivateConnectionPolicy.
+    pub(crate) fn owner(&self) -> &Arc<Owner> {
+        self.shared.owner.get_or_init(Owner::new)
     }
 
     /// Nobody answers at `tried`: goes back to the IOR itself, unless the object has moved on meanwhile. False when

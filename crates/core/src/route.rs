@@ -23,6 +23,8 @@ const MAX_ENDPOINTS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) profiles: Vec<RouteProfile>,
+    /// A profile says something of RT-CORBA: calls choose among them (`client/selection.rs`).
+    pub(crate) real_time: bool,
     /// Index of the profile that was reached last.
     pub(crate) preferred: AtomicUsize,
     ior: Ior,
@@ -36,11 +38,13 @@ pub(crate) struct RouteProfile {
     /// The lower of the profile's and our own highest GIOP version.
     pub(crate) version: Version,
     pub(crate) key: Box<[u8]>,
+    /// Of the lane behind it, or below 0: of all priorities.
+    pub(crate) priority: i16,
     /// What the code sets of both sides allow; an incompatibility is raised
     /// by the call, not by parsing the reference.
     pub(crate) code_sets: Result<Option<CodeSetContext>, SystemException>,
     /// Index of the profile in the IOR.
-    index: usize,
+    pub(crate) index: usize,
     /// How the server wants to be addressed (AddressingDisposition).
     addressing: AtomicU16,
     /// What the server published about policies.
@@ -64,7 +68,7 @@ impl Route {
             let code_sets = negotiate(&iiop, version, orb.options().native_chars);
             let published = Published::of(&iiop);
             let key: Box<[u8]> = iiop.object_key.as_slice().into();
-            for IiopEndpoint { host, port } in iiop.endpoints() {
+            for (IiopEndpoint { host, port }, priority) in addresses(&iiop) {
                 if profiles.len() == MAX_ENDPOINTS {
                     break;
                 }
@@ -77,6 +81,7 @@ impl Route {
                     peer,
                     version,
                     key: key.clone(),
+                    priority,
                     code_sets,
                     index,
                     addressing: AtomicU16::new(0),
@@ -89,6 +94,9 @@ impl Route {
             return Err(raise::NO_USABLE_PROFILE);
         }
         Ok(Route {
+            real_time: profiles
+                .iter()
+                .any(|it: &RouteProfile| it.published.is_real_time()),
             profiles,
             preferred: AtomicUsize::new(0),
             ior: ior.clone(),
@@ -140,6 +148,27 @@ impl RouteProfile {
         disposition <= 2 && self.addressing.swap(disposition, Ordering::Relaxed) != disposition
     }
 }
+
+/// The addresses of a profile, and the priority of the lane behind each. Where TAO_TAG_ENDPOINTS names lanes, an address that
+/// it does not name belongs to none of them.
+fn addresses(profile: &IiopProfile) -> Vec<(IiopEndpoint, i16)> {
+    let lanes = profile
+        .component(component_tag::TAO_ENDPOINTS)
+        .and_then(|component| component.decode().ok());
+    let plain = profile
+        .endpoints()
+        .into_iter()
+        .map(|endpoint| (endpoint, NO_LANE));
+    match lanes {
+        Some(Component::TaoEndpoints(lanes)) if lanes.iter().any(|lane| lane.1 >= 0) => {
+            lanes.into_iter().filter(|lane| lane.0.port != 0).collect()
+        }
+        _ => plain.collect(),
+    }
+}
+
+/// TAO_INVALID_PRIORITY.
+const NO_LANE: i16 = -1;
 
 fn negotiate(
     profile: &IiopProfile,

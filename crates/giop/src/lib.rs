@@ -76,8 +76,8 @@ pub use policy_values::{
 };
 pub use priorities::{
     Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
-    RtPolicyValue, TcpProtocolProperties, parse_priority_context, policies_component,
-    priority_context,
+    RtPolicyValue, TcpProtocolProperties, parse_priority_context, parse_priority_range_context,
+    policies_component, priority_context, priority_range_context,
 };
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{Request, RequestHeader, Response, begin_request};

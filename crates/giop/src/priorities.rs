@@ -297,6 +297,22 @@ pub const fn priority_context(priority: i16) -> [u8; 4] {
     [0, 0, high, low]
 }
 
+/// The octets of the service context RTCorbaPriorityRange (id 11): the band of a connection (RT-CORBA 1.2, 5.14).
+pub const fn priority_range_context(low: i16, high: i16) -> [u8; 6] {
+    let ([low_0, low_1], [high_0, high_1]) = (low.to_be_bytes(), high.to_be_bytes());
+    [0, 0, low_0, low_1, high_0, high_1]
+}
+
+/// The band in a service context RTCorbaPriorityRange.
+///
+/// # Errors
+/// Octets that are no encapsulation of two `short`s.
+pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Violation> {
+    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
+    let (low, high) = (d.short()?, d.short()?);
+    Ok(PriorityBand { low, high })
+}
+
 /// The priority in a service context RTCorbaPriority.
 ///
 /// # Errors

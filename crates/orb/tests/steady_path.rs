@@ -253,6 +253,7 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
             ClientConnections::Private => 0,
             // Take an idle connection, put it back.
             ClientConnections::Cached => 2 * PINGS,
+            shared => unreachable!("{shared:?} promises nothing of the kind"),
         };
         assert_eq!(client, allowed, "client, {combination:?}");
         assert_eq!(bench.server_used().locks, 0, "server, {combination:?}");

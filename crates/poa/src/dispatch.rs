@@ -401,6 +401,8 @@ fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
             e.boolean(false);
             Ok(())
         }),
+        // A connection for a band of priorities: what it means is between client and lanes.
+        "_bind_priority_band" => upcall.done(),
         "_repository_id" => upcall.reply(|e| e.string(servant.repository_id())),
         "_interface" => interface(servant, upcall),
         "_component" => upcall.reply(|e| oxorb_core::encode_ref::<oxorb_core::ObjectRef>(e, None)),

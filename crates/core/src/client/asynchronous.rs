@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::iter;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,6 +12,8 @@ use oxorb_giop::{Frame, Ior, ReplyStatus, ServiceContext, SystemException, Versi
 
 use super::call::Request;
 use super::multiplexed::{Multiplexed, Slot};
+use super::reach::Untried;
+use super::selection::Selection;
 use super::timing::Carried;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::interceptor::{ClientFlow, Interrupt};
@@ -125,8 +126,10 @@ fn start<'a>(
         Some(bound) => Arc::clone(&bound.route),
         None => reference.route()?,
     };
+    let selection = Selection::of(reference, &route, &policies)?;
+    let priority = selection.as_ref().and_then(|selection| selection.priority);
     if let Some((_, profile)) = route.local() {
-        let carried = Carried::of(&policies, timing, false);
+        let carried = Carried::of(&policies, priority, timing, false);
         let contexts = &carried.beside(added);
         let made = local::begin(reference, &route, profile, timing, op, args, contexts)?;
         return Ok(match made {
@@ -136,12 +139,11 @@ fn start<'a>(
     }
     let mut attempts = Vec::new();
     let mut unreachable = raise::CONNECT_FAILED;
-    let first = match &bound {
-        Some(bound) => bound.profile,
-        None => route.preferred.load(Ordering::Relaxed),
-    };
-    let others = (0..route.profiles.len()).filter(|&index| index != first && bound.is_none());
-    for index in iter::once(first).chain(others) {
+    let mut profiles = Untried::of(&route, bound.as_deref());
+    if let Some(selection) = &selection {
+        profiles.restrict(&route, bound.as_deref(), selection);
+    }
+    for index in profiles.in_order() {
         let profile = &route.profiles[index];
         let peer = profile.remote();
         if let Some(bound) = &bound
@@ -152,7 +154,8 @@ fn start<'a>(
         }
         let reconciled = profile.published.reconcile(&policies);
         let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
-        let carried = Carried::of(policies, timing, peer.options().synchronized_clocks);
+        let synchronized = peer.options().synchronized_clocks;
+        let carried = Carried::of(policies, priority, timing, synchronized);
         let contexts = &carried.beside(added);
         let request = Request {
             op,

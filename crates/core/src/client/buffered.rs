@@ -11,13 +11,15 @@ use oxorb_giop::{CompletionStatus, SystemException, minor};
 use oxorb_transport::Link;
 
 use super::call::{Request, write_request};
+use super::reach::Untried;
+use super::selection::Selection;
 use super::timing::Carried;
 use super::{Args, Peer, Timing, exchange, intercepted, link};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::lock::Mutex;
 use crate::op::Operation;
 use crate::policy::{BufferingConstraint, Effective};
-use crate::sync::{Condvar, MutexGuard, atomic::Ordering, thread};
+use crate::sync::{Condvar, MutexGuard, thread};
 use crate::{Ref, raise};
 
 /// How long the thread waits for more before it ends.
@@ -75,7 +77,13 @@ pub(super) fn send<'a>(
     if route.local().is_some() {
         return exchange(reference, policies, op, args).map(drop);
     }
-    let profile = &route.profiles[route.preferred.load(Ordering::Relaxed)];
+    let selection = Selection::of(reference, &route, policies)?;
+    let mut profiles = Untried::of(&route, None);
+    if let Some(selection) = &selection {
+        profiles.restrict(&route, None, selection);
+    }
+    let index = profiles.in_order().next();
+    let profile = &route.profiles[index.ok_or(raise::NO_USABLE_PROFILE)?];
     let timing = Timing::start(policies)?;
     let mut flow = ClientFlow::of(reference, op);
     match intercepted::begin(flow.as_deref_mut()) {
@@ -89,7 +97,9 @@ pub(super) fn send<'a>(
     let reconciled = profile.published.reconcile(policies);
     let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
     let peer = profile.remote();
-    let carried = Carried::of(policies, timing, peer.options().synchronized_clocks);
+    let priority = selection.and_then(|selection| selection.priority);
+    let synchronized = peer.options().synchronized_clocks;
+    let carried = Carried::of(policies, priority, timing, synchronized);
     let added = flow
         .as_deref()
         .map(ClientFlow::contexts)
@@ -181,7 +191,7 @@ impl Buffer {
         let id = state.next_id;
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
-        let written = write_request(&mut e, id, request, tell, &[], args, &options.limits);
+        let written = write_request(&mut e, id, request, tell, None, args, &options.limits);
         let message = e.finish();
         let room = options.buffered_oneways.saturating_sub(state.octets.len());
         let taken = written.and_then(|()| {

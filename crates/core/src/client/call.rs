@@ -8,7 +8,7 @@ use std::time::Duration;
 use oxorb_cdr::{Dialect, Encoded, Encoder};
 use oxorb_giop::{
     CodeSetContext, CompletionStatus, Limits, MessageType, RequestHeader, ServiceContext,
-    SystemException, SystemExceptionKind, TargetAddress, Version, minor,
+    SystemException, SystemExceptionKind, TargetAddress, Version, minor, priority_range_context,
 };
 
 use super::link::ClientLink;
@@ -86,7 +86,23 @@ impl<'c, 'a> Call<'c, 'a> {
         let id = link.next_request_id();
         let dialect = link.dialect(request.version.minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
-        let written = write_request(&mut e, id, request, tell, &[], args, &peer.options().limits);
+        // The first request of a connection for a band says so (implicit binding).
+        let band = link
+            .band
+            .map(|band| priority_range_context(band.low, band.high));
+        let band = band.as_ref().map(|data| ServiceContext {
+            id: oxorb_giop::context_id::RT_CORBA_PRIORITY_RANGE,
+            data,
+        });
+        let written = write_request(
+            &mut e,
+            id,
+            request,
+            tell,
+            band,
+            args,
+            &peer.options().limits,
+        );
         let encoded = e.finish();
         if let Err(exception) = written {
             link.out = peer.options().keep(encoded.into_buffer());
@@ -180,6 +196,7 @@ impl<'c, 'a> Call<'c, 'a> {
         let _ = link.link.set_write_timeout(timing.write_limit());
         let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
         probe::stamp(Stage::RequestSent);
+        link.band = None;
         link.out = peer.options().keep(encoded.into_buffer());
         match sent {
             Ok(()) => Ok(Pending {
@@ -387,14 +404,14 @@ pub(crate) fn exception_of(
     }
 }
 
-/// Header, then arguments; the size is patched at the end. `offer`: the data of
-/// BI_DIR_IIOP, or nothing.
+/// Header, then arguments; the size is patched at the end. `once`: what the server
+/// is told about the connection besides code sets.
 pub(crate) fn write_request<'a>(
     e: &mut Encoder<'a>,
     id: u32,
     request: &Request<'_>,
     tell: Option<CodeSetContext>,
-    offer: &[u8],
+    once: Option<ServiceContext<'_>>,
     args: Args<'_, 'a>,
     limits: &Limits,
 ) -> Result<(), SystemException> {
@@ -403,17 +420,13 @@ pub(crate) fn write_request<'a>(
         id: oxorb_giop::context_id::CODE_SETS,
         data,
     });
-    let offered = (!offer.is_empty()).then_some(ServiceContext {
-        id: oxorb_giop::context_id::BI_DIR_IIOP,
-        data: offer,
-    });
     let several: Vec<_>;
-    let contexts = if code_sets.is_none() && offered.is_none() {
+    let contexts = if code_sets.is_none() && once.is_none() {
         request.contexts
-    } else if request.contexts.is_empty() && offered.is_none() {
+    } else if request.contexts.is_empty() && once.is_none() {
         code_sets.as_slice()
     } else {
-        let own = code_sets.iter().chain(&offered);
+        let own = code_sets.iter().chain(&once);
         several = own.chain(request.contexts).copied().collect();
         &several
     };

@@ -8,21 +8,23 @@ use oxorb_giop::{
     CompletionStatus, Ior, ReplyStatus, Response, ServiceContext, SystemException,
     SystemExceptionKind,
 };
+use oxorb_rt::Priority;
 
 use super::binding::Bound;
 use super::call::{Call, Lost, Request};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
+use super::selection::Selection;
 use super::timing::Carried;
 use super::{Args, Peer, Reply, Timing, intercepted, local, timing};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
-use crate::op::{Op, Operation};
-use crate::policy::{Effective, LocateFirst, PolicyType, RebindMode};
+use crate::op::Operation;
+use crate::policy::{Effective, LocateFirst, RebindMode};
 use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
 use crate::sync::thread;
-use crate::{Failure, Ref, raise};
+use crate::{Ref, raise};
 
 /// A forward that leads to a forward that leads ... ends here.
 const MAX_FORWARDS: u32 = 16;
@@ -38,6 +40,8 @@ pub(super) struct Exchange<'x, 'a> {
     pub(super) attempts: Vec<Attempt>,
     /// Where it must not leave from.
     pub(super) bound: Option<Arc<Bound>>,
+    /// What RT-CORBA says about the route as it is now, if anything.
+    pub(super) selection: Option<Selection>,
     /// Nobody answered where it was forwarded to, so it went back to the original.
     fell_back: bool,
     retries: u32,
@@ -93,36 +97,9 @@ pub(super) fn exchange<'a>(
     }
 }
 
-/// Connects, asks where the object is, and binds the reference.
-pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
-    /// Names the call where it must have a name.
-    static OP: Op = Op::twoway("_validate_connection");
-    let policies = reference.policies();
-    let failed = |exception| Failure {
-        exception,
-        attempts: Vec::new(),
-        inconsistent_policies: Vec::new(),
-    };
-    reference.binding().release();
-    let timing = Timing::start(&policies).map_err(failed)?;
-    let mut exchange = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()), timing);
-    let validated = exchange.validate();
-    validated.map_err(|(exception, inconsistent_policies)| {
-        let recorded = failure::last_failure().filter(|last| last.exception == exception);
-        Failure {
-            exception,
-            attempts: match recorded {
-                Some(recorded) if exchange.attempts.is_empty() => recorded.attempts,
-                _ => std::mem::take(&mut exchange.attempts),
-            },
-            inconsistent_policies,
-        }
-    })
-}
-
 impl<'x, 'a> Exchange<'x, 'a> {
     #[inline]
-    fn begin(
+    pub(super) fn begin(
         reference: &'x Ref,
         policies: &'x Effective,
         op: Operation<'x>,
@@ -139,9 +116,10 @@ impl<'x, 'a> Exchange<'x, 'a> {
             policies,
             op,
             args,
-            timing: Timing::start(policies)?,
+            timing,
             attempts: Vec::new(),
             bound,
+            selection: None,
             fell_back: false,
             retries: 0,
         }
@@ -150,10 +128,11 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
         let route = self.route()?;
+        self.selection = Selection::of(self.reference, &route, self.policies)?;
         probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         if let Some((index, profile)) = route.local() {
-            let carried = Carried::of(self.policies, self.timing, false);
+            let carried = Carried::of(self.policies, self.priority(), self.timing, false);
             let contexts = &carried.beside(&added);
             let (reference, timing) = (self.reference, self.timing);
             let reply = local::call(
@@ -166,6 +145,9 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
         let mut unreachable = raise::CONNECT_FAILED;
         let mut untried = Untried::of(&route, self.bound.as_deref());
+        if let Some(selection) = &self.selection {
+            untried.restrict(&route, self.bound.as_deref(), selection);
+        }
         while let Some((index, link)) = reach::any(self, &route, &mut untried)? {
             probe::stamp(Stage::LinkTaken);
             match self.attempt(&route, index, link, flow, &added)? {
@@ -179,7 +161,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
 
     /// Nobody answers. Where it was forwarded to, the original may know better; but
     /// if it forwards to the same place again, that is the end.
-    fn unreached(
+    pub(super) fn unreached(
         &mut self,
         tried: &Arc<Route>,
         unreachable: SystemException,
@@ -192,7 +174,16 @@ impl<'x, 'a> Exchange<'x, 'a> {
         Err(failure::record(unreachable, attempts))
     }
 
-    fn route(&self) -> Result<Arc<Route>, SystemException> {
+    /// The caller's priority, where it travels with the request.
+    #[inline]
+    pub(super) fn priority(&self) -> Option<Priority> {
+        match &self.selection {
+            None => None,
+            Some(selection) => selection.priority,
+        }
+    }
+
+    pub(super) fn route(&self) -> Result<Arc<Route>, SystemException> {
         match &self.bound {
             Some(bound) => Ok(Arc::clone(&bound.route)),
             None => self.reference.route(),
@@ -232,14 +223,15 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         let mut reached = reached;
         loop {
-            let (carried, alone, together);
-            let contexts = if !policies.carries {
+            let (carried, mut room, together);
+            let contexts = if !policies.carries && self.selection.is_none() {
                 added
             } else {
-                carried = Carried::of(policies, self.timing, peer.options().synchronized_clocks);
-                alone = carried.context();
+                let synchronized = peer.options().synchronized_clocks;
+                carried = Carried::of(policies, self.priority(), self.timing, synchronized);
                 if added.is_empty() {
-                    alone.as_slice()
+                    room = Carried::ROOM;
+                    carried.fill(&mut room)
                 } else {
                     together = carried.beside(added);
                     &together
@@ -254,8 +246,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
             };
             let link = match reached {
                 Reached::Link(link) => link,
-                Reached::BothWays => {
-                    match self.attempt_both_ways(route, index, peer, &request, flow)? {
+                Reached::Shared => {
+                    match self.attempt_shared(route, index, peer, &request, flow)? {
                         Some(step) => return Ok(step),
                         None => match reach::again(self, peer)? {
                             Ok(link) => link,
@@ -308,7 +300,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
     }
 
     /// Asks the server of a profile where the object is. `Done`: there.
-    fn locate(
+    pub(super) fn locate(
         &mut self,
         route: &Arc<Route>,
         index: usize,
@@ -332,44 +324,6 @@ impl<'x, 'a> Exchange<'x, 'a> {
             }
             Err(lost) => lost.end_harmless(peer, &mut self.attempts),
         }
-    }
-
-    fn validate(&mut self) -> Result<(), (SystemException, Vec<PolicyType>)> {
-        let raised = |exception| (exception, Vec::new());
-        let mut forwards = 0;
-        loop {
-            let route = self.route().map_err(raised)?;
-            if route.local().is_some() {
-                return Ok(());
-            }
-            for profile in &route.profiles {
-                let reconciled = profile.published.reconcile(self.policies);
-                reconciled.map_err(|types| (raise::IRRECONCILABLE, types))?;
-            }
-            match self.validate_round(&route).map_err(raised)? {
-                Round::Done(_) => return Ok(()),
-                Round::Forwarded => forwards = one_more(forwards).map_err(raised)?,
-                Round::FellBack => {}
-            }
-        }
-    }
-
-    fn validate_round(&mut self, route: &Arc<Route>) -> Result<Round, SystemException> {
-        let mut unreachable = raise::CONNECT_FAILED;
-        let mut untried = Untried::of(route, None);
-        while let Some((index, reached)) = reach::any(self, route, &mut untried)? {
-            let link = match reached {
-                Reached::Link(link) => link,
-                // A client that is called back over its connection is there.
-                Reached::BothWays => return Ok(Round::Done(None)),
-            };
-            match self.locate(route, index, link)? {
-                Step::Done(_) => return Ok(Round::Done(None)),
-                Step::Again => return Ok(Round::Forwarded),
-                Step::NextProfile(exception) => unreachable = exception,
-            }
-        }
-        self.unreached(route, unreachable)
     }
 
     /// Results and user exceptions are the caller's; the rest is acted on here.
@@ -497,7 +451,7 @@ impl Lost {
     }
 
     /// The same for a question that changes nothing: the call itself did not run.
-    fn end_harmless(
+    pub(super) fn end_harmless(
         mut self,
         peer: &Peer,
         attempts: &mut Vec<Attempt>,

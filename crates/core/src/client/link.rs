@@ -4,11 +4,12 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{CodeSetContext, Inbox, Limits};
+use oxorb_giop::{CodeSetContext, Inbox, Limits, PriorityBand};
 use oxorb_transport::Link;
 
 use super::Peer;
 use super::cache::Counted;
+use super::selection::{Apart, Owner};
 
 /// A connection and everything that belongs to it alone. Whoever holds the box
 /// has the connection to himself, so nothing in here needs a lock.
@@ -26,6 +27,14 @@ pub(crate) struct ClientLink {
     /// The peer's count of lost connections when this one was last known good.
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
+    /// Which calls may use it.
+    pub(crate) apart: Apart,
+    /// The reference it belongs to, if it is for that alone.
+    pub(crate) reference: Option<Weak<Owner>>,
+    /// The band of priorities that the server is yet to be told.
+    pub(crate) band: Option<PriorityBand>,
+    /// How its packets are marked.
+    dscp: Option<u8>,
     next_id: u32,
     /// Among the connections of the cache; gone with this.
     _counted: Option<Counted>,
@@ -49,9 +58,28 @@ impl ClientLink {
             reused: false,
             losses_seen,
             last_used: now,
+            apart: Apart::default(),
+            reference: None,
+            band: None,
+            dscp: None,
             next_id: 0,
             _counted: counted,
         }
+    }
+
+    /// Has its packets marked for the network: a system call when that changes.
+    #[inline]
+    pub(crate) fn mark(&mut self, dscp: Option<u8>) {
+        if dscp.is_some() && self.dscp != dscp {
+            self.remark(dscp);
+        }
+    }
+
+    #[cold]
+    fn remark(&mut self, dscp: Option<u8>) {
+        // A network that does not know it carries the call all the same.
+        let _ = dscp.map(|dscp| self.link.set_dscp(dscp));
+        self.dscp = dscp;
     }
 
     /// Even numbers: the odd ones are the acceptor's on a bidirectional connection.

@@ -86,7 +86,7 @@ pub(crate) fn begin<'a>(
         contexts,
     };
     let mut e = Encoder::new(take_buffer(), orb.options().byte_order, DIALECT);
-    let written = write_request(&mut e, 0, &request, None, &[], args, &orb.options().limits);
+    let written = write_request(&mut e, 0, &request, None, None, args, &orb.options().limits);
     let message = e.finish();
     let mut sink = Sink::to_memory(take_buffer());
     if written.is_ok() {

@@ -13,13 +13,14 @@
 
 mod asynchronous;
 mod binding;
-mod both_ways;
 mod buffered;
 mod cache;
 mod call;
 mod callback;
 mod exchange;
+mod explicit;
 mod intercepted;
+mod leader;
 mod link;
 mod local;
 mod multiplexed;
@@ -27,6 +28,8 @@ mod peer;
 mod prepared;
 mod reach;
 mod reply;
+mod selection;
+mod shared;
 mod timing;
 
 pub use asynchronous::{AsyncReply, InFlight, wait_until};
@@ -35,12 +38,13 @@ pub(crate) use binding::Binding;
 pub use buffered::Buffered;
 pub(crate) use cache::Cache;
 pub(crate) use callback::Callbacks;
-pub(crate) use exchange::validate;
+pub(crate) use explicit::validate;
 pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;
 pub use prepared::{Prepared, Slots};
 pub use reply::Answered;
 pub(crate) use reply::Reply;
+pub(crate) use selection::Owner;
 pub(crate) use timing::Timing;
 
 pub(crate) use exchange::Round;

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoded};
 use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Inbox, MessageType, Response, SystemException,
-    SystemExceptionKind, Version, minor,
+    CodeSetContext, CompletionStatus, Inbox, MessageType, Response, ServiceContext,
+    SystemException, SystemExceptionKind, Version, context_id, minor,
 };
 use oxorb_transport::{Link, WriteError};
 
 use super::asynchronous::Unpark;
 use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
+use super::leader::Lead;
 use super::link::dialect;
 use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
@@ -41,10 +42,12 @@ const MAX_OUTSTANDING: usize = 1024;
 pub(crate) struct Multiplexed {
     /// Told when the connection breaks: their other ones may have, too.
     peers: Mutex<Vec<Weak<Peer>>>,
-    link: Arc<dyn Link>,
+    pub(super) link: Arc<dyn Link>,
     writer: Mutex<Writer>,
     waiting: Mutex<Waiting>,
     both_ways: Option<BothWays>,
+    /// Where the callers read it themselves.
+    pub(super) lead: Option<Lead>,
 }
 
 /// What is special about a connection that carries requests both ways. A
@@ -76,7 +79,7 @@ struct Writer {
 /// One asynchronous call that was sent.
 pub(crate) struct Slot {
     id: u32,
-    deadline: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
     version: Version,
     /// What both sides had agreed on when it was sent.
     code_sets: Option<CodeSetContext>,
@@ -181,7 +184,7 @@ impl Multiplexed {
         Arc::new(accepted)
     }
 
-    fn new(peer: Weak<Peer>, link: Arc<dyn Link>) -> Multiplexed {
+    pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>) -> Multiplexed {
         Multiplexed {
             peers: Mutex::new(vec![peer]),
             link,
@@ -192,6 +195,7 @@ impl Multiplexed {
             }),
             waiting: Mutex::default(),
             both_ways: None,
+            lead: None,
         }
     }
 
@@ -256,7 +260,11 @@ impl Multiplexed {
         let id = writer.next_id;
         let options = peer.options();
         let mut e = options.encoder(mem::take(&mut writer.out), dialect);
-        let written = write_request(&mut e, id, request, tell, &offer, args, &options.limits);
+        let offer = (!offer.is_empty()).then_some(ServiceContext {
+            id: context_id::BI_DIR_IIOP,
+            data: &offer,
+        });
+        let written = write_request(&mut e, id, request, tell, offer, args, &options.limits);
         let encoded = e.finish();
         let slot = Arc::new(Slot {
             id,
@@ -405,12 +413,9 @@ impl Multiplexed {
             if !retired {
                 peer.lost();
             }
-            let mut current = peer.multiplexed.lock().expect(UNPOISONED);
-            if current
-                .as_ref()
-                .is_some_and(|current| Arc::ptr_eq(current, self))
-            {
-                *current = None;
+            for shared in [&peer.multiplexed, &peer.led] {
+                let mut current = shared.lock().expect(UNPOISONED);
+                current.take_if(|current| Arc::ptr_eq(current, self));
             }
         }
     }
@@ -517,13 +522,19 @@ impl Multiplexed {
         }
     }
 
+    /// Wakes one of those that wait for an answer, if any.
+    pub(super) fn nudge_one(&self) {
+        let waiting = self.waiting();
+        let _ = waiting.slots.values().any(|slot| slot.nudge());
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().expect(UNPOISONED)
     }
 }
 
 /// The connection, if it takes calls.
-fn usable(current: &Option<Arc<Multiplexed>>) -> Option<Arc<Multiplexed>> {
+pub(super) fn usable(current: &Option<Arc<Multiplexed>>) -> Option<Arc<Multiplexed>> {
     let open = current.as_ref()?;
     (!open.waiting().closed).then(|| Arc::clone(open))
 }
@@ -566,6 +577,25 @@ impl Slot {
                 Poll::Pending
             }
             State::Taken => panic!("an AsyncReply was polled after it had completed"),
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn unwatch(&self) {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        if let State::Waiting(watcher) = &mut *state {
+            *watcher = None;
+        }
+    }
+
+    /// Wakes who waits for the answer, before it is there; false when nobody does.
+    pub(super) fn nudge(&self) -> bool {
+        match &*self.state.lock().expect(UNPOISONED) {
+            State::Waiting(Some(waker)) => {
+                waker.wake_by_ref();
+                true
+            }
+            _ => false,
         }
     }
 

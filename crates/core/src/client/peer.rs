@@ -11,13 +11,14 @@ use oxorb_transport::Link;
 use super::buffered::Buffer;
 use super::cache::Cache;
 use super::link::ClientLink;
+use super::selection::{Apart, Owner, Selection};
 use super::{Multiplexed, Timing};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
 use crate::raise;
 use crate::sync;
-use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// One server address. Interned by the ORB: one `Peer` per address.
 pub(crate) struct Peer {
@@ -35,6 +36,8 @@ pub(crate) struct Peer {
     idle: Mutex<Vec<Box<ClientLink>>>,
     /// The connection that asynchronous calls share.
     pub(crate) multiplexed: Mutex<Option<Arc<Multiplexed>>>,
+    /// The connection that the calls share which read it in turn.
+    pub(crate) led: Mutex<Option<Arc<Multiplexed>>>,
     /// Oneways that wait to be sent, once there was one.
     pub(crate) buffer: OnceLock<Arc<Buffer>>,
     /// How often a connection was lost: others may be dead, too.
@@ -42,9 +45,16 @@ pub(crate) struct Peer {
     /// Every open connection, so that shutdown can close those of other threads.
     open: Mutex<Vec<Weak<dyn Link>>>,
     closed: OnceLock<()>,
-    /// Calls look for a connection that carries requests both ways.
-    both_ways: AtomicBool,
+    /// Whether calls share a connection.
+    sharing: AtomicU8,
 }
+
+/// Each call has a connection for itself.
+const NOT: u8 = 0;
+/// One that carries requests both ways, if there is one.
+const BOTH_WAYS: u8 = 1;
+/// All of them, because the ORB is configured so.
+const ALWAYS: u8 = 2;
 
 crate::sync::thread_local! {
     /// This thread's own connections, by peer. Those of peers that are gone or
@@ -56,6 +66,10 @@ crate::sync::thread_local! {
 impl Peer {
     pub(crate) fn new(host: &str, port: u16, options: Arc<Options>, cache: Arc<Cache>) -> Peer {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let sharing = match options.client_connections {
+            ClientConnections::Private | ClientConnections::Cached => NOT,
+            ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => ALWAYS,
+        };
         Peer {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             host: host.to_owned(),
@@ -64,29 +78,37 @@ impl Peer {
             cache,
             idle: Mutex::default(),
             multiplexed: Mutex::default(),
+            led: Mutex::default(),
             buffer: OnceLock::new(),
             losses: AtomicU32::new(0),
             open: Mutex::default(),
             closed: OnceLock::new(),
-            both_ways: AtomicBool::new(false),
+            sharing: AtomicU8::new(sharing),
         }
     }
 
-    /// Whether calls go over a connection that carries requests both ways, if
-    /// there is one.
+    /// Whether calls go over a connection that they share, if there is one.
     #[inline]
-    pub(crate) fn is_both_ways(&self) -> bool {
-        self.both_ways.load(Ordering::Relaxed)
+    pub(crate) fn is_shared(&self) -> bool {
+        self.sharing.load(Ordering::Relaxed) != NOT
     }
 
+    /// Whether calls go over a connection that carries requests both ways, if there is one.
     pub(crate) fn set_both_ways(&self, both_ways: bool) {
-        self.both_ways.store(both_ways, Ordering::Relaxed);
+        let (from, to) = if both_ways {
+            (NOT, BOTH_WAYS)
+        } else {
+            (BOTH_WAYS, NOT)
+        };
+        let _ = self
+            .sharing
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Whether it is a client that is called back over its own connection: what
     /// nobody could find out again.
     pub(crate) fn is_called_back(&self) -> bool {
-        self.is_both_ways() && Multiplexed::open_to(self).is_some()
+        Multiplexed::open_to(self).is_some_and(|open| open.is_both_ways())
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -103,8 +125,8 @@ impl Peer {
     /// With private connections this takes no lock, and makes no system call
     /// unless the connection was idle for long.
     #[inline]
-    pub(crate) fn at_hand(&self, now: Instant) -> Option<Box<ClientLink>> {
-        while let Some(mut link) = self.take_idle() {
+    pub(crate) fn at_hand(&self, now: Instant, apart: Apart) -> Option<Box<ClientLink>> {
+        while let Some(mut link) = self.take_idle(apart) {
             if self.still_good(&mut link, now) {
                 return Some(link);
             }
@@ -120,23 +142,31 @@ impl Peer {
         link: Arc<dyn Link>,
         losses_seen: u32,
         now: Instant,
+        selection: Option<&Selection>,
+        owner: Option<Weak<Owner>>,
     ) -> Box<ClientLink> {
-        if self.options.client_connections == ClientConnections::Private {
+        let apart = selection.map_or(Apart::default(), |selection| selection.apart);
+        let by_thread = self.keeps_by_thread(apart);
+        if by_thread {
             drop_orphans();
         }
         let limits = &self.options.limits;
-        let counted = match self.options.client_connections {
-            ClientConnections::Private => None,
-            ClientConnections::Cached => Some(self.cache.count(self, &self.options)),
-        };
-        Box::new(ClientLink::new(
-            self,
-            link,
-            limits,
-            losses_seen,
-            now,
-            counted,
-        ))
+        let counted = (!by_thread).then(|| self.cache.count(self, &self.options));
+        if let Some(tuning) = selection.and_then(Selection::tuning) {
+            // A property that this system does not have is no reason not to call.
+            let _ = link.tune(&tuning);
+        }
+        let mut link = ClientLink::new(self, link, limits, losses_seen, now, counted);
+        link.apart = apart;
+        link.reference = owner;
+        link.band = selection.and_then(|selection| selection.band);
+        Box::new(link)
+    }
+
+    /// Whether threads keep such connections for themselves.
+    #[inline]
+    fn keeps_by_thread(&self, apart: Apart) -> bool {
+        self.options.client_connections == ClientConnections::Private || apart.is_private()
     }
 
     /// Returns a connection on which nothing is outstanding.
@@ -145,18 +175,15 @@ impl Peer {
             link.link.close();
             return;
         }
-        match self.options.client_connections {
-            // At the end of a thread its connections close with the thread-local.
-            ClientConnections::Private => {
-                // A thread at its very end keeps none: dropping it closes it.
-                let _ = PRIVATE.try_with(|links| links.borrow_mut().push((self.id, link)));
-            }
-            ClientConnections::Cached => {
-                let mut idle = self.idle.lock().expect("no panic while the lock is held");
-                if idle.len() < self.options.max_idle_connections {
-                    idle.push(link);
-                }
-            }
+        if self.keeps_by_thread(link.apart) {
+            // At the end of a thread its connections close with the thread-local; a thread at its very end keeps none:
+            // dropping it closes it.
+            let _ = PRIVATE.try_with(|links| links.borrow_mut().push((self.id, link)));
+            return;
+        }
+        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        if idle.len() < self.options.max_idle_connections {
+            idle.push(link);
         }
     }
 
@@ -279,27 +306,32 @@ impl Peer {
             .lock()
             .expect("no panic while the lock is held")
             .clear();
-        self.multiplexed
-            .lock()
-            .expect("no panic while the lock is held")
-            .take();
-    }
-
-    fn take_idle(&self) -> Option<Box<ClientLink>> {
-        match self.options.client_connections {
-            ClientConnections::Private => PRIVATE
-                .try_with(|links| {
-                    let mut links = links.borrow_mut();
-                    let at = links.iter().rposition(|(peer, _)| *peer == self.id)?;
-                    Some(links.swap_remove(at).1)
-                })
-                .ok()?,
-            ClientConnections::Cached => self
-                .idle
+        for shared in [&self.multiplexed, &self.led] {
+            shared
                 .lock()
                 .expect("no panic while the lock is held")
-                .pop(),
+                .take();
         }
+    }
+
+    #[inline]
+    fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
+        if self.keeps_by_thread(apart) {
+            return PRIVATE
+                .try_with(|links| {
+                    let mut links = links.borrow_mut();
+                    let ours = |(peer, link): &(u64, Box<ClientLink>)| {
+                        *peer == self.id && link.apart == apart
+                    };
+                    let at = links.iter().rposition(ours)?;
+                    Some(links.swap_remove(at).1)
+                })
+                .ok()?;
+        }
+        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let at = idle.iter().rposition(|link| link.apart == apart)?;
+        // In the order of their last use, for who closes the oldest.
+        Some(idle.remove(at))
     }
 
     fn still_good(&self, link: &mut ClientLink, now: Instant) -> bool {
@@ -316,9 +348,12 @@ impl Peer {
 fn drop_orphans() {
     let _ = PRIVATE.try_with(|links| {
         links.borrow_mut().retain(|(_, link)| {
-            link.owner
-                .upgrade()
-                .is_some_and(|peer| peer.closed.get().is_none())
+            let of_nobody = |owner: &Weak<Owner>| owner.strong_count() == 0;
+            !link.reference.as_ref().is_some_and(of_nobody)
+                && link
+                    .owner
+                    .upgrade()
+                    .is_some_and(|peer| peer.closed.get().is_none())
         });
     });
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use oxorb_giop::SystemException;
 
+use super::Peer;
 use super::binding::Bound;
 use super::exchange::Exchange;
 use super::link::ClientLink;
-use super::{Peer, Timing};
-use crate::failure::Attempt;
+use super::selection::{self, Apart, Selection};
 use crate::policy::RebindMode;
 use crate::raise;
 use crate::route::Route;
@@ -18,8 +18,8 @@ use crate::sync::atomic::Ordering;
 pub(super) enum Reached {
     /// A connection for this call alone.
     Link(Box<ClientLink>),
-    /// Perhaps one that carries requests both ways, which all calls share.
-    BothWays,
+    /// One that all calls share: it carries requests both ways, or the ORB shares all that it opens.
+    Shared,
 }
 
 impl Reached {
@@ -54,6 +54,30 @@ impl Untried {
         }
     }
 
+    /// Those that the call may use at its priority. Where a bound reference has several addresses at one server, one for
+    /// each lane, it is bound to them all.
+    #[cold]
+    pub(super) fn restrict(&mut self, route: &Route, bound: Option<&Bound>, to: &Selection) {
+        if let Some(bound) = bound {
+            let server = route.profiles[bound.profile].index;
+            let lanes = route.profiles.iter().enumerate();
+            let lanes = lanes.filter(|(_, profile)| profile.index == server);
+            self.profiles = lanes.fold(0, |all, (index, _)| all | 1 << index);
+        }
+        self.profiles &= to.profiles;
+        if !self.has(self.first) {
+            self.first = self.profiles.trailing_zeros().min(63) as usize;
+        }
+    }
+
+    /// All of them, the first first.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = usize> {
+        let (first, profiles) = (self.first, self.profiles);
+        let has = move |index: &usize| profiles >> index & 1 == 1;
+        let others = (0..64).filter(move |index| *index != first);
+        std::iter::once(first).chain(others).filter(has)
+    }
+
     fn has(&self, index: usize) -> bool {
         self.profiles >> index & 1 == 1
     }
@@ -76,11 +100,12 @@ pub(super) fn any(
     let first = untried.first;
     if untried.has(first) {
         let peer = route.profiles[first].remote();
-        if peer.is_both_ways() {
+        let apart = exchange.apart();
+        if peer.is_shared() && !apart.is_apart() {
             untried.strike(first);
-            return Ok(Some((first, Reached::BothWays)));
+            return Ok(Some((first, Reached::Shared)));
         }
-        if let Some(link) = peer.at_hand(exchange.timing.start) {
+        if let Some(link) = exchange.at_hand(peer, apart) {
             untried.strike(first);
             return Ok(Some((first, Reached::Link(link))));
         }
@@ -104,19 +129,19 @@ fn race(
         return Ok(None);
     }
     // Those that may have called us are not connected to before that connection was looked at.
-    if let Some(&index) = order
-        .iter()
-        .find(|&&at| route.profiles[at].remote().is_both_ways())
+    let shared = |at: &&usize| route.profiles[**at].remote().is_shared();
+    if let Some(&index) = order.iter().find(shared)
+        && !exchange.apart().is_apart()
     {
         untried.strike(index);
-        return Ok(Some((index, Reached::BothWays)));
+        return Ok(Some((index, Reached::Shared)));
     }
     let peers: Vec<&Arc<Peer>> = order
         .iter()
         .map(|&at| route.profiles[at].remote())
         .collect();
     may_connect(exchange, peers[0])?;
-    match connect(&peers, exchange.timing, &mut exchange.attempts) {
+    match connect(&peers, exchange) {
         Ok((won, link)) => {
             let index = order[won];
             untried.strike(index);
@@ -133,11 +158,11 @@ pub(super) fn again(
     exchange: &mut Exchange<'_, '_>,
     peer: &Arc<Peer>,
 ) -> Result<Result<Box<ClientLink>, SystemException>, SystemException> {
-    if let Some(link) = peer.at_hand(exchange.timing.start) {
+    if let Some(link) = exchange.at_hand(peer, exchange.apart()) {
         return Ok(Ok(link));
     }
     may_connect(exchange, peer)?;
-    Ok(connect(&[peer], exchange.timing, &mut exchange.attempts).map(|(_, link)| link))
+    Ok(connect(&[peer], exchange).map(|(_, link)| link))
 }
 
 /// Not after the loss of a connection that was not to be lost.
@@ -155,10 +180,34 @@ fn may_connect(exchange: &Exchange<'_, '_>, peer: &Peer) -> Result<(), SystemExc
 
 fn connect(
     peers: &[&Arc<Peer>],
-    timing: Timing,
-    attempts: &mut Vec<Attempt>,
+    exchange: &mut Exchange<'_, '_>,
 ) -> Result<(usize, Box<ClientLink>), SystemException> {
-    let (won, link, losses_seen) = Peer::connect_first(peers, timing, attempts)?;
-    let link = peers[won].new_link(link, losses_seen, timing.start);
+    let timing = exchange.timing;
+    let (won, link, losses_seen) = Peer::connect_first(peers, timing, &mut exchange.attempts)?;
+    let selection = exchange.selection.as_ref();
+    let owner = selection::owner(exchange.reference, selection);
+    let mut link = peers[won].new_link(link, losses_seen, timing.start, selection, owner);
+    link.mark(selection.and_then(|selection| selection.dscp));
     Ok((won, link))
+}
+
+impl Exchange<'_, '_> {
+    /// Whose connections the call may use.
+    #[inline]
+    pub(super) fn apart(&self) -> Apart {
+        match &self.selection {
+            None => Apart::default(),
+            Some(selection) => selection.apart,
+        }
+    }
+
+    /// A connection of `peer` that is open and idle, as [`Peer::at_hand`] gives it, marked for the network.
+    #[inline]
+    fn at_hand(&self, peer: &Peer, apart: Apart) -> Option<Box<ClientLink>> {
+        let mut link = peer.at_hand(self.timing.start, apart)?;
+        if let Some(selection) = &self.selection {
+            link.mark(selection.dscp);
+        }
+        Some(link)
+    }
 }

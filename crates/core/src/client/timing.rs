@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::{
     CompletionStatus, PolicyValueWriter, ServiceContext, SystemException, context_id, policy_type,
+    priority_context,
 };
+use oxorb_rt::Priority;
 
 use crate::policy::{Effective, time};
 use crate::raise;
@@ -141,33 +143,61 @@ pub(crate) fn hold_until(start: u64) {
 /// Times that were given as absolute ones travel as such. Of relative ones what is left travels, as the relative policy
 /// that it is: so the clocks of both sides need not agree. Where they do (option SynchronizedClocks), the end times go
 /// along, which other ORBs understand. Allocates nothing.
-pub(crate) struct Carried(Option<PolicyValueWriter>);
+///
+/// The caller's priority travels beside them, in RTCorbaPriority, where the object wants to know it.
+pub(crate) struct Carried {
+    policies: Option<PolicyValueWriter>,
+    priority: Option<[u8; 4]>,
+}
 
 impl Carried {
+    /// For all contexts there may be.
+    pub(crate) const ROOM: [ServiceContext<'static>; 2] = [ServiceContext { id: 0, data: &[] }; 2];
+
     /// As of now; nothing unless policies of that sort were set.
     #[inline]
-    pub(crate) fn of(policies: &Effective, timing: Timing, synchronized_clocks: bool) -> Carried {
-        Carried(
-            policies
+    pub(crate) fn of(
+        policies: &Effective,
+        priority: Option<Priority>,
+        timing: Timing,
+        synchronized_clocks: bool,
+    ) -> Carried {
+        Carried {
+            policies: policies
                 .carries
                 .then(|| write(policies, timing, synchronized_clocks)),
-        )
+            priority: priority.map(|priority| priority_context(priority.get())),
+        }
     }
 
-    /// The context.
-    pub(crate) fn context(&self) -> Option<ServiceContext<'_>> {
-        self.0.as_ref().map(|written| ServiceContext {
+    fn contexts(&self) -> impl Iterator<Item = ServiceContext<'_>> {
+        let policies = self.policies.as_ref().map(|written| ServiceContext {
             id: context_id::INVOCATION_POLICIES,
             data: written.octets(),
-        })
+        });
+        let priority = self.priority.as_ref().map(|octets| ServiceContext {
+            id: context_id::RT_CORBA_PRIORITY,
+            data: octets,
+        });
+        policies.into_iter().chain(priority)
+    }
+
+    /// The contexts, without an allocation.
+    pub(crate) fn fill<'r, 'c>(
+        &'c self,
+        room: &'r mut [ServiceContext<'c>; Self::ROOM.len()],
+    ) -> &'r [ServiceContext<'c>] {
+        let mut count = 0;
+        for (place, context) in room.iter_mut().zip(self.contexts()) {
+            *place = context;
+            count += 1;
+        }
+        &room[..count]
     }
 
     /// All contexts of the request. Allocates if there is any.
     pub(crate) fn beside<'c>(&'c self, others: &[ServiceContext<'c>]) -> Vec<ServiceContext<'c>> {
-        self.context()
-            .into_iter()
-            .chain(others.iter().copied())
-            .collect()
+        self.contexts().chain(others.iter().copied()).collect()
     }
 }
 

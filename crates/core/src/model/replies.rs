@@ -5,6 +5,7 @@ use std::time::Duration;
 use shuttle::thread;
 
 use super::*;
+use crate::ClientConnections;
 
 #[test]
 fn every_call_gets_its_own_answer() {
@@ -86,6 +87,93 @@ fn connections_that_break() {
             .collect();
         // It goes on without a restart of anything.
         assert_eq!(run_async(&object, 30).wait(), Ok(31));
+        client.shutdown(true).unwrap();
+        server.orb.shutdown(true).unwrap();
+        for (number, told) in told {
+            assert_truth(told, number, server.ran(number));
+        }
+        server.end();
+    });
+}
+
+fn led() -> Orb {
+    Orb::new(Options {
+        client_connections: ClientConnections::LeaderFollowers,
+        ..Options::default()
+    })
+}
+
+/// Callers that share a connection read it in turn: one that leaves with its answer always finds another one to lead.
+#[test]
+fn callers_lead_and_follow() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = led();
+        let object = server.object(&client);
+        let callers: Vec<_> = [10, 20, 30]
+            .into_iter()
+            .map(|first| {
+                let object = object.clone();
+                thread::spawn(move || [first, first + 1].map(|n| (n, run(&object, n))))
+            })
+            .collect();
+        for caller in callers {
+            for (number, told) in caller.join().unwrap() {
+                assert_eq!((told, server.ran(number)), (Ok(number + 1), 1));
+            }
+        }
+        client.shutdown(true).unwrap();
+        server.end();
+    });
+}
+
+/// A caller whose time is over, perhaps while it leads or was just asked to, leaves nobody behind who waits for ever.
+#[test]
+fn a_leader_whose_time_is_over() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = led();
+        let object = server.object(&client);
+        let forever = object.with_timeout(None);
+        let hurried = object.with_timeout(Duration::from_micros(1));
+        let patient: Vec<_> = [10, 20]
+            .into_iter()
+            .map(|n| {
+                let object = forever.clone();
+                thread::spawn(move || (n, run(&object, n)))
+            })
+            .collect();
+        let late = run(&hurried, 1);
+        for caller in patient {
+            let (number, told) = caller.join().unwrap();
+            assert_eq!((told, server.ran(number)), (Ok(number + 1), 1));
+        }
+        client.shutdown(true).unwrap();
+        server.orb.shutdown(true).unwrap();
+        assert_truth(late, 1, server.ran(1));
+        server.end();
+    });
+}
+
+/// The connection breaks under a leader: all that followed learn it.
+#[test]
+fn a_leader_whose_connection_breaks() {
+    explore(|| {
+        let server = Server::start(Options::default());
+        let client = led();
+        let object = server.object(&client).with_timeout(None);
+        let callers: Vec<_> = [10, 20, 30]
+            .into_iter()
+            .map(|n| {
+                let object = object.clone();
+                thread::spawn(move || (n, run(&object, n)))
+            })
+            .collect();
+        server.orb.registry().cut();
+        let told: Vec<_> = callers
+            .into_iter()
+            .map(|caller| caller.join().unwrap())
+            .collect();
         client.shutdown(true).unwrap();
         server.orb.shutdown(true).unwrap();
         for (number, told) in told {

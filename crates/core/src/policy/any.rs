@@ -79,6 +79,9 @@ policies! {
     ReplyEndTime 30 "Messaging::ReplyEndTimePolicy";
     RelativeRequestTimeout 31 "Messaging::RelativeRequestTimeoutPolicy";
     RelativeRoundtripTimeout 32 "Messaging::RelativeRoundtripTimeoutPolicy";
+    ClientProtocol 43 "RTCORBA::ClientProtocolPolicy";
+    PrivateConnection 44 "RTCORBA::PrivateConnectionPolicy";
+    PriorityBandedConnection 45 "RTCORBA::PriorityBandedConnectionPolicy";
     RelativeReplyTimeout 0x4f58_0001 "OxORB::RelativeReplyTimeoutPolicy";
     Retry 0x4f58_0002 "OxORB::RetryPolicy";
     LocateFirst 0x4f58_0003 "OxORB::LocateFirstPolicy";

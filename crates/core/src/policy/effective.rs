@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::time::Duration;
 
+use oxorb_giop::{PriorityBands, Protocols};
+
 use super::time::utc_of;
 use super::*;
 use crate::Options;
@@ -31,6 +33,17 @@ pub(crate) struct Effective {
     pub(crate) retry: Retry,
     pub(crate) locate: LocateFirst,
     pub(crate) buffering: BufferingConstraint,
+    /// Something of RT-CORBA is set.
+    pub(crate) real_time: bool,
+    pub(crate) realtime: RealTimePolicies,
+}
+
+/// Those of RT-CORBA.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct RealTimePolicies {
+    pub(crate) private: bool,
+    pub(crate) bands: Option<PriorityBands>,
+    pub(crate) protocols: Option<Protocols>,
 }
 
 /// Those of one call: the ORB's own, or with what was overridden.
@@ -76,6 +89,8 @@ impl Effective {
             retry: Retry::NONE,
             locate: LocateFirst::Never,
             buffering: BufferingConstraint::FLUSH,
+            real_time: false,
+            realtime: RealTimePolicies::default(),
         }
     }
 
@@ -100,6 +115,9 @@ impl Effective {
                 AnyPolicy::LocateFirst(when) => self.locate = when,
                 AnyPolicy::BufferingConstraint(constraint) => self.buffering = constraint,
                 AnyPolicy::ConnectionTimeout(limit) => self.connect = limit.0,
+                AnyPolicy::ClientProtocol(list) => self.realtime.protocols = Some(list.0),
+                AnyPolicy::PrivateConnection(_) => self.realtime.private = true,
+                AnyPolicy::PriorityBandedConnection(list) => self.realtime.bands = Some(list.0),
             }
         }
         let absolute = [
@@ -109,6 +127,7 @@ impl Effective {
             self.reply_end,
         ];
         let timed = absolute.iter().any(Option::is_some);
+        self.real_time = self.realtime != RealTimePolicies::default();
         self.carries =
             timed || self.request.is_some() || self.round_trip_carried || self.priority.is_some();
         self.plain = !(timed
@@ -138,6 +157,9 @@ impl Effective {
             LocateFirst::TYPE => self.locate.into(),
             BufferingConstraint::TYPE => self.buffering.into(),
             ConnectionTimeout::TYPE => ConnectionTimeout(self.connect).into(),
+            ClientProtocol::TYPE => ClientProtocol(self.realtime.protocols?).into(),
+            PrivateConnection::TYPE if self.realtime.private => PrivateConnection.into(),
+            PriorityBandedConnection::TYPE => PriorityBandedConnection(self.realtime.bands?).into(),
             _ => return None,
         })
     }

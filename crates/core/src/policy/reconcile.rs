@@ -1,14 +1,22 @@
 //! What the server published in the reference (TAG_POLICIES), against what the caller wants.
 
 use oxorb_giop::components::{Component, tag};
-use oxorb_giop::{IiopProfile, policy_type, range_value};
+use oxorb_giop::{
+    IiopProfile, PriorityBands, PriorityModelPolicy, Protocols, RtPolicyValue, policy_type,
+    range_value,
+};
 
-use super::{Effective, Policy as _, PolicyType, RequestPriority};
+use super::{
+    ClientProtocol, Effective, Policy as _, PolicyType, PriorityBandedConnection, RequestPriority,
+};
 
 /// The policies of one profile that matter to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Published {
     priority: Option<RequestPriority>,
+    pub(crate) model: Option<PriorityModelPolicy>,
+    protocols: Option<Protocols>,
+    bands: Option<PriorityBands>,
 }
 
 impl Published {
@@ -25,11 +33,29 @@ impl Published {
             {
                 published.priority = Some(RequestPriority { min, max });
             }
+            match RtPolicyValue::decode(kind, &value) {
+                Ok(Some(RtPolicyValue::Model(model))) => published.model = Some(model),
+                // An empty list says nothing.
+                Ok(Some(RtPolicyValue::ClientProtocols(list))) if !list.is_empty() => {
+                    published.protocols = Some(list);
+                }
+                Ok(Some(RtPolicyValue::Bands(bands))) if !bands.is_empty() => {
+                    published.bands = Some(bands);
+                }
+                _ => {}
+            }
         }
         published
     }
 
+    /// Whether anything of RT-CORBA is in it.
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.model.is_some() || self.protocols.is_some() || self.bands.is_some()
+    }
+
     /// What holds for calls to this profile, or the types of the policies that contradict each other.
+    ///
+    /// Protocols and bands may be given by one side only; bands mean nothing without a priority model.
     pub(crate) fn reconcile(&self, wanted: &Effective) -> Result<Effective, Vec<PolicyType>> {
         let mut both = *wanted;
         if let (Some(theirs), Some(ours)) = (self.priority, wanted.priority) {
@@ -42,6 +68,31 @@ impl Published {
             }
             both.priority = Some(common);
         }
+        (both.realtime.protocols, both.realtime.bands) =
+            self.real_time(wanted).map_err(|kind| vec![kind])?;
         Ok(both)
+    }
+
+    /// Protocols and bands that hold for calls to this profile, or the type that is contradicted. Allocates nothing.
+    pub(crate) fn real_time(
+        &self,
+        wanted: &Effective,
+    ) -> Result<(Option<Protocols>, Option<PriorityBands>), PolicyType> {
+        let protocols = one_of(self.protocols, wanted.realtime.protocols);
+        let protocols = protocols.ok_or(ClientProtocol::TYPE)?;
+        let bands =
+            one_of(self.bands, wanted.realtime.bands).ok_or(PriorityBandedConnection::TYPE)?;
+        if bands.is_some() && self.model.is_none() {
+            return Err(PriorityBandedConnection::TYPE);
+        }
+        Ok((protocols, bands))
+    }
+}
+
+/// `None`: both sides insist.
+fn one_of<T>(theirs: Option<T>, ours: Option<T>) -> Option<Option<T>> {
+    match (theirs, ours) {
+        (Some(_), Some(_)) => None,
+        (one, other) => Some(one.or(other)),
     }
 }

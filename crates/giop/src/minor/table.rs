@@ -201,6 +201,9 @@ minors! {
         OMG 1 IRRECONCILABLE: "policies of client and server contradict each other", "relax one of the two";
         OMG 2 BAD_TYPE: "the policy type is unknown", "use a policy of this ORB";
         OMG 3 NO_FACTORY: "no factory for the policy type", "register one";
+        OXORB 1 NO_BAND: "the caller's priority lies in none of the connection's priority bands", "call at a priority inside a band, or widen the bands";
+        OXORB 2 NO_LANE: "no lane of the server has the caller's priority", "call at the priority of one of its lanes, or set priority bands that hold one";
+        OXORB 3 NO_PROTOCOL: "the object is reached over none of the protocols of ClientProtocolPolicy", "list the protocol of one of its profiles";
     }
     BadOperation bad_operation {
         OMG 1 SERVANT_TYPE: "the servant manager returned a servant of another interface", "return a servant of the right interface";

@@ -3,6 +3,7 @@
 
 pub(crate) mod child;
 pub(crate) mod fake;
+pub(crate) mod lanes;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -132,7 +133,16 @@ pub(crate) const EVERY_CONCURRENCY: [Concurrency; 2] = [
     Concurrency::LeaderFollowers { threads: 3 },
 ];
 
-pub(crate) const EVERY_SHARING: [ClientConnections; 2] =
+pub(crate) const EVERY_SHARING: [ClientConnections; 4] = [
+    ClientConnections::Private,
+    ClientConnections::Cached,
+    ClientConnections::Multiplexed,
+    ClientConnections::LeaderFollowers,
+];
+
+/// Those where a connection carries one call at a time: a call that hangs delays no other, and one that is given up
+/// costs its connection.
+pub(crate) const UNSHARED: [ClientConnections; 2] =
     [ClientConnections::Private, ClientConnections::Cached];
 
 pub(crate) fn server(concurrency: Concurrency) -> Orb {

@@ -1,4 +1,4 @@
-//! Calls over a connection that carries requests both ways: all of a peer's share it.
+//! Calls over a connection that all of a peer's share: it carries requests both ways, or the ORB is configured so.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use super::{Exchange, Multiplexed, Peer, Reply, Step, Timing};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::route::Route;
-use crate::{Ref, raise};
+use crate::{ClientConnections, Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
 const TRIES: u32 = 3;
 
 impl Exchange<'_, '_> {
-    /// One request over the connection to `peer` that carries requests both ways.
+    /// One request over the connection to `peer` that all calls share.
     /// `None` when there is none and this side opens none: the ordinary way is left.
     #[cold]
-    pub(super) fn attempt_both_ways(
+    pub(super) fn attempt_shared(
         &mut self,
         route: &Arc<Route>,
         index: usize,
@@ -27,14 +27,11 @@ impl Exchange<'_, '_> {
         flow: Option<&ClientFlow>,
     ) -> Result<Option<Step>, SystemException> {
         let profile = &route.profiles[index];
-        // Before GIOP 1.2 requests went one way only.
-        if profile.version < Version::V1_2 {
-            return Ok(None);
-        }
         let (reference, timing, response) = (self.reference, self.timing, self.op.response);
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
-            let shared = match connection(reference, peer, timing, &mut self.attempts) {
+            let found = connection(reference, peer, profile.version, timing, &mut self.attempts);
+            let shared = match found {
                 Ok(Some(shared)) => shared,
                 Ok(None) => return Ok(None),
                 Err(exception) => return Ok(Some(Step::NextProfile(exception))),
@@ -47,7 +44,7 @@ impl Exchange<'_, '_> {
                 .send(peer, request, self.args, timing.awaiting(self.policies))
                 .and_then(|slot| match response {
                     Response::None => Ok(None),
-                    _ => match slot.wait() {
+                    _ => match shared.wait(&slot) {
                         Some(answer) => answer.map(Some),
                         None => {
                             shared.cancel(&slot, profile.version, peer.options());
@@ -71,7 +68,7 @@ impl Exchange<'_, '_> {
             }
             self.attempts.push(Attempt {
                 endpoint: peer.to_string(),
-                what: format!("on the bidirectional connection: {exception}"),
+                what: format!("on the shared connection: {exception}"),
             });
             return Err(failure::record(
                 exception,
@@ -82,16 +79,29 @@ impl Exchange<'_, '_> {
     }
 }
 
-fn connection(
+/// The connection that all calls share; `None`: there is none, and this side opens none.
+pub(super) fn connection(
     reference: &Ref,
     peer: &Arc<Peer>,
+    version: Version,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
 ) -> Result<Option<Arc<Multiplexed>>, SystemException> {
+    let orb = reference.orb();
+    match peer.options().client_connections {
+        ClientConnections::LeaderFollowers if !orb.offers_bidirectional() => {
+            return Multiplexed::led(peer, timing, attempts).map(Some);
+        }
+        ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
+            return Multiplexed::of(orb, peer, timing, attempts).map(Some);
+        }
+        // Before GIOP 1.2 requests went one way only.
+        _ if version < Version::V1_2 => return Ok(None),
+        _ => {}
+    }
     if let Some(open) = Multiplexed::open_to(peer) {
         return Ok(open.is_both_ways().then_some(open));
     }
-    let orb = reference.orb();
     if !orb.offers_bidirectional() {
         // The client that was called back is gone.
         peer.set_both_ways(false);

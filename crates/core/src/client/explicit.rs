@@ -1,0 +1,191 @@
+//! Explicit binding (`_validate_connection`, A4.4): everything that calls of this thread would otherwise have to connect.
+
+use std::sync::Arc;
+
+use oxorb_giop::{PriorityModel, SystemException, SystemExceptionKind};
+use oxorb_rt::Priority;
+
+use super::call::{Call, Request};
+use super::exchange::{Exchange, Step, one_more};
+use super::link::ClientLink;
+use super::reach::{self, Reached, Untried};
+use super::selection::Selection;
+use super::timing::Carried;
+use super::{Round, Timing, shared};
+use crate::op::Op;
+use crate::policy::{Effective, PolicyType};
+use crate::route::Route;
+use crate::{Failure, Ref, failure, raise};
+
+/// Connects, asks where the object is, and binds the reference.
+pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
+    /// Names the call where it must have a name.
+    static OP: Op = Op::twoway("_validate_connection");
+    let policies = reference.policies();
+    let failed = |exception| Failure {
+        exception,
+        attempts: Vec::new(),
+        inconsistent_policies: Vec::new(),
+    };
+    reference.binding().release();
+    let timing = Timing::start(&policies).map_err(failed)?;
+    let mut exchange = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()), timing);
+    let validated = exchange.validate();
+    validated.map_err(|(exception, inconsistent_policies)| {
+        let recorded = failure::last_failure().filter(|last| last.exception == exception);
+        Failure {
+            exception,
+            attempts: match recorded {
+                Some(recorded) if exchange.attempts.is_empty() => recorded.attempts,
+                _ => std::mem::take(&mut exchange.attempts),
+            },
+            inconsistent_policies,
+        }
+    })
+}
+
+impl Exchange<'_, '_> {
+    fn validate(&mut self) -> Result<(), (SystemException, Vec<PolicyType>)> {
+        let raised = |exception| (exception, Vec::new());
+        let mut forwards = 0;
+        loop {
+            let route = self.route().map_err(raised)?;
+            if route.local().is_some() {
+                return Ok(());
+            }
+            for profile in &route.profiles {
+                let reconciled = profile.published.reconcile(self.policies);
+                reconciled.map_err(|types| (raise::IRRECONCILABLE, types))?;
+            }
+            match self.validate_all(&route).map_err(raised)? {
+                Round::Done(_) => return Ok(()),
+                Round::Forwarded => forwards = one_more(forwards).map_err(raised)?,
+                Round::FellBack => {}
+            }
+        }
+    }
+
+    /// One connection for each band or lane that a call of this thread may come to need.
+    fn validate_all(&mut self, route: &Arc<Route>) -> Result<Round, SystemException> {
+        for selection in selections(self.reference, route, self.policies)? {
+            self.selection = selection;
+            match self.validate_one(route)? {
+                Round::Done(_) => {}
+                elsewhere => return Ok(elsewhere),
+            }
+        }
+        Ok(Round::Done(None))
+    }
+
+    fn validate_one(&mut self, route: &Arc<Route>) -> Result<Round, SystemException> {
+        let mut unreachable = raise::CONNECT_FAILED;
+        let mut untried = Untried::of(route, None);
+        if let Some(selection) = &self.selection {
+            untried.restrict(route, None, selection);
+        }
+        while let Some((index, reached)) = reach::any(self, route, &mut untried)? {
+            let step = match reached {
+                Reached::Link(link) if link.band.is_some() => self.bind_band(route, index, link)?,
+                Reached::Link(link) => self.locate(route, index, link)?,
+                Reached::Shared => {
+                    let profile = &route.profiles[index];
+                    let (peer, version) = (profile.remote(), profile.version);
+                    let timing = self.timing;
+                    match shared::connection(
+                        self.reference,
+                        peer,
+                        version,
+                        timing,
+                        &mut self.attempts,
+                    ) {
+                        // None: a client that was called back, and is gone; the next call finds its own way.
+                        Ok(_) => Step::Done(None),
+                        Err(exception) => Step::NextProfile(exception),
+                    }
+                }
+            };
+            match step {
+                Step::Done(_) => return Ok(Round::Done(None)),
+                Step::Again => return Ok(Round::Forwarded),
+                Step::NextProfile(exception) => unreachable = exception,
+            }
+        }
+        self.unreached(route, unreachable)
+    }
+
+    /// Tells the server which priorities the connection is for (`_bind_priority_band`, RT-CORBA 1.2, 5.14). One that does
+    /// not know the operation serves the band all the same.
+    fn bind_band(
+        &mut self,
+        route: &Arc<Route>,
+        index: usize,
+        link: Box<ClientLink>,
+    ) -> Result<Step, SystemException> {
+        static OP: Op = Op::twoway("_bind_priority_band");
+        let profile = &route.profiles[index];
+        let peer = profile.remote();
+        let carried = Carried::of(self.policies, self.priority(), self.timing, false);
+        let mut room = Carried::ROOM;
+        let request = Request {
+            op: (&OP).into(),
+            target: route.target(profile),
+            version: profile.version,
+            code_sets: profile.code_sets?,
+            contexts: carried.fill(&mut room),
+        };
+        let call = Call::begin(peer, link, &request, &|_| Ok(()))?;
+        let answered = match call.send(self.timing) {
+            Ok(pending) => pending.wait(self.reference.orb(), self.timing),
+            Err(unsent) => Err(unsent),
+        };
+        match answered {
+            Ok(reply) => match self.settle(route, index, None, Some(reply)) {
+                Err(unknown) if is_unknown_operation(&unknown) => Ok(Step::Done(None)),
+                settled => settled,
+            },
+            Err(lost) => lost.end_harmless(peer, &mut self.attempts),
+        }
+    }
+}
+
+/// What calls of this thread may be, by their priority: one for each connection.
+fn selections(
+    reference: &Ref,
+    route: &Route,
+    policies: &Effective,
+) -> Result<Vec<Option<Selection>>, SystemException> {
+    if !route.real_time && !policies.real_time {
+        return Ok(vec![None]);
+    }
+    let mut priorities = Vec::new();
+    for profile in &route.profiles {
+        let Some(model) = profile.published.model else {
+            continue;
+        };
+        if model.model == PriorityModel::ServerDeclared {
+            continue;
+        }
+        match profile.published.real_time(policies) {
+            Ok((_, Some(bands))) => priorities.extend(bands.iter().map(|band| band.low)),
+            _ if profile.priority >= 0 => priorities.push(profile.priority),
+            _ => priorities.push(reference.orb().effective_priority()?.get()),
+        }
+    }
+    priorities.sort_unstable();
+    priorities.dedup();
+    if priorities.is_empty() {
+        return Ok(vec![Some(Selection::at(reference, route, policies, None)?)]);
+    }
+    let at = |priority| {
+        let priority = Priority::new(priority).map_err(|_| raise::NO_BAND)?;
+        Selection::at(reference, route, policies, Some(priority)).map(Some)
+    };
+    priorities.into_iter().map(at).collect()
+}
+
+fn is_unknown_operation(exception: &SystemException) -> bool {
+    matches!(
+        exception.kind,
+        SystemExceptionKind::BadOperation | SystemExceptionKind::NoImplement
+    )
+}

@@ -1,0 +1,194 @@
+//! Which of an object's addresses a call may use at its priority, and whose connection (RT-CORBA 1.2, 5.9 to 5.15; A4.11).
+//!
+//! A call of which neither the reference nor the caller's policies say anything real-time does not come here.
+
+use std::sync::{Arc, Weak};
+
+use oxorb_giop::{
+    PriorityBand, PriorityModel, SystemException, TcpProtocolProperties, profile_tag,
+};
+use oxorb_rt::{Priority, dscp};
+use oxorb_transport::Tuning;
+
+use crate::policy::Effective;
+use crate::route::{Route, RouteProfile};
+use crate::{Ref, raise};
+
+/// What the reference and the policies of a call mean at the caller's priority.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Selection {
+    /// One bit for each profile of the route that may serve it.
+    pub(super) profiles: u64,
+    pub(super) apart: Apart,
+    /// Travels with the request.
+    pub(super) priority: Option<Priority>,
+    /// The band of the connection.
+    pub(super) band: Option<PriorityBand>,
+    tcp: Option<TcpProtocolProperties>,
+    /// Of its packets, where network priorities are enabled.
+    pub(super) dscp: Option<u8>,
+}
+
+/// Whose a connection is: only calls for which this is the same may use it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Apart {
+    /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
+    reference: u32,
+    /// Highest and lowest priority of the band, both and one more; 0: no bands.
+    band: u32,
+}
+
+/// A reference that has connections of its own. They go when it does.
+#[derive(Debug)]
+pub(crate) struct Owner(u32);
+
+impl Apart {
+    /// Connections of one reference are kept by the calling thread, whatever the others do.
+    #[inline]
+    pub(crate) fn is_private(self) -> bool {
+        self.reference != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_apart(self) -> bool {
+        self != Apart::default()
+    }
+}
+
+impl Owner {
+    pub(crate) fn new() -> Arc<Owner> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        Arc::new(Owner(NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+impl Selection {
+    /// For a call under `policies`; `None`: any address, and any connection to it.
+    ///
+    /// # Errors
+    /// INV_POLICY where the policies of both sides contradict each other, or the priority has no band or lane;
+    /// DATA_CONVERSION where the thread's native priority stands for none.
+    #[inline]
+    pub(crate) fn of(
+        reference: &Ref,
+        route: &Route,
+        policies: &Effective,
+    ) -> Result<Option<Selection>, SystemException> {
+        if !route.real_time && !policies.real_time {
+            return Ok(None);
+        }
+        let priority = match route
+            .profiles
+            .iter()
+            .any(RouteProfile::is_client_propagated)
+        {
+            true => Some(reference.orb().effective_priority()?),
+            false => None,
+        };
+        Selection::at(reference, route, policies, priority).map(Some)
+    }
+
+    /// The same for a caller of this priority.
+    #[inline(never)]
+    pub(super) fn at(
+        reference: &Ref,
+        route: &Route,
+        policies: &Effective,
+        priority: Option<Priority>,
+    ) -> Result<Selection, SystemException> {
+        let mut selection = Selection {
+            priority,
+            ..Selection::default()
+        };
+        let mut refusal = raise::NO_LANE;
+        for (index, profile) in route.profiles.iter().enumerate() {
+            match selection.admit(profile, policies) {
+                Ok(()) => selection.profiles |= 1 << index,
+                Err(why) => refusal = why,
+            }
+        }
+        if selection.profiles == 0 {
+            return Err(refusal);
+        }
+        if policies.realtime.private {
+            selection.apart.reference = reference.owner().0;
+        }
+        if let Some(band) = selection.band {
+            let (low, high) = (band.low as u32, band.high as u32);
+            selection.apart.band = (high << 16 | low) + 1;
+        }
+        let network = selection.tcp.is_some_and(|tcp| tcp.enable_network_priority);
+        selection.dscp = priority.filter(|_| network).map(dscp);
+        Ok(selection)
+    }
+
+    /// Whether calls at the caller's priority may go to this profile.
+    fn admit(
+        &mut self,
+        profile: &RouteProfile,
+        policies: &Effective,
+    ) -> Result<(), SystemException> {
+        let published = &profile.published;
+        let (protocols, bands) = published
+            .real_time(policies)
+            .map_err(|_| raise::IRRECONCILABLE)?;
+        if let Some(protocols) = protocols {
+            let ours = protocols
+                .iter()
+                .find(|one| one.protocol_type == profile_tag::INTERNET_IOP);
+            self.tcp = ours.ok_or(raise::NO_PROTOCOL)?.tcp;
+        }
+        let Some(model) = published.model else {
+            return Ok(());
+        };
+        let at = match (model.model, self.priority) {
+            (PriorityModel::ClientPropagated, Some(priority)) => priority.get(),
+            _ => model.server_priority,
+        };
+        let band = match bands {
+            None => None,
+            Some(bands) => {
+                let band = bands.iter().find(|band| band.contains(at)).copied();
+                Some(band.ok_or(raise::NO_BAND)?)
+            }
+        };
+        let lane = profile.priority;
+        let fits = match (model.model, band) {
+            (PriorityModel::ServerDeclared, _) => true,
+            (PriorityModel::ClientPropagated, Some(band)) => lane < 0 || band.contains(lane),
+            (PriorityModel::ClientPropagated, None) => lane < 0 || lane == at,
+        };
+        self.band = band.or(self.band);
+        fits.then_some(()).ok_or(raise::NO_LANE)
+    }
+
+    /// How its connections are made.
+    pub(super) fn tuning(&self) -> Option<Tuning> {
+        let tcp = self.tcp?;
+        let octets = |size: i32| usize::try_from(size).ok().filter(|size| *size > 0);
+        Some(Tuning {
+            send_buffer: octets(tcp.send_buffer_size),
+            receive_buffer: octets(tcp.recv_buffer_size),
+            keep_alive: tcp.keep_alive.then_some(KEEP_ALIVE),
+            delay: !tcp.no_delay,
+            dont_route: tcp.dont_route,
+        })
+    }
+}
+
+/// After how much silence the system asks whether the server is there.
+const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(60);
+
+impl RouteProfile {
+    fn is_client_propagated(&self) -> bool {
+        let model = self.published.model;
+        model.is_some_and(|policy| policy.model == PriorityModel::ClientPropagated)
+    }
+}
+
+/// The reference whose connection it is, under PrivateConnectionPolicy.
+pub(super) fn owner(reference: &Ref, selection: Option<&Selection>) -> Option<Weak<Owner>> {
+    let private = selection.is_some_and(|selection| selection.apart.is_private());
+    private.then(|| Arc::downgrade(reference.owner()))
+}

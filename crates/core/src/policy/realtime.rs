@@ -1,0 +1,121 @@
+//! Policies of RT-CORBA on the client's side: what connections are shared by whom, and how they are made.
+
+use std::fmt;
+
+use oxorb_giop::{
+    PriorityBand, PriorityBands, Protocol, Protocols, TcpProtocolProperties, profile_tag,
+};
+
+/// Calls through the reference have connections of their own: no other object's calls use them, and no other thread's.
+///
+/// RTCORBA::PrivateConnectionPolicy, type 44. Each calling thread keeps one connection for the reference and, under
+/// [`PriorityBandedConnection`], for each band; a call on one takes no lock. They close when the reference is gone and the
+/// thread opens another connection or ends. Asynchronous calls and `SyncScope::None` share connections all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PrivateConnection;
+
+/// Calls of different priorities go over different connections: one for each band of priorities.
+///
+/// RTCORBA::PriorityBandedConnectionPolicy, type 45. Which band: by the caller's priority where the object's model is
+/// client-propagated, by the object's where it is server-declared. A caller whose priority lies in none is told
+/// INV_POLICY, and so is every caller where the reference has no model or has bands, too. Asynchronous calls and
+/// `SyncScope::None` keep to the bands where lanes have ports of their own.
+///
+/// ```
+/// use oxorb_core::policy::{PriorityBand, PriorityBandedConnection};
+///
+/// let bands = PriorityBandedConnection::new(&[
+///     PriorityBand { low: 0, high: 9_999 },
+///     PriorityBand { low: 10_000, high: 32_767 },
+/// ])?;
+/// assert_eq!(bands.bands().len(), 2);
+/// let upside_down = PriorityBand { low: 7, high: 1 };
+/// assert!(PriorityBandedConnection::new(&[upside_down]).is_err());
+/// # Ok::<(), oxorb_core::policy::UnusableList>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PriorityBandedConnection(pub(crate) PriorityBands);
+
+/// The protocols a client uses, the preferred one first, and how its connections are made.
+///
+/// RTCORBA::ClientProtocolPolicy, type 43. INV_POLICY where the reference has one, too, or is reached over none of them.
+/// The properties apply to connections when they are opened.
+///
+/// ```
+/// use oxorb_core::policy::{ClientProtocol, TcpProtocolProperties};
+///
+/// let large = TcpProtocolProperties { send_buffer_size: 1 << 20, ..Default::default() };
+/// assert_eq!(ClientProtocol::tcp(large).protocols()[0].tcp, Some(large));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClientProtocol(pub(crate) Protocols);
+
+/// A list that is no policy; says why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnusableList(&'static str);
+
+impl PriorityBandedConnection {
+    /// Bands, in the order in which a priority is looked up.
+    ///
+    /// # Errors
+    /// None, more than 16, or one that no priority lies in.
+    pub fn new(bands: &[PriorityBand]) -> Result<Self, UnusableList> {
+        if bands.is_empty() {
+            return Err(UnusableList("there is no band in it"));
+        }
+        if bands
+            .iter()
+            .any(|band| band.low < 0 || band.low > band.high)
+        {
+            return Err(UnusableList(
+                "no priority lies in one of the bands: they go from low to high, 0 to 32767",
+            ));
+        }
+        let bands =
+            PriorityBands::new(bands).ok_or(UnusableList("there are more than 16 bands in it"))?;
+        Ok(Self(bands))
+    }
+
+    /// The bands.
+    pub fn bands(&self) -> &[PriorityBand] {
+        self.0.as_slice()
+    }
+}
+
+impl ClientProtocol {
+    /// Protocols, the preferred one first.
+    ///
+    /// # Errors
+    /// None, or more than 4.
+    pub fn new(protocols: &[Protocol]) -> Result<Self, UnusableList> {
+        if protocols.is_empty() {
+            return Err(UnusableList("there is no protocol in it"));
+        }
+        let protocols = Protocols::new(protocols);
+        Ok(Self(protocols.ok_or(UnusableList(
+            "there are more than 4 protocols in it",
+        ))?))
+    }
+
+    /// TCP alone, with these properties.
+    pub fn tcp(properties: TcpProtocolProperties) -> Self {
+        let tcp = Protocol {
+            protocol_type: profile_tag::INTERNET_IOP,
+            tcp: Some(properties),
+        };
+        Self(Protocols::new(&[tcp]).expect("one is not too many"))
+    }
+
+    /// The protocols.
+    pub fn protocols(&self) -> &[Protocol] {
+        self.0.as_slice()
+    }
+}
+
+impl fmt::Display for UnusableList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the list is no policy: {}", self.0)
+    }
+}
+
+impl std::error::Error for UnusableList {}

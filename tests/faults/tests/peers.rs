@@ -254,7 +254,7 @@ fn a_server_without_descriptors_pauses_and_recovers() {
     let _guard = watchdog(2 * LONG);
     for concurrency in CONCURRENCIES {
         let settings = [("Concurrency", concurrency), ("StallTimeout", "500")];
-        let server = Server::with_descriptors(Some(64), &settings);
+        let server = Server::with_descriptors(64, &settings);
         let client = client();
         let object = server.object(&client);
         assert_eq!(ping(&object, 1), Ok(2));

@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod visitor;
-mod worker;
+pub(crate) mod worker;
+pub(crate) mod world;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use oxorb::__gen::Op;
 use oxorb::{
@@ -35,6 +36,7 @@ static SWALLOW: Op = Op::twoway("swallow");
 static POPULATE: Op = Op::twoway("populate");
 static DEPOPULATE: Op = Op::twoway("depopulate");
 static OBJECT: Op = Op::twoway("object");
+static CALL_BACK: Op = Op::twoway("call_back");
 
 /// Set in the process that [`serve`]s.
 const SERVING: &str = "OXORB_FAULTS_SERVING";
@@ -70,31 +72,61 @@ pub(crate) struct Server {
     ior: String,
     /// What [`Server::restart`] needs again.
     settings: Vec<(String, String)>,
-    descriptors: Option<u32>,
+    place: Place,
     pub(crate) journal: PathBuf,
+}
+
+/// Where a server runs.
+#[derive(Clone, Default)]
+struct Place {
+    /// With at most so many descriptors.
+    descriptors: Option<u32>,
+    /// On this host of a [`World`](world::World); otherwise beside the test.
+    host: Option<String>,
 }
 
 impl Server {
     /// With settings by their `-ORB` names. The test file needs a test `serve` that calls
     /// [`serve`].
     pub(crate) fn start(settings: &[(&str, &str)]) -> Server {
-        Server::with_descriptors(None, settings)
+        Server::at(Place::default(), settings)
     }
 
     /// The same, with at most so many descriptors.
-    pub(crate) fn with_descriptors(most: Option<u32>, settings: &[(&str, &str)]) -> Server {
+    pub(crate) fn with_descriptors(most: u32, settings: &[(&str, &str)]) -> Server {
+        let place = Place {
+            descriptors: Some(most),
+            ..Place::default()
+        };
+        Server::at(place, settings)
+    }
+
+    /// The same on a host of a [`World`](world::World), at all its addresses.
+    pub(crate) fn on(host: &str, settings: &[(&str, &str)]) -> Server {
+        let place = Place {
+            host: Some(host.to_owned()),
+            ..Place::default()
+        };
+        Server::at(place, settings)
+    }
+
+    fn at(place: Place, settings: &[(&str, &str)]) -> Server {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let name = format!("oxorb-faults-{}-{number}", std::process::id());
+        // Process ids come again in other worlds.
+        let nanos = SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(0, |since| since.subsec_nanos());
+        let name = format!("oxorb-faults-{}-{nanos}-{number}", std::process::id());
         let journal = std::env::temp_dir().join(name);
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings: Vec<_> = settings.iter().map(owned).collect();
-        let (process, ior) = run(&settings, most, 0, &journal);
+        let (process, ior) = run(&settings, &place, 0, &journal);
         Server {
             process,
             ior,
             settings,
-            descriptors: most,
+            place,
             journal,
         }
     }
@@ -144,7 +176,7 @@ impl Server {
     /// The same server again, after [`kill`](Server::kill).
     pub(crate) fn restart_killed(&mut self) {
         let port = self.address().port();
-        let started = run(&self.settings, self.descriptors, port, &self.journal);
+        let started = run(&self.settings, &self.place, port, &self.journal);
         (self.process, self.ior) = started;
     }
 
@@ -228,14 +260,19 @@ impl Drop for Server {
 
 fn run(
     settings: &[(String, String)],
-    descriptors: Option<u32>,
+    place: &Place,
     port: u16,
     journal: &PathBuf,
 ) -> (Process, String) {
     let test = rerun("serve");
-    let mut command = match descriptors {
-        None => test,
-        Some(most) => {
+    let mut command = match place {
+        Place {
+            host: Some(host), ..
+        } => world::on(host, &test),
+        Place {
+            descriptors: Some(most),
+            ..
+        } => {
             let mut shell = Command::new("sh");
             shell
                 .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
@@ -243,13 +280,18 @@ fn run(
                 .args(test.get_args());
             shell
         }
+        _ => test,
+    };
+    let host = match place.host {
+        Some(_) => "",
+        None => "127.0.0.1",
     };
     command
         .env(SERVING, "yes")
         // What is large goes back to the system when it is freed, so that what is left is ours.
         .env("MALLOC_MMAP_THRESHOLD_", "65536")
         .env(JOURNAL, journal)
-        .env("OXORB_LISTENENDPOINTS", format!("iiop://127.0.0.1:{port}"));
+        .env("OXORB_LISTENENDPOINTS", format!("iiop://{host}:{port}"));
     for (name, value) in settings {
         command.env(format!("OXORB_{}", name.to_uppercase()), value);
     }
@@ -324,6 +366,23 @@ pub(crate) fn object_of(worker: &ObjectRef, adapter: i64, object: i64) -> Object
         oxorb::__gen::decode_ref,
     );
     found.expect("the server is served").expect("not nil")
+}
+
+/// Has the server call `ping(n)` of another object.
+pub(crate) fn call_back(
+    worker: &ObjectRef,
+    back: &ObjectRef,
+    n: i64,
+) -> Result<i64, SystemException> {
+    Interface::as_ref(worker).invoke(
+        &CALL_BACK,
+        |e| {
+            oxorb::__gen::encode_ref(e, Some(back))?;
+            e.longlong(n);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
 }
 
 /// How often something happened at the server.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oxorb::__gen::Decoder;
 use oxorb::{
     IdAssignment, Incident, Interface as _, ObjectRef, Outcome, Poa, Policies, Servant, Upcall,
 };
 
-use super::{JOURNAL, LONG};
+use super::{JOURNAL, LONG, ping};
 
 /// Octets in the answer to `big`: more than any socket buffer holds.
 const BIG_ANSWER: usize = 16 << 20;
@@ -21,7 +22,7 @@ pub(super) struct Worker {
 }
 
 /// One of many objects.
-struct Leaf(i64);
+pub(crate) struct Leaf(pub(crate) i64);
 
 impl Worker {
     pub(super) fn new(poa: &Poa) -> Worker {
@@ -171,6 +172,21 @@ impl Servant for Worker {
                 }
                 Err(rejected) => upcall.reject(rejected),
             },
+            "call_back" => {
+                let args = |d: &mut Decoder<'_>| {
+                    Ok((oxorb::__gen::decode_ref::<ObjectRef>(d)?, d.longlong()?))
+                };
+                match upcall.args(args) {
+                    Ok((back, number)) => match ping(&back.expect("not nil"), number) {
+                        Ok(answer) => upcall.reply(|e| {
+                            e.longlong(answer);
+                            Ok(())
+                        }),
+                        Err(exception) => upcall.fail(exception),
+                    },
+                    Err(rejected) => upcall.reject(rejected),
+                }
+            }
             _ => upcall.unknown_operation(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing here opens a socket, reads a clock or starts a thread. What an application says of its operations goes into a
 //! [`Repository`]; a [`Strategy`] and a [`DispatchModel`] make a [`Schedule`] of it; [`analysis`] says whether it holds and
-//! why.
+//! why, and [`simulate`] shows how it runs.
 //!
 //! ```
 //! use oxorb_sched::repository::Characteristics;
@@ -42,6 +42,7 @@ pub mod level;
 pub mod repository;
 mod schedule;
 pub mod service;
+pub mod simulate;
 pub mod strategy;
 mod task;
 pub mod time;

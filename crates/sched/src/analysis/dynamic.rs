@@ -6,13 +6,14 @@
 //! with full preemption is no such order, as the laxity of the running job stays.
 
 use super::fixed::{arrived, task_jobs};
+use super::verdict::Method;
 use super::wait::{Bound, Wait, interference, settle};
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Arrivals times tasks that are tried for one task.
-const MOST_WORK: usize = 2_000_000;
+/// Steps of one analysis that may go into trying arrivals, over all tasks; beyond it the busy period alone is the bound.
+const MOST_WORK: u64 = 5_000_000;
 
 /// Relative key of a task's jobs: the smaller one goes first.
 fn key(task: &Task) -> Nanos {
@@ -22,118 +23,135 @@ fn key(task: &Task) -> Nanos {
     }
 }
 
-/// The others as one task sees them, by place.
-struct Around {
+/// What all tasks of one level see, by place.
+pub(super) struct Level {
     /// Of more urgent levels.
     above: Vec<usize>,
     /// Of those, the ones that may interrupt.
     interrupting: Vec<usize>,
-    /// Of the same level.
+    /// Of this level.
     peers: Vec<usize>,
     /// The longest of less urgent levels that cannot be interrupted.
     below: Option<usize>,
+    /// What that and shared resources take before the first job.
+    blocking: Nanos,
+    busy: Busy,
 }
 
-fn around(set: &TaskSet, at: usize) -> Around {
-    let own = &set.tasks[at];
-    let mut found = Around {
+/// How long the level and all above it are busy at most.
+#[derive(Clone, Copy)]
+enum Busy {
+    For(Nanos),
+    /// They need more than the processor.
+    Always,
+    Unknown,
+}
+
+/// Looks at the level of `own`.
+pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
+    let tasks = &set.tasks;
+    let mut level = Level {
         above: Vec::new(),
         interrupting: Vec::new(),
         peers: Vec::new(),
         below: None,
+        blocking: 0,
+        busy: Busy::Unknown,
     };
-    for (place, other) in set.tasks.iter().enumerate() {
-        if place == at {
-            continue;
-        }
+    for (place, other) in tasks.iter().enumerate() {
         if other.level < own.level {
-            found.above.push(place);
+            level.above.push(place);
             if set.interrupts(other, own) {
-                found.interrupting.push(place);
+                level.interrupting.push(place);
             }
         } else if other.level == own.level {
-            found.peers.push(place);
+            level.peers.push(place);
         } else if !set.interrupts(own, other) {
-            let longest = found
-                .below
-                .map_or(0, |longest: usize| set.tasks[longest].wcet);
+            let longest = level.below.map_or(0, |longest| tasks[longest].wcet);
             if other.wcet > longest {
-                found.below = Some(place);
+                level.below = Some(place);
             }
         }
     }
-    found
+    let members: Vec<&Task> = level
+        .above
+        .iter()
+        .chain(&level.peers)
+        .map(|&place| &tasks[place])
+        .collect();
+    let resources = members.iter().map(|task| task.blocking).max().unwrap_or(0);
+    let below = level.below.map_or(0, |place| tasks[place].wcet - 1);
+    level.blocking = below.saturating_add(resources);
+    let share = level.above.iter().chain(&level.peers);
+    let share = share
+        .map(|&place| load[place].0)
+        .fold(0, u64::saturating_add);
+    if share > WHOLE.0 && overloads(members.clone()) {
+        level.busy = Busy::Always;
+        return level;
+    }
+    let first = members
+        .iter()
+        .fold(level.blocking, |sum, task| sum.saturating_add(task.wcet));
+    let busy = settle(first, |time| {
+        let jobs = members
+            .iter()
+            .map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
+        u128::from(level.blocking) + jobs.sum::<u128>()
+    });
+    if let Some(busy) = busy {
+        level.busy = Busy::For(busy);
+    }
+    level
 }
 
-/// A bound on the response time of the task at `at`; exact for one level dispatched by deadline with full preemption, and
-/// never below the truth.
-pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound {
+/// A bound on the response time of the task at `at`, and whether it is that of the keys or of the whole busy period. Exact
+/// for one level dispatched by deadline with full preemption, and never below the truth.
+pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Method) {
     let own = &set.tasks[at];
-    let around = around(set, at);
     let tasks = &set.tasks;
-    let members = || {
-        let places = around.above.iter().chain(&around.peers).chain([&at]);
-        places.copied()
+    let busy = match level.busy {
+        Busy::For(busy) => busy,
+        Busy::Always => return (Bound::Unbounded, Method::BusyPeriod),
+        Busy::Unknown => return (Bound::Unknown, Method::BusyPeriod),
     };
-    let share = members()
-        .map(|place| load[place].0)
-        .fold(0, u64::saturating_add);
-    let all = || members().map(|place| &tasks[place]);
-    if share > WHOLE.0 && overloads(all().collect::<Vec<_>>()) {
-        return Bound::Unbounded;
-    }
-    let blocked = all().map(|task| task.blocking).max().unwrap_or(0);
-    let below = around
-        .below
-        .map_or(0, |place| tasks[place].wcet.saturating_sub(1));
-    let below = below.saturating_add(blocked);
-    let first = all().fold(below, |sum, task| sum.saturating_add(task.wcet));
-    let busy = settle(first, |time| {
-        let jobs = all().map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
-        u128::from(below) + jobs.sum::<u128>()
-    });
-    let Some(busy) = busy else {
-        return Bound::Unknown;
-    };
-    if own.dispatching == Dispatching::Laxity && set.model == DispatchModel::Urgency {
+    let candidates = level
+        .peers
+        .iter()
+        .map(|&place| busy / tasks[place].period + 2);
+    let many = tasks.len() as u64;
+    let too_many = candidates.sum::<u64>() > MOST_WORK / (many * many);
+    let no_keys = own.dispatching == Dispatching::Laxity && set.model == DispatchModel::Urgency;
+    if too_many || no_keys {
         // Whatever the order, the job is done when everything is.
-        let jobs = members().map(|place| {
+        let members = level.above.iter().chain(&level.peers);
+        let jobs = members.map(|&place| {
             let jobs = task_jobs(&tasks[place], busy);
             Wait::of(place, &tasks[place], jobs - u64::from(place == at))
         });
-        return Bound::At {
+        let bound = Bound::At {
             response: busy.saturating_add(own.jitter),
-            blocking: below,
-            blocker: around.below,
+            blocking: level.blocking,
+            blocker: level.below,
             waits: interference(jobs),
         };
-    }
-    let candidates: u64 = around
-        .peers
-        .iter()
-        .chain([&at])
-        .map(|&place| busy / tasks[place].period + 2)
-        .sum();
-    if (candidates as usize).saturating_mul(tasks.len()) > MOST_WORK {
-        return Bound::Unknown;
+        return (bound, Method::BusyPeriod);
     }
     let mut worst = Bound::Unknown;
     let mut latest = 0;
-    for arrival in arrivals(tasks, &around.peers, at, busy) {
-        let Some((done, blocker, blocking)) = run(set, at, &around, arrival, below) else {
-            return Bound::Unknown;
+    for arrival in arrivals(tasks, &level.peers, at, busy) {
+        let Some((done, blocker, blocking)) = run(set, at, level, arrival) else {
+            return (Bound::Unknown, Method::Keys);
         };
-        let response = i128::from(done) - arrival;
-        let response = u64::try_from(response)
-            .unwrap_or(0)
-            .max(own.wcet.saturating_add(own.jitter));
+        let response = u64::try_from(i128::from(done) - arrival).unwrap_or(0);
+        let response = response.max(own.wcet.saturating_add(own.jitter));
         if response > latest {
             latest = response;
-            let waits = around
+            let above = level
                 .above
                 .iter()
                 .map(|&place| Wait::of(place, &tasks[place], task_jobs(&tasks[place], done)));
-            let peers = around.peers.iter().map(|&place| {
+            let peers = others(level, at).map(|place| {
                 let jobs = before(&tasks[place], own, arrival).min(task_jobs(&tasks[place], done));
                 Wait::of(place, &tasks[place], jobs)
             });
@@ -141,11 +159,20 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
                 response,
                 blocking,
                 blocker,
-                waits: interference(waits.chain(peers)),
+                waits: interference(above.chain(peers)),
             };
         }
     }
-    worst
+    (worst, Method::Keys)
+}
+
+/// The level without one of its tasks.
+fn others(level: &Level, at: usize) -> impl Iterator<Item = usize> {
+    level
+        .peers
+        .iter()
+        .copied()
+        .filter(move |&place| place != at)
 }
 
 /// Nominal arrivals of the task at which its key meets that of another job, or at which it arrives with all others. Those
@@ -153,7 +180,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
 fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128> {
     let own = &tasks[at];
     let mut found = vec![-i128::from(own.jitter)];
-    for &place in peers.iter().chain([&at]) {
+    for &place in peers {
         let other = &tasks[place];
         let mut due = i128::from(key(other)) - i128::from(other.jitter) - i128::from(key(own));
         while due < i128::from(busy) {
@@ -181,9 +208,8 @@ fn before(peer: &Task, own: &Task, arrival: i128) -> u64 {
 fn run(
     set: &TaskSet,
     at: usize,
-    around: &Around,
+    level: &Level,
     arrival: i128,
-    below: Nanos,
 ) -> Option<(Nanos, Option<usize>, Nanos)> {
     let own = &set.tasks[at];
     let tasks = &set.tasks;
@@ -191,15 +217,12 @@ fn run(
         u64::try_from((arrival + i128::from(own.jitter)) / i128::from(own.period)).ok()? + 1;
     let own_before = u128::from(own_jobs - 1) * u128::from(own.wcet);
     let preemptive = set.model == DispatchModel::Urgency;
-    let mut blocking = below;
-    let mut blocker = around.below;
+    let mut blocking = level.blocking;
+    let mut blocker = level.below;
     if !preemptive {
-        let later = around
-            .peers
-            .iter()
-            .filter(|&&place| before(&tasks[place], own, arrival) == 0);
-        if let Some(&longest) = later.max_by_key(|&&place| tasks[place].wcet)
-            && tasks[longest].wcet.saturating_sub(1) > below
+        let later = others(level, at).filter(|&place| before(&tasks[place], own, arrival) == 0);
+        if let Some(longest) = later.max_by_key(|&place| tasks[place].wcet)
+            && tasks[longest].wcet.saturating_sub(1) > blocking
         {
             (blocking, blocker) = (tasks[longest].wcet - 1, Some(longest));
         }
@@ -208,10 +231,10 @@ fn run(
     if preemptive {
         let whole = start.saturating_add(own.wcet);
         let done = settle(whole, |time| {
-            let above = around.above.iter().map(|&place| {
+            let above = level.above.iter().map(|&place| {
                 u128::from(task_jobs(&tasks[place], time)) * u128::from(tasks[place].wcet)
             });
-            let peers = around.peers.iter().map(|&place| {
+            let peers = others(level, at).map(|place| {
                 let jobs = task_jobs(&tasks[place], time).min(before(&tasks[place], own, arrival));
                 u128::from(jobs) * u128::from(tasks[place].wcet)
             });
@@ -220,18 +243,18 @@ fn run(
         return Some((done, blocker, blocking));
     }
     let began = settle(start, |time| {
-        let above = around
+        let above = level
             .above
             .iter()
             .map(|&place| u128::from(arrived(&tasks[place], time)) * u128::from(tasks[place].wcet));
-        let peers = around.peers.iter().map(|&place| {
+        let peers = others(level, at).map(|place| {
             let jobs = arrived(&tasks[place], time).min(before(&tasks[place], own, arrival));
             u128::from(jobs) * u128::from(tasks[place].wcet)
         });
         u128::from(start) + above.chain(peers).sum::<u128>()
     })?;
     let done = settle(began.saturating_add(own.wcet), |time| {
-        let above = around.interrupting.iter().map(|&place| {
+        let above = level.interrupting.iter().map(|&place| {
             let since =
                 task_jobs(&tasks[place], time).saturating_sub(arrived(&tasks[place], began));
             u128::from(since) * u128::from(tasks[place].wcet)

@@ -126,7 +126,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             latest = response;
             let waits = around.above.iter().map(|&place| {
                 let task = &tasks[place];
-                let jobs = match around.interrupting.contains(&place) {
+                let jobs = match set.interrupts(task, own) {
                     true => task_jobs(task, done).max(arrived(task, began)),
                     false => arrived(task, began),
                 };

@@ -16,6 +16,8 @@ pub mod sensitivity;
 mod verdict;
 mod wait;
 
+use std::collections::BTreeMap;
+
 pub use verdict::{Explained, Method, Outcome, Report, Verdict};
 pub use wait::Wait;
 
@@ -29,9 +31,10 @@ use wait::Bound;
 /// with full preemption; safe everywhere else. Takes O(n^2) for n tasks and a little more for each job in a busy period.
 pub fn analyse(set: &TaskSet) -> Report {
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
+    let mut levels = Levels::new();
     let mut verdicts: Vec<Verdict> = Vec::with_capacity(set.tasks.len());
     for at in 0..set.tasks.len() {
-        verdicts.push(judge(set, at, &load));
+        verdicts.push(judge(set, at, &load, &mut levels));
     }
     settle_by_demand(set, &mut verdicts);
     Report {
@@ -44,21 +47,26 @@ pub fn analyse(set: &TaskSet) -> Report {
 /// Analyses one task of a set.
 pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
-    let mut verdicts = vec![judge(set, at, &load)];
+    let mut verdicts = vec![judge(set, at, &load, &mut Levels::new())];
     if verdicts[0].outcome == Outcome::Unproven {
         settle_by_demand(set, &mut verdicts);
     }
     verdicts.swap_remove(0)
 }
 
-fn judge(set: &TaskSet, at: usize, load: &[Utilization]) -> Verdict {
+/// What tasks of one level have in common, as far as it was needed.
+type Levels = BTreeMap<u32, dynamic::Level>;
+
+fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) -> Verdict {
     let task = &set.tasks[at];
     let (bound, method) = match task.dispatching {
         Dispatching::Static => fixed_priority(set, at, load),
-        Dispatching::Laxity if set.model == DispatchModel::Urgency => {
-            (dynamic::response(set, at, load), Method::BusyPeriod)
+        _ => {
+            let level = levels
+                .entry(task.level)
+                .or_insert_with(|| dynamic::level(set, task, load));
+            dynamic::response(set, at, level)
         }
-        _ => (dynamic::response(set, at, load), Method::Keys),
     };
     // A bound that is not exact proves that deadlines are met, never that one is missed.
     let exact = match method {

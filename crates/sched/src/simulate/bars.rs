@@ -1,0 +1,108 @@
+//! Bars side by side as an SVG picture: operations along the axis, one bar for each strategy, as Figures 19 to 21 compare.
+
+use std::fmt::Write as _;
+
+use super::gantt::escape;
+
+/// What is drawn.
+#[derive(Debug, Clone)]
+pub struct Bars<'a> {
+    /// Above the picture.
+    pub title: &'a str,
+    /// Beside the vertical axis.
+    pub unit: &'a str,
+    /// Along the horizontal axis.
+    pub groups: Vec<String>,
+    /// A name and one value for each group.
+    pub series: Vec<(String, Vec<f64>)>,
+}
+
+const LEFT: f64 = 70.0;
+const TOP: f64 = 60.0;
+const HEIGHT: f64 = 260.0;
+const BAR: f64 = 16.0;
+const COLORS: [&str; 6] = [
+    "#d6451d", "#1f77b4", "#2ca02c", "#9467bd", "#8c6d31", "#777777",
+];
+
+/// Draws bars; values may be negative.
+pub fn bars(bars: &Bars<'_>) -> String {
+    let values = || {
+        bars.series
+            .iter()
+            .flat_map(|(_, values)| values.iter().copied())
+    };
+    let most = values().fold(0.0, f64::max);
+    let least = values().fold(0.0, f64::min);
+    let span = if most > least { most - least } else { 1.0 };
+    let y = |value: f64| TOP + HEIGHT * (most - value) / span;
+    let group_width = BAR * bars.series.len() as f64 + 18.0;
+    let width = LEFT + group_width * bars.groups.len() as f64 + 20.0;
+    let mut svg = String::new();
+    let _ = write!(
+        svg,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {:.0}" font-family="sans-serif" font-size="12">
+<rect width="100%" height="100%" fill="white"/>
+<text x="{LEFT}" y="22" font-size="16">{}</text>
+"##,
+        TOP + HEIGHT + 40.0,
+        escape(bars.title)
+    );
+    for (at, (name, _)) in bars.series.iter().enumerate() {
+        let x = LEFT + 90.0 * at as f64;
+        let color = COLORS[at % COLORS.len()];
+        let _ = writeln!(
+            svg,
+            r##"<rect x="{x:.0}" y="32" width="12" height="12" fill="{color}"/><text x="{:.0}" y="43">{}</text>"##,
+            x + 17.0,
+            escape(name)
+        );
+    }
+    for quarter in 0..=4 {
+        let value = least + span * f64::from(quarter) / 4.0;
+        let _ = writeln!(
+            svg,
+            r##"<path d="M{LEFT} {y:.1}H{width:.0}" stroke="#eee"/><text x="{:.0}" y="{:.1}" text-anchor="end">{value:.3}</text>"##,
+            LEFT - 6.0,
+            y(value) + 4.0,
+            y = y(value)
+        );
+    }
+    let _ = writeln!(
+        svg,
+        r##"<text x="14" y="{:.0}" transform="rotate(-90 14 {0:.0})" text-anchor="middle">{}</text>"##,
+        TOP + HEIGHT / 2.0,
+        escape(bars.unit)
+    );
+    for (group, name) in bars.groups.iter().enumerate() {
+        let left = LEFT + 9.0 + group_width * group as f64;
+        for (at, (series, values)) in bars.series.iter().enumerate() {
+            let value = values.get(group).copied().unwrap_or(0.0);
+            let (from, to) = (y(value.max(0.0)), y(value.min(0.0)));
+            let _ = writeln!(
+                svg,
+                r##"<rect x="{:.1}" y="{from:.1}" width="{:.1}" height="{:.1}" fill="{}"><title>{} {}: {value:.3}</title></rect>"##,
+                left + BAR * at as f64,
+                BAR - 2.0,
+                (to - from).max(0.5),
+                COLORS[at % COLORS.len()],
+                escape(name),
+                escape(series)
+            );
+        }
+        let _ = writeln!(
+            svg,
+            r##"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"##,
+            left + (group_width - 18.0) / 2.0,
+            TOP + HEIGHT + 20.0,
+            escape(name)
+        );
+    }
+    let _ = writeln!(
+        svg,
+        r##"<path d="M{LEFT} {:.1}H{width:.0}" stroke="#333"/>"##,
+        y(0.0)
+    );
+    svg.push_str("</svg>\n");
+    svg
+}

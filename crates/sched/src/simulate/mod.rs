@@ -1,0 +1,126 @@
+//! How a set runs from the critical instant on: two simulations, their numbers and their pictures (A13).
+//!
+//! [`construct`] builds the timeline as TAO's scheduling service did for paper 3, which is what its Figures 19 to 21 plot: no
+//! clock advances, jobs are put into gaps and evict one another (F1, A22.8). [`run`] is an event-driven simulation. They
+//! differ; `docs/experiments/schedulers.md` says where.
+
+mod bars;
+mod construction;
+mod csv;
+mod event;
+mod gantt;
+mod statistics;
+pub mod table_1;
+
+pub use bars::{Bars, bars};
+pub use construction::construct;
+pub use csv::{jobs_csv, summary_csv};
+pub use event::{Late, Options, Release, releases, run};
+pub use gantt::gantt;
+pub use statistics::{Overall, TaskStatistics, overall, statistics};
+
+use std::fmt;
+
+use crate::time::{Nanos, Show};
+
+/// A stretch of time in which one job runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// Place in [`Timeline::jobs`].
+    pub job: usize,
+    /// When it begins.
+    pub from: Nanos,
+    /// When it ends.
+    pub to: Nanos,
+}
+
+/// One job and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Place of its task in the set.
+    pub task: usize,
+    /// Counted from 0 for each task.
+    pub number: u64,
+    /// When it was released.
+    pub release: Nanos,
+    /// When it should be done.
+    pub deadline: Nanos,
+    /// When it first ran; `None` if it was dropped.
+    pub began: Option<Nanos>,
+    /// When it was done; `None` if it was dropped.
+    pub done: Option<Nanos>,
+}
+
+impl Job {
+    /// From release to completion.
+    pub fn latency(&self) -> Option<Nanos> {
+        Some(self.done? - self.release)
+    }
+
+    /// What was left to the deadline when it was done.
+    pub fn laxity(&self) -> Option<i64> {
+        Some(self.deadline as i64 - self.done? as i64)
+    }
+
+    /// Whether it was done too late or never: a miss as paper 3 has it in 4.3 (A22.9).
+    pub fn missed(&self) -> bool {
+        self.done.is_none_or(|done| done > self.deadline)
+    }
+
+    /// Whether it could not be in time any more when it was dispatched: a miss as paper 3 has it in 4.1 (A22.9).
+    pub fn missed_at_dispatch(&self, wcet: Nanos) -> bool {
+        self.began.is_none_or(|began| began + wcet > self.deadline)
+    }
+}
+
+/// What ran when.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Timeline {
+    /// All jobs that were released in the frame, by release and then by task.
+    pub jobs: Vec<Job>,
+    /// By time.
+    pub slices: Vec<Slice>,
+    /// Jobs were released before this.
+    pub frame: Nanos,
+}
+
+impl Timeline {
+    /// When the last job was done.
+    pub fn end(&self) -> Nanos {
+        self.slices.last().map_or(0, |slice| slice.to)
+    }
+}
+
+/// Why a simulation did not take place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// A task without a period.
+    NoPeriod(String),
+    /// More jobs than are simulated.
+    TooManyJobs {
+        /// How many there would be.
+        jobs: u64,
+        /// How many are simulated at most.
+        most: u64,
+    },
+    /// The times of the frame overflow.
+    TooLong(Nanos),
+    /// Jobs evicted each other without end while a timeline was constructed.
+    NoEnd,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NoPeriod(name) => write!(f, "{name} has no period, so nothing releases it"),
+            Refused::TooManyJobs { jobs, most } => write!(
+                f,
+                "{jobs} jobs are released in the frame and {most} are the most; simulate a shorter one"
+            ),
+            Refused::TooLong(frame) => write!(f, "a frame of {} overflows", Show(*frame)),
+            Refused::NoEnd => f.write_str("jobs evict each other without end"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}

@@ -1,0 +1,304 @@
+//! What must hold for every set of tasks: analysis against simulation, and the same arrivals in the same order.
+
+use std::time::Instant;
+
+use oxorb_sched::analysis::{self, Outcome, analyse};
+use oxorb_sched::level::Criticality;
+use oxorb_sched::repository::Characteristics;
+use oxorb_sched::simulate::{Late, Options, Release, Timeline, construct, releases, run};
+use oxorb_sched::{
+    DispatchModel, Dispatching, OsPriorities, Repository, Schedule, Strategy as Scheduling, Task,
+    TaskSet, overloads, time,
+};
+use proptest::prelude::*;
+
+/// Periods of which a frame is short.
+const PERIODS: [u64; 6] = [4, 5, 6, 8, 10, 12];
+
+fn tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
+    let task = (0..PERIODS.len(), 1..=4u64, 0..=3u64).prop_map(|(period, wcet, slack)| {
+        let period = PERIODS[period];
+        Task {
+            deadline: period.saturating_sub(slack).max(1),
+            ..Task::periodic("t", wcet.min(period), period)
+        }
+    });
+    prop::collection::vec(task, 1..=most)
+}
+
+fn model() -> impl Strategy<Value = DispatchModel> {
+    prop::sample::select(DispatchModel::ALL.to_vec())
+}
+
+fn dispatching() -> impl Strategy<Value = Dispatching> {
+    prop::sample::select(vec![
+        Dispatching::Static,
+        Dispatching::Deadline,
+        Dispatching::Laxity,
+    ])
+}
+
+/// Static priorities in the order given, neighbours sharing bands of two.
+fn fixed(tasks: Vec<Task>, model: DispatchModel) -> TaskSet {
+    let mut set = TaskSet::fixed_priority(tasks);
+    set.model = model;
+    for (place, task) in set.tasks.iter_mut().enumerate() {
+        task.band = match model {
+            DispatchModel::Urgency => place as u32,
+            DispatchModel::Band => place as u32 / 2,
+            DispatchModel::NonPreemptive => 0,
+        };
+    }
+    set
+}
+
+fn simulate(set: &TaskSet, frame: u64) -> Timeline {
+    let options = Options {
+        late: Late::Keep,
+        step: 1,
+    };
+    run(set, &releases(set, frame).unwrap(), &options)
+}
+
+fn worst_latencies(set: &TaskSet, timeline: &Timeline) -> Vec<u64> {
+    let mut worst = vec![0; set.tasks.len()];
+    for job in &timeline.jobs {
+        worst[job.task] = worst[job.task].max(job.latency().unwrap());
+    }
+    worst
+}
+
+/// The worst latency of each task over all phases that whole units give.
+fn exhaust(set: &TaskSet) -> Vec<u64> {
+    let frame = time::frame(set.tasks.iter().map(|task| task.period)).unwrap();
+    let mut worst = vec![0; set.tasks.len()];
+    let mut phased = set.clone();
+    let mut offsets = vec![0; set.tasks.len()];
+    loop {
+        for (task, &offset) in phased.tasks.iter_mut().zip(&offsets) {
+            task.offset = Some(offset);
+        }
+        let timeline = simulate(&phased, 3 * frame);
+        for (worst, found) in worst.iter_mut().zip(worst_latencies(&phased, &timeline)) {
+            *worst = found.max(*worst);
+        }
+        let mut at = 0;
+        while at < offsets.len() {
+            offsets[at] += 1;
+            if offsets[at] < set.tasks[at].period {
+                break;
+            }
+            offsets[at] = 0;
+            at += 1;
+        }
+        if at == offsets.len() {
+            return worst;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Response-time analysis is never below what an exhaustive simulation of small sets finds, and equal to it.
+    #[test]
+    fn response_times_are_exact_for_small_sets(tasks in tasks(3), model in model()) {
+        let set = fixed(tasks, model);
+        prop_assume!(!overloads(&set.tasks));
+        let found = exhaust(&set);
+        let verdicts = analyse(&set).verdicts;
+        for (verdict, worst) in verdicts.iter().zip(found) {
+            prop_assert_eq!(verdict.response, Some(worst), "{}", verdict.explain(&set));
+        }
+    }
+
+    /// Neither are the bounds for queues by deadline and laxity below it.
+    #[test]
+    fn bounds_of_dynamic_queues_are_never_too_small(
+        tasks in tasks(3),
+        dispatching in dispatching(),
+        model in model(),
+    ) {
+        let set = TaskSet::dynamic(tasks, dispatching, model);
+        prop_assume!(!overloads(&set.tasks));
+        let found = exhaust(&set);
+        let verdicts = analyse(&set).verdicts;
+        for (verdict, worst) in verdicts.iter().zip(found) {
+            if let Some(response) = verdict.response {
+                prop_assert!(response >= worst, "{worst}: {}", verdict.explain(&set));
+            }
+            if verdict.outcome == Outcome::Meets {
+                prop_assert!(worst <= set.tasks[verdict.task].deadline, "{}", verdict.explain(&set));
+            }
+        }
+    }
+
+    /// Mixed levels, any strategy and model: what is found to meet its deadline never misses it, and what is found to miss
+    /// it under exact analysis does so when all arrive together.
+    #[test]
+    fn feasible_sets_never_miss(
+        tasks in tasks(6),
+        levels in prop::collection::vec(0..3u32, 6),
+        dispatching in prop::collection::vec(dispatching(), 3),
+        model in model(),
+        phases in prop::collection::vec(0..12u64, 6),
+    ) {
+        let mut set = TaskSet::dynamic(tasks, Dispatching::Static, model);
+        for (place, task) in set.tasks.iter_mut().enumerate() {
+            task.level = levels[place];
+            task.dispatching = dispatching[levels[place] as usize];
+            task.band = match model {
+                DispatchModel::NonPreemptive => 0,
+                _ => task.level,
+            };
+        }
+        let report = analyse(&set);
+        let frame = time::frame(set.tasks.iter().map(|task| task.period)).unwrap();
+        for (place, task) in set.tasks.iter_mut().enumerate() {
+            task.offset = Some(phases[place]);
+        }
+        let timeline = simulate(&set, 2 * frame + 12);
+        for job in &timeline.jobs {
+            let verdict = &report.verdicts[job.task];
+            if verdict.outcome == Outcome::Meets {
+                prop_assert!(!job.missed(), "{}", verdict.explain(&set));
+            }
+        }
+    }
+
+    /// Known offsets only ever help, and never too much.
+    #[test]
+    fn offsets_are_safe(tasks in tasks(4), phases in prop::collection::vec(0..12u64, 4)) {
+        let loose = fixed(tasks, DispatchModel::Urgency);
+        let mut phased = loose.clone();
+        for (place, task) in phased.tasks.iter_mut().enumerate() {
+            task.offset = Some(phases[place] % task.period);
+        }
+        prop_assume!(!overloads(&loose.tasks));
+        let frame = time::frame(loose.tasks.iter().map(|task| task.period)).unwrap();
+        let worst = worst_latencies(&phased, &simulate(&phased, 3 * frame));
+        let (with, without) = (analyse(&phased), analyse(&loose));
+        for (place, worst) in worst.into_iter().enumerate() {
+            let response = with.verdicts[place].response.unwrap();
+            prop_assert!(worst <= response);
+            prop_assert!(response <= without.verdicts[place].response.unwrap());
+        }
+    }
+
+    /// Releases that jitter delays are within the bound.
+    #[test]
+    fn jitter_is_safe(
+        tasks in tasks(4),
+        jitters in prop::collection::vec(0..4u64, 4),
+        late in prop::collection::vec(0..4u64, 64),
+        model in model(),
+    ) {
+        let mut set = fixed(tasks, model);
+        for (task, jitter) in set.tasks.iter_mut().zip(&jitters) {
+            task.jitter = *jitter;
+        }
+        let report = analyse(&set);
+        let frame = time::frame(set.tasks.iter().map(|task| task.period)).unwrap();
+        let nominal = releases(&set, 2 * frame).unwrap();
+        let mut delayed: Vec<(Release, u64)> = nominal
+            .iter()
+            .enumerate()
+            .map(|(at, release)| {
+                let delay = late[at % late.len()].min(jitters[release.task]);
+                (Release { at: release.at + delay, ..*release }, release.at)
+            })
+            .collect();
+        delayed.sort_by_key(|(release, _)| *release);
+        let only: Vec<Release> = delayed.iter().map(|(release, _)| *release).collect();
+        let timeline = run(&set, &only, &Options::default());
+        for (job, (_, nominal)) in timeline.jobs.iter().zip(&delayed) {
+            if let Some(response) = report.verdicts[job.task].response {
+                prop_assert!(job.done.unwrap() - nominal <= response);
+            }
+        }
+    }
+
+    /// A12.10: the same arrivals give the same order, however the set is written down.
+    #[test]
+    fn the_same_arrivals_give_the_same_order(
+        tasks in tasks(6),
+        dispatching in dispatching(),
+        model in model(),
+    ) {
+        let set = TaskSet::dynamic(tasks, dispatching, model);
+        let first = simulate(&set, 60);
+        prop_assert_eq!(&first, &simulate(&set, 60));
+        // Backwards: places differ, the static order stays.
+        let mut turned = set.clone();
+        turned.tasks.reverse();
+        let last = set.tasks.len() - 1;
+        let spans = |timeline: &Timeline, place: fn(usize, usize) -> usize| -> Vec<(usize, u64, u64)> {
+            let slices = timeline.slices.iter();
+            slices
+                .map(|slice| (place(timeline.jobs[slice.job].task, last), slice.from, slice.to))
+                .collect()
+        };
+        let second = simulate(&turned, 60);
+        prop_assert_eq!(
+            spans(&first, |task, _| task),
+            spans(&second, |task, last| last - task)
+        );
+        prop_assert_eq!(construct(&set, 60), construct(&set, 60));
+    }
+
+    /// The quick demand test for EDF agrees with playing the whole frame through.
+    #[test]
+    fn demand_is_exact_for_deadlines(tasks in tasks(5)) {
+        let set = TaskSet::dynamic(tasks, Dispatching::Deadline, DispatchModel::Urgency);
+        let all: Vec<&Task> = set.tasks.iter().collect();
+        let outcome = analysis::demand::test(&all);
+        let frame = time::frame(set.tasks.iter().map(|task| task.period)).unwrap();
+        let missed = simulate(&set, 2 * frame).jobs.iter().any(|job| job.missed());
+        match outcome {
+            analysis::demand::Outcome::Meets => prop_assert!(!missed),
+            analysis::demand::Outcome::Overload => prop_assert!(overloads(&set.tasks)),
+            _ => prop_assert!(missed, "{outcome:?}"),
+        }
+        prop_assert_eq!(analyse(&set).is_feasible(), outcome == analysis::demand::Outcome::Meets);
+    }
+}
+
+/// How long a thousand operations take; shown and not asserted, as a time belongs to the machine of the moment.
+#[test]
+fn a_thousand_operations() {
+    let mut repository = Repository::new();
+    for at in 0..1_000u64 {
+        let handle = repository.create(&format!("operation_{at}")).unwrap();
+        let period = (1 + at % 40) * 5 * time::MILLISECOND;
+        let said = Characteristics {
+            // 0.7 of the processor in all.
+            worst_case: period * 7 / 10_000,
+            period,
+            criticality: Criticality::ALL[at as usize % 5],
+            threads: 1,
+            ..Characteristics::default()
+        };
+        repository.set(handle, said).unwrap();
+    }
+    let priorities = OsPriorities::range(1, 99).unwrap();
+    for strategy in [Scheduling::RMS, Scheduling::EDF] {
+        for model in [DispatchModel::Urgency, DispatchModel::Band] {
+            let begin = Instant::now();
+            let schedule = Schedule::compute(&repository, &strategy, &model, &priorities).unwrap();
+            let computed = begin.elapsed();
+            let report = analyse(&schedule.tasks);
+            println!(
+                "{strategy:8} by {model}: computed in {computed:?}, analysed in {:?}, feasible: {}",
+                begin.elapsed() - computed,
+                report.is_feasible()
+            );
+            assert_eq!(report.verdicts.len(), 1_000);
+            assert!(
+                report
+                    .verdicts
+                    .iter()
+                    .any(|verdict| verdict.outcome == Outcome::Meets)
+            );
+        }
+    }
+}

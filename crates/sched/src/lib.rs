@@ -2,7 +2,7 @@
 //!
 //! Nothing here opens a socket, reads a clock or starts a thread. What an application says of its operations goes into a
 //! [`Repository`]; a [`Strategy`] and a [`DispatchModel`] make a [`Schedule`] of it; [`analysis`] says whether it holds and
-//! why, and [`simulate`] shows how it runs.
+//! why, [`simulate`] shows how it runs, and [`queue`] has the queues that enforce it at run time.
 //!
 //! ```
 //! use oxorb_sched::repository::Characteristics;
@@ -39,6 +39,7 @@ mod anomaly;
 mod error;
 mod graph;
 pub mod level;
+pub mod queue;
 pub mod repository;
 mod schedule;
 pub mod service;

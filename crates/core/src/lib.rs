@@ -15,6 +15,7 @@
 
 mod adapter;
 pub mod client;
+mod compatible;
 mod context;
 mod deadline;
 mod failure;
@@ -49,6 +50,7 @@ mod value;
 
 pub use adapter::{Adapter, Located};
 pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, wait_until};
+pub use compatible::Incompatible;
 pub use context::{Context, decode_context, encode_context};
 pub use deadline::current_deadline;
 pub use failure::{Attempt, Failure, last_failure};

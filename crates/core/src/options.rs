@@ -744,6 +744,19 @@ impl Options {
         Ok(rest)
     }
 
+    /// Sets one option by its name, as `-ORBname value` does.
+    ///
+    /// # Errors
+    /// For an unknown name, and for a value it cannot have.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
+        let error = |problem| SettingError {
+            setting: format!("-ORB{name} {value}"),
+            problem,
+        };
+        let setting = find(name).ok_or_else(|| error(unknown(name)))?;
+        (setting.apply)(self, value).map_err(error)
+    }
+
     /// Applies `OXORB_INITREF`, `OXORB_LISTENENDPOINTS`, ... from the environment.
     pub fn take_env(&mut self) -> Result<(), SettingError> {
         for setting in SETTINGS {

@@ -25,7 +25,9 @@ use crate::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
-use crate::{Adapter, Incident, Ref, SettingError, ThreadpoolError, ThreadpoolId, raise};
+use crate::{
+    Adapter, Incident, Incompatible, Ref, SettingError, ThreadpoolError, ThreadpoolId, raise,
+};
 
 /// How long an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -629,6 +631,12 @@ const UNPOISONED: &str = "no panic while the lock is held";
 pub enum SetupError {
     /// An argument or environment variable.
     Setting(SettingError),
+    /// Two options that contradict each other.
+    Incompatible(Incompatible),
+    /// A threadpool of the configuration, by its name.
+    Threadpool(String, Box<ThreadpoolError>),
+    /// A configuration file or personality; says where and what.
+    Configuration(Box<dyn std::error::Error + Send + Sync>),
     /// An endpoint that cannot be opened; says what to do about it.
     Listen(ListenError),
     /// The system gives no further thread, or no poller.
@@ -647,6 +655,9 @@ impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SetupError::Setting(error) => error.fmt(f),
+            SetupError::Incompatible(error) => error.fmt(f),
+            SetupError::Threadpool(name, error) => write!(f, "threadpool {name}: {error}"),
+            SetupError::Configuration(error) => error.fmt(f),
             SetupError::Listen(error) => error.fmt(f),
             SetupError::Threads(error) => write!(
                 f,
@@ -680,6 +691,9 @@ impl std::error::Error for SetupError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             SetupError::Setting(error) => Some(error),
+            SetupError::Incompatible(error) => Some(error),
+            SetupError::Threadpool(_, error) => Some(&**error),
+            SetupError::Configuration(error) => Some(&**error),
             SetupError::Listen(error) => Some(error),
             SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
             SetupError::DuplicateInterceptor(error) => Some(error),

@@ -1,11 +1,16 @@
 //! From configuration to a running ORB.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
+use oxorb_config::{ConfigError, Configuration};
 use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
-use oxorb_core::{ClientConnections, Concurrency, Options, SetupError};
+use oxorb_core::{
+    ClientConnections, Concurrency, Incompatible, Options, SchedulingClass, SettingError,
+    SetupError, Threadpool,
+};
 use oxorb_giop::Version;
 use oxorb_poa::AdapterObserver;
 
@@ -34,25 +39,113 @@ pub struct Builder {
     args: Vec<String>,
     error: Option<SetupError>,
     listens_late: bool,
+    threadpools: Vec<(String, Threadpool)>,
 }
+
+/// What names a file rather than a setting, as argument and as environment variable.
+const FILES: [(&str, &str, Read); 2] = [
+    ("-ORBPersonality", "OXORB_PERSONALITY", |name| {
+        Configuration::personality(name)
+    }),
+    ("-ORBConfigFile", "OXORB_CONFIGFILE", |path| {
+        Configuration::read(Path::new(path))
+    }),
+];
+
+type Read = fn(&str) -> Result<Configuration, ConfigError>;
 
 impl Builder {
     pub(crate) fn new() -> Self {
         let mut builder = Builder::default();
-        let read = builder.options.take_env();
-        builder.note(read.map_err(SetupError::Setting));
+        for (_, variable, read) in FILES {
+            if let Ok(named) = std::env::var(variable) {
+                builder.take(read(&named));
+            }
+        }
+        builder.take_env();
         builder
+    }
+
+    /// A combination of settings and threadpools that was thought through, by its name or, if there is a `.` or `/` in
+    /// it, your own file: [`PERSONALITIES`](oxorb_config::PERSONALITIES). Also `-ORBPersonality` and
+    /// `OXORB_PERSONALITY`.
+    ///
+    /// Call it first: later settings win.
+    #[must_use]
+    pub fn personality(mut self, name: &str) -> Self {
+        self.take(Configuration::personality(name));
+        self
+    }
+
+    /// Settings and threadpools from a TOML file: [`oxorb_config`]. Also `-ORBConfigFile` and `OXORB_CONFIGFILE`.
+    ///
+    /// Call it first: later settings win.
+    #[must_use]
+    pub fn config_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.take(Configuration::read(path.as_ref()));
+        self
     }
 
     /// Takes the `-ORB...` arguments out of a command line; the others are in
     /// [`Orb::args`]. Unknown `-ORB` arguments are an error of [`build`](Self::build).
+    ///
+    /// What files say that arguments name (`-ORBPersonality`, `-ORBConfigFile`) is put under all of the environment and
+    /// the other arguments, wherever they stand.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
+        let args = self.take_files(args.into_iter().collect());
         match self.options.take_args(args) {
             Ok(rest) => self.args = rest,
             Err(error) => self.note(Err(error.into())),
         }
         self
+    }
+
+    /// Applies the files that arguments name, and gives back the other arguments.
+    fn take_files(&mut self, mut args: Vec<String>) -> Vec<String> {
+        let mut named = false;
+        for (argument, _, read) in FILES {
+            let is_it = |arg: &String| {
+                let name = arg.split('=').next().unwrap_or_default();
+                name.eq_ignore_ascii_case(argument)
+            };
+            while let Some(at) = args.iter().position(is_it) {
+                let arg = args.remove(at);
+                let value = match arg.split_once('=') {
+                    Some((_, value)) => Some(value.to_owned()),
+                    None => (at < args.len()).then(|| args.remove(at)),
+                };
+                match value {
+                    Some(value) => self.take(read(&value)),
+                    None => self.note(Err(SetupError::Setting(SettingError {
+                        setting: arg,
+                        problem: "needs a value: NAME|FILE".to_owned(),
+                    }))),
+                }
+                named = true;
+            }
+        }
+        if named {
+            self.take_env();
+        }
+        args
+    }
+
+    fn take(&mut self, read: Result<Configuration, ConfigError>) {
+        let applied = read.and_then(|configuration| {
+            configuration.apply(&mut self.options)?;
+            for (name, plan) in configuration.threadpools() {
+                self.threadpools.retain(|(known, _)| known != name);
+                self.threadpools.push((name.clone(), plan.clone()));
+            }
+            Ok(())
+        });
+        self.note(applied.map_err(|error| SetupError::Configuration(error.into())));
+    }
+
+    fn take_env(&mut self) {
+        let read = self.options.take_env();
+        self.note(read.map_err(SetupError::Setting));
     }
 
     /// Adds endpoints to listen on, `iiop://HOST:PORT`, several separated by `;`.
@@ -149,7 +242,8 @@ impl Builder {
         self
     }
 
-    /// Any setting by its `-ORB` name.
+    /// Any setting by its `-ORB` name; for files, see [`personality`](Self::personality) and
+    /// [`config_file`](Self::config_file).
     #[must_use]
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         let arg = [format!("-ORB{name}"), value.to_owned()];
@@ -175,11 +269,36 @@ impl Builder {
         match self.error {
             Some(error) => Err(error),
             None => {
+                self.check()?;
                 let listens = !self.options.listen.is_empty() && !self.listens_late;
                 let (interceptors, observers) = (self.interceptors, self.observers);
-                Orb::start(self.options, listens, interceptors, observers, self.args)
+                Orb::start(
+                    self.options,
+                    listens,
+                    interceptors,
+                    observers,
+                    self.threadpools,
+                    self.args,
+                )
             }
         }
+    }
+
+    /// Whether settings and threadpools go together.
+    fn check(&self) -> Result<(), SetupError> {
+        self.options.check().map_err(SetupError::Incompatible)?;
+        let several = |(_, plan): &(String, Threadpool)| plan.lanes().len() > 1;
+        if self.options.realtime.class == SchedulingClass::Other
+            && self.threadpools.iter().any(several)
+        {
+            return Err(SetupError::Incompatible(Incompatible {
+                one: "a threadpool with several lanes",
+                other: "-ORBSchedPolicy SCHED_OTHER",
+                reason: "priorities of lanes do not reach the scheduler then; say SCHED_FIFO or SCHED_RR: without the \
+                         privilege for it the ORB runs all the same, and says so once",
+            }));
+        }
+        Ok(())
     }
 
     /// The first error is the one to report.

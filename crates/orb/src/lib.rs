@@ -55,10 +55,11 @@ pub use oxorb_cdr::{
     TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, Wchar,
     Wstring, WstringValue,
 };
+pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
-    ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Interface,
-    Later, MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref,
+    ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Incompatible,
+    Interface, Later, MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref,
     ResolveError, SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError,
     Slots, Upcall, current_deadline, last_failure, policy, request_is_cancelled,
 };

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use oxorb_core::interceptor::Interceptors;
-use oxorb_core::{Interface, Options, SetupError};
+use oxorb_core::{Interface, Options, SetupError, Threadpool, ThreadpoolId};
 use oxorb_poa::{AdapterObserver, Poa, RootAdapter};
 
 use crate::Builder;
@@ -17,6 +17,7 @@ use crate::Builder;
 pub struct Orb {
     core: oxorb_core::Orb,
     root_poa: Poa,
+    threadpools: Arc<[(String, ThreadpoolId)]>,
     args: Vec<String>,
 }
 
@@ -32,6 +33,7 @@ impl Orb {
         listens: bool,
         interceptors: Interceptors,
         observers: Vec<Arc<dyn AdapterObserver>>,
+        threadpools: Vec<(String, Threadpool)>,
         args: Vec<String>,
     ) -> Result<Orb, SetupError> {
         let core = oxorb_core::Orb::with_interceptors(options, interceptors);
@@ -40,9 +42,23 @@ impl Orb {
         if listens {
             core.listen()?;
         }
+        let create = |(name, plan)| match core.create_threadpool(plan) {
+            Ok(id) => Ok((name, id)),
+            Err(error) => Err(SetupError::Threadpool(name, Box::new(error))),
+        };
+        let threadpools = threadpools.into_iter().map(create).collect();
+        let threadpools = match threadpools {
+            Ok(created) => created,
+            Err(error) => {
+                // Threads of those that were created must not stay.
+                let _ = core.shutdown(true);
+                return Err(error);
+            }
+        };
         Ok(Orb {
             core,
             root_poa,
+            threadpools,
             args,
         })
     }
@@ -51,6 +67,12 @@ impl Orb {
     /// by the system. Its requests pass at once.
     pub fn root_poa(&self) -> &Poa {
         &self.root_poa
+    }
+
+    /// The threadpool that the configuration describes under this name.
+    pub fn threadpool_named(&self, name: &str) -> Option<ThreadpoolId> {
+        let found = self.threadpools.iter().find(|(known, _)| known == name);
+        found.map(|&(_, id)| id)
     }
 
     /// What [`Builder::args`] left of the command line.

@@ -44,5 +44,52 @@ fn render() -> String {
          `-ORBclientCallTimeOutPeriod`, `-ORBgiopMaxMsgSize`) and TAO (`-ORBEndpoint`) are \
          understood, too.\n",
     );
+    page.push_str(FILES);
+    page.push_str("\n| personality | |\n|---|---|\n");
+    for personality in oxorb::PERSONALITIES {
+        writeln!(page, "| `{}` | {} |", personality.name, personality.purpose).unwrap();
+    }
+    page.push_str(AFTER_PERSONALITIES);
     page
 }
+
+const FILES: &str = r#"
+## Files
+
+`-ORBConfigFile oxorb.toml` (`OXORB_CONFIGFILE`, `Builder::config_file`) reads settings and threadpools from a TOML file:
+
+```toml
+personality = "avionics"            # what all else is put over; may be left out
+
+[orb]                               # the settings above, under the same names
+RoundTripTimeout = 250
+ListenEndpoints = ["iiop://:5000"]  # several
+LockMemory = true                   # 1
+
+[threadpool.control]                # Orb::threadpool_named("control")
+borrowing = false
+stack_size = 262144
+buffering = { requests = 64, octets = 65536 }
+
+[[threadpool.control.lane]]
+name = "50 Hz"                      # for people
+priority = 32000                    # CORBA's, 0 to 32767
+threads = 2
+dynamic = 4
+cpu = 1
+
+[threadpool.rest]                   # without lanes
+threads = 4
+```
+
+The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings
+that contradict each other are refused with the reason.
+
+## Personalities
+
+A personality is a file that comes with OxORB, a combination that was thought through: `-ORBPersonality NAME`
+(`OXORB_PERSONALITY`, `Builder::personality`). With a `.` or `/` in it, `NAME` is a file of your own.
+"#;
+
+const AFTER_PERSONALITIES: &str = "\nTheir texts, with the reasons: \
+     [crates/config/personalities](../crates/config/personalities).\n";

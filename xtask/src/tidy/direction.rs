@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 26] = [
+const LAYERS: [Layer; 27] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -80,11 +80,17 @@ const LAYERS: [Layer; 26] = [
             "oxorb-rt",
             "oxorb-transport",
             "oxorb-core",
+            "oxorb-config",
             "oxorb-perfect",
             "oxorb-poa",
             "oxorb-dynamic",
         ],
         why: "the facade shows the run-time crates and no compiler",
+    },
+    Layer {
+        package: "oxorb-config",
+        uses: &["oxorb-rt", "oxorb-core"],
+        why: "files say what options say and know no adapter",
     },
     Layer {
         package: "oxorb-dynamic",
@@ -157,8 +163,14 @@ const LAYERS: [Layer; 26] = [
     },
     Layer {
         package: "oxbench",
-        uses: &["oxorb", "oxorb-naming", "oxorb-sched", "oxorb-testkit"],
-        why: "what is measured is what an application gets: the facade",
+        uses: &[
+            "oxorb",
+            "oxorb-naming",
+            "oxorb-sched",
+            "oxorb-sys",
+            "oxorb-testkit",
+        ],
+        why: "what is measured is what an application gets: the facade; the floor is threads and sockets of the system",
     },
     Layer {
         package: "oxorb-codegen-tests",

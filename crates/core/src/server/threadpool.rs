@@ -138,6 +138,11 @@ impl Threadpool {
         self
     }
 
+    /// The lanes, in the order given; a pool without lanes has one.
+    pub fn lanes(&self) -> &[ThreadpoolLane] {
+        &self.lanes
+    }
+
     /// `default_priority` of a pool without lanes: that of its threads between requests.
     pub fn default_priority(mut self, priority: Priority) -> Self {
         if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {

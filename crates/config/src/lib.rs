@@ -1,0 +1,39 @@
+//! Configuration from TOML files, and personalities: combinations that were thought through (A16.4).
+//!
+//! A file says in `[orb]` what `-ORB` arguments say, under the same names, and describes threadpools:
+//!
+//! ```toml
+//! personality = "avionics"            # what all else is put over; may be left out
+//!
+//! [orb]
+//! RoundTripTimeout = 250              # -ORBRoundTripTimeout 250
+//! ListenEndpoints = ["iiop://:5000"]  # given several times
+//! LockMemory = true                   # 1
+//!
+//! [threadpool.control]                # found by its name
+//! borrowing = false
+//! stack_size = 262144
+//! buffering = { requests = 64, octets = 65536 }
+//!
+//! [[threadpool.control.lane]]
+//! name = "50 Hz"                      # for people
+//! priority = 32000                    # CORBA's, 0 to 32767
+//! threads = 2
+//! dynamic = 4
+//! cpu = 1
+//! ```
+//!
+//! The personalities that come with OxORB are such files: [`PERSONALITIES`].
+//!
+//! Reading is for the start of a process; nothing here is on a request's path.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod error;
+mod file;
+mod personality;
+mod threadpool;
+
+pub use error::ConfigError;
+pub use file::Configuration;
+pub use personality::{PERSONALITIES, Personality};

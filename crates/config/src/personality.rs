@@ -1,0 +1,40 @@
+//! The combinations that come with OxORB.
+
+/// A named configuration. The text is a file as an application could write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Personality {
+    /// What `-ORBPersonality` calls it.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// The whole of it, in TOML.
+    pub text: &'static str,
+}
+
+/// All of them.
+///
+/// ```
+/// use oxorb_config::{Configuration, PERSONALITIES};
+///
+/// for personality in PERSONALITIES {
+///     Configuration::personality(personality.name)?;
+/// }
+/// # Ok::<(), oxorb_config::ConfigError>(())
+/// ```
+pub const PERSONALITIES: [Personality; 3] = [
+    Personality {
+        name: "avionics",
+        purpose: "a lane for each rate, private connections, SCHED_FIFO, locked memory",
+        text: include_str!("../personalities/avionics.toml"),
+    },
+    Personality {
+        name: "imaging",
+        purpose: "a thread for each connection, large messages, throughput before latency",
+        text: include_str!("../personalities/imaging.toml"),
+    },
+    Personality {
+        name: "general",
+        purpose: "a few workers for many clients, connections that idle are closed",
+        text: include_str!("../personalities/general.toml"),
+    },
+];

@@ -1,0 +1,126 @@
+//! Files: what they say, and what is said of those that are wrong.
+
+use oxorb_config::{ConfigError, Configuration, PERSONALITIES};
+use oxorb_core::{ClientConnections, Concurrency, Options};
+
+fn applied(text: &str) -> Result<Options, ConfigError> {
+    let mut options = Options::default();
+    Configuration::parse(text, "x.toml")?.apply(&mut options)?;
+    Ok(options)
+}
+
+fn problem(text: &str) -> String {
+    applied(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_says_what_arguments_say() {
+    let options = applied(
+        "[orb]\nConcurrency = \"leader-followers:3\"\nMaxConnections = 0x10\nLockMemory = true\n\
+         InitRef = [\"A=corbaloc::h/A\", \"B=corbaloc::h/B\"]\n",
+    )
+    .unwrap();
+    assert_eq!(
+        options.concurrency,
+        Concurrency::LeaderFollowers { threads: 3 }
+    );
+    assert_eq!(options.max_connections, 16);
+    assert!(options.realtime.lock_memory);
+    assert_eq!(options.init_refs.len(), 2);
+}
+
+#[test]
+fn a_file_is_put_over_its_personality() {
+    let text = "personality = \"avionics\"\n[orb]\nRoundTripTimeout = 7\n";
+    let options = applied(text).unwrap();
+    assert_eq!(options.client_connections, ClientConnections::Private);
+    assert_eq!(options.round_trip_timeout.unwrap().as_millis(), 7);
+}
+
+#[test]
+fn every_personality_can_be_used() {
+    for personality in PERSONALITIES {
+        let read = Configuration::personality(personality.name).unwrap();
+        let mut options = Options::default();
+        read.apply(&mut options).unwrap();
+        options.check().unwrap();
+    }
+    let rates = Configuration::personality("avionics").unwrap();
+    assert_eq!(rates.threadpools()[0].0, "rates");
+}
+
+#[test]
+fn a_threadpool_of_the_same_name_is_replaced() {
+    let text = "personality = \"avionics\"\n[threadpool.rates]\nthreads = 3\n[threadpool.other]\nthreads = 1\n";
+    let read = Configuration::parse(text, "x.toml").unwrap();
+    let names: Vec<_> = read
+        .threadpools()
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["other", "rates"]);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let cases = [
+        (
+            "[orb]\n\nMaxHeld = \"many\"\n",
+            "x.toml:3: MaxHeld = many: expected a number",
+        ),
+        (
+            "[orb]\nMaxHelt = 3\n",
+            "x.toml:2: MaxHelt = 3: no such option; did you mean -ORBMaxHeld?",
+        ),
+        (
+            "[orb]\nMaxHeld = 1.5\n",
+            "x.toml:2: a text, a number, true or false is wanted, or several in brackets",
+        ),
+        (
+            "[orb]\nMaxHeld = -1\n",
+            "x.toml:2: a number from 0 to 18446744073709551615 is wanted",
+        ),
+        (
+            "\n[obr]\n",
+            "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool",
+        ),
+        ("orb = 3\n", "x.toml:1: a table is wanted"),
+        (
+            "personality = \"bold\"\n",
+            "personality bold: there is none of this name; there are avionics, imaging, general, and your own by file name",
+        ),
+        (
+            "[threadpool.a]\n",
+            "x.toml:1: a threadpool has lanes or threads",
+        ),
+        (
+            "[threadpool.a]\nthreads = 1\nthreds = 2\n",
+            "x.toml:3: nothing is called `threds` here; there are lane, threads, dynamic, borrowing, stack_size, buffering",
+        ),
+        (
+            "[[threadpool.a.lane]]\nthreads = 2\n",
+            "x.toml:1: a lane has a priority",
+        ),
+        (
+            "[[threadpool.a.lane]]\npriority = 40000\n",
+            "x.toml:2: a number from 0 to 32767 is wanted",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\nborrowing = 1\n",
+            "x.toml:3: true or false is wanted",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\nbuffering = { request = 1 }\n",
+            "x.toml:3: nothing is called `request` here; there are requests, octets",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(problem(text), expected, "{text}");
+    }
+    let missing = Configuration::read(std::path::Path::new("no/such.toml")).unwrap_err();
+    assert!(
+        missing
+            .to_string()
+            .starts_with("no/such.toml: cannot be read: ")
+    );
+}

@@ -1,0 +1,114 @@
+//! Options that make no sense together (A16.5).
+
+use std::fmt;
+
+use oxorb_giop::Version;
+
+use crate::Options;
+use crate::options::ClientConnections;
+
+/// Two options, each fine by itself, that contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incompatible {
+    /// As an argument would set it.
+    pub one: &'static str,
+    /// As an argument would set it.
+    pub other: &'static str,
+    /// Why not both, and what to do.
+    pub reason: &'static str,
+}
+
+struct Rule {
+    applies: fn(&Options) -> bool,
+    says: Incompatible,
+}
+
+static RULES: &[Rule] = &[
+    Rule {
+        applies: |options| {
+            options.client_connections == ClientConnections::Private && options.offer_bidirectional
+        },
+        says: Incompatible {
+            one: "-ORBClientConnections private",
+            other: "-ORBOfferBiDirectionalGIOP 1",
+            reason: "a server that may call back is called over one connection that all threads share, so none can have \
+                     one of its own; use cached connections, or an ORB of its own for the callbacks",
+        },
+    },
+    Rule {
+        applies: |options| options.fragment_size.is_some() && options.max_giop != Version::V1_2,
+        says: Incompatible {
+            one: "-ORBFragmentSize",
+            other: "-ORBMaxGIOPVersion 1.0 or 1.1",
+            reason: "fragments are sent with GIOP 1.2 only; leave one of the two out",
+        },
+    },
+    Rule {
+        applies: |options| {
+            let most = options.max_connections;
+            options
+                .max_connections_per_client
+                .is_some_and(|each| each > most)
+        },
+        says: Incompatible {
+            one: "-ORBMaxConnectionsPerClient",
+            other: "-ORBMaxConnections",
+            reason: "one client may not have more connections than all together; raise MaxConnections",
+        },
+    },
+];
+
+impl Options {
+    /// Whether the options go together.
+    ///
+    /// ```
+    /// let mut options = oxorb_core::Options::default();
+    /// options.set("ClientConnections", "private")?;
+    /// options.set("OfferBiDirectionalGIOP", "1")?;
+    /// let refused = options.check().unwrap_err();
+    /// assert!(refused.to_string().contains("OfferBiDirectionalGIOP"));
+    /// # Ok::<(), oxorb_core::SettingError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first two that do not, and why.
+    pub fn check(&self) -> Result<(), Incompatible> {
+        let broken = RULES.iter().find(|rule| (rule.applies)(self));
+        broken.map_or(Ok(()), |rule| Err(rule.says))
+    }
+}
+
+impl fmt::Display for Incompatible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Incompatible { one, other, reason } = self;
+        write!(f, "{one} and {other} do not go together: {reason}")
+    }
+}
+
+impl std::error::Error for Incompatible {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_refuses_what_it_is_about() {
+        let cases: [&[(&str, &str)]; 3] = [
+            &[
+                ("ClientConnections", "private"),
+                ("OfferBiDirectionalGIOP", "1"),
+            ],
+            &[("FragmentSize", "4096"), ("MaxGIOPVersion", "1.1")],
+            &[("MaxConnectionsPerClient", "9"), ("MaxConnections", "8")],
+        ];
+        assert_eq!(cases.len(), RULES.len());
+        for (case, rule) in cases.iter().zip(RULES) {
+            let mut options = Options::default();
+            for (name, value) in *case {
+                options.set(name, value).unwrap();
+            }
+            assert_eq!(options.check(), Err(rule.says));
+        }
+        assert_eq!(Options::default().check(), Ok(()));
+    }
+}

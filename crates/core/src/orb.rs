@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::ValueRegistry;
-use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent};
+use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent, TcpProtocolProperties};
 use oxorb_rt::Priority;
 use oxorb_transport::{Endpoint, ListenError};
 
@@ -241,6 +241,15 @@ impl Orb {
         let addresses = addresses.map(|(address, _)| address.parts());
         let ior = crate::initial::build_ior(type_id, key, &components, native, addresses);
         Ok(Ref::new(self, ior))
+    }
+
+    /// How connections are set up that a threadpool, or the ORB's own threads, accept from now on
+    /// (ServerProtocolPolicy). For the object adapter; the first call for each decides.
+    pub fn set_server_tcp(&self, pool: Option<ThreadpoolId>, tcp: TcpProtocolProperties) {
+        match pool {
+            Some(pool) => self.inner.pools.set_tcp(pool, tcp),
+            None => self.inner.listeners.set_tcp(tcp),
+        }
     }
 
     /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.

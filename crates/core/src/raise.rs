@@ -186,6 +186,10 @@ pub(crate) const NO_NATIVE_PRIORITY: SystemException = SystemException::data_con
     CompletionStatus::No,
 );
 
+/// A priority below 0.
+pub(crate) const BAD_PRIORITY: SystemException =
+    SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No);
+
 /// This process serves no objects.
 pub(crate) const NO_ADAPTER: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);

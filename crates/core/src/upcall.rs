@@ -6,8 +6,9 @@ use std::time::Instant;
 use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
 use oxorb_giop::{
     Begun, CompletionStatus, Frame, Ior, ReplyStatus, Request, Response, ServiceContext,
-    SystemException,
+    SystemException, Version, context_id,
 };
+use oxorb_rt::Priority;
 
 use crate::deadline::Times;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
@@ -153,6 +154,29 @@ impl<'r> Upcall<'r> {
     #[inline]
     pub fn set_slot(&mut self, slot: u16) {
         self.slot = slot;
+    }
+
+    /// The priority of its caller, where the request says it (the service context RTCorbaPriority). Allocates nothing.
+    ///
+    /// # Errors
+    /// MARSHAL for a context that is malformed, BAD_PARAM for a priority below 0.
+    pub fn priority(&self) -> Result<Option<Priority>, SystemException> {
+        let Some(context) = self.priority_context() else {
+            return Ok(None);
+        };
+        let priority = oxorb_giop::parse_priority_context(context.data)
+            .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
+        Priority::new(priority)
+            .map(Some)
+            .map_err(|_| raise::BAD_PRIORITY)
+    }
+
+    fn priority_context(&self) -> Option<ServiceContext<'r>> {
+        let contexts = &self.arrived.request.contexts;
+        if contexts.is_empty() {
+            return None;
+        }
+        contexts.find(context_id::RT_CORBA_PRIORITY)
     }
 
     /// The ORB that serves the request.
@@ -331,7 +355,10 @@ impl<'r> Upcall<'r> {
         let mut e = self
             .sink
             .encoder(self.arrived.orb.options(), self.arrived.dialect);
-        let begun = oxorb_giop::begin_reply(&mut e, version, id, status, contexts);
+        let begun = match self.priority_context() {
+            None => oxorb_giop::begin_reply(&mut e, version, id, status, contexts),
+            Some(priority) => begin_with_priority(&mut e, version, id, status, contexts, priority),
+        };
         let written = body(&mut e)
             .inspect(|()| probe::stamp(Stage::ResultsWritten))
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
@@ -355,6 +382,24 @@ impl<'r> Upcall<'r> {
         }
         Outcome(())
     }
+}
+
+/// The caller's priority goes back as it came.
+#[inline(never)]
+fn begin_with_priority(
+    e: &mut Encoder<'_>,
+    version: Version,
+    id: u32,
+    status: ReplyStatus,
+    contexts: &[ServiceContext<'_>],
+    priority: ServiceContext<'_>,
+) -> Begun {
+    if contexts.is_empty() {
+        return oxorb_giop::begin_reply(e, version, id, status, &[priority]);
+    }
+    let mut all = vec![priority];
+    all.extend_from_slice(contexts);
+    oxorb_giop::begin_reply(e, version, id, status, &all)
 }
 
 impl Rejected {

@@ -59,20 +59,24 @@ pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
     ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Incompatible,
-    Interface, Later, MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref,
-    ResolveError, SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError,
-    Slots, Upcall, current_deadline, last_failure, policy, request_is_cancelled,
+    Interface, LaneEndpoints, Later, MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised,
+    RealTime, Ref, RequestBuffering, ResolveError, SETTINGS, SchedulingClass, Servant, ServedBy,
+    Setting, SettingError, SetupError, Slots, Threadpool, ThreadpoolError, ThreadpoolId,
+    ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, last_failure, policy,
+    request_is_cancelled,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{
-    CompletionStatus, Corbaloc, Corbaname, Ior, SystemException, SystemExceptionKind, Version,
-    describe, minor,
+    CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
+    PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
+    TcpProtocolProperties, Version, describe, minor,
 };
 pub use oxorb_poa::{
     AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,
     ImplicitActivation, InvalidPolicy, Lifespan, Lookup, ManagerState, NoContext, ObjectId,
     ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager, Policies, Policy, Refused,
-    RequestProcessing, ServantActivator, ServantLocator, ServantRetention, ThreadPolicy,
+    RequestProcessing, RtPolicies, ServantActivator, ServantLocator, ServantRetention,
+    ThreadPolicy,
 };
 pub use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping, PriorityTransform};
 

@@ -115,7 +115,9 @@ impl Poa {
         self.retains()?;
         let id = id.into();
         let place = self.inner.place_of(id.as_bytes());
-        self.inner.objects.remove(place, id.as_bytes())
+        self.inner.objects.remove(place, id.as_bytes())?;
+        self.inner.forget_priority(id.as_bytes());
+        Ok(())
     }
 
     /// Who makes servants of objects that are not active, and takes them back
@@ -270,6 +272,7 @@ impl PoaInner {
             id,
             unique: self.policies.id_uniqueness == IdUniqueness::Unique,
             exit: exit.flatten(),
+            priority: id.and_then(|id| self.own_priority(id)),
         };
         let place = id.and_then(|id| self.place_of(id));
         let place = self.objects.insert(new, place)?;

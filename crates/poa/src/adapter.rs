@@ -119,6 +119,7 @@ impl RootAdapter {
             objects: ObjectMap::hashed(),
             parent: Weak::new(),
             components,
+            realtime: None,
         };
         let root = adapter.enlist(&mut adapter.lock_tree(), make);
         let _ = adapter.root.set(Arc::clone(&root));

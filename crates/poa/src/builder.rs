@@ -8,7 +8,9 @@ use crate::key::path_with;
 use crate::object_map::ObjectMap;
 use crate::poa::Make;
 use crate::policies::{Bidirectional, Lookup};
+use crate::realtime::RealTime;
 use crate::refusal::BEING_DESTROYED;
+use crate::rt_policies;
 use crate::{
     AdapterActivator, InvalidPolicy, ObjectId, Poa, PoaError, PoaManager, Policies, Policy,
 };
@@ -38,6 +40,8 @@ pub struct PoaBuilder {
     parent: Poa,
     name: String,
     policies: Result<Policies, InvalidPolicy>,
+    /// As they were named, for the index of one that is wrong.
+    list: Vec<Policy>,
     manager: Option<PoaManager>,
     activator: Option<Arc<dyn AdapterActivator>>,
     known: Vec<Box<[u8]>>,
@@ -50,6 +54,7 @@ impl PoaBuilder {
             parent,
             name: name.to_owned(),
             policies: Ok(Policies::default()),
+            list: Vec::new(),
             manager: None,
             activator: None,
             known: Vec::new(),
@@ -60,12 +65,14 @@ impl PoaBuilder {
     /// What it promises about its objects.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = policies.check().map(|()| policies);
+        self.list = policies.to_list();
         self
     }
 
     /// The same as the specification's list; what it does not name is default.
     pub fn policy_list(mut self, list: &[Policy]) -> Self {
         self.policies = Policies::from_list(list);
+        self.list = list.to_vec();
         self
     }
 
@@ -104,6 +111,10 @@ impl PoaBuilder {
     /// What an observer raised.
     pub fn create(self) -> Result<Poa, PoaError> {
         let policies = self.policies?;
+        let orb = self.parent.adapter.orb();
+        let pool = policies.realtime.threadpool.zip(orb.as_ref());
+        let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
+        rt_policies::check(&policies, &self.list, lanes.as_ref())?;
         let objects = match policies.lookup {
             Lookup::Active | Lookup::Hash => ObjectMap::hashed(),
             Lookup::Linear => ObjectMap::linear(),
@@ -145,12 +156,16 @@ impl PoaBuilder {
                     objects,
                     parent: Arc::downgrade(&parent.inner),
                     components,
+                    realtime: RealTime::of(&policies, lanes),
                 },
             )
         };
         let created = Poa::of(&parent.adapter, &created);
-        if let (Bidirectional::Both, Some(orb)) = (policies.bidirectional, parent.adapter.orb()) {
+        if let (Bidirectional::Both, Some(orb)) = (policies.bidirectional, &orb) {
             orb.offer_bidirectional();
+        }
+        if let (Some(tcp), Some(orb)) = (policies.realtime.server_tcp(), &orb) {
+            orb.set_server_tcp(policies.realtime.threadpool, tcp);
         }
         if self.activator.is_some() {
             created.set_activator(self.activator);

@@ -209,6 +209,9 @@ impl Poa {
     pub(crate) fn reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         let orb = RootAdapter::orb(&self.adapter).ok_or(PoaError::Destroyed)?;
         let key = self.inner.key_of(id.as_bytes());
+        if self.inner.realtime.is_some() {
+            return self.lane_reference(&orb, id, type_id, &key);
+        }
         Ok(orb.create_reference_with(type_id, &key, &self.inner.components)?)
     }
 }

@@ -109,6 +109,17 @@ impl RootAdapter {
     /// Serves a request that does not find its object at once.
     #[cold]
     fn serve(&self, key: Key<'_>, mut upcall: Upcall<'_>) -> Outcome {
+        if let Some(pass) = self.present(key)
+            && let Some(pass) = &*pass
+            && let Some(object) = pass.find_at_priority(key)
+        {
+            let raised = pass.raise(Some(&object), key, &upcall);
+            let _here = current::enter(self, pass, object.place);
+            return match raised {
+                Ok(_raised) => call(self, &*object.servant, upcall),
+                Err(exception) => refuse(exception.into(), upcall),
+            };
+        }
         let Some(adapter) = self.shared() else {
             return refuse(NO_POA.into(), upcall);
         };
@@ -173,7 +184,10 @@ impl RootAdapter {
                 Err(exception) => return Tried::Refused(upcall, exception.into()),
             },
         };
-        self.try_object(pass, &id, upcall, until)
+        match pass.raise(None, key, &upcall) {
+            Ok(_raised) => self.try_object(pass, &id, upcall, until),
+            Err(exception) => Tried::Refused(upcall, exception.into()),
+        }
     }
 
     /// The POA is there and lets the request in.
@@ -256,6 +270,19 @@ impl RootAdapter {
             Ok(()) => held.send(),
             Err(exception) => held.fail(exception),
         })
+    }
+
+    /// The POA of a key, if it is there.
+    fn present(&self, key: Key<'_>) -> Option<Admission> {
+        match key {
+            Key::Active {
+                incarnation, poa, ..
+            }
+            | Key::Transient {
+                incarnation, poa, ..
+            } => self.numbered(poa, incarnation),
+            Key::Persistent { hash, path, .. } => self.at_path(hash, path),
+        }
     }
 
     /// The POA of a key; `None` inside: there is none.

@@ -25,6 +25,7 @@
 //! | `pass.rs` | how requests in flight are known without a counter |
 //! | `incarnation.rs`, `etherealizer.rs`, `turn.rs` | servant activators |
 //! | `unknown.rs` | adapter activators |
+//! | `realtime.rs`, `rt_policies.rs` | priorities |
 #![forbid(unsafe_code)]
 
 mod activation;
@@ -46,7 +47,9 @@ mod object_map;
 mod pass;
 mod poa;
 mod policies;
+mod realtime;
 mod refusal;
+mod rt_policies;
 mod servant_manager;
 mod template;
 mod turn;
@@ -63,5 +66,6 @@ pub use policies::{
     Bidirectional, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, Lifespan, Lookup,
     Policies, Policy, RequestProcessing, ServantRetention, ThreadPolicy,
 };
+pub use rt_policies::RtPolicies;
 pub use servant_manager::{AdapterActivator, Cookie, Refused, ServantActivator, ServantLocator};
 pub use template::{AdapterObserver, ObjectReferenceTemplate};

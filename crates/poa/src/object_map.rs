@@ -9,6 +9,7 @@ use arc_swap::{ArcSwapOption, Guard};
 use oxorb_core::Servant;
 use oxorb_core::lock::Mutex;
 use oxorb_perfect::PerfectHash;
+use oxorb_rt::Priority;
 
 use crate::PoaError;
 use crate::buckets::Buckets;
@@ -53,6 +54,8 @@ pub(crate) struct ActiveObject {
     /// `None`: made of slot and generation.
     pub(crate) id: Option<Box<[u8]>>,
     pub(crate) place: Place,
+    /// Its own, in a POA with the server-declared model; `None`: the POA's.
+    pub(crate) priority: Option<Priority>,
     hash: u64,
     /// Where to when it ends: to the servant activator of the POA.
     exit: Option<Weak<PoaInner>>,
@@ -113,6 +116,7 @@ pub(crate) struct New<'a> {
     /// A servant that incarnates another object is refused.
     pub(crate) unique: bool,
     pub(crate) exit: Option<Weak<PoaInner>>,
+    pub(crate) priority: Option<Priority>,
 }
 
 impl ObjectMap {
@@ -259,6 +263,7 @@ impl ObjectMap {
             servant: new.servant,
             id: id.map(Into::into),
             place,
+            priority: new.priority,
             hash,
             exit: new.exit,
             ended: AtomicBool::new(false),
@@ -488,6 +493,7 @@ mod tests {
             id,
             unique: true,
             exit: None,
+            priority: None,
         };
         map.insert(new, place)
     }

@@ -21,17 +21,22 @@ pub(crate) struct Pass {
     pub(crate) state: ManagerState,
     /// Requests for active objects may go straight to them.
     pub(crate) open: bool,
+    /// Requests run at a priority that must be found out first.
+    pub(crate) sets_priorities: bool,
     pub(crate) poa: Arc<PoaInner>,
 }
 
 impl Pass {
     pub(crate) fn new(poa: &Arc<PoaInner>, state: ManagerState) -> Pass {
         poa.life.lock().passes += 1;
+        let sets_priorities = poa.sets_priorities();
         Pass {
             incarnation: poa.incarnation,
             state,
             open: state == ManagerState::Active
-                && poa.policies.thread == ThreadPolicy::OrbControlled,
+                && poa.policies.thread == ThreadPolicy::OrbControlled
+                && !sets_priorities,
+            sets_priorities,
             poa: Arc::clone(poa),
         }
     }

@@ -15,6 +15,7 @@ use crate::adapter::RootAdapter;
 use crate::key::names;
 use crate::object_map::ObjectMap;
 use crate::pass::{Life, Pass};
+use crate::realtime::RealTime;
 use crate::refusal::{BEING_DESTROYED, TIMED_OUT, WOULD_DEADLOCK};
 use crate::turn::Turn;
 use crate::{
@@ -88,6 +89,8 @@ pub(crate) struct PoaInner {
     pub(crate) children: Mutex<HashMap<String, Arc<PoaInner>>>,
     /// What IOR interceptors add to its references.
     pub(crate) components: Vec<TaggedComponent>,
+    /// Where it has policies of RT-CORBA.
+    pub(crate) realtime: Option<Box<RealTime>>,
     pub(crate) activator: Mutex<Option<Arc<dyn AdapterActivator>>>,
     /// Set once.
     pub(crate) servant_manager: OnceLock<ServantManager>,
@@ -117,6 +120,7 @@ pub(crate) struct Make {
     pub(crate) objects: ObjectMap,
     pub(crate) parent: Weak<PoaInner>,
     pub(crate) components: Vec<TaggedComponent>,
+    pub(crate) realtime: Option<Box<RealTime>>,
 }
 
 impl PoaInner {
@@ -139,6 +143,7 @@ impl PoaInner {
             parent: make.parent,
             children: Mutex::default(),
             components: make.components,
+            realtime: make.realtime,
             activator: Mutex::default(),
             servant_manager: OnceLock::new(),
             default_servant: ArcSwapOption::empty(),

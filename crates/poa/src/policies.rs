@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use oxorb_core::ThreadpoolId;
+use oxorb_giop::{PriorityBands, PriorityModelPolicy, Protocols};
+
+use crate::RtPolicies;
+
 /// The policies of one POA (CORBA 3.3 part 1, 15.3.8), fixed when it is created.
 ///
 /// The default is that of the specification for a new POA; the root POA differs
@@ -37,6 +42,8 @@ pub struct Policies {
     pub lookup: Lookup,
     /// Whether callbacks go over the connections that clients opened.
     pub bidirectional: Bidirectional,
+    /// Priorities and the threads that have them.
+    pub realtime: RtPolicies,
 }
 
 /// ThreadPolicy.
@@ -182,6 +189,16 @@ pub enum Policy {
     Lookup(Lookup),
     /// Policy type 37.
     Bidirectional(Bidirectional),
+    /// Policy type 40.
+    PriorityModel(PriorityModelPolicy),
+    /// Policy type 41.
+    Threadpool(ThreadpoolId),
+    /// Policy type 42.
+    ServerProtocol(Protocols),
+    /// Policy type 43.
+    ClientProtocol(Protocols),
+    /// Policy type 45.
+    PriorityBands(PriorityBands),
 }
 
 /// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
@@ -218,6 +235,13 @@ impl Policies {
         request_processing: RequestProcessing::ActiveObjectMapOnly,
         lookup: Lookup::Active,
         bidirectional: Bidirectional::AsOrb,
+        realtime: RtPolicies {
+            priority_model: None,
+            threadpool: None,
+            server_protocols: None,
+            client_protocols: None,
+            priority_bands: None,
+        },
     };
 
     /// The policies of a list, and the defaults of `create_POA` for those it does
@@ -259,13 +283,19 @@ impl Policies {
                 Policy::RequestProcessing(value) => policies.request_processing = value,
                 Policy::Lookup(value) => policies.lookup = value,
                 Policy::Bidirectional(value) => policies.bidirectional = value,
+                Policy::PriorityModel(value) => policies.realtime.priority_model = Some(value),
+                Policy::Threadpool(value) => policies.realtime.threadpool = Some(value),
+                Policy::ServerProtocol(value) => policies.realtime.server_protocols = Some(value),
+                Policy::ClientProtocol(value) => policies.realtime.client_protocols = Some(value),
+                Policy::PriorityBands(value) => policies.realtime.priority_bands = Some(value),
             }
         }
         policies.check_list(list).map(|()| policies)
     }
 
-    /// All of them as a list, in the order of the fields.
-    pub fn to_list(&self) -> [Policy; 9] {
+    /// All of them as a list, in the order of the fields, those of RT-CORBA that there are last.
+    pub fn to_list(&self) -> Vec<Policy> {
+        let realtime = self.realtime.to_list();
         [
             Policy::Thread(self.thread),
             Policy::Lifespan(self.lifespan),
@@ -277,6 +307,9 @@ impl Policies {
             Policy::Lookup(self.lookup),
             Policy::Bidirectional(self.bidirectional),
         ]
+        .into_iter()
+        .chain(realtime)
+        .collect()
     }
 
     /// Whether a POA may have them (CORBA 3.3 part 1, 15.3.8).

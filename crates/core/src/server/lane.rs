@@ -24,7 +24,7 @@ use super::connection::{Connection, Served};
 use super::per_connection::leave;
 use super::registry::Admitted;
 use super::reserve::Reserve;
-use super::socket_plan::SocketPlan;
+use super::socket_options;
 use super::stand_in::Home;
 use crate::Orb;
 use crate::lock::Mutex;
@@ -57,8 +57,8 @@ pub(crate) struct Plan {
     pub(crate) cpu: Option<usize>,
     /// Its threads touch their stack before they serve.
     pub(crate) prefault: bool,
-    /// How the sockets of its connections are set up.
-    pub(crate) socket: SocketPlan,
+    /// How long reads of its connections look for packets in the device.
+    pub(crate) busy_poll: Option<Duration>,
 }
 
 /// The threads of a lane and the connections none of them serves at the moment.
@@ -176,7 +176,9 @@ impl Lane {
         if self.is_stopping() {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        self.plan.socket.apply(&*link, self.plan.priority)?;
+        if let Some(time) = self.plan.busy_poll {
+            socket_options::busy_poll(&*link, time)?;
+        }
         let connection = Connection::new(orb, admitted, Arc::clone(&link));
         self.put(connection);
         let added = watched(&link, |fd| self.poller.add(fd, Token(id)));

@@ -1,16 +1,17 @@
 //! Listening endpoints and the threads that accept on them.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use oxorb_cdr::ByteOrder;
-use oxorb_giop::Version;
+use oxorb_giop::{TcpProtocolProperties, Version};
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 
 use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
+use super::socket_options;
 use crate::lock::Mutex;
 use crate::sync::{
     atomic::Ordering,
@@ -25,6 +26,8 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(crate) struct Listeners {
     open: Mutex<Vec<Listener>>,
+    /// How connections are set up, if a policy says so.
+    tcp: Arc<OnceLock<TcpProtocolProperties>>,
 }
 
 struct Listener {
@@ -53,9 +56,10 @@ impl Listeners {
             real.push(acceptor.endpoint().clone());
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
+                let tcp = Arc::clone(&self.tcp);
                 thread::Builder::new()
                     .name("oxorb-accept".to_owned())
-                    .spawn(move || accept(&orb, &*acceptor, lane.as_deref()))
+                    .spawn(move || accept(&orb, &*acceptor, lane.as_deref(), &tcp))
                     .map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
@@ -64,6 +68,11 @@ impl Listeners {
             });
         }
         Ok(real)
+    }
+
+    /// How connections are set up that are accepted from now on. The first call decides.
+    pub(crate) fn set_tcp(&self, tcp: TcpProtocolProperties) {
+        let _ = self.tcp.set(tcp);
     }
 
     /// Stops listening; connections live on.
@@ -90,8 +99,14 @@ pub(crate) enum OpenError {
     Threads(io::Error),
 }
 
-fn accept(orb: &Orb, acceptor: &dyn Acceptor, lane: Option<&Lane>) {
-    if let Some(priority) = lane.and_then(Lane::priority) {
+fn accept(
+    orb: &Orb,
+    acceptor: &dyn Acceptor,
+    lane: Option<&Lane>,
+    tcp: &OnceLock<TcpProtocolProperties>,
+) {
+    let priority = lane.and_then(Lane::priority);
+    if let Some(priority) = priority {
         let _ = orb.set_thread_priority(priority);
     }
     let mut short = false;
@@ -99,6 +114,13 @@ fn accept(orb: &Orb, acceptor: &dyn Acceptor, lane: Option<&Lane>) {
         match acceptor.accept() {
             Ok(link) => {
                 short = false;
+                // A peer that vanishes silently would hold its place for ever; where the
+                // system does not offer this, `idle_timeout` does it.
+                let _ = link.set_keep_alive(orb.options().keep_alive);
+                if let Some(tcp) = tcp.get() {
+                    // A peer that is gone meanwhile is found out when it is served.
+                    let _ = socket_options::apply(tcp, &*link, priority);
+                }
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane);
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
@@ -142,9 +164,6 @@ pub(crate) fn welcome(orb: &Orb, endpoint: &Endpoint, link: Arc<dyn Link>, lane:
         orb.note(Incident::Purged, || peer.clone(), String::new);
     }
     orb.watch().accepted.fetch_add(1, Ordering::Relaxed);
-    // A peer that vanishes silently would hold its place for ever; where the
-    // system does not offer this, `idle_timeout` does it.
-    let _ = link.set_keep_alive(orb.options().keep_alive);
     let id = admitted.id;
     let taken = match lane {
         Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),

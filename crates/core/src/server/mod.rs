@@ -30,7 +30,7 @@ mod per_connection;
 mod registry;
 mod reserve;
 mod sink;
-mod socket_plan;
+mod socket_options;
 mod stand_in;
 mod threadpool;
 mod turn;

@@ -14,7 +14,6 @@ use oxorb_transport::Endpoint;
 use super::lane::{Lane, Plan};
 use super::listener::Listeners;
 use super::reserve::{self, Reserve};
-use super::socket_plan::SocketPlan;
 use crate::lock::Mutex;
 use crate::published::Address;
 use crate::sync::MutexGuard;
@@ -53,7 +52,6 @@ pub struct Threadpool {
     stack_size: usize,
     borrowing: bool,
     buffering: Option<RequestBuffering>,
-    tcp: Option<TcpProtocolProperties>,
 }
 
 /// One lane of a threadpool (`RTCORBA::ThreadpoolLane`).
@@ -126,7 +124,6 @@ impl Threadpool {
             stack_size: 0,
             borrowing: false,
             buffering: None,
-            tcp: None,
         }
     }
 
@@ -168,12 +165,6 @@ impl Threadpool {
     /// lane.
     pub fn buffering(mut self, limits: RequestBuffering) -> Self {
         self.buffering = Some(limits);
-        self
-    }
-
-    /// How connections that its lanes accept are set up; see ServerProtocolPolicy.
-    pub fn tcp(mut self, properties: TcpProtocolProperties) -> Self {
-        self.tcp = Some(properties);
         self
     }
 
@@ -263,6 +254,15 @@ impl Pools {
             let mut addresses = lane.addresses.iter();
             addresses.any(|address| address.port == port && address.host == host)
         })
+    }
+
+    /// How connections that a threadpool accepts from now on are set up.
+    pub(crate) fn set_tcp(&self, id: ThreadpoolId, tcp: TcpProtocolProperties) {
+        if let Some(pool) = self.lock().get(&id) {
+            for lane in &pool.lanes {
+                lane.listeners.set_tcp(tcp);
+            }
+        }
     }
 
     /// Stops listening; connections live on.
@@ -421,10 +421,7 @@ impl Orb {
             stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
             cpu: lane.cpu,
             prefault: realtime.lock_memory,
-            socket: SocketPlan {
-                tcp: plan.tcp,
-                busy_poll: lane.busy_poll,
-            },
+            busy_poll: lane.busy_poll,
         };
         Lane::new(plan, reserve)
     }

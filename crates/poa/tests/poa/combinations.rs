@@ -8,8 +8,8 @@ use oxorb_core::{Interface, ObjectRef, Orb, Ref, Servant};
 use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use oxorb_poa::{
     Bidirectional, Cookie, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, Lookup,
-    ObjectId, Poa, PoaError, Policies, Policy, Refused, RequestProcessing, ServantActivator,
-    ServantLocator, ServantRetention, ThreadPolicy,
+    ObjectId, Poa, PoaError, Policies, Policy, Refused, RequestProcessing, RtPolicies,
+    ServantActivator, ServantLocator, ServantRetention, ThreadPolicy,
 };
 use oxorb_testkit::watchdog;
 
@@ -50,6 +50,7 @@ fn all() -> Vec<Policies> {
                                     request_processing,
                                     lookup: Lookup::Active,
                                     bidirectional: Bidirectional::AsOrb,
+                                    realtime: RtPolicies::default(),
                                 });
                             }
                         }

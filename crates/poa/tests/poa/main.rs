@@ -8,6 +8,7 @@ mod current;
 mod destruction;
 mod locators;
 mod managers;
+mod priorities;
 mod references;
 mod strategies;
 mod threads;

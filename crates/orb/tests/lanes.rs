@@ -1,0 +1,880 @@
+//! Threadpools and lanes: which threads serve what at which priority, what happens when none is free, and how lanes
+//! end (A5.2, A18.1, A18.2, A18.6; facts 2.1, 3, 3.1).
+
+mod common;
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{LONG, alone, assert_raised, elsewhere};
+use oxorb::__gen::Op;
+use oxorb::{
+    CompletionStatus, IdAssignment, Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies,
+    Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, RequestBuffering,
+    RtPolicies, SchedulingClass, Servant, SystemException, SystemExceptionKind, Threadpool,
+    ThreadpoolError, ThreadpoolId, ThreadpoolLane, Upcall,
+};
+use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_giop::components::{Component, tag};
+use oxorb_giop::{
+    Frame, Inbox, Limits, Message, RequestHeader, RtPolicyValue, ServiceContext, TargetAddress,
+    Version, context_id, minor,
+};
+use oxorb_testkit::watchdog;
+
+static WHERE: Op = Op::twoway("where");
+static WAIT: Op = Op::twoway("wait");
+static PANIC: Op = Op::twoway("panic");
+
+/// Tells who serves it; waits at its gate while that is closed.
+#[derive(Default)]
+struct Worker {
+    gate: Mutex<bool>,
+    opened: Condvar,
+    at_gate: AtomicUsize,
+}
+
+/// The thread that served a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Where {
+    thread: String,
+    /// Its CORBA priority; -1: none.
+    priority: i16,
+    /// What the scheduler knows of it.
+    native: i16,
+}
+
+impl Servant for Worker {
+    fn repository_id(&self) -> &str {
+        "IDL:test/Worker:1.0"
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match upcall.operation() {
+            "where" => {
+                let priority = upcall.orb().thread_priority().map_or(-1, Priority::get);
+                upcall.reply(|e| {
+                    e.string(thread::current().name().unwrap_or_default())?;
+                    e.short(priority);
+                    e.short(native());
+                    Ok(())
+                })
+            }
+            "wait" => {
+                self.at_gate.fetch_add(1, Ordering::SeqCst);
+                let mut open = self.gate.lock().unwrap();
+                while !*open {
+                    open = self.opened.wait(open).unwrap();
+                }
+                drop(open);
+                self.at_gate.fetch_sub(1, Ordering::SeqCst);
+                upcall.done()
+            }
+            "panic" => panic!("as the test wants it"),
+            _ => upcall.unknown_operation(),
+        }
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+impl Worker {
+    fn open(&self) {
+        *self.gate.lock().unwrap() = true;
+        self.opened.notify_all();
+    }
+
+    fn close(&self) {
+        *self.gate.lock().unwrap() = false;
+    }
+
+    /// Until so many requests wait at the gate.
+    fn until_waiting(&self, count: usize) {
+        while self.at_gate.load(Ordering::SeqCst) != count {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn native() -> i16 {
+    oxorb_sys::schedule::current().unwrap().priority as i16
+}
+
+fn whereabouts(object: &ObjectRef) -> Where {
+    Interface::as_ref(object)
+        .invoke::<_, SystemException>(
+            &WHERE,
+            |_| Ok(()),
+            |d| {
+                Ok(Where {
+                    thread: d.string()?.into_owned(),
+                    priority: d.short()?,
+                    native: d.short()?,
+                })
+            },
+        )
+        .unwrap()
+}
+
+fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
+    Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
+}
+
+fn priority(value: i16) -> Priority {
+    Priority::new(value).unwrap()
+}
+
+fn lane(value: i16, threads: usize) -> ThreadpoolLane {
+    ThreadpoolLane::new(priority(value), threads)
+}
+
+const fn model(model: PriorityModel, server_priority: i16) -> Option<PriorityModelPolicy> {
+    Some(PriorityModelPolicy {
+        model,
+        server_priority,
+    })
+}
+
+fn server() -> Orb {
+    Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
+}
+
+fn client() -> Orb {
+    Orb::builder().build().unwrap()
+}
+
+/// A POA whose objects a lane of this priority serves.
+fn lane_poa(server: &Orb, pool: ThreadpoolId, value: i16) -> Poa {
+    let realtime = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: model(PriorityModel::ServerDeclared, value),
+        ..RtPolicies::default()
+    };
+    poa(server, &format!("lane-{value}"), realtime)
+}
+
+fn poa(server: &Orb, name: &str, realtime: RtPolicies) -> Poa {
+    let policies = Policies {
+        realtime,
+        ..Policies::default()
+    };
+    server.root_poa().create_poa(name, policies).unwrap()
+}
+
+fn activate(poa: &Poa, client: &Orb, worker: &Arc<Worker>) -> ObjectRef {
+    let local = poa.activate_servant(worker.clone()).unwrap();
+    elsewhere(client, &local)
+}
+
+fn in_the_background(
+    object: &ObjectRef,
+    op: &'static Op,
+) -> thread::JoinHandle<Result<(), SystemException>> {
+    let object = object.clone();
+    thread::spawn(move || call(&object, op))
+}
+
+#[test]
+fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 2)]))
+        .unwrap();
+    let mut ports = HashSet::new();
+    for (at, value) in [10, 20].into_iter().enumerate() {
+        let object = activate(
+            &lane_poa(&server, pool, value),
+            &client,
+            &Arc::new(Worker::default()),
+        );
+        let expected = Where {
+            thread: format!("oxorb-{}.{at}", pool.0),
+            priority: value,
+            native: 0,
+        };
+        assert_eq!(whereabouts(&object), expected);
+        ports.insert(common::address(&object).port());
+    }
+    assert_eq!(ports.len(), 2, "each lane has a port of its own");
+    // The ORB's own threads are not theirs.
+    let plain = activate(server.root_poa(), &client, &Arc::new(Worker::default()));
+    let plain = whereabouts(&plain);
+    assert_eq!((plain.thread.as_str(), plain.priority), ("oxorb-conn", -1));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn lane_priorities_reach_the_scheduler_where_the_process_may() {
+    let _guard = watchdog(LONG);
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .configure(|options| options.realtime.class = SchedulingClass::Fifo)
+        .setting("PriorityMapping", "continuous")
+        .build()
+        .unwrap();
+    let client = client();
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(4, 1)]))
+        .unwrap();
+    let worker = Arc::new(Worker::default());
+    let served = whereabouts(&activate(&lane_poa(&server, pool, 4), &client, &worker));
+    let refused = server
+        .connection_statistics()
+        .count(Incident::NoRealTimePriority);
+    let native = if refused == 0 { 5 } else { 0 };
+    assert_eq!((served.priority, served.native), (4, native));
+    let beyond = server.create_threadpool(Threadpool::with_lanes([lane(99, 1)]));
+    assert!(matches!(beyond, Err(ThreadpoolError::Priority(p)) if p.get() == 99));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_lane_that_is_stuck_or_panics_leaves_the_others_unharmed() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(10, 2), lane(20, 2)]))
+        .unwrap();
+    let (low, high) = (Arc::new(Worker::default()), Arc::new(Worker::default()));
+    let low_object = activate(&lane_poa(&server, pool, 10), &client, &low);
+    let high_object = activate(&lane_poa(&server, pool, 20), &client, &high);
+    for _ in 0..5 {
+        let panicked = call(&low_object, &PANIC).unwrap_err();
+        assert_raised(
+            panicked,
+            SystemExceptionKind::Unknown,
+            CompletionStatus::Maybe,
+        );
+        assert_eq!(whereabouts(&high_object).priority, 20);
+    }
+    let stuck: Vec<_> = (0..2)
+        .map(|_| in_the_background(&low_object, &WAIT))
+        .collect();
+    low.until_waiting(2);
+    let late = in_the_background(&low_object, &WHERE);
+    for _ in 0..50 {
+        assert_eq!(whereabouts(&high_object).priority, 20);
+    }
+    assert!(!late.is_finished(), "no thread of the lane was free");
+    low.open();
+    for call in stuck {
+        assert_eq!(call.join().unwrap(), Ok(()));
+    }
+    assert_eq!(late.join().unwrap(), Ok(()));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
+    // Threads of other tests have the same names.
+    if !alone("dynamic_threads_come_up_to_the_limit_and_go_when_idle") {
+        return;
+    }
+    let _guard = watchdog(LONG);
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .setting("DynamicThreadIdleTimeout", "20000")
+        .build()
+        .unwrap();
+    let client = client();
+    let plan = Threadpool::with_lanes([lane(10, 1).dynamic_threads(2)]);
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+    for _ in 0..2 {
+        worker.close();
+        let calls: Vec<_> = (0..4).map(|_| in_the_background(&object, &WAIT)).collect();
+        // One static thread and two dynamic ones; the fourth call waits.
+        worker.until_waiting(3);
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(worker.at_gate.load(Ordering::SeqCst), 3);
+        worker.open();
+        for call in calls {
+            assert_eq!(call.join().unwrap(), Ok(()));
+        }
+        // Dynamic threads end, and come again the next time.
+        while threads_named(&format!("oxorb-{}.0", pool.0)) > 1 {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Threads of this process with such a name.
+fn threads_named(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| {
+        let path = task.ok()?.path().join("comm");
+        std::fs::read_to_string(path).ok()
+    });
+    names.filter(|comm| comm.trim() == name).count()
+}
+
+#[test]
+fn a_lane_without_free_threads_borrows_from_the_next_lower_ones() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let lanes = [lane(10, 1), lane(20, 1), lane(30, 1)];
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes(lanes).allow_borrowing())
+        .unwrap();
+    let workers: Vec<_> = (0..3).map(|_| Arc::new(Worker::default())).collect();
+    let objects: Vec<_> = [10, 20, 30]
+        .into_iter()
+        .zip(&workers)
+        .map(|(value, worker)| activate(&lane_poa(&server, pool, value), &client, worker))
+        .collect();
+    for round in 0..3 {
+        workers[2].close();
+        workers[1].close();
+        // The highest lane is stuck; the one below lends its thread, raised for the call.
+        let first = in_the_background(&objects[2], &WAIT);
+        workers[2].until_waiting(1);
+        let lent = whereabouts(&objects[2]);
+        assert_eq!(
+            (lent.thread.as_str(), lent.priority),
+            (format!("oxorb-{}.1", pool.0).as_str(), 30),
+            "round {round}"
+        );
+        // And has its own priority again.
+        assert_eq!(whereabouts(&objects[1]).priority, 20);
+        // When that one is stuck as well, the lowest lends.
+        let second = in_the_background(&objects[1], &WAIT);
+        workers[1].until_waiting(1);
+        let lent = whereabouts(&objects[2]);
+        assert_eq!(
+            (lent.thread.as_str(), lent.priority),
+            (format!("oxorb-{}.0", pool.0).as_str(), 30),
+            "round {round}"
+        );
+        assert_eq!(whereabouts(&objects[0]).priority, 10);
+        // A lower lane borrows nothing from a higher one.
+        workers[2].open();
+        workers[1].open();
+        assert_eq!(first.join().unwrap(), Ok(()));
+        assert_eq!(second.join().unwrap(), Ok(()));
+    }
+    workers[0].close();
+    let stuck = in_the_background(&objects[0], &WAIT);
+    workers[0].until_waiting(1);
+    let late = in_the_background(&objects[0], &WHERE);
+    thread::sleep(Duration::from_millis(100));
+    assert!(!late.is_finished(), "nobody lends upwards");
+    workers[0].open();
+    assert_eq!(stuck.join().unwrap(), Ok(()));
+    assert_eq!(late.join().unwrap(), Ok(()));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let limits = RequestBuffering {
+        max_requests: 3,
+        max_octets: 0,
+    };
+    let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+    let full = |server: &Orb| server.connection_statistics().count(Incident::BufferFull);
+    for round in 1..=3 {
+        worker.close();
+        let stuck = in_the_background(&object, &WAIT);
+        worker.until_waiting(1);
+        let calls: Vec<_> = (0..5).map(|_| in_the_background(&object, &WHERE)).collect();
+        // Three wait, two are refused at once.
+        while full(&server) < 2 * round {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(20));
+        worker.open();
+        let results: Vec<_> = calls.into_iter().map(|call| call.join().unwrap()).collect();
+        assert_eq!(stuck.join().unwrap(), Ok(()));
+        let refused: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+        assert_eq!(refused.len(), 2);
+        for refused in refused {
+            assert_raised(
+                refused,
+                SystemExceptionKind::Transient,
+                CompletionStatus::No,
+            );
+            assert_eq!(refused.minor, minor::transient::REQUESTS_BUFFERED);
+        }
+        assert_eq!(full(&server), 2 * round);
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn the_octets_of_the_buffer_are_limited_too() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let limits = RequestBuffering {
+        max_requests: 0,
+        max_octets: 1000,
+    };
+    let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+    let stuck = in_the_background(&object, &WAIT);
+    worker.until_waiting(1);
+    let large = |octets: usize| {
+        let object = object.clone();
+        thread::spawn(move || {
+            Interface::as_ref(&object).invoke::<(), SystemException>(
+                &WHERE,
+                |e| {
+                    e.copy_octets(&vec![0; octets]);
+                    Ok(())
+                },
+                |_| Ok(()),
+            )
+        })
+    };
+    let refused = large(2000).join().unwrap().unwrap_err();
+    assert_eq!(refused.minor, minor::transient::REQUESTS_BUFFERED);
+    let fits = large(400);
+    thread::sleep(Duration::from_millis(50));
+    assert!(!fits.is_finished());
+    worker.open();
+    assert_eq!(fits.join().unwrap(), Ok(()));
+    assert_eq!(stuck.join().unwrap(), Ok(()));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn buffered_requests_are_served_by_borrowed_threads() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let plan = Threadpool::with_lanes([lane(10, 1), lane(20, 1)])
+        .allow_borrowing()
+        .buffering(RequestBuffering::default());
+    let pool = server.create_threadpool(plan).unwrap();
+    let (low, high) = (Arc::new(Worker::default()), Arc::new(Worker::default()));
+    let low_object = activate(&lane_poa(&server, pool, 10), &client, &low);
+    let high_object = activate(&lane_poa(&server, pool, 20), &client, &high);
+    let stuck = in_the_background(&high_object, &WAIT);
+    high.until_waiting(1);
+    for _ in 0..20 {
+        let lent = whereabouts(&high_object);
+        assert_eq!(
+            (lent.thread.as_str(), lent.priority),
+            (format!("oxorb-{}.0", pool.0).as_str(), 20)
+        );
+        assert_eq!(whereabouts(&low_object).priority, 10);
+    }
+    high.open();
+    assert_eq!(stuck.join().unwrap(), Ok(()));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn destroying_a_pool_lets_requests_finish_and_is_final() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(10, 2)]))
+        .unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+    let running = in_the_background(&object, &WAIT);
+    worker.until_waiting(1);
+    let destroying = {
+        let server = server.clone();
+        thread::spawn(move || {
+            server
+                .destroy_threadpool(pool)
+                .map_err(|error| error.to_string())
+        })
+    };
+    while server.threadpool(pool).is_some() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!destroying.is_finished(), "a request runs");
+    worker.open();
+    assert_eq!(running.join().unwrap(), Ok(()));
+    assert_eq!(destroying.join().unwrap(), Ok(()));
+    let gone = call(&object, &WHERE).unwrap_err();
+    assert_raised(gone, SystemExceptionKind::Transient, CompletionStatus::No);
+    assert!(matches!(
+        server.destroy_threadpool(pool),
+        Err(ThreadpoolError::Unknown(id)) if id == pool
+    ));
+    // The ORB goes on.
+    let plain = activate(server.root_poa(), &client, &worker);
+    assert_eq!(whereabouts(&plain).thread, "oxorb-conn");
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn shutdown_is_bounded_with_requests_in_all_lanes_and_buffers() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let plan = Threadpool::with_lanes([lane(10, 1), lane(20, 1)])
+        .allow_borrowing()
+        .buffering(RequestBuffering::default());
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let low = lane_poa(&server, pool, 10);
+    let high = lane_poa(&server, pool, 20);
+    let objects = [
+        activate(&low, &client, &worker),
+        activate(&high, &client, &Arc::clone(&worker)),
+    ];
+    let calls: Vec<_> = (0..8)
+        .map(|at| in_the_background(&objects[at % 2], &WAIT))
+        .collect();
+    worker.until_waiting(2);
+    server.shutdown(false).unwrap();
+    worker.open();
+    let start = Instant::now();
+    server.run();
+    assert!(start.elapsed() < LONG / 2, "not for want of a limit");
+    for call in calls {
+        // Served before the end, or told that it was not.
+        if let Err(refused) = call.join().unwrap() {
+            assert_eq!(refused.completed, CompletionStatus::No, "{refused}");
+        }
+    }
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_pool_that_cannot_be_is_refused_with_the_reason() {
+    let _guard = watchdog(LONG);
+    let server = server();
+    for (plan, why) in [
+        (Threadpool::with_lanes([]), "at least one"),
+        (Threadpool::new(0), "static thread"),
+        (
+            Threadpool::with_lanes([lane(5, 1), lane(5, 1)]),
+            "another priority",
+        ),
+    ] {
+        let refused = server.create_threadpool(plan).unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert_eq!(
+            SystemException::from(refused).kind,
+            SystemExceptionKind::BadParam
+        );
+    }
+    assert_eq!(server.threadpool(ThreadpoolId(1)), None);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn lanes_listen_where_they_are_told() {
+    let _guard = watchdog(LONG);
+    // A port that is free now, and four after it.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = free.local_addr().unwrap().port();
+    drop(free);
+    let args = [
+        "-ORBListenEndpoints",
+        "iiop://127.0.0.1:0",
+        "-ORBLaneListenEndpoints",
+        "*:*",
+        &format!("iiop://127.0.0.1:{base}/portspan=50"),
+    ];
+    let server = Orb::builder()
+        .args(args.into_iter().map(str::to_owned))
+        .build()
+        .unwrap();
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(1, 1), lane(2, 1)]))
+        .unwrap();
+    let client = client();
+    for value in [1, 2] {
+        let worker = Arc::new(Worker::default());
+        let object = activate(&lane_poa(&server, pool, value), &client, &worker);
+        let port = common::address(&object).port();
+        assert!((base..base + 50).contains(&port), "{port}");
+        assert_eq!(whereabouts(&object).priority, value);
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Components of the one profile of an object.
+fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, Component)> {
+    let profile = Interface::as_ref(object).ior().iiop_profiles().next()?;
+    let component = profile.component(wanted)?.clone();
+    let decoded = component.decode().unwrap();
+    Some((component.data, decoded))
+}
+
+fn lanes_of(object: &ObjectRef) -> Vec<i16> {
+    match component(object, tag::TAO_ENDPOINTS) {
+        Some((_, Component::TaoEndpoints(endpoints))) => {
+            let own = common::address(object).port();
+            assert_eq!(endpoints[0].0.port, own, "the profile's own comes first");
+            endpoints.iter().map(|(_, priority)| *priority).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn references_carry_policies_and_lanes_as_those_of_tao() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let lanes = [lane(10, 1), lane(20, 1), lane(30, 1)];
+    let pool = Some(
+        server
+            .create_threadpool(Threadpool::with_lanes(lanes))
+            .unwrap(),
+    );
+    let worker = || Arc::new(Worker::default());
+    let propagated = RtPolicies {
+        threadpool: pool,
+        priority_model: model(PriorityModel::ClientPropagated, 0x0102),
+        ..RtPolicies::default()
+    };
+    let object = activate(&poa(&server, "propagated", propagated), &client, &worker());
+    assert_eq!(lanes_of(&object), [10, 20, 30]);
+    let (octets, _) = component(&object, tag::POLICIES).unwrap();
+    #[rustfmt::skip]
+    let expected = [
+        0, 0, 0, 0, 0, 0, 0, 1, // one policy
+        0, 0, 0, 40, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2,
+    ];
+    assert_eq!(octets, expected);
+
+    let bands = PriorityBands::new(&[
+        PriorityBand { low: 0, high: 15 },
+        PriorityBand { low: 25, high: 40 },
+    ]);
+    let banded = RtPolicies {
+        priority_bands: bands,
+        ..propagated
+    };
+    let object = activate(&poa(&server, "banded", banded), &client, &worker());
+    assert_eq!(lanes_of(&object), [10, 30], "those inside the bands");
+    let (_, Component::Policies(values)) = component(&object, tag::POLICIES).unwrap() else {
+        panic!("no policies");
+    };
+    let kinds: Vec<_> = values.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [45, 40], "the model last");
+
+    let declared = RtPolicies {
+        threadpool: pool,
+        priority_model: model(PriorityModel::ServerDeclared, 20),
+        ..RtPolicies::default()
+    };
+    let poa = poa(&server, "declared", declared);
+    let object = activate(&poa, &client, &worker());
+    assert_eq!(lanes_of(&object), [20]);
+    // An object with a priority of its own is on that lane, and says so.
+    let own = poa
+        .activate_servant_with_priority(worker(), priority(30))
+        .unwrap();
+    let own = elsewhere(&client, &own);
+    assert_eq!(lanes_of(&own), [30]);
+    let (_, Component::Policies(values)) = component(&own, tag::POLICIES).unwrap() else {
+        panic!("no policies");
+    };
+    let published = RtPolicyValue::decode(values[0].0, &values[0].1).unwrap();
+    assert_eq!(
+        published,
+        model(PriorityModel::ServerDeclared, 30).map(RtPolicyValue::Model)
+    );
+    assert_eq!(whereabouts(&own).priority, 30);
+    // Plain references are as they always were.
+    let plain = activate(server.root_poa(), &client, &worker());
+    for tag in [tag::TAO_ENDPOINTS, tag::POLICIES] {
+        assert_eq!(component(&plain, tag), None);
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// A request with a priority as any ORB might send it, and the context that came back.
+fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<Vec<u8>>) {
+    let profile = Interface::as_ref(object)
+        .ior()
+        .iiop_profiles()
+        .next()
+        .unwrap();
+    let mut stream = TcpStream::connect(common::address(object)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let contexts: Vec<_> = context
+        .into_iter()
+        .map(|data| ServiceContext {
+            id: context_id::RT_CORBA_PRIORITY,
+            data,
+        })
+        .collect();
+    let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+    let header = RequestHeader {
+        id: 7,
+        response: WHERE.response,
+        key: TargetAddress::Key(&profile.object_key),
+        operation: "where",
+        contexts: &contexts,
+    };
+    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    oxorb_giop::finish(&mut e, begun).unwrap();
+    stream.write_all(&e.finish().to_vec()).unwrap();
+    let mut inbox = Inbox::new(&Limits::default());
+    while inbox.poll().unwrap().is_none() {
+        let mut octets = [0; 1000];
+        let count = stream.read(&mut octets).unwrap();
+        assert_ne!(count, 0, "the server closed the connection");
+        inbox.room().0.extend_from_slice(&octets[..count]);
+    }
+    let frame: Frame<'_> = inbox.frame();
+    let Message::Reply(reply) = frame.message().unwrap() else {
+        panic!("{:?}", frame.header);
+    };
+    let back = reply.contexts.find(context_id::RT_CORBA_PRIORITY);
+    let back = back.map(|context| context.data.to_vec());
+    let mut d = frame.decoder(Dialect::new(2)).at(reply.body);
+    let served = Where {
+        thread: d.string().unwrap().into_owned(),
+        priority: d.short().unwrap(),
+        native: d.short().unwrap(),
+    };
+    (served, back)
+}
+
+#[test]
+fn without_lanes_a_thread_takes_the_priority_of_each_request() {
+    let _guard = watchdog(LONG);
+    let server = server();
+    let client = client();
+    let plan = Threadpool::new(2).default_priority(priority(3));
+    let pool = Some(server.create_threadpool(plan).unwrap());
+    for (name, threadpool, default) in [("pool", pool, 3), ("own", None, -1)] {
+        let realtime = RtPolicies {
+            threadpool,
+            priority_model: model(PriorityModel::ClientPropagated, 77),
+            ..RtPolicies::default()
+        };
+        let object = activate(
+            &poa(&server, name, realtime),
+            &client,
+            &Arc::new(Worker::default()),
+        );
+        // As a little-endian and as a big-endian client writes it; it goes back unchanged.
+        for context in [[1, 0, 0x34, 0x12], [0, 0, 0x12, 0x34]] {
+            let (served, back) = ask(&object, Some(&context));
+            assert_eq!(served.priority, 0x1234, "{name}");
+            assert_eq!(back.as_deref(), Some(&context[..]));
+        }
+        // Without one the POA's own priority counts.
+        let (served, back) = ask(&object, None);
+        assert_eq!((served.priority, back), (77, None), "{name}");
+        // A POA that says nothing leaves the thread as it is, also after others.
+        let plain = RtPolicies {
+            threadpool,
+            ..RtPolicies::default()
+        };
+        let plain = activate(
+            &poa(&server, &format!("{name}-plain"), plain),
+            &client,
+            &Arc::new(Worker::default()),
+        );
+        for _ in 0..4 {
+            assert_eq!(whereabouts(&plain).priority, default, "{name}");
+        }
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn with_lanes_the_callers_priority_does_not_change_the_thread() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(10, 1)]))
+        .unwrap();
+    let realtime = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: model(PriorityModel::ClientPropagated, 10),
+        ..RtPolicies::default()
+    };
+    let object = activate(
+        &poa(&server, "lanes", realtime),
+        &client,
+        &Arc::new(Worker::default()),
+    );
+    let (served, back) = ask(&object, Some(&[0, 0, 0, 99]));
+    assert_eq!((served.priority, back), (10, Some(vec![0, 0, 0, 99])));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let realtime = RtPolicies {
+        priority_model: model(PriorityModel::ServerDeclared, 5),
+        ..RtPolicies::default()
+    };
+    let policies = Policies {
+        id_assignment: IdAssignment::User,
+        realtime,
+        ..Policies::default()
+    };
+    let user = server.root_poa().create_poa("user", policies).unwrap();
+    let system = poa(&server, "system", realtime);
+    let worker = || Arc::new(Worker::default());
+    let of = |reference: ObjectRef| {
+        whereabouts(&elsewhere(&client, Interface::as_ref(&reference))).priority
+    };
+
+    let own = system
+        .activate_servant_with_priority(worker(), priority(50))
+        .unwrap();
+    assert_eq!(of(ObjectRef::from_ref(own)), 50);
+    let default = system.activate_servant(worker()).unwrap();
+    assert_eq!(of(ObjectRef::from_ref(default)), 5);
+    // A reference first, the servant later.
+    let early: ObjectRef = user
+        .create_reference_with_id_and_priority("early", priority(60))
+        .unwrap();
+    user.activate_servant_with_id(&"early".into(), worker())
+        .unwrap();
+    assert_eq!(of(early), 60);
+    // Another priority for the same object is refused.
+    let again = user.create_reference_with_id_and_priority::<ObjectRef>("early", priority(61));
+    let refused = again.unwrap_err().system().unwrap();
+    assert_eq!(refused.kind, SystemExceptionKind::BadParam);
+    // Once it has left it may have another.
+    user.deactivate_id("early").unwrap();
+    let again: ObjectRef = user
+        .create_reference_with_id_and_priority("early", priority(61))
+        .unwrap();
+    user.activate_servant_with_id(&"early".into(), worker())
+        .unwrap();
+    assert_eq!(of(again), 61);
+    // Priorities of objects need the model for it.
+    let wrong = server
+        .root_poa()
+        .activate_servant_with_priority(worker(), priority(1));
+    assert!(wrong.unwrap_err().to_string().contains("ServerDeclared"));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}

@@ -1,0 +1,358 @@
+//! POAs with priorities: what RT-CORBA's policies say of references, and at which priority a request runs
+//! (RT-CORBA 1.2, 5.7 and 5.8; A18).
+//!
+//! | threadpool of the POA | PriorityModel | a request runs at |
+//! |---|---|---|
+//! | with lanes | any | the priority of the lane that received it |
+//! | without lanes, or none | none | the priority its thread has |
+//! | | client-propagated | that of its caller; without one, the POA's `server_priority` |
+//! | | server-declared | that of the object |
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use oxorb_core::lock::Mutex;
+use oxorb_core::{Interface, Orb, Raised, Ref, Servant, ServedBy, ThreadpoolLanes, Upcall};
+use oxorb_giop::{
+    CompletionStatus, PriorityModel, PriorityModelPolicy, RtPolicyValue, SystemException,
+    TaggedComponent, minor, policies_component,
+};
+use oxorb_rt::Priority;
+
+use crate::key::Key;
+use crate::object_map::Found;
+use crate::pass::Pass;
+use crate::poa::{Poa, PoaInner};
+use crate::policies::{IdAssignment, ImplicitActivation, Policies, ThreadPolicy};
+use crate::{ManagerState, ObjectId, PoaError};
+
+/// What a POA with policies of RT-CORBA knows besides them.
+pub(crate) struct RealTime {
+    /// Of the POA's threadpool.
+    lanes: Option<ThreadpoolLanes>,
+    /// Objects with a priority of their own.
+    priorities: Mutex<HashMap<Box<[u8]>, Priority>>,
+}
+
+/// A priority that an object cannot have here, or not any more.
+pub(crate) const BAD_PRIORITY: SystemException =
+    SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No);
+
+impl RealTime {
+    /// `None` for POAs that have none of these policies.
+    pub(crate) fn of(policies: &Policies, lanes: Option<ThreadpoolLanes>) -> Option<Box<Self>> {
+        let wanted = !policies.realtime.is_empty();
+        wanted.then(|| {
+            Box::new(RealTime {
+                lanes,
+                priorities: Mutex::default(),
+            })
+        })
+    }
+
+    fn lane_priorities(&self) -> Option<&[Priority]> {
+        let lanes = self.lanes.as_ref().filter(|lanes| lanes.has_lanes)?;
+        Some(&lanes.priorities)
+    }
+}
+
+impl PoaInner {
+    /// Whether requests run at another priority than that of the thread that received them. Asked when the POA
+    /// opens, so that requests to others need not ask.
+    pub(crate) fn sets_priorities(&self) -> bool {
+        let lanes = self.realtime.as_ref().and_then(|rt| rt.lane_priorities());
+        self.policies.realtime.priority_model.is_some() && lanes.is_none()
+    }
+
+    /// The priority that an object was given, if it was.
+    pub(crate) fn own_priority(&self, id: &[u8]) -> Option<Priority> {
+        let realtime = self.realtime.as_ref()?;
+        realtime
+            .priorities
+            .lock()
+            .expect(UNPOISONED)
+            .get(id)
+            .copied()
+    }
+
+    /// An object has left: the next one of this id has a priority of its own.
+    pub(crate) fn forget_priority(&self, id: &[u8]) {
+        if let Some(realtime) = &self.realtime {
+            realtime.priorities.lock().expect(UNPOISONED).remove(id);
+        }
+    }
+
+    fn model(&self) -> Option<(PriorityModel, Priority)> {
+        let PriorityModelPolicy {
+            model,
+            server_priority,
+        } = self.policies.realtime.priority_model?;
+        Some((model, Priority::new(server_priority).ok()?))
+    }
+
+    /// The priority of an object under the server-declared model.
+    fn declared(&self, id: &[u8]) -> Option<Priority> {
+        let (_, of_all) = self.model()?;
+        Some(self.own_priority(id).unwrap_or(of_all))
+    }
+}
+
+impl Pass {
+    /// Has the calling thread take the priority that the policies of the POA want for a request, while the result
+    /// lives. `object`: the active object it is for, if that is known already.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION: the priority has no native one, or the application's transform refuses it. BAD_PARAM: what
+    /// the caller sent is none.
+    pub(crate) fn raise(
+        &self,
+        object: Option<&Found>,
+        key: Key<'_>,
+        upcall: &Upcall<'_>,
+    ) -> Result<Option<Raised>, SystemException> {
+        if !self.sets_priorities {
+            return Ok(None);
+        }
+        let Some((model, of_all)) = self.poa.model() else {
+            return Ok(None);
+        };
+        let orb = upcall.orb();
+        let priority = match model {
+            PriorityModel::ClientPropagated => {
+                let sent = upcall.priority()?.unwrap_or(of_all);
+                transformed(orb, sent, key)?
+            }
+            PriorityModel::ServerDeclared => match object {
+                Some(object) => object.priority.unwrap_or(of_all),
+                None => {
+                    let id = self.poa.id_in(key);
+                    let own = id.and_then(|id| self.poa.own_priority(id.as_bytes()));
+                    own.unwrap_or(of_all)
+                }
+            },
+        };
+        orb.raise_thread(priority).map(Some)
+    }
+
+    /// The active object of a key, if the request may go straight to it but for its priority.
+    pub(crate) fn find_at_priority(&self, key: Key<'_>) -> Option<Found> {
+        let straight = self.sets_priorities
+            && self.state == ManagerState::Active
+            && self.poa.policies.thread == ThreadPolicy::OrbControlled;
+        if !straight {
+            return None;
+        }
+        match key {
+            Key::Active {
+                slot, generation, ..
+            } => self
+                .poa
+                .objects
+                .at(crate::object_map::Place { slot, generation }),
+            Key::Transient { id, .. } | Key::Persistent { id, .. } => self.poa.objects.with_id(id),
+        }
+    }
+}
+
+/// What the application makes of a caller's priority.
+fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, SystemException> {
+    let Some(transform) = &orb.options().realtime.transform else {
+        return Ok(priority);
+    };
+    let refused = SystemException::data_conversion(
+        minor::data_conversion::PRIORITY_MAPPING,
+        CompletionStatus::No,
+    );
+    let inbound = match key {
+        Key::Active {
+            slot, generation, ..
+        } => {
+            let id = crate::object_map::Place { slot, generation }.to_id();
+            transform.inbound(priority, &id)
+        }
+        Key::Transient { id, .. } | Key::Persistent { id, .. } => transform.inbound(priority, id),
+    };
+    inbound.ok_or(refused)
+}
+
+/// Operations of `RTPortableServer::POA`: objects with a priority of their own, under the server-declared model.
+///
+/// All take a lock and allocate; do it before the deadlines begin. Errors of all:
+/// [`PoaError::WrongPolicy`] with [`ImplicitActivation::Yes`], or without the server-declared model; BAD_PARAM for a
+/// priority that no lane, or no band, of the POA has, and for an object that has another one already.
+impl Poa {
+    /// [`activate`](Self::activate) with a priority (`activate_object_with_priority`).
+    ///
+    /// # Errors
+    /// As there, and those of a priority.
+    pub fn activate_with_priority<I: ServedBy<S>, S>(
+        &self,
+        servant: S,
+        priority: Priority,
+    ) -> Result<I, PoaError> {
+        self.activate_servant_with_priority(I::servant(servant), priority)
+            .map(I::from_ref)
+    }
+
+    /// [`activate_with_id`](Self::activate_with_id) with a priority (`activate_object_with_id_and_priority`).
+    ///
+    /// # Errors
+    /// As there, and those of a priority.
+    pub fn activate_with_id_and_priority<I: ServedBy<S>, S>(
+        &self,
+        id: impl Into<ObjectId>,
+        servant: S,
+        priority: Priority,
+    ) -> Result<I, PoaError> {
+        let id = id.into();
+        self.give_priority(&id, priority)?;
+        self.activate_servant_with_id(&id, I::servant(servant))
+            .map(I::from_ref)
+    }
+
+    /// [`activate_servant`](Self::activate_servant) with a priority.
+    ///
+    /// # Errors
+    /// As there, and those of a priority.
+    pub fn activate_servant_with_priority(
+        &self,
+        servant: Arc<dyn Servant>,
+        priority: Priority,
+    ) -> Result<Ref, PoaError> {
+        if self.inner.policies.id_assignment == IdAssignment::User {
+            return Err(PoaError::WrongPolicy(
+                "this POA's ids are given by the application: use activate_with_id_and_priority",
+            ));
+        }
+        let id = match self.inner.policies.active_keys() {
+            true => self.inner.objects.reserve().to_id().as_slice().into(),
+            false => self.new_id(),
+        };
+        self.give_priority(&id, priority)?;
+        self.activate_servant_with_id(&id, servant)
+    }
+
+    /// [`create_reference`](Self::create_reference) with a priority (`create_reference_with_priority`).
+    ///
+    /// # Errors
+    /// As there, and those of a priority.
+    pub fn create_reference_with_priority<I: Interface>(
+        &self,
+        priority: Priority,
+    ) -> Result<I, PoaError> {
+        self.takes_priority(priority)?;
+        let reference = self.create_reference::<I>()?;
+        let id = self.reference_to_id(&reference)?;
+        self.create_reference_with_id_and_priority(id, priority)
+    }
+
+    /// [`create_reference_with_id`](Self::create_reference_with_id) with a priority
+    /// (`create_reference_with_id_and_priority`).
+    ///
+    /// # Errors
+    /// As there, and those of a priority.
+    pub fn create_reference_with_id_and_priority<I: Interface>(
+        &self,
+        id: impl Into<ObjectId>,
+        priority: Priority,
+    ) -> Result<I, PoaError> {
+        let id = id.into();
+        self.give_priority(&id, priority)?;
+        self.create_reference_with_id(id)
+    }
+
+    /// Notes the priority of an object.
+    fn give_priority(&self, id: &ObjectId, priority: Priority) -> Result<(), PoaError> {
+        self.takes_priority(priority)?;
+        self.inner.knows(id.as_bytes())?;
+        let Some(realtime) = &self.inner.realtime else {
+            return Err(PoaError::System(BAD_PRIORITY));
+        };
+        let mut priorities = realtime.priorities.lock().expect(UNPOISONED);
+        let given = priorities.entry(id.as_bytes().into()).or_insert(priority);
+        match *given == priority {
+            true => Ok(()),
+            false => Err(PoaError::System(BAD_PRIORITY)),
+        }
+    }
+
+    fn takes_priority(&self, priority: Priority) -> Result<(), PoaError> {
+        let policies = &self.inner.policies;
+        let declared = matches!(self.inner.model(), Some((PriorityModel::ServerDeclared, _)));
+        if !declared || policies.implicit_activation == ImplicitActivation::Yes {
+            return Err(PoaError::WrongPolicy(
+                "objects of this POA have no priority of their own: that needs PriorityModel::ServerDeclared and \
+                 ImplicitActivation::No",
+            ));
+        }
+        let bands = policies.realtime.priority_bands;
+        let in_band = bands.is_none_or(|bands| {
+            let mut bands = bands.iter();
+            bands.any(|band| band.contains(priority.get()))
+        });
+        let lanes = self.inner.realtime.as_ref();
+        let lanes = lanes.and_then(|rt| rt.lane_priorities());
+        // With bands any lane of the band serves it.
+        let on_lane = bands.is_some() || lanes.is_none_or(|lanes| lanes.contains(&priority));
+        match in_band && on_lane {
+            true => Ok(()),
+            false => Err(PoaError::System(BAD_PRIORITY)),
+        }
+    }
+
+    /// A reference that carries the policies and addresses of lanes.
+    pub(crate) fn lane_reference(
+        &self,
+        orb: &Orb,
+        id: &ObjectId,
+        type_id: &str,
+        key: &[u8],
+    ) -> Result<Ref, PoaError> {
+        let inner = &self.inner;
+        let realtime = &inner.policies.realtime;
+        let mut components = inner.components.clone();
+        components.extend(self.published(id));
+        let Some(pool) = realtime.threadpool else {
+            return Ok(orb.create_reference_with(type_id, key, &components)?);
+        };
+        let declared = match inner.model() {
+            Some((PriorityModel::ServerDeclared, _)) => inner.declared(id.as_bytes()),
+            _ => None,
+        };
+        let wanted = |lane: Priority| match (realtime.priority_bands, declared) {
+            (None, None) => true,
+            (None, Some(priority)) => lane == priority,
+            (Some(bands), None) => bands.iter().any(|band| band.contains(lane.get())),
+            (Some(bands), Some(priority)) => bands
+                .iter()
+                .any(|band| band.contains(priority.get()) && band.contains(lane.get())),
+        };
+        let reference = orb.create_lane_reference(pool, wanted, type_id, key, &components);
+        reference.map_err(|error| PoaError::System(error.into()))
+    }
+
+    /// TAG_POLICIES of an object, in TAO's order: the model last.
+    fn published(&self, id: &ObjectId) -> Option<TaggedComponent> {
+        let realtime = &self.inner.policies.realtime;
+        let mut values = Vec::new();
+        values.extend(
+            realtime
+                .client_protocols
+                .map(RtPolicyValue::ClientProtocols),
+        );
+        values.extend(realtime.priority_bands.map(RtPolicyValue::Bands));
+        if let Some(policy) = realtime.priority_model {
+            let declared = match policy.model {
+                PriorityModel::ServerDeclared => self.inner.declared(id.as_bytes()),
+                PriorityModel::ClientPropagated => None,
+            };
+            values.push(RtPolicyValue::Model(PriorityModelPolicy {
+                server_priority: declared.map_or(policy.server_priority, Priority::get),
+                ..policy
+            }));
+        }
+        (!values.is_empty()).then(|| policies_component(&values))
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,204 @@
+//! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
+
+use oxorb_core::{ThreadpoolId, ThreadpoolLanes};
+use oxorb_giop::{
+    PriorityBands, PriorityModel, PriorityModelPolicy, Protocols, TcpProtocolProperties,
+    profile_tag,
+};
+
+use crate::policies::{InvalidPolicy, Policies, Policy};
+
+/// The real-time part of [`Policies`]. The default has none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RtPolicies {
+    /// PriorityModelPolicy, type 40: who decides at which priority requests run.
+    pub priority_model: Option<PriorityModelPolicy>,
+    /// ThreadpoolPolicy, type 41: whose threads run them; `None`: the ORB's own.
+    pub threadpool: Option<ThreadpoolId>,
+    /// ServerProtocolPolicy, type 42: over which protocols they come. The properties of TCP hold for connections that
+    /// the POA's threadpool, or the ORB, accepts from then on; the first POA with such a policy decides for all that
+    /// share it.
+    pub server_protocols: Option<Protocols>,
+    /// ClientProtocolPolicy, type 43, as clients find it in references.
+    pub client_protocols: Option<Protocols>,
+    /// PriorityBandedConnectionPolicy, type 45, as clients find it in references.
+    pub priority_bands: Option<PriorityBands>,
+}
+
+impl RtPolicies {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == RtPolicies::default()
+    }
+
+    pub(crate) fn to_list(self) -> impl Iterator<Item = Policy> {
+        [
+            self.priority_model.map(Policy::PriorityModel),
+            self.threadpool.map(Policy::Threadpool),
+            self.server_protocols.map(Policy::ServerProtocol),
+            self.client_protocols.map(Policy::ClientProtocol),
+            self.priority_bands.map(Policy::PriorityBands),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// What ServerProtocolPolicy says of TCP.
+    pub(crate) fn server_tcp(&self) -> Option<TcpProtocolProperties> {
+        let protocols = self.server_protocols?;
+        protocols.iter().find_map(|protocol| protocol.tcp)
+    }
+}
+
+/// What the rules look at.
+struct Candidate<'a> {
+    policies: &'a RtPolicies,
+    /// The lanes of the threadpool that is named, if it exists.
+    lanes: Option<&'a ThreadpoolLanes>,
+}
+
+/// What must not be.
+struct Rule {
+    text: &'static str,
+    broken: fn(&Candidate<'_>) -> bool,
+    /// Whether a policy takes part.
+    party: fn(&Policy) -> bool,
+}
+
+/// Looks for broken rules; `list` are the policies that were named.
+pub(crate) fn check(
+    policies: &Policies,
+    list: &[Policy],
+    lanes: Option<&ThreadpoolLanes>,
+) -> Result<(), InvalidPolicy> {
+    let candidate = Candidate {
+        policies: &policies.realtime,
+        lanes,
+    };
+    let broken = RULES.iter().filter(|rule| (rule.broken)(&candidate));
+    let indices = broken.map(|rule| {
+        let party = list.iter().position(|policy| (rule.party)(policy));
+        (party.unwrap_or_default() as u16, rule.text)
+    });
+    match indices.min_by_key(|(index, _)| *index) {
+        Some((index, rule)) => Err(InvalidPolicy { index, rule }),
+        None => Ok(()),
+    }
+}
+
+impl Candidate<'_> {
+    fn has_lanes(&self) -> bool {
+        self.lanes.is_some_and(|lanes| lanes.has_lanes)
+    }
+
+    fn has_lane(&self, wanted: impl Fn(i16) -> bool) -> bool {
+        self.lanes.is_some_and(|lanes| {
+            let mut priorities = lanes.priorities.iter();
+            priorities.any(|priority| wanted(priority.get()))
+        })
+    }
+
+    fn declared(&self) -> Option<i16> {
+        let policy = self.policies.priority_model?;
+        (policy.model == PriorityModel::ServerDeclared).then_some(policy.server_priority)
+    }
+}
+
+const RULES: [Rule; 10] = [
+    Rule {
+        text: "threadpool: there is no such threadpool",
+        broken: |c| c.policies.threadpool.is_some() && c.lanes.is_none(),
+        party: is_threadpool,
+    },
+    Rule {
+        text: "priority_model: priorities go from 0 to 32767",
+        broken: |c| {
+            c.policies
+                .priority_model
+                .is_some_and(|policy| policy.server_priority < 0)
+        },
+        party: is_model,
+    },
+    Rule {
+        text: "threadpool: one with lanes needs a priority_model",
+        broken: |c| c.has_lanes() && c.policies.priority_model.is_none(),
+        party: is_threadpool,
+    },
+    Rule {
+        text: "priority_bands: bands need a priority_model",
+        broken: |c| c.policies.priority_bands.is_some() && c.policies.priority_model.is_none(),
+        party: is_bands,
+    },
+    Rule {
+        text: "priority_bands: there is no band in the list",
+        broken: |c| {
+            c.policies
+                .priority_bands
+                .is_some_and(|bands| bands.is_empty())
+        },
+        party: is_bands,
+    },
+    Rule {
+        text: "priority_bands: a band goes from low to high, 0 to 32767",
+        broken: |c| {
+            let upside_down = |bands: PriorityBands| {
+                let mut bands = bands.iter();
+                bands.any(|band| band.low < 0 || band.low > band.high)
+            };
+            c.policies.priority_bands.is_some_and(upside_down)
+        },
+        party: is_bands,
+    },
+    Rule {
+        text: "priority_model: the server-declared priority lies in no band",
+        broken: |c| {
+            c.declared()
+                .zip(c.policies.priority_bands)
+                .is_some_and(|(priority, bands)| !bands.iter().any(|band| band.contains(priority)))
+        },
+        party: |policy| is_model(policy) || is_bands(policy),
+    },
+    Rule {
+        text: "priority_bands: no lane of the threadpool lies in one of the bands",
+        broken: |c| {
+            let without = |bands: PriorityBands| {
+                let mut bands = bands.iter();
+                bands.any(|band| !c.has_lane(|priority| band.contains(priority)))
+            };
+            c.has_lanes() && c.policies.priority_bands.is_some_and(without)
+        },
+        party: |policy| is_threadpool(policy) || is_bands(policy),
+    },
+    Rule {
+        text: "priority_model: no lane of the threadpool has the server-declared priority",
+        broken: |c| {
+            c.has_lanes()
+                && c.policies.priority_bands.is_none()
+                && c.declared()
+                    .is_some_and(|wanted| !c.has_lane(|priority| priority == wanted))
+        },
+        party: |policy| is_model(policy) || is_threadpool(policy),
+    },
+    Rule {
+        text: "server_protocols: this ORB listens for TCP (tag 0) only",
+        broken: |c| {
+            c.policies.server_protocols.is_some_and(|protocols| {
+                let tcp = |tag| tag == profile_tag::INTERNET_IOP;
+                protocols.is_empty() || !protocols.iter().all(|each| tcp(each.protocol_type))
+            })
+        },
+        party: |policy| matches!(policy, Policy::ServerProtocol(_)),
+    },
+];
+
+fn is_model(policy: &Policy) -> bool {
+    matches!(policy, Policy::PriorityModel(_))
+}
+
+fn is_threadpool(policy: &Policy) -> bool {
+    matches!(policy, Policy::Threadpool(_))
+}
+
+fn is_bands(policy: &Policy) -> bool {
+    matches!(policy, Policy::PriorityBands(_))
+}

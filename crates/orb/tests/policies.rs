@@ -422,6 +422,42 @@ fn with_server_notices_that_the_object_is_not_there() {
     server.shutdown(true).unwrap();
 }
 
+/// And to the address that is left as soon as nobody answers at the one that did.
+#[test]
+fn buffered_oneways_go_where_somebody_answers() {
+    let _guard = watchdog(LONG);
+    let nobody = oxorb_testkit::net::free_port();
+    let server = server(Concurrency::ThreadPerConnection);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let client = client(ClientConnections::Private);
+    let known = elsewhere(&client, &local);
+    let url = Interface::as_ref(&known).to_corbaloc().unwrap();
+    let rest = url.strip_prefix("corbaloc:").unwrap();
+    let both = format!("corbaloc:iiop:1.2@127.0.0.1:{nobody},{rest}");
+    let object = client.string_to_object(&both).unwrap();
+    let object = object.with(SyncScope::None);
+    for count in 1..4 {
+        send(&object, &NOTE).unwrap();
+        Interface::as_ref(&object).flush().unwrap();
+        while servant.notes.load(Ordering::SeqCst) < count {
+            thread::sleep(MS);
+        }
+    }
+    let buffered = Interface::as_ref(&object).buffered();
+    assert_eq!((buffered.sent, buffered.lost), (3, 0));
+    // Not to the other one, when a message is for the first address alone.
+    let alone = client.string_to_object(&format!("corbaloc:iiop:1.2@127.0.0.1:{nobody}/other"));
+    let alone = alone.unwrap().with(SyncScope::None);
+    send(&alone, &NOTE).unwrap();
+    // Until then it is lost, and was perhaps before.
+    let _ = Interface::as_ref(&alone).flush();
+    let buffered = Interface::as_ref(&alone).buffered();
+    assert_eq!((buffered.sent, buffered.lost), (3, 1));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
 #[test]
 fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
     let _guard = watchdog(LONG);

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::IoSlice;
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_giop::{CompletionStatus, SystemException, TargetAddress, minor};
 use oxorb_transport::Link;
 
 use super::call::{Request, write_request};
@@ -19,6 +19,7 @@ use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::lock::Mutex;
 use crate::op::Operation;
 use crate::policy::{BufferingConstraint, Effective};
+use crate::route::RouteProfile;
 use crate::sync::{Condvar, MutexGuard, thread};
 use crate::{Ref, raise};
 
@@ -54,6 +55,8 @@ struct State {
     in_hand: u64,
     sent: u64,
     lost: u64,
+    /// Where all that waits may go as it is when its server does not answer: other addresses of these objects.
+    others: Vec<Weak<Peer>>,
     /// When what is there must be sent.
     due: Option<Instant>,
     running: bool,
@@ -112,7 +115,18 @@ pub(super) fn send<'a>(
         code_sets: profile.code_sets?,
         contexts: &contexts,
     };
-    let added = Buffer::of(peer).add(peer, &request, args, policies.buffering);
+    // The message is written once, so it must be the same for them.
+    let others = profiles
+        .in_order()
+        .map(|at| &route.profiles[at])
+        .filter(|other| {
+            matches!(request.target, TargetAddress::Key(key) if *key == *other.key)
+                && other.version == profile.version
+                && other.code_sets == profile.code_sets
+        })
+        .map(RouteProfile::remote)
+        .filter(|other| !Arc::ptr_eq(other, peer));
+    let added = Buffer::of(peer).add(peer, others, &request, args, policies.buffering);
     if let Some(flow) = &mut flow {
         let end = match &added {
             Ok(()) => Received::Sent,
@@ -168,9 +182,10 @@ impl Buffer {
         peer.buffer.get_or_init(Arc::default)
     }
 
-    fn add<'a>(
+    fn add<'a, 'p>(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
+        others: impl Iterator<Item = &'p Arc<Peer>> + Clone,
         request: &Request<'_>,
         args: Args<'_, 'a>,
         constraint: BufferingConstraint,
@@ -210,6 +225,14 @@ impl Buffer {
         state.scratch = options.keep(message.into_buffer());
         taken?;
         state.next_id = id.wrapping_add(2);
+        if state.waiting == 0 {
+            state.others.clear();
+            state.others.extend(others.map(Arc::downgrade));
+        } else {
+            let is = |known: &Weak<Peer>, other: &Arc<Peer>| known.as_ptr() == Arc::as_ptr(other);
+            let keeps = |known: &Weak<Peer>| others.clone().any(|other| is(known, other));
+            state.others.retain(keeps);
+        }
         state.waiting += 1;
         let now = Instant::now();
         let unconstrained = constraint == BufferingConstraint::FLUSH;
@@ -268,8 +291,9 @@ impl Buffer {
 
     /// The thread: sends what is due, until there was nothing for a while.
     fn run(&self, peer: &Arc<Peer>) {
-        let mut link = None;
+        let mut way = None;
         let mut spare = Vec::new();
+        let mut others = Vec::new();
         let mut idle_since = Instant::now();
         let mut state = self.state();
         loop {
@@ -282,11 +306,12 @@ impl Buffer {
                 }
             } else if closing || state.due.is_some_and(|due| due <= now) {
                 mem::swap(&mut state.octets, &mut spare);
+                mem::swap(&mut state.others, &mut others);
                 let count = mem::take(&mut state.waiting);
                 state.in_hand = count;
                 state.due = None;
                 drop(state);
-                let sent = transmit(peer, &mut link, &spare);
+                let sent = transmit(peer, &others, &mut way, &spare);
                 spare = peer.options().keep(spare);
                 spare.clear();
                 idle_since = Instant::now();
@@ -316,38 +341,60 @@ impl Buffer {
     }
 }
 
-/// Sends the messages over the connection of the thread, or over a new one if the server has closed it.
+/// A connection, and whose it is.
+struct Way {
+    to: Arc<Peer>,
+    link: Arc<dyn Link>,
+}
+
+/// Sends the messages over the connection of the thread, or over a new one if the server has closed it: to `peer`, or to
+/// the first of the others that answers.
 fn transmit(
     peer: &Arc<Peer>,
-    link: &mut Option<Arc<dyn Link>>,
+    others: &[Weak<Peer>],
+    way: &mut Option<Way>,
     octets: &[u8],
 ) -> Result<(), SystemException> {
     // Nothing is ever answered: whatever came says that the connection ends.
-    if let Some(old) = link.take_if(|link| link.has_input().unwrap_or(true)) {
-        old.close();
-        peer.lost();
+    if let Some(old) = way.take_if(|way| way.link.has_input().unwrap_or(true)) {
+        old.give_up();
+    }
+    let alive: Vec<Arc<Peer>> = others.iter().filter_map(Weak::upgrade).collect();
+    let may: Vec<&Arc<Peer>> = std::iter::once(peer).chain(&alive).collect();
+    // What was right for earlier messages may not be for these.
+    if let Some(old) = way.take_if(|way| !may.iter().any(|to| Arc::ptr_eq(to, &way.to))) {
+        old.link.close();
     }
     let options = peer.options();
     let mut fresh = false;
     loop {
-        let current = match link {
+        let current = match way {
             Some(current) => current,
             None => {
                 fresh = true;
                 let timing = Timing::for_connecting(options.connect_timeout);
-                link.insert(peer.connect(timing, &mut Vec::new())?)
+                let (won, link, _) = Peer::connect_first(&may, timing, &mut Vec::new())?;
+                let to = Arc::clone(may[won]);
+                way.insert(Way { to, link })
             }
         };
-        let _ = current.set_write_timeout(Some(options.stall_timeout));
-        let Err(failed) = current.write(&mut [IoSlice::new(octets)]) else {
+        let _ = current.link.set_write_timeout(Some(options.stall_timeout));
+        let Err(failed) = current.link.write(&mut [IoSlice::new(octets)]) else {
             return Ok(());
         };
-        current.close();
-        peer.lost();
-        *link = None;
+        if let Some(broken) = way.take() {
+            broken.give_up();
+        }
         if fresh || failed.written != 0 {
             return Err(raise::CONNECTION_LOST);
         }
+    }
+}
+
+impl Way {
+    fn give_up(self) {
+        self.link.close();
+        self.to.lost();
     }
 }
 

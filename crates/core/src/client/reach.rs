@@ -71,7 +71,7 @@ impl Untried {
     }
 
     /// All of them, the first first.
-    pub(super) fn in_order(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn in_order(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let (first, profiles) = (self.first, self.profiles);
         let has = move |index: &usize| profiles >> index & 1 == 1;
         let others = (0..64).filter(move |index| *index != first);

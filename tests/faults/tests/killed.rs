@@ -36,6 +36,36 @@ fn killed_before_the_request_is_sent() {
 }
 
 #[test]
+fn killed_when_the_request_was_sent() {
+    let _guard = watchdog(2 * LONG);
+    let mut server = Server::start(&[]);
+    let client = client();
+    let object = server.object(&client);
+    assert_eq!(run_once(&object, 1), Ok(2));
+    // Its system takes the request, and the server never sees it: nobody can know that.
+    server.stop();
+    let sent = [2, 3].map(|number| run_async(&object, number));
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| run_once(&object, 4));
+        thread::sleep(Duration::from_millis(50));
+        server.kill();
+        let exceptions = sent.map(|reply| reply.wait().unwrap_err());
+        for exception in exceptions
+            .into_iter()
+            .chain([waiting.join().unwrap().unwrap_err()])
+        {
+            assert_eq!(exception.kind, SystemExceptionKind::CommFailure);
+            assert_completed(exception, CompletionStatus::Maybe);
+        }
+    });
+    assert_eq!(server.journal(), [1]);
+    server.restart_killed();
+    assert_eq!(run_once(&object, 5), Ok(6));
+    assert_eq!(run_async(&object, 6).wait(), Ok(7));
+    assert_eq!(server.journal(), [1, 5, 6], "nothing was sent again");
+}
+
+#[test]
 fn killed_while_the_servant_runs() {
     let _guard = watchdog(2 * LONG);
     let mut server = Server::start(&[]);

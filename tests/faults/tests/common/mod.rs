@@ -15,8 +15,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use oxorb::__gen::Op;
 use oxorb::{
-    CompletionStatus, IdAssignment, Incident, Interface, Lifespan, ObjectRef, Orb, Policies,
-    SystemException,
+    AsyncReply, CompletionStatus, IdAssignment, Incident, Interface, Lifespan, ObjectRef, Orb,
+    Policies, SystemException,
 };
 use oxorb_testkit::process::{Process, rerun};
 
@@ -313,6 +313,18 @@ pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
 /// As `ping`, and noted in the journal.
 pub(crate) fn run_once(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     number(object, &RUN, n)
+}
+
+/// As `run_once`, without waiting for the answer; the request has been sent.
+pub(crate) fn run_async(object: &ObjectRef, n: i64) -> AsyncReply<i64, SystemException> {
+    Interface::as_ref(object).invoke_async(
+        &RUN,
+        |e| {
+            e.longlong(n);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
 }
 
 /// Noted in the journal, and never answered.

@@ -31,7 +31,7 @@ fn server() {
     orb.run();
 }
 
-fn start(store: &Path) -> (Process, String) {
+pub(super) fn start(store: &Path) -> (Process, String) {
     let mut command: Command = rerun("killed::server");
     command.env(STORE, store);
     let mut process = Process::spawn(command);

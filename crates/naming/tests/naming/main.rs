@@ -4,6 +4,7 @@ mod federation;
 mod iterators;
 mod killed;
 mod limits;
+mod many;
 mod restart;
 mod semantics;
 mod text;

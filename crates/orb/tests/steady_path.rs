@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use oxorb::__gen::Op;
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
 use oxorb::{
     ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, ObjectRef, Orb, Outcome,
-    Policies, Servant, Upcall,
+    Policies, Priority, PriorityModel, PriorityModelPolicy, RequestBuffering, RtPolicies, Servant,
+    Threadpool, ThreadpoolLane, Upcall,
 };
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, CountingAllocator, allocations};
@@ -268,12 +270,115 @@ fn the_lock_count_sees_a_lock() {
     assert_eq!(lock::taken().unwrap(), before + 1);
 }
 
+/// A pool that serves a probe, and what its POA says of priorities.
+#[derive(Clone, Copy, Debug)]
+enum Pool {
+    /// A lane that the server's object is on.
+    Declared,
+    /// Two lanes, of which the client's priority chooses.
+    Propagated,
+    /// All that lanes can have, none of which is needed here.
+    Everything,
+    /// No lanes: threads take the priority of each request.
+    Plain,
+}
+
+const POOLS: [Pool; 4] = [
+    Pool::Declared,
+    Pool::Propagated,
+    Pool::Everything,
+    Pool::Plain,
+];
+
+/// The real-time configuration: connections of the client's own, and a pool.
+fn warm_pool(pool: Pool) -> Bench {
+    let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
+    Bench::warm_at(combination, |server, client, probe| {
+        let priority = |value| Priority::new(value).unwrap();
+        let lanes = || [10, 20].map(|value| ThreadpoolLane::new(priority(value), 2));
+        let plan = match pool {
+            Pool::Declared | Pool::Propagated => Threadpool::with_lanes(lanes()),
+            Pool::Everything => Threadpool::with_lanes(lanes().map(|lane| lane.dynamic_threads(2)))
+                .allow_borrowing()
+                .buffering(RequestBuffering::default()),
+            Pool::Plain => Threadpool::new(2),
+        };
+        let model = match pool {
+            Pool::Declared | Pool::Everything => PriorityModel::ServerDeclared,
+            Pool::Propagated | Pool::Plain => PriorityModel::ClientPropagated,
+        };
+        let realtime = RtPolicies {
+            threadpool: Some(server.create_threadpool(plan).unwrap()),
+            priority_model: Some(PriorityModelPolicy {
+                model,
+                server_priority: 20,
+            }),
+            ..RtPolicies::default()
+        };
+        let policies = Policies {
+            realtime,
+            ..Policies::default()
+        };
+        let poa = server.root_poa().create_poa("lanes", policies).unwrap();
+        client.set_thread_priority(priority(20)).unwrap();
+        elsewhere(client, &poa.activate_servant(probe).unwrap())
+    })
+}
+
+#[test]
+fn a_ping_to_a_lane_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    for pool in POOLS {
+        let bench = warm_pool(pool);
+        let before = lock::taken().expect("tests are debug builds");
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client, {pool:?}");
+        assert_eq!(lock::taken().unwrap() - before, 0, "client, {pool:?}");
+        let server = bench.server_used();
+        assert_eq!(
+            (server.allocations, server.locks),
+            (0, 0),
+            "server, {pool:?}"
+        );
+        bench.end();
+    }
+}
+
+#[test]
+fn two_system_calls_a_ping_lane() {
+    two_calls("two_system_calls_a_ping_lane", Pool::Propagated, || {
+        warm_pool(Pool::Propagated)
+    });
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_with_everything() {
+    two_calls(
+        "two_system_calls_a_ping_lane_with_everything",
+        Pool::Everything,
+        || warm_pool(Pool::Everything),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_pool_without_lanes() {
+    two_calls(
+        "two_system_calls_a_ping_pool_without_lanes",
+        Pool::Plain,
+        || warm_pool(Pool::Plain),
+    );
+}
+
+fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
+    two_calls(test, combination, || Bench::warm(combination));
+}
+
 /// Counts the system calls of `combination` in a process of its own, in which
 /// only the named test runs.
-fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
+fn two_calls(test: &str, combination: impl Debug, warm: impl FnOnce() -> Bench) {
     let trace = syscalls::traced(test, || {
         let _guard = watchdog(LONG);
-        let bench = Bench::warm(combination);
+        let bench = warm();
         call(&bench.object, &BEGIN).unwrap();
         syscalls::section("client", || bench.pings());
         call(&bench.object, &END).unwrap();

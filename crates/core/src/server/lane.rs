@@ -212,6 +212,9 @@ impl Lane {
     }
 
     fn turn(self: &Arc<Self>, orb: &Orb, home: &Home) -> io::Result<Turn> {
+        if self.lend_to_queues(orb) {
+            return Ok(Turn::Served);
+        }
         if let Some(connection) = self.reserve.pop() {
             self.goes(orb);
             self.serve_own(orb, home, connection);
@@ -220,10 +223,7 @@ impl Lane {
         }
         let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.min(TICK));
         let Some(Token(id)) = self.poller.wait_one(Some(tick))? else {
-            return Ok(match self.lend_to_queues(orb) {
-                true => Turn::Served,
-                false => Turn::Nothing,
-            });
+            return Ok(Turn::Nothing);
         };
         self.goes(orb);
         match self.reserve.borrower(id) {

@@ -38,6 +38,7 @@ mod options;
 mod orb;
 pub mod policy;
 mod published;
+mod qos;
 mod raise;
 mod reference;
 mod route;
@@ -66,8 +67,11 @@ pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, Se
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::Class as SchedulingClass;
+pub use qos::current_qos;
 pub use reference::Ref;
-pub use rt::{LaneEndpoints, MappingChoice, Raised, RealTime};
+pub use rt::{
+    LaneEndpoints, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex, RtMutexGuard,
+};
 pub use servant::Servant;
 pub use server::{
     RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,

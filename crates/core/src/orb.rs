@@ -19,7 +19,7 @@ use crate::main_thread::{Busy, MainThread};
 use crate::options::{Concurrency, Options};
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::published::Address;
-use crate::rt::Scheduling;
+use crate::rt::{NamedMutexes, Scheduling};
 use crate::server::{Lane, Listeners, OpenError, Pools, Registry};
 use crate::sync::{
     Condvar,
@@ -85,6 +85,7 @@ struct Inner {
     offers: AtomicBool,
     scheduling: Scheduling,
     memory_locked: AtomicBool,
+    mutexes: NamedMutexes,
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
@@ -115,6 +116,7 @@ impl Orb {
                 offers: AtomicBool::new(options.offer_bidirectional),
                 watch: Watch::default(),
                 memory_locked: AtomicBool::new(false),
+                mutexes: NamedMutexes::default(),
                 scheduling: Scheduling::new(&options.realtime),
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
@@ -160,6 +162,10 @@ impl Orb {
     #[inline]
     pub(crate) fn policy_table(&self) -> &OrbPolicies {
         &self.inner.policies
+    }
+
+    pub(crate) fn named_mutexes(&self) -> &NamedMutexes {
+        &self.inner.mutexes
     }
 
     pub(crate) fn callbacks(&self) -> &Callbacks {

@@ -193,3 +193,7 @@ pub(crate) const BAD_PRIORITY: SystemException =
 /// This process serves no objects.
 pub(crate) const NO_ADAPTER: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
+
+/// The system lacks what every system has.
+pub(crate) const BROKEN_INVARIANT: SystemException =
+    SystemException::internal(minor::internal::BROKEN_INVARIANT, CompletionStatus::No);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
 use oxorb_giop::{
-    Begun, CompletionStatus, Frame, Ior, ReplyStatus, Request, Response, ServiceContext,
+    Begun, CompletionStatus, Frame, Ior, Qos, ReplyStatus, Request, Response, ServiceContext,
     SystemException, Version, context_id,
 };
 use oxorb_rt::Priority;
@@ -81,6 +81,12 @@ impl<'r> Upcall<'r> {
     /// [`current_deadline`](crate::current_deadline). Costs nothing.
     pub fn deadline(&self) -> Option<Instant> {
         self.arrived.times.deadline()
+    }
+
+    /// What the caller said about quality of service ([`RequestQos`](crate::policy::RequestQos)), if it did. Read when
+    /// asked; allocates nothing. Servants behind generated skeletons ask [`current_qos`](crate::current_qos).
+    pub fn qos(&self) -> Option<Qos> {
+        Qos::of(&self.arrived.request.contexts)
     }
 
     /// Says which servant is about to be called: interceptors see the request once more, and may end it.

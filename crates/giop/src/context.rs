@@ -26,6 +26,8 @@ pub mod context_id {
     pub const RT_CORBA_PRIORITY: u32 = 10;
     /// RT-CORBA priority range.
     pub const RT_CORBA_PRIORITY_RANGE: u32 = 11;
+    /// Quality of service of the request, as OxORB has it: see [`Qos`](crate::Qos). "OXO" and 1.
+    pub const RIOP: u32 = 0x4f58_4f01;
     /// Text that explains a system exception.
     pub const EXCEPTION_DETAIL_MESSAGE: u32 = 14;
 
@@ -50,6 +52,7 @@ pub mod context_id {
             15 => "SecurityAttributeService",
             16 => "ActivityService",
             17 => "RMICustomMaxStreamFormat",
+            0x4f58_4f01 => "OxORB RIOP",
             0x5441_0005 => "TAO REP_NWPRIORITY",
             0x4a41_4301 => "JacORB padding",
             0x4a41_4302 => "JacORB proxy",

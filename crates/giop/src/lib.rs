@@ -47,6 +47,7 @@ mod policy_values;
 mod priorities;
 mod reply;
 mod request;
+mod riop;
 mod system_exception;
 mod target;
 mod url;
@@ -81,6 +82,7 @@ pub use priorities::{
 };
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{Request, RequestHeader, Response, begin_request};
+pub use riop::{CommunicationClass, Qos, Urgency};
 pub use system_exception::{CompletionStatus, SystemException, SystemExceptionKind};
 pub use target::{AddressingDisposition, IorView, ProfileView, Target, TargetAddress};
 pub use url::{ReferenceError, Url, parse_reference};

@@ -59,11 +59,11 @@ pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
     Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
     ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Incompatible,
-    Interface, LaneEndpoints, Later, MappingChoice, ObjectRef, Options, Outcome, Prepared, Raised,
-    RealTime, Ref, RequestBuffering, ResolveError, SETTINGS, SchedulingClass, Servant, ServedBy,
-    Setting, SettingError, SetupError, Slots, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, last_failure, policy,
-    request_is_cancelled,
+    Interface, LaneEndpoints, Later, MappingChoice, MutexNotFound, ObjectRef, Options, Outcome,
+    Prepared, Raised, RealTime, Ref, RequestBuffering, ResolveError, RtMutex, RtMutexGuard,
+    SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots,
+    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
+    current_deadline, current_qos, last_failure, policy, request_is_cancelled,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{
@@ -112,3 +112,8 @@ struct PoaPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/policies.md")]
 struct PoliciesPage;
+
+/// The page about real time, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/realtime.md")]
+struct RealTimePage;

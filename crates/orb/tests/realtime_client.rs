@@ -3,15 +3,20 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use common::lanes::{Lanes, Seen};
 use common::*;
 use oxorb::policy::{
-    ClientProtocol, PriorityBand, PriorityBandedConnection, PrivateConnection, SyncScope,
-    TcpProtocolProperties,
+    ClientProtocol, CommunicationClass, PolicyCurrent, PriorityBand, PriorityBandedConnection,
+    PrivateConnection, Qos, RequestQos, SyncScope, TcpProtocolProperties,
 };
-use oxorb::{ClientConnections, CompletionStatus, Interface, ObjectRef, Orb, SystemExceptionKind};
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
+    SystemExceptionKind, Upcall, current_qos,
+};
 use oxorb_core::lock;
 use oxorb_giop::{
     PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols, RtPolicyValue, minor,
@@ -339,4 +344,90 @@ fn connections_are_made_as_the_protocol_policy_says() {
         "one connection, remarked"
     );
     client.shutdown(true).unwrap();
+}
+
+/// RIOP: what a policy says travels in one context, to any server; a servant sees it, and passes it on if it wants to.
+#[test]
+fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
+    let _guard = watchdog(LONG);
+    let client = client(ClientConnections::Private);
+    let rhythm = Qos {
+        importance: 7,
+        period: Some(Duration::from_millis(50)),
+        deadline: Some(Duration::from_millis(20)),
+        class: CommunicationClass::Isochronous,
+        ..Qos::default()
+    };
+    let raw = Lanes::start(&[-1]);
+    at(&client, 300);
+    let propagated = raw.object(&client, &[CLIENT]).with(RequestQos(rhythm));
+    pinged(&propagated);
+    let with_priority = Qos {
+        priority: Some(300),
+        ..rhythm
+    };
+    let contexts = raw.seen()[0].contexts.clone();
+    assert_eq!(contexts[0], (10, vec![0, 0, 1, 44]));
+    assert_eq!(contexts[1], (0x4f58_4f01, with_priority.encode().to_vec()));
+
+    let server = server(Concurrency::ThreadPerConnection);
+    let seen = Arc::<Worth>::default();
+    let object = elsewhere(
+        &client,
+        &server.root_poa().activate_servant(seen.clone()).unwrap(),
+    );
+    ping(&object, 0).unwrap();
+    {
+        let _of_this_thread = PolicyCurrent::scope(&client, RequestQos(rhythm));
+        ping(&object, 0).unwrap();
+    }
+    ping(
+        &object.with(RequestQos(Qos {
+            priority: Some(1),
+            ..rhythm
+        })),
+        0,
+    )
+    .unwrap();
+    ping(&object, 0).unwrap();
+    let expected = [
+        None,
+        Some(with_priority),
+        Some(Qos {
+            priority: Some(1),
+            ..rhythm
+        }),
+        None,
+    ];
+    assert_eq!(*seen.0.lock().unwrap(), expected);
+    assert_eq!(current_qos(), None);
+
+    let hurried = object.with(RequestQos(rhythm));
+    let pings = || (0..PINGS).for_each(|n| assert!(ping(&hurried, n).is_ok()));
+    seen.0.lock().unwrap().reserve(4 * PINGS as usize);
+    pings();
+    let locks = lock::taken();
+    let ((), used) = allocations(pings);
+    assert_eq!((used.count, lock::taken()), (0, locks));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Remembers what its calls were worth.
+#[derive(Default)]
+struct Worth(Mutex<Vec<Option<Qos>>>);
+
+impl Servant for Worth {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        assert_eq!(upcall.qos(), current_qos());
+        self.0.lock().unwrap().push(current_qos());
+        upcall.reply(|e| {
+            e.longlong(0);
+            Ok(())
+        })
+    }
 }

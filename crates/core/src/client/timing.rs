@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use oxorb_giop::{
-    CompletionStatus, PolicyValueWriter, ServiceContext, SystemException, context_id, policy_type,
-    priority_context,
+    CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException, context_id,
+    policy_type, priority_context,
 };
 use oxorb_rt::Priority;
 
@@ -144,15 +144,17 @@ pub(crate) fn hold_until(start: u64) {
 /// that it is: so the clocks of both sides need not agree. Where they do (option SynchronizedClocks), the end times go
 /// along, which other ORBs understand. Allocates nothing.
 ///
-/// The caller's priority travels beside them, in RTCorbaPriority, where the object wants to know it.
+/// The caller's priority travels beside them, in RTCorbaPriority, where the object wants to know it; and in RIOP what the
+/// call is worth, where a policy says that.
 pub(crate) struct Carried {
     policies: Option<PolicyValueWriter>,
     priority: Option<[u8; 4]>,
+    qos: Option<[u8; Qos::OCTETS]>,
 }
 
 impl Carried {
     /// For all contexts there may be.
-    pub(crate) const ROOM: [ServiceContext<'static>; 2] = [ServiceContext { id: 0, data: &[] }; 2];
+    pub(crate) const ROOM: [ServiceContext<'static>; 3] = [ServiceContext { id: 0, data: &[] }; 3];
 
     /// As of now; nothing unless policies of that sort were set.
     #[inline]
@@ -165,8 +167,10 @@ impl Carried {
         Carried {
             policies: policies
                 .carries
-                .then(|| write(policies, timing, synchronized_clocks)),
+                .then(|| write(policies, timing, synchronized_clocks))
+                .filter(|written| !written.is_empty()),
             priority: priority.map(|priority| priority_context(priority.get())),
+            qos: policies.qos.map(|qos| complete(qos, priority).encode()),
         }
     }
 
@@ -179,7 +183,11 @@ impl Carried {
             id: context_id::RT_CORBA_PRIORITY,
             data: octets,
         });
-        policies.into_iter().chain(priority)
+        let qos = self.qos.as_ref().map(|octets| ServiceContext {
+            id: context_id::RIOP,
+            data: octets,
+        });
+        policies.into_iter().chain(priority).chain(qos)
     }
 
     /// The contexts, without an allocation.
@@ -199,6 +207,17 @@ impl Carried {
     pub(crate) fn beside<'c>(&'c self, others: &[ServiceContext<'c>]) -> Vec<ServiceContext<'c>> {
         self.contexts().chain(others.iter().copied()).collect()
     }
+}
+
+/// With the calling thread's priority, where none is named.
+fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
+    let ours = || {
+        travels
+            .or_else(crate::rt::thread_priority)
+            .map(Priority::get)
+    };
+    qos.priority = qos.priority.or_else(ours);
+    qos
 }
 
 #[cold]

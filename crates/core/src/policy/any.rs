@@ -85,6 +85,7 @@ policies! {
     RelativeReplyTimeout 0x4f58_0001 "OxORB::RelativeReplyTimeoutPolicy";
     Retry 0x4f58_0002 "OxORB::RetryPolicy";
     LocateFirst 0x4f58_0003 "OxORB::LocateFirstPolicy";
+    RequestQos 0x4f58_0004 "OxORB::RequestQosPolicy";
     BufferingConstraint 0x5441_0001 "TAO::BufferingConstraintPolicy";
     ConnectionTimeout 0x5441_0008 "TAO::ConnectionTimeoutPolicy";
 }

@@ -33,6 +33,8 @@ pub(crate) struct Effective {
     pub(crate) retry: Retry,
     pub(crate) locate: LocateFirst,
     pub(crate) buffering: BufferingConstraint,
+    /// What it is worth, as the server is told.
+    pub(crate) qos: Option<Qos>,
     /// Something of RT-CORBA is set.
     pub(crate) real_time: bool,
     pub(crate) realtime: RealTimePolicies,
@@ -89,6 +91,7 @@ impl Effective {
             retry: Retry::NONE,
             locate: LocateFirst::Never,
             buffering: BufferingConstraint::FLUSH,
+            qos: None,
             real_time: false,
             realtime: RealTimePolicies::default(),
         }
@@ -116,6 +119,7 @@ impl Effective {
                 AnyPolicy::BufferingConstraint(constraint) => self.buffering = constraint,
                 AnyPolicy::ConnectionTimeout(limit) => self.connect = limit.0,
                 AnyPolicy::ClientProtocol(list) => self.realtime.protocols = Some(list.0),
+                AnyPolicy::RequestQos(qos) => self.qos = Some(qos.0),
                 AnyPolicy::PrivateConnection(_) => self.realtime.private = true,
                 AnyPolicy::PriorityBandedConnection(list) => self.realtime.bands = Some(list.0),
             }
@@ -128,8 +132,11 @@ impl Effective {
         ];
         let timed = absolute.iter().any(Option::is_some);
         self.real_time = self.realtime != RealTimePolicies::default();
-        self.carries =
-            timed || self.request.is_some() || self.round_trip_carried || self.priority.is_some();
+        self.carries = timed
+            || self.request.is_some()
+            || self.round_trip_carried
+            || self.priority.is_some()
+            || self.qos.is_some();
         self.plain = !(timed
             || self.request.is_some()
             || self.reply.is_some()
@@ -157,6 +164,7 @@ impl Effective {
             LocateFirst::TYPE => self.locate.into(),
             BufferingConstraint::TYPE => self.buffering.into(),
             ConnectionTimeout::TYPE => ConnectionTimeout(self.connect).into(),
+            RequestQos::TYPE => RequestQos(self.qos?).into(),
             ClientProtocol::TYPE => ClientProtocol(self.realtime.protocols?).into(),
             PrivateConnection::TYPE if self.realtime.private => PrivateConnection.into(),
             PriorityBandedConnection::TYPE => PriorityBandedConnection(self.realtime.bands?).into(),

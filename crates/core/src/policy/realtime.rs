@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oxorb_giop::{
-    PriorityBand, PriorityBands, Protocol, Protocols, TcpProtocolProperties, profile_tag,
+    PriorityBand, PriorityBands, Protocol, Protocols, Qos, TcpProtocolProperties, profile_tag,
 };
 
 /// Calls through the reference have connections of their own: no other object's calls use them, and no other thread's.
@@ -49,6 +49,29 @@ pub struct PriorityBandedConnection(pub(crate) PriorityBands);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientProtocol(pub(crate) Protocols);
+
+/// What a request is worth and how it comes back: travels with it in a service context that other ORBs ignore (RIOP, A3).
+///
+/// OxORB's own, type 0x4f580004. For all calls of an ORB, of a thread ([`PolicyCurrent::scope`](super::PolicyCurrent)), of
+/// an object, or for one call. A priority that it does not name is the calling thread's, if that was given one. Servants
+/// ask [`current_qos`](crate::current_qos); lanes may order requests that wait by it. See `docs/realtime.md` for the octets.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_core::policy::{CommunicationClass, PolicyCurrent, Qos, RequestQos};
+/// use oxorb_core::{Options, Orb};
+///
+/// let orb = Orb::new(Options::default());
+/// let rhythm = Qos {
+///     period: Some(Duration::from_millis(50)),
+///     class: CommunicationClass::Isochronous,
+///     ..Qos::default()
+/// };
+/// let _calls_of_this_thread = PolicyCurrent::scope(&orb, RequestQos(rhythm));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestQos(pub Qos);
 
 /// A list that is no policy; says why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

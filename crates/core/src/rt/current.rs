@@ -28,12 +28,18 @@ thread_local! {
     };
 }
 
+/// The CORBA priority of the calling thread, if it was given one.
+#[inline]
+pub(crate) fn thread_priority() -> Option<Priority> {
+    NOW.get().priority
+}
+
 impl Orb {
     /// The CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which raises
     /// INITIALIZE where this is `None`). A look at a thread-local.
     #[inline]
     pub fn thread_priority(&self) -> Option<Priority> {
-        NOW.get().priority
+        thread_priority()
     }
 
     /// The same, and if it was given none, the one that its native priority stands for

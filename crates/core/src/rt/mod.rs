@@ -9,10 +9,14 @@
 //! A thread that has the priority already pays a look at a thread-local and no system call.
 
 mod current;
+mod mutex;
 mod options;
 mod scheduling;
 
 pub use current::Raised;
+pub(crate) use current::thread_priority;
+pub(crate) use mutex::NamedMutexes;
+pub use mutex::{MutexNotFound, RtMutex, RtMutexGuard};
 pub use options::{LaneEndpoints, MappingChoice, RealTime};
 pub(crate) use scheduling::Scheduling;
 

@@ -17,7 +17,7 @@ use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
 use crate::upcall::Arrived;
-use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
+use crate::{Incident, Located, Orb, Outcome, Upcall, qos, raise};
 
 /// What a connection knows about its client.
 #[derive(Clone, Copy, Debug, Default)]
@@ -207,7 +207,10 @@ pub(crate) fn upcall(
 ) {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
         let upcall = Upcall::new(arrived, sink, flow.clone());
-        let Outcome { .. } = deadline::within(&arrived.times, || serve(upcall));
+        let contexts = &arrived.request.contexts;
+        let Outcome { .. } = qos::within(contexts, || {
+            deadline::within(&arrived.times, || serve(upcall))
+        });
     }));
     if outcome.is_ok() {
         return;

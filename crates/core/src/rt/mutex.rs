@@ -1,0 +1,190 @@
+//! Mutexes whose holders inherit the priority of whoever waits (RTCORBA::Mutex, RT-CORBA 1.2, 5.11).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_giop::SystemException;
+use oxorb_sys::mutex::{self, LockError};
+
+use crate::lock::Mutex;
+use crate::{Orb, raise};
+
+/// What [`RtMutex::lock`] gives: the value, until this is dropped. For the thread that took it alone.
+pub use oxorb_sys::mutex::Guard as RtMutexGuard;
+
+/// A value that one thread at a time may use. The thread that has it runs at least as urgently as the most urgent one
+/// that waits for it, so that nothing of a priority between theirs delays both (priority inheritance).
+///
+/// `RTCORBA::Mutex`: `lock` and `try_lock` give a guard, and dropping that is `unlock`. Needs no ORB; mutexes with names
+/// are an ORB's ([`Orb::create_named_mutex`]). Not recursive; a panic while it is held leaves it free and the value as
+/// it is.
+///
+/// **Real-time cost.** One atomic operation while nobody else wants it, else one system call on each side. Never
+/// allocates. (A18.3)
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_core::RtMutex;
+///
+/// let track = RtMutex::new(0);
+/// *track.lock()? += 1;
+/// if let Some(mut track) = track.try_lock(Duration::from_millis(1))? {
+///     *track += 1;
+/// }
+/// assert_eq!(*track.lock()?, 2);
+/// # Ok::<(), oxorb_giop::SystemException>(())
+/// ```
+#[derive(Default)]
+pub struct RtMutex<T: ?Sized = ()>(mutex::Mutex<T>);
+
+impl<T> RtMutex<T> {
+    /// A free mutex around a value (`create_mutex`).
+    pub const fn new(value: T) -> Self {
+        RtMutex(mutex::Mutex::new(value))
+    }
+
+    /// The value (`destroy_mutex`): nobody else can have it any more.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> RtMutex<T> {
+    /// Waits until it is free (`lock`).
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER where this thread would wait for itself: it has it, or a circle of threads waits. INTERNAL where
+    /// the kernel has no priority inheritance.
+    #[inline]
+    pub fn lock(&self) -> Result<RtMutexGuard<'_, T>, SystemException> {
+        self.0.lock().map_err(exception)
+    }
+
+    /// Waits at most so long; zero: not at all (`try_lock`, whose `max_wait` counts 100 ns). `None`: it was not free in
+    /// time.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    #[inline]
+    pub fn try_lock(
+        &self,
+        max_wait: Duration,
+    ) -> Result<Option<RtMutexGuard<'_, T>>, SystemException> {
+        self.0.try_lock(max_wait).map_err(exception)
+    }
+}
+
+#[cold]
+fn exception(error: LockError) -> SystemException {
+    match error {
+        LockError::Deadlock => raise::WOULD_DEADLOCK,
+        _ => raise::BROKEN_INVARIANT,
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for RtMutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RtMutex").field(&&self.0).finish()
+    }
+}
+
+/// There is no mutex of that name (`RTCORBA::RTORB::MutexNotFound`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MutexNotFound(pub String);
+
+impl fmt::Display for MutexNotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no mutex of this ORB is called {:?}; create_named_mutex makes one",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for MutexNotFound {}
+
+/// The mutexes of an ORB that have names.
+#[derive(Default)]
+pub(crate) struct NamedMutexes(Mutex<HashMap<String, Arc<RtMutex>>>);
+
+impl Orb {
+    /// The mutex of that name, and whether it was made for this (`create_named_mutex`). It lives until it is
+    /// [destroyed](Self::destroy_named_mutex), or the ORB is gone. Takes a lock; allocates.
+    pub fn create_named_mutex(&self, name: &str) -> (Arc<RtMutex>, bool) {
+        let mut mutexes = self.named_mutexes().0.lock().expect(UNPOISONED);
+        if let Some(known) = mutexes.get(name) {
+            return (Arc::clone(known), false);
+        }
+        let made = Arc::<RtMutex>::default();
+        mutexes.insert(name.to_owned(), Arc::clone(&made));
+        (made, true)
+    }
+
+    /// The mutex of that name (`open_named_mutex`). Takes a lock.
+    ///
+    /// # Errors
+    /// [`MutexNotFound`].
+    pub fn open_named_mutex(&self, name: &str) -> Result<Arc<RtMutex>, MutexNotFound> {
+        let mutexes = self.named_mutexes().0.lock().expect(UNPOISONED);
+        let known = mutexes.get(name).cloned();
+        known.ok_or_else(|| MutexNotFound(name.to_owned()))
+    }
+
+    /// Forgets the mutex of that name (`destroy_mutex`); who has it may go on using it.
+    ///
+    /// # Errors
+    /// [`MutexNotFound`].
+    pub fn destroy_named_mutex(&self, name: &str) -> Result<(), MutexNotFound> {
+        let mut mutexes = self.named_mutexes().0.lock().expect(UNPOISONED);
+        let known = mutexes.remove(name);
+        known
+            .map(drop)
+            .ok_or_else(|| MutexNotFound(name.to_owned()))
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+
+    #[test]
+    fn a_name_leads_to_one_mutex_until_it_is_destroyed() {
+        let (orb, other) = (Orb::new(Options::default()), Orb::new(Options::default()));
+        assert_eq!(
+            orb.open_named_mutex("radar").err(),
+            Some(MutexNotFound("radar".to_owned()))
+        );
+        let (made, created) = orb.create_named_mutex("radar");
+        let (known, again) = orb.create_named_mutex("radar");
+        assert!(created && !again && Arc::ptr_eq(&made, &known));
+        let _held = made.lock().unwrap();
+        let opened = orb.open_named_mutex("radar").unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(opened.try_lock(Duration::ZERO).unwrap().is_none()));
+        });
+        assert!(
+            other.open_named_mutex("radar").is_err(),
+            "names are an ORB's own"
+        );
+        orb.destroy_named_mutex("radar").unwrap();
+        assert!(orb.destroy_named_mutex("radar").is_err());
+        assert!(orb.create_named_mutex("radar").1);
+    }
+
+    #[test]
+    fn who_would_wait_for_itself_is_told() {
+        let mutex = RtMutex::new(7);
+        let guard = mutex.lock().unwrap();
+        assert_eq!(mutex.lock().unwrap_err(), raise::WOULD_DEADLOCK);
+        assert_eq!(*guard, 7);
+        drop(guard);
+        assert_eq!(mutex.into_inner(), 7);
+    }
+}

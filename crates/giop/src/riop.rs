@@ -1,0 +1,231 @@
+//! RIOP: what a request is worth and how it comes back, in a service context of its own (A3; "ORB endsystems", 3.2.1).
+//!
+//! An encapsulation, 28 octets:
+//!
+//! | offset | octets | what |
+//! |---|---|---|
+//! | 0 | 1 | byte order of the rest |
+//! | 1 | 1 | version of this layout: 1. A later one adds at the end |
+//! | 2 | 2 | `short` priority, as RTCORBA::Priority; below 0: not said |
+//! | 4 | 4 | `long` importance; higher is more important |
+//! | 8 | 8 | `TimeT` period of the call, in 100 ns; 0: not periodic |
+//! | 16 | 8 | `TimeT` until the answer is due, counted from when the request was sent, in 100 ns; 0: not said |
+//! | 24 | 4 | communication class: 0 ISOCHRONOUS, 1 BURST, 2 MESSAGE, 3 MESSAGE_STREAM |
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use oxorb_cdr::{Decoder, Dialect};
+
+use crate::{ServiceContexts, Violation, context_id};
+
+/// What the caller of an operation says about its quality of service.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_giop::{CommunicationClass, Qos};
+///
+/// let sampling = Qos {
+///     importance: 3,
+///     period: Some(Duration::from_millis(50)),
+///     deadline: Some(Duration::from_millis(20)),
+///     class: CommunicationClass::Isochronous,
+///     ..Qos::default()
+/// };
+/// assert_eq!(Qos::parse(&sampling.encode())?, sampling);
+/// # Ok::<(), oxorb_giop::Violation>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Qos {
+    /// The priority of the request, 0 to 32,767; `None`: not said.
+    pub priority: Option<i16>,
+    /// How much it matters among others of its priority; higher is more.
+    pub importance: i32,
+    /// How often it is made; `None`: not periodically. Units of 100 ns travel.
+    pub period: Option<Duration>,
+    /// How long after it was sent its answer is due; `None`: not said. Units of 100 ns travel.
+    pub deadline: Option<Duration>,
+    /// What sort of traffic it belongs to.
+    pub class: CommunicationClass,
+}
+
+/// The four sorts of traffic that RIOP knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum CommunicationClass {
+    /// Continuous, with a period and little jitter: samples, frames (ISOCHRONOUS).
+    Isochronous,
+    /// Much at once, now and then: images, alarms (BURST).
+    Burst,
+    /// One request like another, without a rhythm (MESSAGE).
+    #[default]
+    Message,
+    /// A sequence of requests that belong together (MESSAGE_STREAM).
+    MessageStream,
+}
+
+/// The order in which requests that wait should be served: the greater one first. By priority, then importance, then the
+/// nearer deadline; what was not said comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Urgency(Option<i16>, i32, Reverse<Duration>);
+
+const VERSION: u8 = 1;
+
+/// A `TimeT` counts so many nanoseconds.
+const UNIT: u64 = 100;
+
+impl Qos {
+    /// Octets of the context.
+    pub const OCTETS: usize = 28;
+
+    /// The octets of the service context [`context_id::RIOP`]. Allocates nothing.
+    pub fn encode(&self) -> [u8; Self::OCTETS] {
+        let mut octets = [0; Self::OCTETS];
+        octets[1] = VERSION;
+        octets[2..4].copy_from_slice(&self.priority.unwrap_or(-1).to_be_bytes());
+        octets[4..8].copy_from_slice(&self.importance.to_be_bytes());
+        octets[8..16].copy_from_slice(&units(self.period).to_be_bytes());
+        octets[16..24].copy_from_slice(&units(self.deadline).to_be_bytes());
+        octets[24..].copy_from_slice(&(self.class as u32).to_be_bytes());
+        octets
+    }
+
+    /// Reads the octets of that context. Allocates nothing.
+    ///
+    /// # Errors
+    /// Octets that are no encapsulation, or too few.
+    pub fn parse(data: &[u8]) -> Result<Qos, Violation> {
+        let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
+        d.octet()?; // a later version says the same at the same places
+        let priority = d.short()?;
+        Ok(Qos {
+            priority: (priority >= 0).then_some(priority),
+            importance: d.long()?,
+            period: duration(d.ulonglong()?),
+            deadline: duration(d.ulonglong()?),
+            class: match d.ulong()? {
+                0 => CommunicationClass::Isochronous,
+                1 => CommunicationClass::Burst,
+                3 => CommunicationClass::MessageStream,
+                _ => CommunicationClass::Message,
+            },
+        })
+    }
+
+    /// What the contexts of a request say; `None` where that is nothing, or nothing readable.
+    #[inline]
+    pub fn of(contexts: &ServiceContexts<'_>) -> Option<Qos> {
+        if contexts.is_empty() {
+            return None;
+        }
+        Qos::parse(contexts.find(context_id::RIOP)?.data).ok()
+    }
+
+    /// When it should be served, beside others.
+    pub fn urgency(&self) -> Urgency {
+        let deadline = self.deadline.unwrap_or(Duration::MAX);
+        Urgency(self.priority, self.importance, Reverse(deadline))
+    }
+}
+
+fn units(time: Option<Duration>) -> u64 {
+    let nanoseconds = time.map_or(0, |time| time.as_nanos());
+    u64::try_from(nanoseconds / u128::from(UNIT)).unwrap_or(u64::MAX)
+}
+
+fn duration(units: u64) -> Option<Duration> {
+    (units != 0).then(|| Duration::from_nanos(units.saturating_mul(UNIT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_the_documented_one() {
+        let qos = Qos {
+            priority: Some(0x0102),
+            importance: 0x0304_0506,
+            period: Some(Duration::from_nanos(0x0708 * UNIT)),
+            deadline: Some(Duration::from_nanos(0x090a * UNIT)),
+            class: CommunicationClass::MessageStream,
+        };
+        #[rustfmt::skip]
+        let expected = [
+            0, 1, 1, 2, 3, 4, 5, 6,
+            0, 0, 0, 0, 0, 0, 7, 8,
+            0, 0, 0, 0, 0, 0, 9, 10,
+            0, 0, 0, 3,
+        ];
+        assert_eq!(qos.encode(), expected);
+        assert_eq!(Qos::parse(&expected), Ok(qos));
+    }
+
+    #[test]
+    fn what_was_not_said_is_not_there_and_what_is_new_is_passed_over() {
+        assert_eq!(Qos::parse(&Qos::default().encode()), Ok(Qos::default()));
+        let mut later = Qos::default().encode().to_vec();
+        later[1] = 2;
+        later[27] = 9; // a class that we do not know
+        later.extend([1, 2, 3, 4]);
+        assert_eq!(Qos::parse(&later), Ok(Qos::default()));
+    }
+
+    #[test]
+    fn little_endian_peers_are_read_and_nonsense_is_an_error() {
+        let mut octets = [0; Qos::OCTETS];
+        octets[..4].copy_from_slice(&[1, 1, 7, 0]);
+        octets[24] = 1;
+        let qos = Qos::parse(&octets).unwrap();
+        assert_eq!(
+            (qos.priority, qos.class),
+            (Some(7), CommunicationClass::Burst)
+        );
+        for end in 0..Qos::OCTETS {
+            assert!(Qos::parse(&octets[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn priority_goes_before_importance_and_importance_before_deadline() {
+        let soon = |milliseconds| Some(Duration::from_millis(milliseconds));
+        let order = [
+            Qos {
+                priority: Some(9),
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 5,
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 4,
+                deadline: soon(1),
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 4,
+                deadline: soon(2),
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 4,
+                ..Qos::default()
+            },
+            Qos {
+                importance: 99,
+                deadline: soon(1),
+                ..Qos::default()
+            },
+        ];
+        assert!(
+            order
+                .windows(2)
+                .all(|pair| pair[0].urgency() > pair[1].urgency())
+        );
+    }
+}

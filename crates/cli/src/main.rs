@@ -73,6 +73,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    output::no_panics_of_stores();
     let args = match orb::take_args(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => {

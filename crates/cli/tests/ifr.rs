@@ -53,6 +53,40 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Whatever part of the file is damaged: one error that names it, or it did not matter.
+#[test]
+fn a_damaged_store_is_one_error() {
+    let folder = std::env::temp_dir().join(format!("oxorb-cli-ifr-damaged-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("a.idl"), "interface A { void f(); };").unwrap();
+    stdout(ifr(&folder, &["load", "--store", "whole", "a.idl"]));
+    let whole = std::fs::read(folder.join("whole")).unwrap();
+    let mut refused = 0;
+    // Pages of 4 KiB: what is at their starts says where everything is.
+    for page in 0..(whole.len() / 4096).min(8) {
+        for args in [
+            &["load", "--store", "damaged", "a.idl"][..],
+            &["ls", "--store", "damaged"],
+        ] {
+            let mut octets = whole.clone();
+            let damaged = octets[page * 4096 + 8..].iter_mut().take(200);
+            damaged.for_each(|octet| *octet ^= 0xA5);
+            std::fs::write(folder.join("damaged"), octets).unwrap();
+            let output = ifr(&folder, args);
+            let why = String::from_utf8_lossy(&output.stderr);
+            if !output.status.success() {
+                refused += 1;
+                assert_eq!(output.status.code(), Some(1), "{why}");
+                assert!(why.contains("damaged"), "{why}");
+                assert!(!why.contains("panicked"), "{why}");
+            }
+        }
+    }
+    assert!(refused > 0);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// A server that looks for changes now and then; killed and started again, it still has them all.
 #[test]
 fn what_is_loaded_while_it_is_served_is_there_soon() {

@@ -1,5 +1,6 @@
 //! Units in a file.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,8 @@ const UNITS: TableDefinition<'_, &str, (u64, &[u8])> = TableDefinition::new("uni
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    database: Database,
+    /// `None` only while it is dropped.
+    database: Option<Database>,
 }
 
 /// How long to wait for another process to close the store, and between attempts.
@@ -30,9 +32,12 @@ impl Store {
     /// [`Error::Store`], when it is no store, or another process has it open for more than five seconds.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
-        let made = in_turn(|| Database::create(&path));
+        let made = guarded(|| in_turn(|| Database::create(&path)));
         let database = made.map_err(|error| failed(&path, error))?;
-        let store = Store { path, database };
+        let store = Store {
+            path,
+            database: Some(database),
+        };
         store.attempt(|database| {
             // Readers need not care whether the table is there.
             let change = database.begin_write()?;
@@ -90,7 +95,7 @@ impl Store {
     /// # Errors
     /// [`Error::Store`], also when a unit was written by a later version of OxORB.
     pub fn units(&self) -> Result<Vec<Unit>, Error> {
-        units(&self.path, &self.database)
+        self.attempt(rows).and_then(|rows| units(&self.path, rows))
     }
 
     /// All units of a store that others may read at the same time, without changing its file.
@@ -99,17 +104,15 @@ impl Store {
     /// As [`open`](Self::open) and [`units`](Self::units); also when there is no such file.
     pub fn read(path: impl Into<PathBuf>) -> Result<Vec<Unit>, Error> {
         let path = path.into();
-        // The database library panics on some of what a damaged file can say.
-        let read = || Store::read_whole(&path);
-        std::panic::catch_unwind(read).unwrap_or_else(|_| Err(failed(&path, "the file is damaged")))
-    }
-
-    fn read_whole(path: &Path) -> Result<Vec<Unit>, Error> {
-        match in_turn(|| ReadOnlyDatabase::open(path)) {
-            Ok(database) => units(path, &database),
+        match guarded(|| in_turn(|| ReadOnlyDatabase::open(&path))) {
+            Ok(database) => {
+                let rows = guarded(|| rows(&database));
+                close(database);
+                units(&path, rows.map_err(|error| failed(&path, error))?)
+            }
             // Left by a process that was killed: who opens it to change it mends it.
             Err(redb::Error::RepairAborted) => Store::open(path)?.units(),
-            Err(error) => Err(failed(path, error)),
+            Err(error) => Err(failed(&path, error)),
         }
     }
 
@@ -117,26 +120,53 @@ impl Store {
         &self,
         work: impl FnOnce(&Database) -> Result<R, redb::Error>,
     ) -> Result<R, Error> {
-        work(&self.database).map_err(|error| failed(&self.path, error))
+        let database = self.database.as_ref().expect("open until it is dropped");
+        guarded(|| work(database)).map_err(|error| failed(&self.path, error))
     }
 }
 
-fn units(path: &Path, database: &impl ReadableDatabase) -> Result<Vec<Unit>, Error> {
-    let read = || {
-        let table = database.begin_read()?.open_table(UNITS)?;
-        let mut rows = Vec::new();
-        for row in table.iter()? {
-            let value = row?.1;
-            let (number, json) = value.value();
-            rows.push((number, json.to_vec()));
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Some(database) = self.database.take() {
+            close(database);
         }
-        Ok(rows)
-    };
-    let mut rows = read().map_err(|error: redb::Error| failed(path, error))?;
+    }
+}
+
+/// A unit as JSON, and the number of its load.
+type Row = (u64, Vec<u8>);
+
+fn rows(database: &impl ReadableDatabase) -> Result<Vec<Row>, redb::Error> {
+    let table = database.begin_read()?.open_table(UNITS)?;
+    let mut rows = Vec::new();
+    for row in table.iter()? {
+        let value = row?.1;
+        let (number, json) = value.value();
+        rows.push((number, json.to_vec()));
+    }
+    Ok(rows)
+}
+
+fn units(path: &Path, mut rows: Vec<Row>) -> Result<Vec<Unit>, Error> {
     rows.sort();
     let units = rows.iter().map(|(_, json)| serde_json::from_slice(json));
     let units: Result<_, _> = units.collect();
     units.map_err(|error| failed(path, error))
+}
+
+/// The database library panics on some of what a damaged file can say. Nothing of what it was doing is used afterwards
+/// but the database, which then says that it is damaged again, at worst.
+fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
+}
+
+/// Closes a database, which writes. What was acknowledged is written already; who opens it next is told of the damage.
+fn close(database: impl Sized) {
+    let _ = guarded(|| {
+        drop(database);
+        Ok(())
+    });
 }
 
 /// Opens, as soon as no other process has it open.

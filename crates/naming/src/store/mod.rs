@@ -13,6 +13,7 @@ mod change;
 mod writer;
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -113,6 +114,7 @@ pub struct Store {
     /// Differs from that of every other store.
     number: u64,
     database: Arc<Database>,
+    /// After the database, which so is closed by the thread of the writer: that may panic, if the file is damaged.
     writer: Writer,
     /// What last went wrong.
     failure: Mutex<Option<Arc<redb::Error>>>,
@@ -125,9 +127,12 @@ impl Store {
     /// [`Error::Store`], when another process has it open, too, and when it was written by a later version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
-        let made = Database::builder().set_cache_size(CACHE).create(&path);
+        let made = guarded(|| {
+            let made = Database::builder().set_cache_size(CACHE).create(&path);
+            made.map_err(redb::Error::from)
+        });
         let database = made.map_err(|error| match error {
-            redb::DatabaseError::DatabaseAlreadyOpen => failed(
+            redb::Error::DatabaseAlreadyOpen => failed(
                 &path,
                 "another process serves names from it, or this one does already",
             ),
@@ -149,8 +154,15 @@ impl Store {
     }
 
     fn with(path: PathBuf, database: Database) -> Result<Store, Error> {
-        let (number, format) = prepare(&database).map_err(|error| failed(&path, error))?;
+        let (number, format) = match guarded(|| prepare(&database)) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                close(database);
+                return Err(failed(&path, error));
+            }
+        };
         if format != FORMAT {
+            close(database);
             let why = format!("it has format {format}, and this version knows format {FORMAT}");
             return Err(failed(&path, why));
         }
@@ -225,10 +237,24 @@ impl Store {
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<R, redb::Error>,
     ) -> Result<R, Error> {
-        let read = self.database.begin_read().map_err(redb::Error::from);
-        let done = read.and_then(|read| work(&read));
+        let done = guarded(|| work(&self.database.begin_read()?));
         done.map_err(|error| failed(&self.path, error))
     }
+}
+
+/// The database library panics on some of what a damaged file can say. Nothing of what it was doing is used afterwards
+/// but the database, which then says that it is damaged again, at worst.
+fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
+}
+
+/// Closes a database, which writes. What was acknowledged is written already; who opens it next is told of the damage.
+fn close(database: Database) {
+    let _ = guarded(|| {
+        drop(database);
+        Ok(())
+    });
 }
 
 /// Makes what every store has; gives its number and format.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use redb::Database;
 
-use super::ContextId;
 use super::change::{Change, Refusal, Tables};
+use super::{ContextId, guarded};
 use crate::Limits;
 
 /// Changes that may wait for the disk. Each is that of a client which waits.
@@ -96,7 +96,7 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
         batch.extend(jobs.try_iter().take(TOGETHER - 1));
-        match commit(database, &batch) {
+        match guarded(|| commit(database, &batch)) {
             Ok(verdicts) => {
                 for (job, verdict) in batch.iter().zip(verdicts) {
                     // Who does not wait any more does not want to know.

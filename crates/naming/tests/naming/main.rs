@@ -1,5 +1,6 @@
 //! The service over the wire: what names mean, what is kept, what is refused.
 
+mod damaged;
 mod federation;
 mod iterators;
 mod killed;

@@ -1,5 +1,8 @@
 //! Valuetypes without Rust types: read, written and gone past by their type codes.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
 use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, DynamicValue, Encode, Encoder, ErrorKind,
     Field, Limits, Link, Reason, TypeCode, Typed, Value, ValueBase, ValueKey, ValueModifier,
@@ -138,6 +141,41 @@ fn what_jacorb_writes() {
     let holder = from_jacorb("boxed", "Holder", false);
     assert_eq!(holder.at("first.value"), Some(&Dynamic::from("one")));
     assert_eq!(holder.at("mark"), Some(&Dynamic::Short(11)));
+}
+
+#[test]
+fn types_that_nothing_names_are_asked_for() {
+    let octets = vector("truncatable");
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let registry = ValueRegistry::default();
+    let log = Arc::clone(&asked);
+    registry.ask_for_types(move |id| {
+        log.lock().unwrap().push(id.to_owned());
+        (id == "IDL:values/Leaf:1.0").then(|| types("Leaf"))
+    });
+    for _ in 0..2 {
+        let mut d = decoder(&octets).with_values(&registry);
+        let value = Dynamic::decode(&types("Bases"), &mut d).unwrap();
+        assert!(value.at("[0].weight").is_some(), "not cut: {value:?}");
+    }
+    // What was found is known.
+    let leaf = |id: &&String| id.as_str() == "IDL:values/Leaf:1.0";
+    assert_eq!(asked.lock().unwrap().iter().filter(leaf).count(), 1);
+
+    // Who never knows anything is not asked forever.
+    let registry = ValueRegistry::default();
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    registry.ask_for_types(move |_| {
+        count.fetch_add(1, Relaxed);
+        None
+    });
+    for _ in 0..2000 {
+        let mut d = decoder(&octets).with_values(&registry);
+        let value = Dynamic::decode(&types("Bases"), &mut d).unwrap();
+        assert!(value.at("[0].weight").is_none(), "cut");
+    }
+    assert_eq!(asked.load(Relaxed), 1000);
 }
 
 #[test]

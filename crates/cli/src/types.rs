@@ -58,11 +58,17 @@ impl Source {
         found.map_err(|error| because(format!("the Interface Repository {reference}: {error}")))
     }
 
-    /// Lets the ORB know the valuetypes, by whose repository ids derived values come. Of a repository, those are known that
-    /// the types of the operation name.
+    /// Lets the ORB know the valuetypes, by whose repository ids derived values come. A repository is asked when one comes.
     pub(crate) fn register_values(&self, orb: &Orb) {
-        if let Self::Idl(types) = self {
-            orb.values().register_types(types.valuetypes());
+        match self {
+            Self::Idl(types) => orb.values().register_types(types.valuetypes()),
+            Self::Repository(repository) => {
+                let repository = repository.clone();
+                orb.values().ask_for_types(move |id| {
+                    // What it cannot say is not known: the value is truncated or refused.
+                    client::type_of(&repository, id).ok().flatten()
+                });
+            }
         }
     }
 }

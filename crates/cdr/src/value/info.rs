@@ -3,6 +3,7 @@
 use core::any::{Any, TypeId};
 use core::fmt::{self, Debug};
 use core::iter::successors;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -148,6 +149,26 @@ impl Debug for Factory {
 #[derive(Debug, Default)]
 pub struct ValueRegistry {
     first: OnceLock<Box<Batch>>,
+    ask: OnceLock<Ask>,
+}
+
+/// Who knows types by their repository ids.
+type Whom = dyn Fn(&str) -> Option<TypeCode> + Send + Sync;
+
+/// Who knows types that are not registered.
+struct Ask {
+    whom: Box<Whom>,
+    /// Answers that said nothing.
+    in_vain: AtomicU32,
+}
+
+/// How often whoever knows more types is asked in vain before nobody is asked any more: a peer may make ids up.
+const PATIENCE: u32 = 1000;
+
+impl Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ask")
+    }
 }
 
 /// What one call registered.
@@ -194,6 +215,43 @@ impl ValueRegistry {
             types: named.collect(),
             ..Batch::default()
         });
+    }
+
+    /// Whom to ask for the types of values that are not registered and that nothing at their place names, for those who
+    /// read them as [`Dynamic`](crate::Dynamic); an Interface Repository, say. What is given is registered.
+    ///
+    /// The first one given stays. It is asked while a message is read; no more after 1000 answers of `None`, as a peer may
+    /// make ids up.
+    ///
+    /// ```
+    /// use oxorb_cdr::{TypeCode, ValueModifier, ValueRegistry, Visibility};
+    ///
+    /// let registry = ValueRegistry::default();
+    /// registry.ask_for_types(|id| {
+    ///     let members = [("x", TypeCode::LONG, Visibility::Public)];
+    ///     (id == "IDL:P:1.0").then(|| TypeCode::value(id, "P", ValueModifier::None, None, members))
+    /// });
+    /// assert!(registry.type_code("IDL:P:1.0").is_none(), "nobody sent one");
+    /// ```
+    pub fn ask_for_types(&self, whom: impl Fn(&str) -> Option<TypeCode> + Send + Sync + 'static) {
+        // The first stays.
+        let _ = self.ask.set(Ask {
+            whom: Box::new(whom),
+            in_vain: AtomicU32::new(0),
+        });
+    }
+
+    /// What whoever knows more types says of this one.
+    pub(super) fn asked(&self, id: &str) -> Option<&TypeCode> {
+        let ask = self.ask.get()?;
+        if ask.in_vain.load(Relaxed) >= PATIENCE {
+            return None;
+        }
+        match (ask.whom)(id) {
+            Some(found) => self.register_types([found]),
+            None => _ = ask.in_vain.fetch_add(1, Relaxed),
+        }
+        self.type_code(id)
     }
 
     fn add(&self, batch: Batch) {

@@ -216,7 +216,8 @@ impl<'de> Decoder<'de> {
         let registered = self.registry().and_then(|registry| registry.type_code(id));
         let found = registered
             .cloned()
-            .or_else(|| formal.find_among(id, SEARCHED));
+            .or_else(|| formal.find_among(id, SEARCHED))
+            .or_else(|| self.registry()?.asked(id).cloned());
         found.filter(|ty| has_state(ty.as_ref()))
     }
 

@@ -148,6 +148,38 @@ fn an_oxorb_server_is_called_with_types_from_a_repository() {
     assert_eq!(named, json!(""));
 }
 
+/// Neither the operation nor the type of its result names what comes: only its repository id says what it is.
+#[test]
+fn derived_values_are_looked_up_when_they_come() {
+    let folder = Folder::new("derived");
+    let idl = "module staff {
+      valuetype Person { public string name; };
+      valuetype Employee : truncatable Person { public long number; public Person boss; };
+      valuetype Note string;
+      interface Office { Person echo(in Person who); ValueBase pass(in ValueBase it); };
+    };";
+    std::fs::write(folder.0.join("staff.idl"), idl).unwrap();
+    let script = "[operations.echo]\nreturns = \"$who\"\n[operations.pass]\nreturns = \"$it\"\n";
+    std::fs::write(folder.0.join("office.toml"), script).unwrap();
+    folder.load(Path::new("staff.idl"));
+    let (_ifr, ifr) = folder.serve_ifr();
+    let mut command = folder.command();
+    command.args(["serve", "--ifr", &ifr, "--interface", "staff::Office"]);
+    command.args(["--script", "office.toml", "--name", "Office"]);
+    let mut server = Process::spawn(command);
+    let line: Value = serde_json::from_str(&server.wait_for_line("corbaloc", PATIENCE)).unwrap();
+    let office = line["corbaloc"].as_str().unwrap();
+    let grace = json!({
+        "$type": "IDL:staff/Employee:1.0", "name": "Grace", "number": 7,
+        "boss": { "$type": "IDL:staff/Employee:1.0", "name": "Ada", "number": 1, "boss": null },
+    });
+    let note = json!({ "$type": "IDL:staff/Note:1.0", "$value": "so" });
+    for (operation, value) in [("echo", &grace), ("pass", &grace), ("pass", &note)] {
+        let back = folder.good(&["call", "--ifr", &ifr, office, operation, &value.to_string()]);
+        assert_eq!(&back, value);
+    }
+}
+
 #[test]
 fn what_was_tried_is_told() {
     let folder = Folder::new("tried");

@@ -277,30 +277,33 @@ impl<'de> Decoder<'de> {
     #[inline]
     pub fn length(&mut self, bound: Option<u32>, min_element: usize) -> Result<usize> {
         let count = self.ulong()?;
+        let least = u64::from(count) * (min_element as u64);
+        let allowed = bound.is_none_or(|bound| count <= bound);
+        if allowed && min_element > 0 && least <= self.remaining() as u64 {
+            return Ok(count as usize);
+        }
+        self.length_in_doubt(count, bound, min_element)
+    }
+
+    /// Refuses a length, unless it is one of elements without octets or of those that continue in the next chunk.
+    #[cold]
+    #[inline(never)]
+    fn length_in_doubt(&self, count: u32, bound: Option<u32>, min_element: usize) -> Result<usize> {
+        let (length, left) = (count as usize, self.remaining_in_all());
         if let Some(bound) = bound
             && count > bound
         {
-            let kind = ErrorKind::BoundExceeded {
-                length: count as usize,
-                bound: bound as usize,
-            };
-            return Err(self.error_back(4, kind));
+            let bound = bound as usize;
+            return Err(self.error_back(4, ErrorKind::BoundExceeded { length, bound }));
         }
         let plausible = match min_element {
             0 => count <= self.limits.max_empty_elements,
-            size => {
-                let least = (count as u64) * (size as u64);
-                least <= self.remaining() as u64 || least <= self.remaining_in_all() as u64
-            }
+            size => u64::from(count) * (size as u64) <= left as u64,
         };
-        if !plausible {
-            let kind = ErrorKind::LengthImplausible {
-                length: count as usize,
-                left: self.remaining_in_all(),
-            };
-            return Err(self.error_back(4, kind));
+        match plausible {
+            true => Ok(length),
+            false => Err(self.error_back(4, ErrorKind::LengthImplausible { length, left })),
         }
-        Ok(count as usize)
     }
 
     /// Borrows the next `n` octets.
@@ -381,7 +384,9 @@ impl<'de> Decoder<'de> {
     }
 
     /// Reads a value whose layout is known beforehand, with one check for all its members.
-    #[inline]
+    // Inlined wherever it is called: a value that comes back in memory, member by member, and is then moved in larger
+    // pieces, costs more than reading it.
+    #[inline(always)]
     pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
         let start = aligned(self.at, const { T::LAYOUT.first_align() });
         match start & const { T::LAYOUT.align() - 1 } {

@@ -234,7 +234,7 @@ macro_rules! fixed {
         impl<'de> $crate::Decode<'de> for $type {
             const MIN_SIZE: usize = <$type as $crate::Fixed>::LAYOUT.min();
 
-            #[inline]
+            #[inline(always)]
             fn decode(d: &mut $crate::Decoder<'de>) -> $crate::Result<Self> {
                 d.fixed()
             }
@@ -349,7 +349,7 @@ impl<'de> Decode<'de> for String {
 
     #[inline]
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
-        d.string().map(Into::into)
+        d.owned_string()
     }
 }
 

@@ -91,7 +91,7 @@ pub mod bank {
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             Ok(Self {
                 amount: d.longlong()?,
-                text: d.string()?.into_owned(),
+                text: d.owned_string()?,
             })
         }
     }
@@ -204,22 +204,13 @@ pub mod bank {
 
         /// Who owns it.
         pub fn owner(&self) -> Result<String, SystemException> {
-            self.0
-                .invoke(
-                    &account::op::GET_OWNER,
-                    |_| Ok(()),
-                    |d| Ok(d.string()?.into_owned()),
-                )
+            self.0.invoke(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
         }
 
         /// [`owner`](Self::owner) without waiting for the answer.
         pub fn owner_async(&self) -> __gen::AsyncReply<String, SystemException> {
             self.0
-                .invoke_async(
-                    &account::op::GET_OWNER,
-                    |_| Ok(()),
-                    |d| Ok(d.string()?.into_owned()),
-                )
+                .invoke_async(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
         }
 
         /// Sets the attribute `owner`.
@@ -608,22 +599,13 @@ pub mod bank {
 
         /// Who owns it.
         pub fn owner(&self) -> Result<String, SystemException> {
-            self.0
-                .invoke(
-                    &account::op::GET_OWNER,
-                    |_| Ok(()),
-                    |d| Ok(d.string()?.into_owned()),
-                )
+            self.0.invoke(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
         }
 
         /// [`owner`](Self::owner) without waiting for the answer.
         pub fn owner_async(&self) -> __gen::AsyncReply<String, SystemException> {
             self.0
-                .invoke_async(
-                    &account::op::GET_OWNER,
-                    |_| Ok(()),
-                    |d| Ok(d.string()?.into_owned()),
-                )
+                .invoke_async(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
         }
 
         /// Sets the attribute `owner`.

@@ -265,7 +265,7 @@ mod global_idl {
         #[inline]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             Ok(Self {
-                text: d.string()?.into_owned(),
+                text: d.owned_string()?,
                 feeling: Mood::decode(d)?,
                 needed: super::included::Needed::decode(d)?,
             })
@@ -340,13 +340,11 @@ mod global_idl {
         #[inline]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             let discriminant = d.long()?;
-            Ok(
-                match discriminant {
-                    1 => Self::Left(d.string()?.into_owned()),
-                    2 | 3 => Self::Right(either::RightLabel(discriminant), d.long()?),
-                    _ => Self::Other(either::OtherLabel(discriminant)),
-                },
-            )
+            match discriminant {
+                1 => Ok(Self::Left(d.owned_string()?)),
+                2 | 3 => Ok(Self::Right(either::RightLabel(discriminant), d.long()?)),
+                _ => Ok(Self::Other(either::OtherLabel(discriminant))),
+            }
         }
     }
 
@@ -450,9 +448,7 @@ mod global_idl {
 
         #[inline]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
-            Ok(Self {
-                excuse: d.string()?.into_owned(),
-            })
+            Ok(Self { excuse: d.owned_string()? })
         }
     }
 

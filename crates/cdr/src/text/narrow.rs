@@ -3,6 +3,9 @@ use std::borrow::Cow;
 use super::{exceeds, is_plain};
 use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
 
+/// What `from_utf8` takes at once, where it can: two words.
+const BLOCK: usize = 16;
+
 impl Encoder<'_> {
     /// Writes a char, which must be one octet in the code set in use.
     #[inline]
@@ -82,24 +85,63 @@ impl<'de> Decoder<'de> {
     /// Some peers send an empty string without its NUL, as length 0; that is accepted.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'de, str>> {
+        let text = self.narrow_text()?;
+        if !is_plain(text) {
+            return self.text_of_code_set(text);
+        }
+        match core::str::from_utf8(text) {
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(_) => self.text_of_code_set(text),
+        }
+    }
+
+    /// Reads a string into memory of its own.
+    ///
+    /// The same as [`string`](Self::string) and a copy, but faster when it is short: the check that octets are text takes
+    /// many at once only where they end with a block. Here they do.
+    #[inline]
+    pub fn owned_string(&mut self) -> Result<String> {
+        let text = self.narrow_text()?;
+        if !is_plain(text) {
+            return Ok(self.text_of_code_set(text)?.into_owned());
+        }
+        let mut octets = Vec::with_capacity(text.len().next_multiple_of(BLOCK));
+        octets.extend_from_slice(text);
+        octets.resize(text.len().next_multiple_of(BLOCK), 0);
+        match String::from_utf8(octets) {
+            Ok(mut owned) => {
+                owned.truncate(text.len());
+                Ok(owned)
+            }
+            Err(_) => Ok(self.text_of_code_set(text)?.into_owned()),
+        }
+    }
+
+    /// The octets of a string without the final NUL.
+    #[inline]
+    fn narrow_text(&mut self) -> Result<&'de [u8]> {
         let n = self.length(None, 1)?;
-        let octets = self.octets(n)?;
-        let (text, plain) = match octets {
-            [] => return Ok(Cow::Borrowed("")),
-            [text @ .., 0] => (text, is_plain(text)),
-            _ => return Err(self.error_back(n, ErrorKind::BadString)),
-        };
-        if !plain && text.contains(&0) {
+        match self.octets(n)? {
+            [] => Ok(&[]),
+            [text @ .., 0] => Ok(text),
+            _ => Err(self.error_back(n, ErrorKind::BadString)),
+        }
+    }
+
+    /// What the octets just read, and their final NUL, are that are not ASCII alone.
+    #[cold]
+    #[inline(never)]
+    fn text_of_code_set(&self, text: &'de [u8]) -> Result<Cow<'de, str>> {
+        let n = text.len() + 1;
+        if text.contains(&0) {
             return Err(self.error_back(n, ErrorKind::BadString));
         }
-        match self.dialect().chars {
-            CharSet::Iso8859_1 if !plain => Ok(latin(text).into()),
-            _ => match core::str::from_utf8(text) {
-                Ok(text) => Ok(Cow::Borrowed(text)),
-                Err(error) => {
-                    Err(self.error_back(n - error.valid_up_to(), ErrorKind::NotInCodeSet))
-                }
-            },
+        if self.dialect().chars == CharSet::Iso8859_1 {
+            return Ok(latin(text).into());
+        }
+        match core::str::from_utf8(text) {
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(error) => Err(self.error_back(n - error.valid_up_to(), ErrorKind::NotInCodeSet)),
         }
     }
 
@@ -113,7 +155,6 @@ impl<'de> Decoder<'de> {
     }
 }
 
-#[cold]
 fn latin(octets: &[u8]) -> String {
     octets.iter().copied().map(char::from).collect()
 }

@@ -303,6 +303,10 @@ impl Rust<'_> {
         let (d, runtime) = (&vars.d, &scope.runtime);
         match plan {
             Plan::Basic(basic) => Step::Fallible(vars.reads(scope, method(*basic), quote!())),
+            Plan::Text {
+                wide: false,
+                bound: None,
+            } if !vars.interpreted => Step::Fallible(quote!(#d.owned_string())),
             Plan::Text { wide, bound } => {
                 let (method, bound) = text_method(*wide, *bound);
                 let bound = bound.into_iter().skip(1);

@@ -242,7 +242,8 @@ impl<'m> Rust<'m> {
                 .iter()
                 .map(|label| quote!(#inner::#label(discriminant)));
             let carried: Vec<_> = label.chain(read).collect();
-            let read = quote!(Self::#name(#(#carried),*));
+            // Each arm is a result: a value put together once and wrapped later would be moved in pieces.
+            let read = quote!(Ok(Self::#name(#(#carried),*)));
             let bindings = variant.label.iter().map(|_| quote!(_));
             let bindings = bindings.chain(variant.value.iter().map(|_| quote!(value)));
             writes.push(quote!(Self::#name(#(#bindings),*) => { #steps }));
@@ -265,7 +266,7 @@ impl<'m> Rust<'m> {
         };
         let read = quote! {
             let discriminant = #head_read;
-            Ok(match discriminant { #(#reads),* })
+            match discriminant { #(#reads),* }
         };
         let whole = size(self.model, &Plan::Named(def.id));
         match interpreted {

@@ -1,4 +1,4 @@
-use crate::primitive::{Primitive, aligned, padding};
+use crate::primitive::{Primitive, padding};
 use crate::{Error, ErrorKind, LongDouble, Result};
 
 /// How many octets a value takes, which depends only on the offset modulo eight at which it starts.
@@ -16,11 +16,16 @@ use crate::{Error, ErrorKind, LongDouble, Result};
 pub struct Layout {
     /// Octets, padding included, from each offset modulo eight.
     sizes: [usize; 8],
+    /// The alignment of the first member; 0 without members.
+    first: usize,
 }
 
 impl Layout {
     /// Of nothing: where a struct starts.
-    pub const EMPTY: Self = Self { sizes: [0; 8] };
+    pub const EMPTY: Self = Self {
+        sizes: [0; 8],
+        first: 0,
+    };
 
     /// This, followed by a `T`.
     #[must_use]
@@ -82,23 +87,12 @@ impl Layout {
         align
     }
 
-    /// The alignment of the first member, and of the whole if that is less: up to there, nothing but padding is written.
+    /// The alignment of the first member: up to there, nothing but padding is written.
+    ///
+    /// It does not follow from the sizes: `struct { octet; octet; long; }` takes as much from 1 as padding and the same from
+    /// 2, but its first octet lies elsewhere.
     pub(crate) const fn first_align(&self) -> usize {
-        let mut align = 8;
-        while align > 1 {
-            let mut phase = 0;
-            while phase < 8
-                && self.sizes[phase]
-                    == padding(phase, align) + self.sizes[aligned(phase, align) & 7]
-            {
-                phase += 1;
-            }
-            if phase == 8 {
-                return align;
-            }
-            align /= 2;
-        }
-        1
+        if self.first == 0 { 1 } else { self.first }
     }
 
     /// The offset modulo eight, up to what alignment leaves open, at which every value after the first starts.
@@ -117,6 +111,9 @@ impl Layout {
         while phase < 8 {
             self.sizes[phase] += next.size_at(phase + self.sizes[phase]);
             phase += 1;
+        }
+        if self.first == 0 {
+            self.first = next.first;
         }
         self
     }
@@ -139,7 +136,10 @@ impl Layout {
             sizes[phase] = padding(phase, align) + size;
             phase += 1;
         }
-        Self { sizes }
+        Self {
+            sizes,
+            first: align,
+        }
     }
 }
 
@@ -470,5 +470,47 @@ impl<T: Fixed, const N: usize> Fixed for [T; N] {
     #[inline(always)]
     fn take(r: &mut FixedReader<'_>) -> Result<Self> {
         T::take_array(r)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ByteOrder, Decoder, Dialect, Encoder};
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Pair(u8, u8, i32);
+
+    impl Fixed for Pair {
+        const LAYOUT: Layout = Layout::EMPTY.then::<u8>().then::<u8>().then::<i32>();
+
+        fn put(&self, w: &mut FixedWriter<'_>) {
+            self.0.put(w);
+            self.1.put(w);
+            self.2.put(w);
+        }
+
+        fn take(r: &mut FixedReader<'_>) -> Result<Self> {
+            Ok(Self(u8::take(r)?, u8::take(r)?, i32::take(r)?))
+        }
+    }
+
+    /// Its sizes are those of a struct that is aligned to two, which it is not.
+    #[test]
+    fn first_members_stand_where_the_message_has_come_to() {
+        let from = |start: usize| {
+            let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+            e.copy_octets(&[0xff; 8][..start]);
+            e.fixed(&Pair(1, 2, 3));
+            e.finish().to_vec()
+        };
+        assert_eq!(Pair::LAYOUT.first_align(), 1);
+        assert_eq!(from(1), [0xff, 1, 2, 0, 0, 0, 0, 3]);
+        assert_eq!(from(3)[3..], [1, 2, 0, 0, 0, 0, 0, 0, 3]);
+        for start in 0..8 {
+            let octets = from(start);
+            let mut d = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).at(start);
+            assert_eq!(d.fixed::<Pair>(), Ok(Pair(1, 2, 3)), "from {start}");
+        }
     }
 }

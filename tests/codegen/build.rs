@@ -29,6 +29,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/edges.idl",
         "idl/global.idl",
         "idl/idl4.idl",
+        "idl/later.idl",
         "idl/mapping.idl",
         "idl/names.idl",
         "idl/sized.idl",

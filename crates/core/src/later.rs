@@ -220,6 +220,11 @@ impl Drop for Later {
     }
 }
 
+/// A servant that answers later, to be activated: its typed trait is the one that the IDL compiler makes where AMH is
+/// asked for (`bank::AmhAccount`, CORBA's `AMH_Account`).
+#[derive(Debug, Clone, Copy)]
+pub struct Amh<T>(pub T);
+
 impl fmt::Debug for Later {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Later")

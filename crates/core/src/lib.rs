@@ -29,6 +29,7 @@ mod later;
 #[doc(hidden)]
 pub mod lock;
 mod main_thread;
+mod messaging;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod naming;
@@ -59,8 +60,9 @@ pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
 pub use initial::ResolveError;
 pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
-pub use later::Later;
+pub use later::{Amh, Later};
 pub use main_thread::Busy;
+pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
 pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, SettingError};

@@ -22,6 +22,7 @@ pub mod equivalent;
 pub mod format;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod implied;
 pub mod lex;
 pub mod model;
 mod options;

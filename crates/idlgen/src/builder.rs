@@ -8,6 +8,7 @@ use oxorb_idl::model::{DefKind, InterfaceKind, Model};
 use oxorb_idl::source::Span;
 use oxorb_idl::{Failed, Lenient, Options, Report, equivalent};
 
+use crate::extra::Extra;
 use crate::marshalling::{Choice, unknown};
 use crate::plan::declared;
 use crate::reach::reachable;
@@ -53,6 +54,7 @@ pub struct Builder {
     runtime: String,
     marshalling: Choice,
     mutating: Vec<String>,
+    extra: Extra,
     operation_lookup: OperationLookup,
 }
 
@@ -90,6 +92,7 @@ impl Default for Builder {
             runtime: "::oxorb::__gen".to_owned(),
             marshalling: Choice::default(),
             mutating: Vec::new(),
+            extra: Extra::default(),
             operation_lookup: OperationLookup::default(),
         }
     }
@@ -187,6 +190,24 @@ impl Builder {
         self
     }
 
+    /// Also makes a trait for servants that answer later, from any thread (AMH), for the interface of this name, such as
+    /// `bank::Account`, or all interfaces in the module of this name; `@amh` in the IDL does the same. See
+    /// `docs/asynchronous.md` of the repository.
+    #[must_use]
+    pub fn amh(mut self, scoped_name: impl Into<String>) -> Self {
+        self.extra.amh.push(scoped_name.into());
+        self
+    }
+
+    /// Also makes reply handlers and `sendc_` methods for asynchronous calls with callbacks (AMI), for the interface of
+    /// this name or all in the module of this name; `@ami` in the IDL does the same. See `docs/asynchronous.md` of the
+    /// repository.
+    #[must_use]
+    pub fn ami(mut self, scoped_name: impl Into<String>) -> Self {
+        self.extra.ami.push(scoped_name.into());
+        self
+    }
+
     /// How skeletons find operations by name; by a perfect hash by default.
     #[must_use]
     pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
@@ -279,6 +300,12 @@ impl Builder {
                 files[0].display()
             )));
         }
+        if let Some(name) = self.extra.unknown(&compiled.model) {
+            return Err(Error::Setup(format!(
+                "`{name}` shall be asynchronous, but {} defines nothing of that name",
+                files[0].display()
+            )));
+        }
         // Fails where IDL has a module `Components` of its own, with less in it.
         let plain = match has_components(&compiled.model) {
             true => equivalent::compile(&compiled.model, &self.options).ok(),
@@ -338,6 +365,7 @@ impl Builder {
             &self.runtime,
             &self.marshalling,
             self.operation_lookup,
+            &self.extra,
             &header,
         )
     }

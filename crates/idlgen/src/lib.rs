@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod extra;
 mod files;
 mod lookup;
 mod marshalling;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use oxorb_idl::model::{Def, DefId, DefKind, Model, Value};
+use oxorb_idl::model::{DefId, DefKind, Model};
 
+use crate::extra::said_of;
 use crate::reach::values_of;
 
 /// How values and calls are marshalled. The octets are the same, and so is what is refused.
@@ -39,7 +40,7 @@ pub(crate) fn interpreted(
 ) -> HashSet<DefId> {
     let said: Vec<(DefId, Option<bool>)> = reach
         .iter()
-        .map(|id| (*id, said_of(model, *id, choice)))
+        .map(|id| (*id, said_of(model, *id, ANNOTATION, &choice.interpreted)))
         .collect();
     let whole = choice.whole == Marshalling::Interpreted;
     let mut interpreted: HashSet<DefId> = said
@@ -75,28 +76,4 @@ pub(crate) fn unknown<'c>(model: &Model, choice: &'c Choice) -> Option<&'c str> 
     let known = |name: &str| model.defs().any(|def| def.scoped_name == name);
     let names = choice.interpreted.iter().map(String::as_str);
     names.into_iter().find(|name| !known(name))
-}
-
-/// What is said of a definition or the nearest scope around it.
-fn said_of(model: &Model, id: DefId, choice: &Choice) -> Option<bool> {
-    let mut next = Some(id);
-    while let Some(id) = next {
-        let def = model.def(id);
-        if let Some(said) = annotated(def) {
-            return Some(said);
-        }
-        if choice.interpreted.contains(&def.scoped_name) {
-            return Some(true);
-        }
-        next = def.parent;
-    }
-    None
-}
-
-fn annotated(def: &Def) -> Option<bool> {
-    let found = def.annotations.iter().rev();
-    let found = found
-        .into_iter()
-        .find(|annotation| annotation.name == ANNOTATION)?;
-    Some(!matches!(found.value("value"), Some(Value::Boolean(false))))
 }

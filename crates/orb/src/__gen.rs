@@ -10,9 +10,9 @@ pub use oxorb_cdr::{
     ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted, interpreted_fixed,
 };
 pub use oxorb_core::{
-    Abstract, AsyncReply, Context, Interface, ObjectRef, Op, Operations, Outcome, Raise, Ref,
-    Rejected, Servant, ServedBy, Upcall, UserException, decode_context, decode_ref, encode_context,
-    encode_ref,
+    Abstract, Amh, AsyncReply, Context, Interface, Later, ObjectRef, Op, Operations, Outcome,
+    Raise, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException, decode_context,
+    decode_ref, encode_context, encode_ref, held_exception, hold_exception,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;

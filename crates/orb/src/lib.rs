@@ -57,13 +57,14 @@ pub use oxorb_cdr::{
 };
 pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
-    Abstract, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency, ConnectionEvent,
-    ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held, Incident, Incompatible,
-    Interface, LaneEndpoints, Later, MappingChoice, MutexNotFound, ObjectRef, Options, Outcome,
-    Prepared, Raised, RealTime, Ref, RequestBuffering, ResolveError, RtMutex, RtMutexGuard,
-    SETTINGS, SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots,
-    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
-    current_deadline, current_qos, last_failure, policy, request_is_cancelled,
+    Abstract, Amh, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency,
+    ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held,
+    Incident, Incompatible, Interface, LaneEndpoints, Later, MappingChoice, MutexNotFound,
+    ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref, ReplyTo, RequestBuffering,
+    ResolveError, RtMutex, RtMutexGuard, SETTINGS, SchedulingClass, Servant, ServedBy, Setting,
+    SettingError, SetupError, Slots, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
+    ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
+    request_is_cancelled,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{

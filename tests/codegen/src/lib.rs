@@ -20,6 +20,7 @@ oxorb::include_idl!("calls");
 oxorb::include_idl!("consts");
 oxorb::include_idl!("global");
 oxorb::include_idl!("idl4");
+oxorb::include_idl!("later");
 oxorb::include_idl!("mapping");
 oxorb::include_idl!("names");
 oxorb::include_idl!("sized");

@@ -21,11 +21,13 @@ mod values;
 
 use std::collections::{HashMap, HashSet};
 
+use oxorb_idl::implied::{self, Handlers};
 use oxorb_idl::model::{Def, DefId, DefKind, Interface, InterfaceKind, Model};
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::OperationLookup;
+use crate::extra::{Extra, wanted};
 use crate::marshalling::{self, Choice};
 use crate::plan::NotYet;
 use crate::reach::reachable;
@@ -64,11 +66,21 @@ pub(crate) fn generate(
     runtime: &str,
     marshalling: &Choice,
     operation_lookup: OperationLookup,
+    extra: &Extra,
     header: &str,
 ) -> Result<String, Unmapped> {
+    let mut with_handlers = model.clone();
+    let ami = wanted(model, &reachable(model), "ami", &extra.ami);
+    let handlers = implied::add_handlers(&mut with_handlers, ami);
+    let model = &with_handlers;
+    let mut defs = model.defs();
+    let exception_holder = defs.find(|def| def.scoped_name == "Messaging::ExceptionHolder");
+    let exception_holder = exception_holder.map(|def| def.id);
     let reach = reachable(model);
     let interpreted = marshalling::interpreted(model, &reach, marshalling);
-    let names = Names::new(model, &reach, name).map_err(|(def, what)| Unmapped { def, what })?;
+    let amh = wanted(model, &reach, "amh", &extra.amh);
+    let names = Names::new(model, &reach, &amh, &handlers, name)
+        .map_err(|(def, what)| Unmapped { def, what })?;
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
     for id in reach {
         children.entry(model.def(id).parent).or_default().push(id);
@@ -79,11 +91,18 @@ pub(crate) fn generate(
         children,
         interpreted,
         supported: HashSet::new(),
+        amh,
+        handlers,
+        exception_holder,
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
         operation_lookup,
     };
     rust.supported = rust.all_supported();
-    let file = syn::parse2(rust.file()?).expect("the generator prints Rust");
+    let file = rust.file().map_err(|unmapped| Unmapped {
+        def: rust.written(unmapped.def),
+        ..unmapped
+    })?;
+    let file = syn::parse2(file).expect("the generator prints Rust");
     Ok(format!(
         "{header}\n{}",
         layout::air(&prettyplease::unparse(&file))
@@ -100,6 +119,12 @@ struct Rust<'m> {
     interpreted: HashSet<DefId>,
     /// The interfaces that valuetypes support, with their bases.
     supported: HashSet<DefId>,
+    /// Interfaces with servants that answer later.
+    amh: HashSet<DefId>,
+    /// The reply handlers of interfaces that have some.
+    handlers: Handlers,
+    /// `Messaging::ExceptionHolder`, if there is one.
+    exception_holder: Option<DefId>,
     runtime: syn::Path,
     operation_lookup: OperationLookup,
 }
@@ -156,6 +181,9 @@ impl<'m> Rust<'m> {
             DefKind::ValueType(value) => {
                 let mut items = self.valuetype(scope, def, value).map_err(fail)?;
                 items.extend(self.value_traits(scope, def, value)?);
+                if self.exception_holder == Some(def.id) && !self.handlers.is_empty() {
+                    items.push(self.held_system_exceptions(scope));
+                }
                 items
             }
             DefKind::ValueBox(content) => vec![self.boxed(scope, def, content).map_err(fail)?],
@@ -223,6 +251,14 @@ impl<'m> Rust<'m> {
         items.extend(extra);
         let imports = self.imports(&items);
         Ok(quote!(#imports #items))
+    }
+
+    /// The definition in the IDL that one was made for.
+    fn written(&self, id: DefId) -> DefId {
+        let mut handlers = self.handlers.iter();
+        handlers
+            .find(|(_, handler)| **handler == id)
+            .map_or(id, |(of, _)| *of)
     }
 
     /// What stands directly in a scope, in the order of the IDL.

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use oxorb_idl::implied::Handlers;
 use oxorb_idl::model::{DefId, DefKind, Model};
 
 use super::case::{camel, escape, screaming, snake};
@@ -49,6 +50,12 @@ pub(super) struct ItemNames {
     pub factory: String,
     /// Interfaces and valuetypes: inside `inner`, who implements the trait.
     pub behaviour: String,
+    /// Interfaces with servants that answer later: their trait (`AmhAccount`), and what goes with it inside `inner`.
+    pub later: String,
+    /// As `serve`.
+    pub serve_later: String,
+    /// As `skeleton`.
+    pub skeleton_later: String,
 }
 
 /// The names made from one operation or half an attribute.
@@ -60,6 +67,8 @@ pub(super) struct MethodNames {
     pub descriptor: String,
     /// The error enum in the interface's module; `None` without `raises`.
     pub error: Option<String>,
+    /// What answers it later, in the interface's module; `None` where nothing does.
+    pub answer: Option<String>,
 }
 
 /// A method of a reference type.
@@ -71,6 +80,8 @@ pub(super) struct Inherent {
     pub index: usize,
     pub method: String,
     pub method_async: String,
+    /// The one that hands the answer to a reply handler, where that is wanted.
+    pub sendc: Option<String>,
 }
 
 /// The names a union needs beyond its variants.
@@ -88,6 +99,8 @@ impl Names {
     pub(super) fn new(
         model: &Model,
         reach: &BTreeSet<DefId>,
+        amh: &HashSet<DefId>,
+        handlers: &Handlers,
         file: &str,
     ) -> Result<Names, (DefId, NotYet)> {
         let mut names = Names::default();
@@ -101,8 +114,12 @@ impl Names {
         for id in reach {
             names.inside(model, *id)?;
         }
+        // Last: whoever asks for more finds all else under the same names.
+        for id in reach.iter().filter(|id| amh.contains(id)) {
+            names.later(model, *id)?;
+        }
         for id in reach {
-            names.inherited(model, *id)?;
+            names.inherited(model, *id, handlers)?;
         }
         Ok(names)
     }
@@ -287,6 +304,27 @@ impl Names {
         Ok(())
     }
 
+    /// Names for servants that answer later.
+    fn later(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
+        let def = model.def(id);
+        let DefKind::Interface(interface) = &def.kind else {
+            return Ok(());
+        };
+        let later = self.claim(def.parent, format!("Amh{}", camel(&def.name)));
+        let serve = self.claim(Some(id), "serve_later".to_owned());
+        let skeleton = self.claim(Some(id), "SkeletonLater".to_owned());
+        let item = self.items.entry(id).or_default();
+        (item.later, item.serve_later, item.skeleton_later) = (later, serve, skeleton);
+        let own = calls(model, interface).map_err(|not_yet| (id, not_yet))?;
+        let mut methods = self.methods.remove(&id).unwrap_or_default();
+        for (call, names) in own.iter().zip(&mut methods) {
+            let wish = camel(&call.name) + "Answer";
+            names.answer = (!call.oneway).then(|| self.claim(Some(id), wish));
+        }
+        self.methods.insert(id, methods);
+        Ok(())
+    }
+
     /// Names of trait methods: operations first, attributes give way.
     fn own_methods(&mut self, id: DefId, own: &[Call<'_>]) -> Vec<MethodNames> {
         let (mut methods, mut descriptors) = (HashSet::new(), HashSet::new());
@@ -302,6 +340,7 @@ impl Names {
                     descriptor: claim(&mut descriptors, descriptor),
                     error: (!call.raises.is_empty())
                         .then(|| self.claim(Some(id), camel(&call.name) + "Error")),
+                    answer: None,
                 });
             }
         }
@@ -310,7 +349,12 @@ impl Names {
 
     /// Names of reference methods: as in the traits, unless two traits or an
     /// `_async` twin collide.
-    fn inherited(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
+    fn inherited(
+        &mut self,
+        model: &Model,
+        id: DefId,
+        handlers: &Handlers,
+    ) -> Result<(), (DefId, NotYet)> {
         let DefKind::Interface(interface) = &model.def(id).kind else {
             return Ok(());
         };
@@ -323,6 +367,7 @@ impl Names {
                     index,
                     method: names.method.clone(),
                     method_async: String::new(),
+                    sendc: None,
                 })
             })
             .collect();
@@ -339,6 +384,18 @@ impl Names {
                 let base = one.method.trim_start_matches("r#").trim_end_matches('_');
                 one.method_async = claim(&mut taken, format!("{base}_async"));
             }
+        }
+        for one in all
+            .iter_mut()
+            .filter(|one| handlers.contains_key(&one.owner))
+        {
+            let DefKind::Interface(owner) = &model.def(one.owner).kind else {
+                continue;
+            };
+            let own = calls(model, owner).map_err(|not_yet| (one.owner, not_yet))?;
+            let call = &own[one.index];
+            let wish = format!("sendc_{}", snake(call.wire_name.trim_start_matches('_')));
+            one.sendc = (!call.oneway).then(|| claim(&mut taken, wish));
         }
         self.inherent.insert(id, all);
         Ok(())

@@ -39,6 +39,9 @@ impl<'m> Rust<'m> {
                 if !method.call.oneway {
                     stubs.extend(self.stub_async(scope, method, one));
                 }
+                if let Some(name) = &one.sendc {
+                    stubs.extend(self.stub_sendc(scope, method, name, &one.method_async));
+                }
             }
         }
         if stubs.is_empty() {

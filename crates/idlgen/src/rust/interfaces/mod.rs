@@ -1,8 +1,10 @@
 //! Interfaces: servant trait, reference type, errors, skeleton.
 
+mod ami;
 mod behaviour;
 mod client;
 mod errors;
+mod later;
 mod server;
 mod signature;
 
@@ -10,6 +12,7 @@ use oxorb_idl::model::{Def, DefId, DefKind, Interface};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use self::later::Answers;
 use super::names::MethodNames;
 use super::scope::Scope;
 use super::types::ident;
@@ -33,6 +36,8 @@ struct Method<'r, 'm> {
     error: Option<&'r str>,
     /// It takes `&mut self`: it changes the state of a value.
     mutating: bool,
+    /// What answers it later, where that is wanted.
+    answer: Option<&'r str>,
 }
 
 impl<'m> Rust<'m> {
@@ -58,8 +63,17 @@ impl<'m> Rust<'m> {
             items.push(self.client_methods(scope, def, interface)?);
             items.push(self.served_by(scope, def));
             inside.extend(self.descriptors(def, &methods));
-            inside.extend(self.skeleton(&inner, def, interface));
-            inside.extend(self.serve(&inner, def, &methods));
+            inside.extend(self.skeleton(&inner, def, interface, Answers::Now));
+            inside.extend(self.serve(&inner, def, &methods, Answers::Now));
+            if self.handlers.contains_key(&def.id) {
+                inside.extend(self.held_errors(&inner, &methods));
+            }
+            if self.answers_later(def) {
+                items.push(self.later_trait(scope, def, interface, &methods));
+                inside.extend(self.answers(&inner, &methods));
+                inside.extend(self.skeleton(&inner, def, interface, Answers::Later));
+                inside.extend(self.serve(&inner, def, &methods, Answers::Later));
+            }
         }
         if self.supported.contains(&def.id) {
             let servant = self.named(&inner, def.id);
@@ -283,6 +297,7 @@ impl<'m> Rust<'m> {
             descriptor: &names.descriptor,
             error: names.error.as_deref(),
             mutating: false,
+            answer: names.answer.as_deref(),
         });
         methods.collect()
     }

@@ -1,6 +1,6 @@
 //! The skeleton: from an upcall to the servant's method and back.
 
-use oxorb_idl::model::{Def, DefKind, Direction, Interface};
+use oxorb_idl::model::{Def, DefId, DefKind, Direction, Interface};
 use oxorb_perfect::PerfectHash;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -9,6 +9,7 @@ use super::super::Rust;
 use super::super::codec::{Place, Step, Vars, fresh, reader, writer};
 use super::super::scope::Scope;
 use super::super::types::ident;
+use super::later::Answers;
 use super::signature::{parameter_names, tuple};
 use super::{Method, OBJECT_ID};
 use crate::OperationLookup;
@@ -22,10 +23,11 @@ impl<'m> Rust<'m> {
         inner: &Scope<'_>,
         def: &Def,
         interface: &Interface,
+        answers: Answers,
     ) -> TokenStream {
         let (r, arc) = (&inner.runtime, inner.std("Arc"));
-        let item = self.names.item(def.id);
-        let (skeleton, servant) = (ident(&item.skeleton), self.named(inner, def.id));
+        let (skeleton, _) = self.skeleton_names(def.id, answers);
+        let (skeleton, servant) = (ident(skeleton), self.servant(inner, def.id, answers));
         let bases = self.model.all_bases(interface);
         let owners: Vec<_> = [def.id].into_iter().chain(bases).collect();
         let id = &def.repository_id;
@@ -38,7 +40,7 @@ impl<'m> Rust<'m> {
             let DefKind::Interface(declaring) = &self.model.def(owner).kind else {
                 continue;
             };
-            let serve = self.path(inner, Some(owner), &self.names.item(owner).serve);
+            let serve = self.path(inner, Some(owner), self.skeleton_names(owner, answers).1);
             let Ok(own) = self.calls(owner, declaring) else {
                 continue;
             };
@@ -79,6 +81,25 @@ impl<'m> Rust<'m> {
         }
     }
 
+    /// The names of an interface's skeleton and of its module of upcall functions.
+    fn skeleton_names(&self, id: DefId, answers: Answers) -> (&str, &str) {
+        let item = self.names.item(id);
+        match answers {
+            Answers::Now => (&item.skeleton, &item.serve),
+            Answers::Later => (&item.skeleton_later, &item.serve_later),
+        }
+    }
+
+    /// The servant trait, seen from `scope`.
+    fn servant(&self, scope: &Scope<'_>, id: DefId, answers: Answers) -> TokenStream {
+        let item = self.names.item(id);
+        let name = match answers {
+            Answers::Now => &item.name,
+            Answers::Later => &item.later,
+        };
+        self.path(scope, self.model.def(id).parent, name)
+    }
+
     /// The table by which operations are found.
     fn operations(&self, inner: &Scope<'_>, names: &[String]) -> TokenStream {
         let r = &inner.runtime;
@@ -115,17 +136,18 @@ impl<'m> Rust<'m> {
         inner: &Scope<'_>,
         def: &Def,
         methods: &[Method<'_, 'm>],
+        answers: Answers,
     ) -> TokenStream {
         if methods.is_empty() {
             return TokenStream::new();
         }
-        let item = self.names.item(def.id);
-        let module = ident(&item.serve);
-        let scope = self.nested(inner, &item.serve);
-        let servant = self.named(&scope, def.id);
+        let (_, module) = self.skeleton_names(def.id, answers);
+        let scope = self.nested(inner, module);
+        let module = ident(module);
+        let servant = self.servant(&scope, def.id, answers);
         let functions = methods
             .iter()
-            .map(|method| self.upcall(&scope, &servant, method));
+            .map(|method| self.upcall(&scope, &servant, method, answers));
         let functions: TokenStream = functions.collect();
         let imports = self.imports(&functions);
         quote! {
@@ -140,6 +162,7 @@ impl<'m> Rust<'m> {
         scope: &Scope<'_>,
         servant: &TokenStream,
         method: &Method<'_, 'm>,
+        answers: Answers,
     ) -> TokenStream {
         let r = &scope.runtime;
         let name = ident(method.name);
@@ -150,8 +173,8 @@ impl<'m> Rust<'m> {
         let vars = Vars::beside(names.iter().map(String::as_str))
             .interpreted(self.interpreted.contains(&method.owner));
 
-        let (bindings, read) = self.received_arguments(scope, method, &names, &vars);
-        let passed = self.passed_arguments(method, &names);
+        let (bindings, read) = self.received_arguments(scope, method, &names, &vars, answers);
+        let passed = self.passed_arguments(method, &names, answers);
         let call = quote!(#servant::#name(#this #(, #passed)*));
         let read = match bindings.is_empty() {
             true => quote! {
@@ -171,6 +194,9 @@ impl<'m> Rust<'m> {
         };
         let answer = if method.call.oneway {
             quote!(#call; #upcall.done())
+        } else if let (Answers::Later, Some(answer)) = (answers, method.answer) {
+            let (later, answer) = (local("later"), self.path(scope, Some(method.owner), answer));
+            quote!(#upcall.later(|#later| #servant::#name(#this #(, #passed)* , #answer(#later))))
         } else {
             let (pattern, write) = self.written_results(scope, method, &names, &vars, &result);
             quote! {
@@ -195,19 +221,20 @@ impl<'m> Rust<'m> {
         method: &Method<'_, 'm>,
         names: &[String],
         vars: &Vars,
+        answers: Answers,
     ) -> (Vec<TokenStream>, TokenStream) {
         let (mut bindings, mut steps) = (Vec::new(), Vec::new());
         for (arg, name) in method.call.args.iter().zip(names) {
             let name = ident(name);
             match arg.direction {
                 Direction::Out => continue,
-                Direction::In => {
-                    bindings.push(quote!(#name));
-                    steps.push(self.decode_borrowed(scope, vars, arg.ty, &arg.plan));
-                }
-                Direction::InOut => {
+                Direction::InOut if answers == Answers::Now => {
                     bindings.push(quote!(mut #name));
                     steps.push(self.decode(scope, vars, arg.ty, &arg.plan));
+                }
+                Direction::In | Direction::InOut => {
+                    bindings.push(quote!(#name));
+                    steps.push(self.decode_borrowed(scope, vars, arg.ty, &arg.plan));
                 }
             }
         }
@@ -220,14 +247,19 @@ impl<'m> Rust<'m> {
     }
 
     /// The arguments as the servant's method takes them.
-    fn passed_arguments(&self, method: &Method<'_, '_>, names: &[String]) -> Vec<TokenStream> {
+    fn passed_arguments(
+        &self,
+        method: &Method<'_, '_>,
+        names: &[String],
+        answers: Answers,
+    ) -> Vec<TokenStream> {
         let mut passed = Vec::new();
         for (arg, name) in method.call.args.iter().zip(names) {
             let name = ident(name);
             passed.push(match arg.direction {
                 Direction::Out => continue,
-                Direction::InOut => quote!(&mut #name),
-                Direction::In => self.passed(arg, &quote!(#name)),
+                Direction::InOut if answers == Answers::Now => quote!(&mut #name),
+                Direction::In | Direction::InOut => self.passed(arg, &quote!(#name)),
             });
         }
         if !method.call.context.is_empty() {
@@ -253,7 +285,7 @@ impl<'m> Rust<'m> {
 
     /// The pattern for what the servant gave back, and the closure that writes
     /// the reply: return value, then `out` and `inout` as declared.
-    fn written_results(
+    pub(super) fn written_results(
         &self,
         scope: &Scope<'_>,
         method: &Method<'_, 'm>,

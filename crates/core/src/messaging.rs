@@ -1,0 +1,101 @@
+//! Answers that are handed to a reply handler (AMI, callback model; CORBA 3.3 part 1, 17.8 and 17.9).
+
+use std::sync::Arc;
+
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode as _, Encoder};
+use oxorb_giop::{CompletionStatus, SystemException};
+
+use crate::op::{Raise, UserException};
+use crate::raise;
+
+/// Whom the answer to a `sendc_` call goes to. All are told by the ORB's callback thread, one after the other, as with
+/// [`AsyncReply::then`](crate::AsyncReply::then).
+#[derive(Debug)]
+pub enum ReplyTo<R, T: ?Sized> {
+    /// The nil handler: the answer is dropped, and so is any exception.
+    Nobody,
+    /// An object, here or in another process. The callback thread waits until it has been told, no longer than a call
+    /// may take; that it could not be reached nobody learns.
+    Object(R),
+    /// A handler that is no CORBA object.
+    Local(Arc<T>),
+}
+
+impl<R: Clone, T: ?Sized> Clone for ReplyTo<R, T> {
+    fn clone(&self) -> Self {
+        match self {
+            ReplyTo::Nobody => ReplyTo::Nobody,
+            ReplyTo::Object(object) => ReplyTo::Object(object.clone()),
+            ReplyTo::Local(handler) => ReplyTo::Local(Arc::clone(handler)),
+        }
+    }
+}
+
+/// The state of a `Messaging::ExceptionHolder`: is it a system exception, is it in little-endian order, and the octets:
+/// repository id and members, as in a reply. Allocates. For generated code.
+pub fn hold_exception<X: Raise>(exception: &X) -> (bool, bool, Vec<u8>) {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
+    let system = exception.system();
+    let written = match &system {
+        Some(system) => system.encode(&mut e),
+        None => exception.raise(&mut e),
+    };
+    let little = ByteOrder::NATIVE == ByteOrder::Little;
+    match written {
+        Ok(()) => (system.is_some(), little, e.finish().to_vec()),
+        // It came over the wire, so it can go on; a servant's own may be too long.
+        Err(error) => hold_exception(&SystemException::from_cdr(error, CompletionStatus::Yes)),
+    }
+}
+
+/// The exception that a `Messaging::ExceptionHolder` holds (its `raise_exception`). For generated code.
+pub fn held_exception<E: UserException>(system: bool, little: bool, octets: &[u8]) -> E {
+    let order = match little {
+        true => ByteOrder::Little,
+        false => ByteOrder::Big,
+    };
+    let mut d = Decoder::new(octets, order, Dialect::GIOP_1_2);
+    let undecodable = |error| SystemException::from_cdr(error, CompletionStatus::Yes);
+    if system {
+        let read = <SystemException as oxorb_cdr::Decode>::decode(&mut d);
+        return read.unwrap_or_else(undecodable).into();
+    }
+    let read = match d.string() {
+        Ok(id) => E::read(&id, &mut d),
+        Err(error) => Some(Err(error)),
+    };
+    match read {
+        Some(Ok(exception)) => exception,
+        Some(Err(error)) => undecodable(error).into(),
+        None => raise::UNLISTED_USER_EXCEPTION.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_exception_comes_out_as_it_went_in() {
+        let exception = SystemException::no_permission(7, CompletionStatus::Yes);
+        let (system, little, octets) = hold_exception(&exception);
+        assert!(system);
+        let held: SystemException = held_exception(system, little, &octets);
+        assert_eq!(held, exception);
+    }
+
+    /// As TAO and JacORB write it, in the other byte order too.
+    #[test]
+    fn octets_are_those_of_a_reply_body() {
+        let mut octets = b"\0\0\0\x24IDL:omg.org/CORBA/NO_PERMISSION:1.0\0".to_vec();
+        octets.extend([0, 0, 0, 7, 0, 0, 0, 0]);
+        let held: SystemException = held_exception(true, false, &octets);
+        assert_eq!(
+            held,
+            SystemException::no_permission(7, CompletionStatus::Yes)
+        );
+        octets.truncate(20);
+        let broken: SystemException = held_exception(true, false, &octets);
+        assert_eq!(broken.completed, CompletionStatus::Yes);
+    }
+}

@@ -1,0 +1,305 @@
+//! What interfaces imply for asynchronous calls with callbacks (AMI; CORBA 3.3 part 1, 17.8): reply handlers and `sendc_`
+//! operations.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface, Model, Module,
+    Operation, Param, StateMember, Type, ValueType,
+};
+use crate::print::Printer;
+use crate::source::Span;
+
+/// The handler of each interface.
+pub type Handlers = BTreeMap<DefId, DefId>;
+
+/// Adds to the model the reply handlers of these interfaces: for `Account` an interface `AMI_AccountHandler` beside it,
+/// with more of `AMI_` before it where that name is taken. Also `Messaging::ReplyHandler` and
+/// `Messaging::ExceptionHolder`, unless they are there.
+///
+/// Of an interface all bases have to be named, too. What cannot be called from outside gets no handler.
+pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> Handlers {
+    let mut of: Vec<DefId> = of.into_iter().collect();
+    of.sort_by_key(|id| model.order(*id));
+    if of.is_empty() {
+        return Handlers::new();
+    }
+    let base = messaging(model, "ReplyHandler", || {
+        DefKind::Interface(Interface::default())
+    });
+    let holder = messaging(model, "ExceptionHolder", exception_holder);
+    let mut handlers = Handlers::new();
+    for id in of {
+        let DefKind::Interface(interface) = &model.def(id).kind else {
+            continue;
+        };
+        let bases: Vec<DefId> = interface
+            .bases
+            .iter()
+            .filter_map(|base| handlers.get(base).copied())
+            .collect();
+        let handler = Interface {
+            bases: match bases.is_empty() {
+                true => vec![base],
+                false => bases,
+            },
+            exports: answers(interface, holder),
+            ..Interface::default()
+        };
+        let doc = format!(
+            "What answers to asynchronous calls of `{}` are handed to.",
+            model.def(id).name
+        );
+        let (name, parent) = (handler_name(model, id), model.def(id).parent);
+        let handler = beside(model, id, name, parent, doc, DefKind::Interface(handler));
+        handlers.insert(id, handler);
+    }
+    handlers
+}
+
+/// The model as IDL, with all that is implied by these interfaces and their bases: reply handlers, and the `sendc_`
+/// operations on the interfaces.
+///
+/// ```
+/// use oxorb_idl::source::{Memory, SourceMap};
+/// let text = b"interface I { long f(in long a, out short b); };";
+/// let files = Memory([("a.idl".into(), text.to_vec())].into());
+/// let compiled = oxorb_idl::compile_from(SourceMap::new(files), &["a.idl"], &Default::default())?;
+/// let of = compiled.model.roots().to_vec();
+/// let text = oxorb_idl::implied::print(&compiled.model, of);
+/// assert!(text.contains("void sendc_f(in ::AMI_IHandler ami_handler, in long a);"));
+/// assert!(text.contains("void f(in long ami_return_val, in short b);"));
+/// assert!(text.contains("void f_excep(in ::Messaging::ExceptionHolder excep_holder);"));
+/// # Ok::<(), oxorb_idl::Failed>(())
+/// ```
+pub fn print(model: &Model, of: impl IntoIterator<Item = DefId>) -> String {
+    let mut model = model.clone();
+    for (interface, handler) in add_handlers(&mut model, of) {
+        if let DefKind::Interface(body) = &mut model.def_mut(interface).kind {
+            let sent: Vec<Export> = body
+                .exports
+                .iter()
+                .flat_map(|export| sends(export, handler))
+                .collect();
+            body.exports.extend(sent);
+        }
+    }
+    Printer::new(&model, false).text()
+}
+
+/// `AMI_AccountHandler`, or a longer name if somebody has this one.
+fn handler_name(model: &Model, id: DefId) -> String {
+    let def = model.def(id);
+    let taken = |name: &str| {
+        let mut beside = model.defs().filter(|other| other.parent == def.parent);
+        beside.any(|other| other.name.eq_ignore_ascii_case(name))
+    };
+    let mut name = format!("AMI_{}Handler", def.name);
+    while taken(&name) {
+        name.insert_str(0, "AMI_");
+    }
+    name
+}
+
+/// What a handler is told about each call.
+fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
+    let mut all = Vec::new();
+    for export in &of.exports {
+        match export {
+            Export::Operation(operation) if operation.oneway => {}
+            Export::Operation(operation) => {
+                let received = operation.params.iter();
+                let received = received.filter(|param| param.direction != Direction::In);
+                let returned = operation.returns.iter().map(returned);
+                let params = returned.chain(received.map(sent)).collect();
+                all.push(void(&operation.name, params));
+                all.push(excep(&operation.name, holder));
+            }
+            Export::Attribute(Attribute {
+                name, ty, readonly, ..
+            }) => {
+                let get = format!("get_{name}");
+                all.push(void(&get, vec![returned(ty)]));
+                all.push(excep(&get, holder));
+                if !readonly {
+                    let set = format!("set_{name}");
+                    all.push(void(&set, Vec::new()));
+                    all.push(excep(&set, holder));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The operations that send without waiting.
+fn sends(export: &Export, handler: DefId) -> Vec<Export> {
+    let to = param("ami_handler", Type::Named(handler));
+    match export {
+        Export::Operation(operation) if operation.oneway => Vec::new(),
+        Export::Operation(operation) => {
+            let params = operation.params.iter();
+            let params = params.filter(|param| param.direction != Direction::Out);
+            let params = [to].into_iter().chain(params.map(sent)).collect();
+            vec![void(&format!("sendc_{}", operation.name), params)]
+        }
+        Export::Attribute(attribute) => {
+            let name = &attribute.name;
+            let get = void(&format!("sendc_get_{name}"), vec![to.clone()]);
+            let value = param(&format!("attr_{name}"), attribute.ty.clone());
+            let set = void(&format!("sendc_set_{name}"), vec![to, value]);
+            match attribute.readonly {
+                true => vec![get],
+                false => vec![get, set],
+            }
+        }
+    }
+}
+
+fn excep(name: &str, holder: DefId) -> Export {
+    let holder = param("excep_holder", Type::Named(holder));
+    void(&format!("{name}_excep"), vec![holder])
+}
+
+fn void(name: &str, params: Vec<Param>) -> Export {
+    Export::Operation(Operation {
+        name: name.to_owned(),
+        span: Span::default(),
+        doc: String::new(),
+        annotations: Vec::new(),
+        oneway: false,
+        mutating: false,
+        returns: None,
+        params,
+        raises: Vec::new(),
+        context: Vec::new(),
+    })
+}
+
+fn returned(ty: &Type) -> Param {
+    param("ami_return_val", ty.clone())
+}
+
+fn sent(of: &Param) -> Param {
+    param(&of.name, of.ty.clone())
+}
+
+fn param(name: &str, ty: Type) -> Param {
+    Param {
+        name: name.to_owned(),
+        span: Span::default(),
+        annotations: Vec::new(),
+        direction: Direction::In,
+        ty,
+    }
+}
+
+/// A definition of the module `Messaging`, which an ORB brings along.
+fn messaging(model: &mut Model, name: &str, kind: impl FnOnce() -> DefKind) -> DefId {
+    let scoped = format!("Messaging::{name}");
+    if let Some(known) = model.defs().find(|def| def.scoped_name == scoped) {
+        return known.id;
+    }
+    let module = model.defs().find(|def| def.scoped_name == "Messaging");
+    let module = module.map(|def| def.id).unwrap_or_else(|| {
+        let module = library(None, "Messaging", DefKind::Module(Module::default()));
+        let id = model.add(module);
+        model.roots_mut().push(id);
+        id
+    });
+    let id = model.add(library(Some(module), name, kind()));
+    if let DefKind::Module(body) = &mut model.def_mut(module).kind {
+        body.members.push(id);
+    }
+    id
+}
+
+/// State as in CORBA 3.3 part 1, 17.8.2.1.
+fn exception_holder() -> DefKind {
+    let member = |name: &str, ty| StateMember {
+        public: false,
+        field: Field {
+            name: name.to_owned(),
+            span: Span::default(),
+            doc: String::new(),
+            annotations: Vec::new(),
+            ty,
+            optional: false,
+            key: false,
+            default: None,
+        },
+    };
+    let octets = Type::Sequence(Box::new(Type::Basic(Basic::Octet)), None);
+    DefKind::ValueType(ValueType {
+        state: vec![
+            member("is_system_exception", Type::Basic(Basic::Boolean)),
+            member("byte_order", Type::Basic(Basic::Boolean)),
+            member("marshaled_exception", octets),
+        ],
+        ..ValueType::default()
+    })
+}
+
+fn library(parent: Option<DefId>, name: &str, kind: DefKind) -> Def {
+    let scope = match parent {
+        Some(_) => "Messaging::",
+        None => "",
+    };
+    let scoped_name = format!("{scope}{name}");
+    Def {
+        id: DefId(0),
+        name: name.to_owned(),
+        parent,
+        repository_id: format!("IDL:omg.org/{}:1.0", scoped_name.replace("::", "/")),
+        scoped_name,
+        span: Span::default(),
+        in_main_file: false,
+        doc: String::new(),
+        annotations: Vec::new(),
+        kind,
+    }
+}
+
+/// A definition in the scope of another, with an id under the same prefix.
+fn beside(
+    model: &mut Model,
+    of: DefId,
+    name: String,
+    parent: Option<DefId>,
+    doc: String,
+    kind: DefKind,
+) -> DefId {
+    let def = model.def(of);
+    let in_scope = |path: &str, last: &str| {
+        let end = path.len() - def.name.len();
+        path.ends_with(&def.name)
+            .then(|| format!("{}{last}", &path[..end]))
+    };
+    let scoped_name = in_scope(&def.scoped_name, &name).unwrap_or_else(|| name.clone());
+    let path = def.repository_id.strip_prefix("IDL:");
+    let path = path.and_then(|path| path.rsplit_once(':'));
+    let repository_id = path.and_then(|(path, _)| in_scope(path, &name));
+    let repository_id = repository_id.unwrap_or_else(|| scoped_name.replace("::", "/"));
+    let def = Def {
+        id: of,
+        repository_id: format!("IDL:{repository_id}:1.0"),
+        scoped_name,
+        name,
+        parent,
+        span: def.span,
+        in_main_file: true,
+        doc,
+        annotations: Vec::new(),
+        kind,
+    };
+    let id = model.add(def);
+    match parent {
+        None => model.roots_mut().push(id),
+        Some(parent) => {
+            if let DefKind::Module(body) = &mut model.def_mut(parent).kind {
+                body.members.push(id);
+            }
+        }
+    }
+    id
+}

@@ -52,6 +52,14 @@ pub(crate) enum Command {
         /// The operation NAME of a valuetype (bank::Purse::spend) may change the value; `@mutating` in the IDL does the same
         #[arg(long, value_name = "NAME")]
         mutating: Vec<String>,
+        /// Also make a trait for servants of NAME (an interface, or all in a module) that answer later, from any thread;
+        /// `@amh` in the IDL does the same
+        #[arg(long, value_name = "NAME")]
+        amh: Vec<String>,
+        /// Also make reply handlers and `sendc_` methods for NAME (an interface, or all in a module); `@ami` in the IDL
+        /// does the same
+        #[arg(long, value_name = "NAME")]
+        ami: Vec<String>,
         /// How skeletons find operations by name: perfect, binary or linear
         #[arg(long, value_name = "HOW", default_value_t)]
         operation_lookup: OperationLookup,
@@ -63,6 +71,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  oxorb idl show bank.idl\n  oxorb idl show --format json bank.idl | jq .definitions\n  \
         oxorb idl show --equivalent component.idl    (IDL3 as the IDL2 that it stands for)\n  \
+        oxorb idl show --implied ami bank.idl        (with reply handlers and sendc_ operations)\n  \
         oxorb idl show --sizes bank.idl               (how large requests and replies get)"
     )]
     Show {
@@ -71,11 +80,14 @@ pub(crate) enum Command {
         /// Print components, homes and event types as the interfaces and valuetypes that they stand for
         #[arg(long)]
         equivalent: bool,
+        /// Print what interfaces imply as well: for asynchronous calls with callbacks, reply handlers and `sendc_` operations
+        #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["equivalent", "sizes"])]
+        implied: Option<Implied>,
         /// Print how many octets the arguments, results and exceptions of each operation take
         #[arg(long, conflicts_with = "equivalent")]
         sizes: bool,
         /// For whom the model is
-        #[arg(long, value_enum, default_value_t, conflicts_with_all = ["equivalent", "sizes"])]
+        #[arg(long, value_enum, default_value_t, conflicts_with_all = ["equivalent", "sizes", "implied"])]
         format: Format,
     },
     /// Give IDL files one style: only white space changes
@@ -127,6 +139,13 @@ pub(crate) enum Kind {
     Interpreted,
 }
 
+/// What interfaces imply.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Implied {
+    /// Asynchronous method invocation
+    Ami,
+}
+
 /// Which IDL, and how to read it.
 #[derive(clap::Args)]
 pub(crate) struct Source {
@@ -154,6 +173,8 @@ pub(crate) fn run(command: Command) -> Done {
             marshalling,
             interpret,
             mutating,
+            amh,
+            ami,
             operation_lookup,
             check,
         } => {
@@ -170,6 +191,12 @@ pub(crate) fn run(command: Command) -> Done {
             for operation in mutating {
                 builder = builder.mutating(operation);
             }
+            for name in amh {
+                builder = builder.amh(name);
+            }
+            for name in ami {
+                builder = builder.ami(name);
+            }
             generate(&source, builder, check)
         }
         Command::Show {
@@ -177,6 +204,15 @@ pub(crate) fn run(command: Command) -> Done {
             equivalent: true,
             ..
         } => print(oxorb_idl::equivalent::print(&model_of(&source)?)),
+        Command::Show {
+            source,
+            implied: Some(Implied::Ami),
+            ..
+        } => {
+            let model = model_of(&source)?;
+            let of = oxorb_idl::implied::all(&model);
+            print(oxorb_idl::implied::print(&model, of))
+        }
         Command::Show {
             source,
             sizes: true,

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface, Model, Module,
-    Operation, Param, StateMember, Type, ValueType,
+    Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface, InterfaceKind,
+    Model, Module, Operation, Param, StateMember, Type, ValueType,
 };
 use crate::print::Printer;
 use crate::source::Span;
@@ -57,6 +57,22 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
     handlers
 }
 
+/// The interfaces of the main files that can be called from outside, and all that they inherit from.
+pub fn all(model: &Model) -> Vec<DefId> {
+    let mut all = Vec::new();
+    for def in model.defs().filter(|def| def.in_main_file) {
+        if let DefKind::Interface(interface) = &def.kind
+            && interface.kind != InterfaceKind::Local
+        {
+            all.push(def.id);
+            all.extend(model.all_bases(interface));
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The model as IDL, with all that is implied by these interfaces and their bases: reply handlers, and the `sendc_`
 /// operations on the interfaces.
 ///
@@ -65,7 +81,7 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
 /// let text = b"interface I { long f(in long a, out short b); };";
 /// let files = Memory([("a.idl".into(), text.to_vec())].into());
 /// let compiled = oxorb_idl::compile_from(SourceMap::new(files), &["a.idl"], &Default::default())?;
-/// let of = compiled.model.roots().to_vec();
+/// let of = oxorb_idl::implied::all(&compiled.model);
 /// let text = oxorb_idl::implied::print(&compiled.model, of);
 /// assert!(text.contains("void sendc_f(in ::AMI_IHandler ami_handler, in long a);"));
 /// assert!(text.contains("void f(in long ami_return_val, in short b);"));
@@ -101,7 +117,7 @@ fn handler_name(model: &Model, id: DefId) -> String {
     name
 }
 
-/// What a handler is told about each call.
+/// What a handler is told about each call: of an operation once, of an attribute for getting and setting.
 fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
     let mut all = Vec::new();
     for export in &of.exports {

@@ -20,7 +20,6 @@ oxorb::include_idl!("calls");
 oxorb::include_idl!("consts");
 oxorb::include_idl!("global");
 oxorb::include_idl!("idl4");
-oxorb::include_idl!("later");
 oxorb::include_idl!("mapping");
 oxorb::include_idl!("names");
 oxorb::include_idl!("sized");
@@ -38,6 +37,11 @@ pub mod behaviour {
     oxorb::include_idl!("behaviour");
 }
 pub mod does;
+
+/// The same: reply handlers bring the module `messaging` along.
+pub mod asynchronous {
+    oxorb::include_idl!("later");
+}
 
 /// A custom valuetype says itself how it travels.
 mod custom {

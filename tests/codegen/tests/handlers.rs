@@ -7,12 +7,12 @@ use std::time::Duration;
 use oxorb::{
     CompletionStatus, Interface as _, Link, Orb, ReplyTo, SystemException, SystemExceptionKind,
 };
-use oxorb_codegen_tests::kitchen::oven::{BakeError, Full};
-use oxorb_codegen_tests::kitchen::{
+use oxorb_codegen_tests::asynchronous::kitchen::oven::{BakeError, Full};
+use oxorb_codegen_tests::asynchronous::kitchen::{
     AmiHeaterHandler, AmiHeaterHandlerRef, AmiOvenHandler, AmiOvenHandlerRef, Cold, DishRef,
     Heater, Oven, OvenRef, Recipe,
 };
-use oxorb_codegen_tests::messaging::{ExceptionHolder, ReplyHandler};
+use oxorb_codegen_tests::asynchronous::messaging::{ExceptionHolder, ReplyHandler};
 
 /// Writes down what it is told.
 struct Told(Mutex<Sender<String>>);

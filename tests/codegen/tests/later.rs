@@ -5,10 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use oxorb::{Amh, CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
-use oxorb_codegen_tests::kitchen::heater::{MakerAnswer, PowerAnswer, SetPowerAnswer};
-use oxorb_codegen_tests::kitchen::oven::TellAnswer;
-use oxorb_codegen_tests::kitchen::oven::{BakeAnswer, BakeError, Full, ServeAnswer, SwapAnswer};
-use oxorb_codegen_tests::kitchen::{
+use oxorb_codegen_tests::asynchronous::kitchen::heater::{
+    MakerAnswer, PowerAnswer, SetPowerAnswer,
+};
+use oxorb_codegen_tests::asynchronous::kitchen::oven::TellAnswer;
+use oxorb_codegen_tests::asynchronous::kitchen::oven::{
+    BakeAnswer, BakeError, Full, ServeAnswer, SwapAnswer,
+};
+use oxorb_codegen_tests::asynchronous::kitchen::{
     AmhHeater, AmhOven, Cold, Dish, DishRef, Heater, HeaterRef, Oven, OvenRef, Recipe,
 };
 

@@ -8,13 +8,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::{
-    Abstract, Any, Context, Decimal, Interface, Link, LongDouble, ObjectRef, Orb, SystemException,
-    TypeCode, Typed, Value,
+    Abstract, Amh, Any, Context, Decimal, Interface, Link, LongDouble, ObjectRef, Orb, ReplyTo,
+    SystemException, TypeCode, Typed, Value,
 };
+use oxorb_codegen_tests::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_codegen_tests::{Weather, mapping};
 
 use mapping::account::{self, WithdrawError};
+use mapping::mill::{GrindAnswer, GrindError};
+use mapping::well::DrawError;
 use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Rights, Sensor};
+use mapping::{AmiWellHandler, AmiWellHandlerRef, Dry, MillRef, WellRef};
 use mapping::{Disc, Employee, Figure, Person, PrintableRef, Remark, Ticket};
 use mapping::{FigureOperations, Printable, PurseOperations, TicketFactory};
 
@@ -787,6 +791,72 @@ impl mapping::Dimmer for Lamp {
     fn dim(&self, name: &str, level: i32) {
         self.0.lock().unwrap().send((name.into(), level)).unwrap();
     }
+}
+
+#[test]
+fn reply_handlers() {
+    struct Cellar;
+    impl mapping::Well for Cellar {
+        fn draw(&self, buckets: i32) -> Result<i32, DrawError> {
+            match buckets {
+                0..10 => Ok(10 - buckets),
+                _ => Err(Dry { depth: 30 }.into()),
+            }
+        }
+    }
+    let (answers, answered) = mpsc::sync_channel(1);
+    struct Drawn(mpsc::SyncSender<Result<i32, i32>>);
+    impl ReplyHandler for Drawn {}
+    impl AmiWellHandler for Drawn {
+        fn draw(&self, ami_return_val: i32) -> oxorb::Result<()> {
+            let _ = self.0.send(Ok(ami_return_val));
+            Ok(())
+        }
+
+        fn draw_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+            let holder = excep_holder.get().expect("not null");
+            if let DrawError::Dry(Dry { depth }) = DrawError::from(&*holder) {
+                let _ = self.0.send(Err(depth));
+            }
+            Ok(())
+        }
+    }
+    let (orb, handler) = (Orb::builder().build().unwrap(), Drawn(answers));
+    let well: WellRef = orb.root_poa().activate(Cellar).unwrap();
+    // An object that answers are sent to, from whatever process made the call.
+    let handler: AmiWellHandlerRef = orb.root_poa().activate(handler).unwrap();
+    well.sendc_draw(ReplyTo::Object(handler.clone()), 4);
+    assert_eq!(answered.recv(), Ok(Ok(6)));
+    well.sendc_draw(ReplyTo::Object(handler), 11);
+    assert_eq!(answered.recv(), Ok(Err(30)));
+    well.sendc_draw(ReplyTo::Nobody, 1);
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn answering_later() {
+    struct Miller(mpsc::Sender<(String, GrindAnswer)>);
+    impl mapping::AmhMill for Miller {
+        fn grind(&self, grain: &str, answer: GrindAnswer) {
+            // The thread that called goes on to serve the next request.
+            let _ = self.0.send((grain.to_owned(), answer));
+        }
+    }
+    let (orders, ordered) = mpsc::channel::<(String, GrindAnswer)>();
+    let orb = Orb::builder().build().unwrap();
+    let mill: MillRef = orb.root_poa().activate(Amh(Miller(orders))).unwrap();
+    let miller = std::thread::spawn(move || {
+        for (grain, answer) in ordered.iter().take(2) {
+            match grain.as_str() {
+                "rye" => answer.reply(7),
+                _ => answer.raise(Dry { depth: 2 }),
+            }
+        }
+    });
+    assert_eq!(mill.grind("rye"), Ok(7));
+    assert_eq!(mill.grind("sand"), Err(GrindError::Dry(Dry { depth: 2 })));
+    miller.join().unwrap();
+    orb.shutdown(true).unwrap();
 }
 
 #[test]

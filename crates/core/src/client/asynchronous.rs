@@ -15,7 +15,7 @@ use super::multiplexed::{Multiplexed, Slot};
 use super::reach::Untried;
 use super::selection::Selection;
 use super::timing::Carried;
-use super::{Answered, Args, Reply, Timing, intercepted, local};
+use super::{Answered, Args, Reply, Timing, intercepted, local, timing};
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{NO_SLOT, Operation, UserException};
 use crate::policy::RebindMode;
@@ -49,6 +49,8 @@ pub struct InFlight {
     reference: Ref,
     /// `None` when time was over before it began.
     timing: Option<Timing>,
+    /// When whoever blocks for the answer may have it at the earliest (ReplyStartTime).
+    reply_start: Option<u64>,
     /// How often it was sent on.
     forwards: u32,
     /// How often it was sent again, because its connection was closed before the server took it.
@@ -93,10 +95,12 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
 
 /// Sends a two-way request.
 pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) -> InFlight {
-    let timing = Timing::start(&reference.policies());
+    let policies = reference.policies();
+    let timing = Timing::start(&policies);
     let mut sent = InFlight {
         reference: reference.clone(),
         timing: timing.as_ref().ok().copied(),
+        reply_start: policies.reply_start,
         forwards: 0,
         resends: 0,
         state: State::Settled(None),
@@ -255,6 +259,14 @@ impl InFlight {
     }
 
     fn block(&mut self) -> Result<Reply, SystemException> {
+        let reply = self.block_for_it()?;
+        if let Some(start) = self.reply_start {
+            timing::hold_until(start);
+        }
+        Ok(reply)
+    }
+
+    fn block_for_it(&mut self) -> Result<Reply, SystemException> {
         if let (State::Kept(mailbox), Some(timing)) = (&self.state, self.timing) {
             // No thread of ours looks after the time of such a call.
             let reply = local::wait(self.reference.orb(), mailbox, timing);

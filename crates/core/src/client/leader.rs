@@ -23,7 +23,7 @@ use crate::{Options, raise};
 
 /// What the leader has.
 pub(super) struct Lead {
-    /// `None` while there is a leader.
+    /// `None` while there is a leader, and when the connection has ended.
     inbox: Mutex<Option<Inbox>>,
     /// When the last leader stopped, in nanoseconds of the monotonic clock.
     stopped: AtomicU64,
@@ -99,14 +99,15 @@ impl Multiplexed {
                 Some(deadline) => Some(deadline.checked_duration_since(Instant::now())?),
             };
             match (lead.take(), left) {
-                (Some(mut inbox), _) => {
-                    let read = self.read_until_done(&mut inbox, slot, left);
-                    lead.put(inbox);
-                    if let Err(end) = read {
+                (Some(mut inbox), _) => match self.read_until_done(&mut inbox, slot, left) {
+                    Ok(()) => lead.put(inbox),
+                    // Nobody leads any more, or the others would look at a connection that has ended, again and again,
+                    // instead of letting this thread tell them so.
+                    Err(end) => {
                         self.end(end);
                         self.link.close();
                     }
-                }
+                },
                 (None, None) => thread::park(),
                 (None, Some(left)) => thread::park_timeout(left),
             }

@@ -18,17 +18,17 @@ crate::sync::thread_local! {
 /// assert_eq!(oxorb_core::current_qos(), None, "no request is being served here");
 /// ```
 pub fn current_qos() -> Option<Qos> {
-    CURRENT.get()
+    CURRENT.with(Cell::get)
 }
 
 /// Serves a request with what its contexts say for [`current_qos`].
 #[inline]
 pub(crate) fn within<R>(contexts: &ServiceContexts<'_>, serve: impl FnOnce() -> R) -> R {
     // A request within a request may be worth something else, or nothing.
-    if contexts.is_empty() && CURRENT.get().is_none() {
+    if contexts.is_empty() && CURRENT.with(Cell::get).is_none() {
         return serve();
     }
-    let _before = Restore(CURRENT.replace(Qos::of(contexts)));
+    let _before = Restore(CURRENT.with(|current| current.replace(Qos::of(contexts))));
     serve()
 }
 
@@ -37,6 +37,6 @@ struct Restore(Option<Qos>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        CURRENT.set(self.0);
+        CURRENT.with(|current| current.set(self.0));
     }
 }

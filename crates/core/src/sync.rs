@@ -4,7 +4,7 @@
 //! the feature `model` that is shuttle, which runs one thread at a time and chooses at each lock,
 //! wait and atomic access who is next: so the tests in `model` see interleavings that a machine
 //! shows once in a million calls. In all other builds these are the names of `std` and nothing
-//! else.
+//! else. Of a thread-local shuttle knows `with` alone.
 
 #[cfg(not(all(test, feature = "model")))]
 mod chosen {

@@ -79,7 +79,9 @@ pub use oxorb_poa::{
     RequestProcessing, RtPolicies, ServantActivator, ServantLocator, ServantRetention,
     ThreadPolicy,
 };
-pub use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping, PriorityTransform};
+pub use oxorb_rt::{
+    NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping, PriorityTransform,
+};
 
 pub use oxorb_giop::components::tag::ALTERNATE_IIOP_ADDRESS;
 
@@ -109,12 +111,12 @@ macro_rules! include_idl {
 #[doc = include_str!("../../../docs/poa.md")]
 struct PoaPage;
 
-/// The page about policies, whose example is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/policies.md")]
-struct PoliciesPage;
-
 /// The page about real time, whose example is a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/realtime.md")]
 struct RealTimePage;
+
+/// The page about policies, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/policies.md")]
+struct PoliciesPage;

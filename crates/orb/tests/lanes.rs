@@ -564,6 +564,10 @@ fn a_pool_that_cannot_be_is_refused_with_the_reason() {
             Threadpool::with_lanes([lane(5, 1), lane(5, 1)]),
             "another priority",
         ),
+        (
+            Threadpool::with_lanes((0..6).map(|value| lane(value, 1))).allow_borrowing(),
+            "five lanes",
+        ),
     ] {
         let refused = server.create_threadpool(plan).unwrap_err();
         assert!(refused.to_string().contains(why), "{refused}");
@@ -573,6 +577,21 @@ fn a_pool_that_cannot_be_is_refused_with_the_reason() {
         );
     }
     assert_eq!(server.threadpool(ThreadpoolId(1)), None);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn six_lanes_that_buffer_may_borrow_and_five_without() {
+    let _guard = watchdog(LONG);
+    let server = server();
+    let lanes = |count| Threadpool::with_lanes((0..count).map(|value| lane(value, 1)));
+    let buffered = lanes(6)
+        .allow_borrowing()
+        .buffering(RequestBuffering::default());
+    for plan in [buffered, lanes(5).allow_borrowing()] {
+        let pool = server.create_threadpool(plan).unwrap();
+        server.destroy_threadpool(pool).unwrap();
+    }
     server.shutdown(true).unwrap();
 }
 

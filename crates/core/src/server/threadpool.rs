@@ -25,6 +25,9 @@ const LAST_REQUESTS: Duration = Duration::from_secs(30);
 /// How long its threads have to end after their connections were cut.
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
+/// So many pollers can watch one another in a chain.
+const CHAIN: usize = 5;
+
 /// Names a threadpool of one ORB (`RTCORBA::ThreadpoolId`). The first is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadpoolId(pub u32);
@@ -180,6 +183,11 @@ impl Threadpool {
         priorities.sort();
         if priorities.windows(2).any(|pair| pair[0] == pair[1]) {
             return wrong("each lane of a threadpool has another priority");
+        }
+        if self.borrowing && self.buffering.is_none() && self.lanes.len() > CHAIN {
+            return wrong(
+                "at most five lanes borrow from each other, unless requests are buffered",
+            );
         }
         for lane in &self.lanes {
             let native = orb.scheduling().native(lane.priority);

@@ -13,6 +13,7 @@ mod orb;
 mod output;
 mod ping;
 mod reach;
+mod sched;
 mod serve;
 mod statistics;
 mod types;
@@ -60,6 +61,9 @@ enum Command {
     Call(call::Args),
     /// Serve an interface from a table of answers: a stand-in for a server that is not there yet
     Serve(serve::Args),
+    /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
+    #[command(subcommand)]
+    Sched(sched::Command),
     /// Reach an object, and measure how long its answers take
     Ping(ping::Args),
     /// Say what a system exception means and what to do about it
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         Command::Name(command) => name::run(command),
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
+        Command::Sched(command) => sched::run(command),
         Command::Ping(args) => ping::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),

@@ -1,0 +1,112 @@
+//! `@rt(wcet = "2 ms", period = "20 Hz", criticality = HIGH, importance = LOW)` before operations in IDL.
+
+use std::path::PathBuf;
+
+use oxorb_idl::model::{
+    Annotation, AnnotationParam, AnnotationValue, DefKind, Export, Operation, Value,
+};
+use oxorb_idl::source::SourceMap;
+use oxorb_sched::repository::Characteristics;
+use oxorb_sched::time;
+
+use super::load::Loaded;
+use crate::output::{Failed, because};
+
+/// Reads the operations that are annotated, under their scoped names.
+pub(super) fn read(
+    files: &[&PathBuf],
+    include: &[PathBuf],
+    loaded: &mut Loaded,
+) -> Result<(), Failed> {
+    let options = oxorb_idl::Options {
+        include_dirs: include.to_vec(),
+        ..oxorb_idl::Options::default()
+    };
+    let compiled = match oxorb_idl::compile(files, &options) {
+        Ok(compiled) => compiled,
+        Err(failed) => {
+            anstream::eprint!("{}", failed.report.text(true));
+            return Err(Failed::Told);
+        }
+    };
+    for def in compiled.model.defs() {
+        let DefKind::Interface(interface) = &def.kind else {
+            continue;
+        };
+        for export in &interface.exports {
+            let Export::Operation(operation) = export else {
+                continue;
+            };
+            if let Some(found) = operation.annotations.iter().find(|one| one.name == "rt") {
+                let name = format!("{}::{}", def.scoped_name, operation.name);
+                let place = place(&compiled.report.sources, operation);
+                let said = characteristics(found)
+                    .map_err(|why| because(format!("{place}: @rt of {name}: {why}")))?;
+                loaded.add(&name, place, said)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn place(sources: &SourceMap, operation: &Operation) -> String {
+    let found = sources.location(operation.span);
+    format!("{}:{}:{}", found.file, found.line, found.column)
+}
+
+fn characteristics(annotation: &Annotation) -> Result<Characteristics, String> {
+    let mut said = Characteristics::default();
+    for param in &annotation.params {
+        let text = || text(param);
+        let time = || time::parse(&text()?).map_err(|error| error.to_string());
+        match param.name.as_str() {
+            "wcet" => said.worst_case = time()?,
+            "typical" => said.typical = time()?,
+            "cached" => said.cached = time()?,
+            "quantum" => said.quantum = time()?,
+            "deadline" => said.constraints.deadline = Some(time()?),
+            "jitter" => said.constraints.jitter = time()?,
+            "blocking" => said.constraints.blocking = time()?,
+            "offset" => said.constraints.offset = Some(time()?),
+            "period" => {
+                said.period = time::parse_period(&text()?).map_err(|error| error.to_string())?;
+                if said.period == 0 {
+                    return Err(
+                        "a period of 0 is none; leave it out where callers give the rate".into(),
+                    );
+                }
+            }
+            "criticality" => {
+                said.criticality = text()?.parse().map_err(|error| format!("{error}"))?;
+            }
+            "importance" => {
+                said.importance = text()?.parse().map_err(|error| format!("{error}"))?;
+            }
+            "threads" => said.threads = number(param)?,
+            other => return Err(format!("it has no {other}")),
+        }
+    }
+    if said.typical == 0 {
+        said.typical = said.worst_case;
+    }
+    Ok(said)
+}
+
+fn text(param: &AnnotationParam) -> Result<String, String> {
+    match &param.value {
+        AnnotationValue::Name(name) => Ok(name.clone()),
+        AnnotationValue::Constant(Value::String(text)) => Ok(text.clone()),
+        AnnotationValue::Constant(_) => Err(format!(
+            "{} is a text with a unit, as in {0} = \"2 ms\"",
+            param.name
+        )),
+    }
+}
+
+fn number(param: &AnnotationParam) -> Result<u32, String> {
+    match &param.value {
+        AnnotationValue::Constant(Value::Integer(number)) => u32::try_from(*number).ok(),
+        _ => None,
+    }
+    .ok_or_else(|| format!("{} is a number from 0 on", param.name))
+}

@@ -1,0 +1,168 @@
+//! `oxorb sched emit`: the table of static priorities as source (A11.16).
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use oxorb_sched::{Dispatching, Schedule};
+use serde_json::json;
+
+use super::Source;
+use super::load::is_wrong;
+use crate::output::{Done, Failed, because, print};
+
+/// Languages of tables.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+pub(crate) enum Language {
+    /// A module without dependencies
+    #[default]
+    Rust,
+    /// A header for C++17
+    Cpp,
+    /// For programs that read it at start
+    Json,
+}
+
+pub(super) fn run(source: &Source, language: Language, out: Option<&Path>) -> Done {
+    let loaded = source.load()?;
+    let schedule = source.how.schedule(&loaded)?;
+    if let Some(found) = schedule.anomalies.iter().find(|found| is_wrong(found)) {
+        return Err(because(loaded.told(found)));
+    }
+    // A table of what does not hold is worse than none.
+    schedule.check()?;
+    let table = match language {
+        Language::Rust => rust(&schedule),
+        Language::Cpp => cpp(&schedule),
+        Language::Json => as_json(&schedule)?,
+    };
+    match out {
+        None => print(table),
+        Some(file) => std::fs::write(file, table)
+            .map_err(|error| because(format!("{}: {error}", file.display()))),
+    }
+}
+
+const WARNING: &str = "Made by `oxorb sched emit`; do not edit, make it again.";
+
+fn rust(schedule: &Schedule) -> String {
+    let mut out = format!(
+        "// {WARNING}\n//! Static priorities of operations under {}: handles count from 1.\n\n",
+        schedule.strategy
+    );
+    out.push_str(
+        "/// How a queue orders its requests.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub enum Dispatching {\n    \
+         /// By subpriority.\n    Static,\n    /// By deadline.\n    Deadline,\n    /// By laxity.\n    Laxity,\n}\n\n\
+         /// One operation.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub struct Operation {\n    \
+         /// Its name.\n    pub name: &'static str,\n    /// Of its thread.\n    pub os_priority: i32,\n    \
+         /// Of its queue: 0 is the most urgent one.\n    pub preemption_priority: i32,\n    \
+         /// Within its queue: larger is more urgent.\n    pub subpriority: i32,\n    \
+         /// The longest it takes, in nanoseconds.\n    pub worst_case_ns: u64,\n    \
+         /// Its period, in nanoseconds.\n    pub period_ns: u64,\n    \
+         /// Whether it must not miss a deadline.\n    pub critical: bool,\n}\n\n\
+         /// One queue.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub struct Queue {\n    \
+         /// Of its thread.\n    pub os_priority: i32,\n    /// Its order.\n    pub dispatching: Dispatching,\n}\n\n",
+    );
+    let many = schedule.assignments.len();
+    let _ = writeln!(
+        out,
+        "/// Operations by handle, less one.\npub static OPERATIONS: [Operation; {many}] = ["
+    );
+    for row in &schedule.assignments {
+        let _ = writeln!(
+            out,
+            "    Operation {{\n        name: {:?},\n        os_priority: {},\n        preemption_priority: {},\n        \
+             subpriority: {},\n        worst_case_ns: {},\n        period_ns: {},\n        critical: {},\n    }},",
+            row.entry_point,
+            row.assigned.os_priority,
+            row.assigned.preemption_priority,
+            row.assigned.subpriority,
+            row.worst_case,
+            row.period,
+            row.critical
+        );
+    }
+    let _ = writeln!(
+        out,
+        "];\n\n/// Queues by preemption priority.\npub static QUEUES: [Queue; {}] = [",
+        schedule.levels.len()
+    );
+    for level in &schedule.levels {
+        let _ = writeln!(
+            out,
+            "    Queue {{\n        os_priority: {},\n        dispatching: Dispatching::{:?},\n    }},",
+            level.os_priority, level.dispatching
+        );
+    }
+    out.push_str("];\n");
+    out
+}
+
+fn cpp(schedule: &Schedule) -> String {
+    let mut out = format!(
+        "// {WARNING}\n// Static priorities of operations under {}: handles count from 1.\n#pragma once\n\n\
+         #include <cstdint>\n\nnamespace oxorb_schedule {{\n\n\
+         // The numbers of RtecScheduler::Dispatching_Type_t.\n\
+         enum class Dispatching : std::int32_t {{ Static = 0, Deadline = 1, Laxity = 2 }};\n\n\
+         // Times in nanoseconds; preemption priority 0 is the most urgent one.\nstruct Operation {{\n    const char* name;\n    \
+         std::int32_t os_priority;\n    std::int32_t preemption_priority;\n    std::int32_t subpriority;\n    \
+         std::uint64_t worst_case_ns;\n    std::uint64_t period_ns;\n    bool critical;\n}};\n\n\
+         struct Queue {{\n    std::int32_t os_priority;\n    Dispatching dispatching;\n}};\n\n",
+        schedule.strategy
+    );
+    out.push_str("// By handle, less one.\ninline constexpr Operation operations[] = {\n");
+    for row in &schedule.assignments {
+        let _ = writeln!(
+            out,
+            "    {{{}, {}, {}, {}, {}u, {}u, {}}},",
+            json!(row.entry_point),
+            row.assigned.os_priority,
+            row.assigned.preemption_priority,
+            row.assigned.subpriority,
+            row.worst_case,
+            row.period,
+            row.critical
+        );
+    }
+    out.push_str("};\n\n// By preemption priority.\ninline constexpr Queue queues[] = {\n");
+    for level in &schedule.levels {
+        let _ = writeln!(
+            out,
+            "    {{{}, Dispatching::{:?}}},",
+            level.os_priority, level.dispatching
+        );
+    }
+    out.push_str("};\n\n}  // namespace oxorb_schedule\n");
+    out
+}
+
+fn as_json(schedule: &Schedule) -> Result<String, Failed> {
+    let operations = schedule.assignments.iter().map(|row| {
+        json!({
+            "name": row.entry_point,
+            "handle": row.handle.0,
+            "os_priority": row.assigned.os_priority,
+            "preemption_priority": row.assigned.preemption_priority,
+            "subpriority": row.assigned.subpriority,
+            "worst_case_ns": row.worst_case,
+            "period_ns": row.period,
+            "critical": row.critical,
+        })
+    });
+    let queues = schedule.levels.iter().map(|level| {
+        json!({
+            "preemption_priority": level.preemption_priority,
+            "os_priority": level.os_priority,
+            "dispatching": name(level.dispatching),
+        })
+    });
+    let table = json!({
+        "strategy": schedule.strategy,
+        "operations": operations.collect::<Vec<_>>(),
+        "queues": queues.collect::<Vec<_>>(),
+    });
+    Ok(serde_json::to_string_pretty(&table)? + "\n")
+}
+
+fn name(dispatching: Dispatching) -> String {
+    dispatching.to_string().to_lowercase()
+}

@@ -1,0 +1,122 @@
+//! Operations from files: task sets as TOML, and annotations in IDL. Both feed one repository, and every problem has its
+//! place.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use oxorb_sched::repository::{CallKind, Characteristics, Handle};
+use oxorb_sched::{Anomaly, Repository, Severity};
+
+use super::{annotation, set};
+use crate::output::{Failed, because};
+
+/// What the files say.
+pub(super) struct Loaded {
+    pub(super) repository: Repository,
+    /// What `[schedule]` of a file asks for, unless options say otherwise.
+    pub(super) asked: set::Asked,
+    /// Where each operation stands: `file:line:column`.
+    places: HashMap<String, String>,
+    calls: Vec<Call>,
+}
+
+/// One call or event, until all operations are known.
+pub(super) struct Call {
+    pub(super) from: (String, String),
+    pub(super) to: (String, String),
+    pub(super) times: u32,
+    pub(super) kind: CallKind,
+}
+
+/// Reads files, by their ending: `.idl` or TOML.
+pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Failed> {
+    let mut loaded = Loaded {
+        repository: Repository::new(),
+        asked: set::Asked::default(),
+        places: HashMap::new(),
+        calls: Vec::new(),
+    };
+    let (idl, sets): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_idl(file));
+    if !idl.is_empty() {
+        annotation::read(&idl, include, &mut loaded)?;
+    }
+    for file in sets {
+        set::read(file, &mut loaded)?;
+    }
+    loaded.join()?;
+    if loaded.repository.is_empty() {
+        return Err(because(
+            "the files declare no operations: [[operation]] in TOML, or @rt(...) before an operation in IDL",
+        ));
+    }
+    Ok(loaded)
+}
+
+fn is_idl(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "idl")
+}
+
+impl Loaded {
+    /// Adds an operation that is declared at `place`.
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        place: String,
+        said: Characteristics,
+    ) -> Result<(), Failed> {
+        let handle = self
+            .repository
+            .create(name)
+            .map_err(|error| match self.places.get(name) {
+                Some(first) => because(format!("{place}: {error}, at {first}")),
+                None => because(format!("{place}: {error}")),
+            })?;
+        let set = self.repository.set(handle, said);
+        set.map_err(|error| because(format!("{place}: {error}")))?;
+        self.places.insert(name.into(), place);
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, call: Call) {
+        self.calls.push(call);
+    }
+
+    fn join(&mut self) -> Result<(), Failed> {
+        for call in std::mem::take(&mut self.calls) {
+            let find = |(name, place): &(String, String)| -> Result<Handle, Failed> {
+                let found = self.repository.lookup(name);
+                found.map_err(|error| because(format!("{place}: {error}")))
+            };
+            let (from, to) = (find(&call.from)?, find(&call.to)?);
+            // The one that depends is the caller of a call, and the receiver of an event.
+            let (dependent, on) = match call.kind {
+                CallKind::TwoWay => (from, to),
+                CallKind::OneWay => (to, from),
+            };
+            let added = self
+                .repository
+                .add_dependency(dependent, on, call.times, call.kind);
+            added.map_err(|error| because(format!("{}: {error}", call.from.1)))?;
+        }
+        Ok(())
+    }
+
+    /// Where an operation was declared.
+    pub(super) fn place(&self, name: &str) -> Option<&str> {
+        self.places.get(name).map(String::as_str)
+    }
+
+    /// A finding with the place of what it is about.
+    pub(super) fn told(&self, found: &Anomaly) -> String {
+        let operation = found.operation.as_deref();
+        match operation.and_then(|name| self.place(name)) {
+            Some(place) => format!("{place}: {found}"),
+            None => found.to_string(),
+        }
+    }
+}
+
+/// Whether a finding makes a set wrong.
+pub(super) fn is_wrong(found: &Anomaly) -> bool {
+    found.severity <= Severity::Error
+}

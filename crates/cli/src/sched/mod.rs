@@ -1,0 +1,207 @@
+//! `oxorb sched`: what runs when, known before it runs.
+
+mod analyse;
+mod annotation;
+mod check;
+mod emit;
+mod load;
+mod paper;
+mod set;
+mod simulate;
+
+use std::path::PathBuf;
+
+use oxorb_sched::simulate::Late;
+use oxorb_sched::time::{self, Nanos};
+use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
+
+use crate::output::{Done, Failed, Format};
+use load::Loaded;
+
+/// Verbs of `oxorb sched`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Say what is wrong with a set of operations
+    #[command(
+        after_help = "Tells unknown names, rings of calls, operations without a rate or with more work than time, and too few \
+        thread priorities; fails if there is an error. docs/scheduling.md describes the files.\n\n\
+        Examples:\n  oxorb sched check tasks.toml\n  oxorb sched check -I idl nav.idl calls.toml --strategy MUF"
+    )]
+    Check {
+        #[command(flatten)]
+        source: Source,
+        /// For whom the findings are
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Prove that deadlines are met, or say which are not and why
+    #[command(
+        after_help = "Fails unless every critical deadline is proved.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
+        oxorb sched analyse tasks.toml --strategy EDF --model urgency --sensitivity\n  \
+        oxorb sched analyse tasks.toml --cores 4"
+    )]
+    Analyse {
+        #[command(flatten)]
+        source: Source,
+        /// Say how much longer each operation might take
+        #[arg(long)]
+        sensitivity: bool,
+        /// Assign operations to so many processors, each of which is then analysed alone
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+        cores: Option<u16>,
+        /// For whom the verdicts are
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Show how operations run from the moment at which all arrive together
+    #[command(
+        after_help = "Examples:\n  oxorb sched simulate tasks.toml --strategy MUF --late demote\n  \
+        oxorb sched simulate tasks.toml --csv summary.csv --jobs jobs.csv\n  \
+        oxorb sched simulate --paper --out figures    (the simulation of paper 3, E10)"
+    )]
+    Simulate(simulate::Args),
+    /// Draw timelines, latencies, laxities and missed deadlines under several strategies
+    #[command(
+        after_help = "Example:\n  oxorb sched plot tasks.toml --compare MUF,RMS,EDF --out figures"
+    )]
+    Plot(simulate::PlotArgs),
+    /// Write the table of static priorities, to be compiled into a program
+    #[command(
+        after_help = "Examples:\n  oxorb sched emit tasks.toml --language rust --out src/priorities.rs\n  \
+        oxorb sched emit nav.idl --strategy RMS --language cpp > priorities.h"
+    )]
+    Emit {
+        #[command(flatten)]
+        source: Source,
+        /// Language of the table
+        #[arg(long, value_enum, default_value_t)]
+        language: emit::Language,
+        /// File to write, instead of standard output
+        #[arg(short, long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// Which operations, and under which strategy.
+#[derive(clap::Args)]
+pub(crate) struct Source {
+    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How operations are scheduled.
+#[derive(clap::Args)]
+pub(crate) struct How {
+    /// Look for included IDL files in DIR, too
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// MUF, MLF, EDF, RMS, DM or RMS+MLF; else what the file says, else MUF
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<Strategy>,
+    /// Who interrupts whom: urgency, band or non-preemptive; else what the file says, else band
+    #[arg(long, value_name = "NAME")]
+    model: Option<DispatchModel>,
+    /// Thread priorities that may be used, least and most; else what the file says, else 1 to 99
+    #[arg(long, value_name = "MIN,MAX", value_parser = range)]
+    priorities: Option<(i32, i32)>,
+}
+
+fn range(text: &str) -> Result<(i32, i32), String> {
+    let parts = text
+        .split_once(',')
+        .and_then(|(least, most)| Some((least.trim().parse().ok()?, most.trim().parse().ok()?)));
+    parts.ok_or_else(|| format!("{text:?} is no range; write 1,99"))
+}
+
+fn duration(text: &str) -> Result<Nanos, String> {
+    time::parse(text).map_err(|error| error.to_string())
+}
+
+/// What becomes of late jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum LateJobs {
+    /// They keep their place
+    #[default]
+    Keep,
+    /// They run behind all that can be in time
+    Demote,
+    /// They are dropped unless they have begun
+    Drop,
+}
+
+impl From<LateJobs> for Late {
+    fn from(late: LateJobs) -> Late {
+        match late {
+            LateJobs::Keep => Late::Keep,
+            LateJobs::Demote => Late::Demote,
+            LateJobs::Drop => Late::Drop,
+        }
+    }
+}
+
+/// Runs one verb.
+pub(crate) fn run(command: Command) -> Done {
+    match command {
+        Command::Check { source, format } => check::run(&source, format),
+        Command::Analyse {
+            source,
+            sensitivity,
+            cores,
+            format,
+        } => analyse::run(&source, sensitivity, cores, format),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Plot(args) => simulate::plot(&args),
+        Command::Emit {
+            source,
+            language,
+            out,
+        } => emit::run(&source, language, out.as_deref()),
+    }
+}
+
+impl Source {
+    fn load(&self) -> Result<Loaded, Failed> {
+        load::load(&self.files, &self.how.include)
+    }
+}
+
+impl How {
+    fn strategy(&self, loaded: &Loaded) -> Strategy {
+        self.strategy
+            .or(loaded.asked.strategy)
+            .unwrap_or(Strategy::MUF)
+    }
+
+    fn model(&self, loaded: &Loaded) -> DispatchModel {
+        self.model.or(loaded.asked.model).unwrap_or_default()
+    }
+
+    fn schedule(&self, loaded: &Loaded) -> Result<Schedule, Failed> {
+        self.schedule_under(loaded, self.strategy(loaded))
+    }
+
+    fn schedule_under(&self, loaded: &Loaded, strategy: Strategy) -> Result<Schedule, Failed> {
+        let (least, most) = self
+            .priorities
+            .or(loaded.asked.priorities)
+            .unwrap_or((1, 99));
+        let priorities = OsPriorities::range(least, most)?;
+        let model = self.model(loaded);
+        Schedule::compute(&loaded.repository, &strategy, &model, &priorities).map_err(|error| {
+            // Rings are told at the first of their operations.
+            let place = match &error {
+                oxorb_sched::Error::Cycles(cycles) => cycles
+                    .first()
+                    .and_then(|cycle| loaded.place(cycle.0.first()?)),
+                _ => None,
+            };
+            match place {
+                Some(place) => crate::output::because(format!("{place}: {error}")),
+                None => error.into(),
+            }
+        })
+    }
+}

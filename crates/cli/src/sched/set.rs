@@ -1,0 +1,205 @@
+//! Task sets as TOML; `docs/scheduling.md` describes them.
+
+use std::ops::Range;
+use std::path::Path;
+use std::str::FromStr;
+
+use oxorb_sched::repository::{CallKind, Characteristics, Constraints, InfoType};
+use oxorb_sched::time::{self, Nanos};
+use oxorb_sched::{DispatchModel, Strategy};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::load::{Call, Loaded};
+use crate::output::{Failed, because};
+
+/// What a set asks for.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) strategy: Option<Strategy>,
+    pub(super) model: Option<DispatchModel>,
+    pub(super) priorities: Option<(i32, i32)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Set {
+    #[serde(default)]
+    schedule: Schedule,
+    #[serde(default)]
+    operation: Vec<Operation>,
+    #[serde(default)]
+    call: Vec<Edge>,
+    #[serde(default)]
+    event: Vec<Edge>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Schedule {
+    strategy: Option<Spanned<String>>,
+    model: Option<Spanned<String>>,
+    priorities: Option<(i32, i32)>,
+}
+
+type Text = Option<Spanned<String>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Operation {
+    name: Spanned<String>,
+    wcet: Text,
+    typical: Text,
+    cached: Text,
+    period: Text,
+    deadline: Text,
+    jitter: Text,
+    blocking: Text,
+    offset: Text,
+    quantum: Text,
+    criticality: Text,
+    importance: Text,
+    #[serde(default)]
+    threads: u32,
+    #[serde(rename = "type")]
+    kind: Text,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edge {
+    from: Spanned<String>,
+    to: Spanned<String>,
+    #[serde(default = "once")]
+    times: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// A file and its text, to tell places.
+struct Source<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn place(&self, span: Range<usize>) -> String {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .map_or(0, |line| line.chars().count())
+            + 1;
+        format!("{}:{line}:{column}", self.file.display())
+    }
+
+    fn wrong(&self, span: Range<usize>, why: impl std::fmt::Display) -> Failed {
+        because(format!("{}: {why}", self.place(span)))
+    }
+
+    fn time(&self, text: &Text) -> Result<Option<Nanos>, Failed> {
+        let read = |text: &Spanned<String>| {
+            time::parse(text.get_ref()).map_err(|error| self.wrong(text.span(), error))
+        };
+        text.as_ref().map(read).transpose()
+    }
+
+    fn period(&self, text: &Text) -> Result<Nanos, Failed> {
+        let Some(text) = text else {
+            return Ok(0);
+        };
+        match time::parse_period(text.get_ref()) {
+            Ok(0) => Err(self.wrong(
+                text.span(),
+                "a period of 0 is none; leave it out where callers give the rate",
+            )),
+            Ok(period) => Ok(period),
+            Err(error) => Err(self.wrong(text.span(), error)),
+        }
+    }
+
+    fn read<T: FromStr<Err: std::fmt::Display>>(&self, text: &Text) -> Result<Option<T>, Failed> {
+        let read = |text: &Spanned<String>| {
+            let read = text.get_ref().parse();
+            read.map_err(|error| self.wrong(text.span(), error))
+        };
+        text.as_ref().map(read).transpose()
+    }
+
+    fn named(&self, name: &Spanned<String>) -> (String, String) {
+        (name.get_ref().clone(), self.place(name.span()))
+    }
+}
+
+/// Reads one file.
+pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| because(format!("{}: {error}", file.display())))?;
+    let source = Source { file, text: &text };
+    let set: Set = toml::from_str(&text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        source.wrong(span, error.message())
+    })?;
+    let asked = &mut loaded.asked;
+    asked.strategy = source.read(&set.schedule.strategy)?.or(asked.strategy);
+    asked.model = source.read(&set.schedule.model)?.or(asked.model);
+    asked.priorities = set.schedule.priorities.or(asked.priorities);
+    for operation in &set.operation {
+        let (name, place) = source.named(&operation.name);
+        loaded.add(&name, place, characteristics(&source, operation)?)?;
+    }
+    for (edges, kind) in [(set.call, CallKind::TwoWay), (set.event, CallKind::OneWay)] {
+        for edge in edges {
+            loaded.call(Call {
+                from: source.named(&edge.from),
+                to: source.named(&edge.to),
+                times: edge.times,
+                kind,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn characteristics(source: &Source<'_>, said: &Operation) -> Result<Characteristics, Failed> {
+    let time = |text| Ok::<_, Failed>(source.time(text)?.unwrap_or(0));
+    let worst_case = time(&said.wcet)?;
+    Ok(Characteristics {
+        criticality: source.read(&said.criticality)?.unwrap_or_default(),
+        worst_case,
+        typical: source.time(&said.typical)?.unwrap_or(worst_case),
+        cached: time(&said.cached)?,
+        period: source.period(&said.period)?,
+        importance: source.read(&said.importance)?.unwrap_or_default(),
+        quantum: time(&said.quantum)?,
+        threads: said.threads,
+        info_type: kind(source, &said.kind)?,
+        constraints: Constraints {
+            deadline: source.time(&said.deadline)?,
+            jitter: time(&said.jitter)?,
+            blocking: time(&said.blocking)?,
+            offset: source.time(&said.offset)?,
+        },
+    })
+}
+
+fn kind(source: &Source<'_>, text: &Text) -> Result<InfoType, Failed> {
+    let Some(text) = text else {
+        return Ok(InfoType::Operation);
+    };
+    match text.get_ref().as_str() {
+        "operation" => Ok(InfoType::Operation),
+        "conjunction" => Ok(InfoType::Conjunction),
+        "disjunction" => Ok(InfoType::Disjunction),
+        "remote" => Ok(InfoType::RemoteDependant),
+        other => Err(source.wrong(
+            text.span(),
+            format!(
+                "{other:?} is no type; there are operation, conjunction, disjunction and remote"
+            ),
+        )),
+    }
+}

@@ -1,6 +1,6 @@
 //! `[threadpool.NAME]`.
 
-use oxorb_core::{RequestBuffering, Threadpool, ThreadpoolLane};
+use oxorb_core::{QueueOrder, RequestBuffering, Threadpool, ThreadpoolLane};
 use oxorb_rt::Priority;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -109,12 +109,28 @@ fn read_buffering(
 ) -> Result<RequestBuffering, ConfigError> {
     let mut limits = RequestBuffering::default();
     for (key, value) in table {
-        let limit = source.number(value, u32::MAX.into())? as usize;
+        let limit = || {
+            source
+                .number(value, u32::MAX.into())
+                .map(|limit| limit as usize)
+        };
         match key.get_ref().as_ref() {
-            "requests" => limits.max_requests = limit,
-            "octets" => limits.max_octets = limit,
-            _ => return Err(source.unknown(key, &["requests", "octets"])),
+            "requests" => limits.max_requests = limit()?,
+            "octets" => limits.max_octets = limit()?,
+            "order" => limits.order = read_order(source, value)?,
+            _ => return Err(source.unknown(key, &["requests", "octets", "order"])),
         }
     }
     Ok(limits)
+}
+
+fn read_order(
+    source: &Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<QueueOrder, ConfigError> {
+    match source.text(value)? {
+        "arrival" => Ok(QueueOrder::Arrival),
+        "urgency" => Ok(QueueOrder::Urgency),
+        _ => Err(source.error(value.span().start, "\"arrival\" or \"urgency\" is wanted")),
+    }
 }

@@ -76,8 +76,8 @@ pub use rt::{
 };
 pub use servant::Servant;
 pub use server::{
-    RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
-    request_is_cancelled,
+    QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
+    ThreadpoolLanes, request_is_cancelled,
 };
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

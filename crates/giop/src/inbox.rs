@@ -169,6 +169,15 @@ impl Inbox {
         whole.then_some(header)
     }
 
+    /// As [`peek`](Self::peek), the whole message where it is there and can be one.
+    pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
+        let header = self.peek()?.ok()?;
+        Some(Frame {
+            header,
+            bytes: &self.buffer[self.start..self.start + header.total()],
+        })
+    }
+
     /// The message announced by the last [`poll`](Self::poll).
     ///
     /// # Panics

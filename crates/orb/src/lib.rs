@@ -60,10 +60,10 @@ pub use oxorb_core::{
     Abstract, Amh, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency,
     ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held,
     Incident, Incompatible, Interface, LaneEndpoints, Later, MappingChoice, MutexNotFound,
-    ObjectRef, Options, Outcome, Prepared, Raised, RealTime, Ref, ReplyTo, RequestBuffering,
-    ResolveError, RtMutex, RtMutexGuard, SETTINGS, SchedulingClass, Servant, ServedBy, Setting,
-    SettingError, SetupError, Slots, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
-    ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
+    ObjectRef, Options, Outcome, Prepared, QueueOrder, Raised, RealTime, Ref, ReplyTo,
+    RequestBuffering, ResolveError, RtMutex, RtMutexGuard, SETTINGS, SchedulingClass, Servant,
+    ServedBy, Setting, SettingError, SetupError, Slots, Threadpool, ThreadpoolError, ThreadpoolId,
+    ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
     request_is_cancelled,
 };
 pub use oxorb_core::{interceptor, probe};

@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use common::{LONG, alone, assert_raised, elsewhere};
 use oxorb::__gen::Op;
+use oxorb::policy::{Qos, RequestQos};
 use oxorb::{
     CompletionStatus, IdAssignment, Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies,
-    Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, RequestBuffering,
-    RtPolicies, SchedulingClass, Servant, SystemException, SystemExceptionKind, Threadpool,
-    ThreadpoolError, ThreadpoolId, ThreadpoolLane, Upcall,
+    Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, QueueOrder,
+    RequestBuffering, RtPolicies, SchedulingClass, Servant, SystemException, SystemExceptionKind,
+    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, Upcall,
 };
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::components::{Component, tag};
@@ -37,6 +38,8 @@ struct Worker {
     gate: Mutex<bool>,
     opened: Condvar,
     at_gate: AtomicUsize,
+    /// How important those were that asked where.
+    served: Mutex<Vec<Option<i32>>>,
 }
 
 /// The thread that served a request.
@@ -58,6 +61,8 @@ impl Servant for Worker {
         match upcall.operation() {
             "where" => {
                 let priority = upcall.orb().thread_priority().map_or(-1, Priority::get);
+                let importance = upcall.qos().map(|qos| qos.importance);
+                self.served.lock().unwrap().push(importance);
                 upcall.reply(|e| {
                     e.string(thread::current().name().unwrap_or_default())?;
                     e.short(priority);
@@ -379,7 +384,7 @@ fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
     let (server, client) = (server(), client());
     let limits = RequestBuffering {
         max_requests: 3,
-        max_octets: 0,
+        ..RequestBuffering::default()
     };
     let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
     let pool = server.create_threadpool(plan).unwrap();
@@ -420,8 +425,8 @@ fn the_octets_of_the_buffer_are_limited_too() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let limits = RequestBuffering {
-        max_requests: 0,
         max_octets: 1000,
+        ..RequestBuffering::default()
     };
     let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
     let pool = server.create_threadpool(plan).unwrap();
@@ -888,6 +893,58 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
         .root_poa()
         .activate_servant_with_priority(worker(), priority(1));
     assert!(wrong.unwrap_err().to_string().contains("ServerDeclared"));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// The most urgent first, as RIOP says; those that say nothing last.
+#[test]
+fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let limits = RequestBuffering {
+        max_requests: 6,
+        order: QueueOrder::Urgency,
+        ..RequestBuffering::default()
+    };
+    let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+    let stuck = in_the_background(&object, &WAIT);
+    worker.until_waiting(1);
+    let call = |importance: Option<i32>| match importance {
+        None => in_the_background(&object, &WHERE),
+        Some(importance) => {
+            let worth = RequestQos(Qos {
+                importance,
+                ..Qos::default()
+            });
+            in_the_background(&object.with(worth), &WHERE)
+        }
+    };
+    let calls = [
+        None,
+        Some(1),
+        Some(9),
+        None,
+        Some(5),
+        Some(9),
+        Some(7),
+        Some(2),
+    ]
+    .map(call);
+    // Two are refused, whichever came last: then six wait.
+    while server.connection_statistics().count(Incident::BufferFull) < 2 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    worker.open();
+    let answers = calls.map(|call| call.join().unwrap());
+    assert_eq!(stuck.join().unwrap(), Ok(()));
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 6);
+    let served = worker.served.lock().unwrap().clone();
+    assert_eq!(served.len(), 6);
+    assert!(served.is_sorted_by(|one, next| one >= next), "{served:?}");
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

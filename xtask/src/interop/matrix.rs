@@ -17,7 +17,7 @@ pub(super) enum Column {
     /// GIOP 1.2, OxORB splitting what it sends into small fragments, omniORB
     /// addressing objects by profile.
     Fragments,
-    /// GIOP 1.2, OxORB with private connections and leader/followers, omniORB
+    /// GIOP 1.2, OxORB with private connections, leader/followers, priorities and RIOP on every call, omniORB
     /// addressing objects by whole reference.
     Strategies,
     /// GIOP 1.2, callbacks coming over the connection that the client opened: its

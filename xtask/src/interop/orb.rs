@@ -76,6 +76,8 @@ impl Orb {
                         "-ORBClientConnections private".to_owned(),
                         // Nested callbacks take a thread for each level.
                         "-ORBConcurrency leader-followers:12".to_owned(),
+                        // Its calls carry priorities and RIOP, which no peer needs to know.
+                        "--realtime".to_owned(),
                     ])),
                     Column::Bidirectional => args.extend(strings(match side {
                         Side::Client => ["-ORBOfferBiDirectionalGIOP 1".to_owned()],

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::{ByteOrder, Dialect};
-use oxorb_giop::{Header, Inbox, Message, Response, SystemException, Version};
+use oxorb_giop::{
+    Header, Inbox, Message, Qos, Request, Response, SystemException, Urgency, Version,
+};
 use oxorb_transport::Link;
 
 use super::dispatch::{Next, Session, refuse};
@@ -265,6 +267,13 @@ impl Connection {
         let ahead = self.read_into(orb, &mut inbox);
         self.inbox = Some(inbox);
         ahead
+    }
+
+    /// How urgent the request is that was read ahead, if it says so.
+    pub(super) fn next_urgency(&mut self) -> Option<Urgency> {
+        let frame = self.inbox.as_mut()?.peek_frame()?;
+        let request = Request::parse(&frame).ok()?;
+        Some(Qos::of(&request.contexts)?.urgency())
     }
 
     fn read_into(&mut self, orb: &Orb, inbox: &mut Inbox) -> Ahead {

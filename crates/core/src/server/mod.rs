@@ -50,6 +50,7 @@ pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{step_aside, wait_beside};
 pub(crate) use threadpool::Pools;
 pub use threadpool::{
-    RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
+    QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
+    ThreadpoolLanes,
 };
 pub(crate) use turn::Turn;

@@ -17,12 +17,13 @@ use std::io;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Header, MessageType};
+use oxorb_giop::{Header, MessageType, Urgency};
 use oxorb_sys::poll::{Poller, Token};
 
 use super::connection::{Ahead, Connection};
 use super::lane::Lane;
 use super::stand_in::Home;
+use super::threadpool::QueueOrder;
 use crate::lock::Mutex;
 use crate::sync::{
     MutexGuard,
@@ -55,18 +56,32 @@ struct Buffer {
     queued: AtomicUsize,
     max_requests: usize,
     max_octets: usize,
+    order: QueueOrder,
 }
 
+/// The next to be served first.
 struct Queue {
-    connections: VecDeque<(Connection, usize)>,
+    waiting: VecDeque<Waiting>,
     octets: usize,
+}
+
+/// A connection with a request that was read.
+struct Waiting {
+    connection: Connection,
+    octets: usize,
+    /// Known where it decides.
+    urgency: Option<Urgency>,
 }
 
 impl Reserve {
     /// With room for so many requests of so many octets in all.
-    pub(super) fn buffering(max_requests: usize, max_octets: usize) -> io::Result<Reserve> {
+    pub(super) fn buffering(
+        max_requests: usize,
+        max_octets: usize,
+        order: QueueOrder,
+    ) -> io::Result<Reserve> {
         let queue = Queue {
-            connections: VecDeque::with_capacity(max_requests),
+            waiting: VecDeque::with_capacity(max_requests),
             octets: 0,
         };
         Ok(Reserve {
@@ -76,6 +91,7 @@ impl Reserve {
                 queued: AtomicUsize::new(0),
                 max_requests,
                 max_octets,
+                order,
             }),
             ..Reserve::default()
         })
@@ -96,30 +112,43 @@ impl Reserve {
             .is_none_or(|buffer| queued(buffer) == 0)
     }
 
-    /// The connection whose request has waited longest.
+    /// The connection whose request is next.
     pub(super) fn pop(&self) -> Option<Connection> {
         if self.is_idle() {
             return None;
         }
         let buffer = self.buffer.as_ref()?;
         let mut queue = buffer.queue();
-        let (connection, octets) = queue.connections.pop_front()?;
-        queue.octets -= octets;
+        let next = queue.waiting.pop_front()?;
+        queue.octets -= next.octets;
         buffer.queued.fetch_sub(1, Ordering::SeqCst);
-        Some(connection)
+        Some(next.connection)
     }
 }
 
 impl Buffer {
     fn has_room(&self, octets: usize) -> bool {
         let queue = self.queue();
-        queue.connections.len() < self.max_requests && queue.octets + octets <= self.max_octets
+        queue.waiting.len() < self.max_requests && queue.octets + octets <= self.max_octets
     }
 
-    fn push(&self, connection: Connection, octets: usize) {
+    fn push(&self, mut connection: Connection, octets: usize) {
+        let urgency = match self.order {
+            QueueOrder::Arrival => None,
+            QueueOrder::Urgency => connection.next_urgency(),
+        };
         let mut queue = self.queue();
         queue.octets += octets;
-        queue.connections.push_back((connection, octets));
+        // Behind all that are as urgent: the room for it was made beforehand.
+        let at = queue
+            .waiting
+            .partition_point(|other| other.urgency >= urgency);
+        let waiting = Waiting {
+            connection,
+            octets,
+            urgency,
+        };
+        queue.waiting.insert(at, waiting);
         self.queued.fetch_add(1, Ordering::SeqCst);
     }
 

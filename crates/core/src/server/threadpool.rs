@@ -82,6 +82,19 @@ pub struct RequestBuffering {
     pub max_requests: usize,
     /// `max_request_buffer_size`: most octets they have in all; 0: the option MaxBufferedOctets.
     pub max_octets: usize,
+    /// Which of them is next. Not of the specification.
+    pub order: QueueOrder,
+}
+
+/// The order in which buffered requests are served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// As they came.
+    #[default]
+    Arrival,
+    /// By what their callers say they are worth ([`RequestQos`](crate::policy::RequestQos), A3): priority, then
+    /// importance, then the nearer deadline. As they came among equals; those that say nothing last.
+    Urgency,
 }
 
 impl ThreadpoolLane {
@@ -410,12 +423,14 @@ impl Orb {
             Some(RequestBuffering {
                 max_requests,
                 max_octets,
+                order,
             }) => {
                 let most = self.options().max_connections;
                 let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
                 Reserve::buffering(
                     or(max_requests, most).min(most),
                     or(max_octets, realtime.max_buffered_octets),
+                    order,
                 )?
             }
         };

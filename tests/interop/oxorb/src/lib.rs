@@ -5,6 +5,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use oxorb::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
+use oxorb::policy::{CommunicationClass, Qos, RequestQos};
 use oxorb::{Orb, SetupError, SystemException};
 
 pub use idl::{interop, interop_any, interop_jacorb, interop_omniorb, interop_values};
@@ -34,7 +36,11 @@ impl Args {
     /// Reads the command line of this process and makes the ORB it asks for.
     pub fn start() -> Result<(Self, Orb), SetupError> {
         std::thread::spawn(end_in_time);
-        let orb = Orb::builder().args(std::env::args().skip(1)).build()?;
+        let orb = Orb::builder().args(std::env::args().skip(1));
+        let orb = match std::env::args().any(|arg| arg == "--realtime") {
+            false => orb.build()?,
+            true => realtime(&orb.client_interceptor(Priority).build()?),
+        };
         let mut args = Self::default();
         let mut own = orb.args().iter().cloned();
         while let Some(name) = own.next() {
@@ -44,10 +50,36 @@ impl Args {
                 "--corbaloc" => args.corbaloc = value(),
                 "--skip" => args.skip = value().split(',').map(str::to_owned).collect(),
                 "--shutdown" => args.shutdown = true,
+                "--realtime" => {}
                 other => panic!("unknown argument {other}"),
             }
         }
         Ok((args, orb))
+    }
+}
+
+/// Each call says what it is worth, which peers without RIOP must pass over.
+fn realtime(orb: &Orb) -> Orb {
+    let rhythm = Qos {
+        priority: Some(20_000),
+        importance: 7,
+        period: Some(Duration::from_millis(50)),
+        deadline: Some(Duration::from_millis(20)),
+        class: CommunicationClass::Isochronous,
+    };
+    let set = orb.policies().set(RequestQos(rhythm));
+    set.expect("a policy that contradicts no other");
+    orb.clone()
+}
+
+/// Each call carries a priority (RTCorbaPriority), as to an object that wants to know it, which peers without RT-CORBA
+/// must pass over.
+struct Priority;
+
+impl ClientInterceptor for Priority {
+    fn send_request(&self, request: &mut ClientRequest<'_>) -> Result<(), Interrupt> {
+        request.add_request_service_context(10, vec![0, 0, 0x4e, 0x20], false)?;
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ mod peers;
 mod placement;
 mod plot;
 mod process;
+mod queues;
 mod report;
 mod session;
 mod steps;
@@ -55,6 +56,8 @@ enum Command {
     Steps(steps::Options),
     /// Count the names a second that a name server binds, resolves, lists and unbinds, beside omniNames
     Naming(naming::Options),
+    /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
+    Queues(queues::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Command::Demux(options) => demux::run(&options),
         Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
+        Command::Queues(options) => queues::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! invoke -> exchange (exchange.rs) which profile, forward, retry: the only loop
+//!             Selection (selection.rs)  RT-CORBA: which addresses at this priority, whose connection
 //!             reach (reach.rs)     a link nobody else uses: this thread's own, a cached one, a new one
 //!             Call::send (call.rs) request written in place, one write
 //!             Pending::wait        one read, reply matched

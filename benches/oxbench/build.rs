@@ -14,5 +14,5 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .out_dir(out_dir)
         .marshalling(Marshalling::Interpreted)
         .compile()?;
-    oxorb_idlgen::compile(["idl/probe.idl", "idl/marshal.idl"])
+    oxorb_idlgen::compile(["idl/probe.idl", "idl/marshal.idl", "idl/load.idl"])
 }

@@ -9,7 +9,10 @@ mod check;
 mod counts;
 mod demux;
 mod experiment;
+mod inversion;
+mod lanes;
 mod latency;
+mod load;
 mod machine;
 mod marshal;
 mod naming;
@@ -21,6 +24,7 @@ mod queues;
 mod report;
 mod session;
 mod steps;
+mod throughput;
 mod wire;
 
 use std::process::ExitCode;
@@ -58,6 +62,12 @@ enum Command {
     Naming(naming::Options),
     /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
     Queues(queues::Options),
+    /// Time calls of high priority among more and more of low priority, for each architecture (E1)
+    Inversion(inversion::Options),
+    /// Let calls at 25, 50 and 75 Hz take more and more work, and see whose rate is kept (E13, E14)
+    Lanes(lanes::Options),
+    /// Count the calls a second of 1 to 16 clients at once, for each architecture, beside omniORB
+    Throughput(throughput::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -72,6 +82,9 @@ fn main() -> ExitCode {
         Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
         Command::Queues(options) => queues::run(&options),
+        Command::Inversion(options) => inversion::run(&options),
+        Command::Throughput(options) => throughput::run(&options),
+        Command::Lanes(options) => lanes::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

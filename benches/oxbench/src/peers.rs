@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::experiment::Experiment;
+use crate::load::{self, Architecture};
 use crate::marshal::{self, Kind};
 use crate::naming;
 use crate::placement::{Placement, Role};
@@ -60,6 +61,20 @@ pub(crate) enum Side {
         port: u16,
         /// File the names are kept in
         store: std::path::PathBuf,
+    },
+    /// Serve objects that many clients call at once
+    LoadServer {
+        /// How
+        architecture: Architecture,
+        /// One for each object
+        priorities: Vec<i16>,
+    },
+    /// Be many clients at once
+    LoadClient {
+        /// How
+        architecture: Architecture,
+        /// One for each object
+        references: Vec<String>,
     },
     /// Write and read values
     Marshal {
@@ -145,6 +160,14 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::OxorbServer => oxorb::serve(),
         Side::OxorbClient { reference } => oxorb::call(reference),
         Side::NameServer { port, store } => naming::serve(*port, store),
+        Side::LoadServer {
+            architecture,
+            priorities,
+        } => load::serve(*architecture, priorities),
+        Side::LoadClient {
+            architecture,
+            references,
+        } => load::call(*architecture, references),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }
@@ -177,7 +200,8 @@ impl fmt::Display for Peer {
     }
 }
 
-fn own_side(side: &str) -> Result<Command> {
+/// This very program, as one side of a pair.
+pub(crate) fn own_side(side: &str) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["peer", side]);
     Ok(command)

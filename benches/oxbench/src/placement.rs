@@ -32,6 +32,18 @@ pub(crate) enum Role {
 }
 
 impl Placement {
+    /// The CPUs that a pair uses, of those that there are; for each, whether a server runs there.
+    pub(crate) fn cpus(self) -> Vec<(usize, bool)> {
+        match self {
+            Placement::Free => {
+                let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+                (0..cpus).map(|cpu| (cpu, true)).collect()
+            }
+            Placement::Pinned { client, server } if client == server => vec![(server, true)],
+            Placement::Pinned { client, server } => vec![(client, false), (server, true)],
+        }
+    }
+
     /// Starts `command` where `role` belongs. The CPU is set before the program starts, the same way
     /// for every peer, and every thread of the program inherits it.
     pub(crate) fn spawn(self, role: Role, command: &mut Command) -> Result<Child> {

@@ -24,8 +24,8 @@ pub(crate) fn draw(report: &Report, file: &Path) -> Result {
     Ok(())
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn<'a> =
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(crate) type Drawn<'a> =
     std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
 fn draw_panels<'a>(report: &Report, area: &Area<'a>, panels: (usize, usize)) -> Drawn<'a> {

@@ -28,9 +28,14 @@ pub(crate) fn lengths(operation: Operation, size: u32) -> Lengths {
         Operation::Samples => "echo_samples",
     };
     let body = body(operation, size as usize);
+    call(name, body, body)
+}
+
+/// The same of any operation whose argument and result have so many octets.
+pub(crate) fn call(operation: &str, argument: usize, result: usize) -> Lengths {
     Lengths {
-        request: request_header(name) + body,
-        reply: REPLY_HEADER + body,
+        request: request_header(operation) + argument,
+        reply: REPLY_HEADER + result,
     }
 }
 

@@ -82,6 +82,51 @@ impl Codec {
     }
 }
 
+const LOAD_SOURCES: [(&str, &str); 3] = [
+    ("load.idl", include_str!("../../idl/load.idl")),
+    (
+        "load-server.cc",
+        include_str!("../../peers/omniorb/load-server.cc"),
+    ),
+    (
+        "load-client.cc",
+        include_str!("../../peers/omniorb/load-client.cc"),
+    ),
+];
+
+/// The programs of `oxbench inversion`, `lanes` and `throughput`, as omniORB is by default.
+pub(crate) struct Load {
+    directory: PathBuf,
+}
+
+impl Load {
+    /// Builds them beside this program, unless these very sources were built there before.
+    pub(crate) fn build() -> Result<Load> {
+        let directory = build("omniorb-load", &LOAD_SOURCES, |directory| {
+            let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "load.idl"];
+            run(directory, "omniidl", &idl)?;
+            for program in ["load-server", "load-client"] {
+                let source = format!("{program}.cc");
+                compile(directory, program, &[&source, "loadSK.cc"])?;
+            }
+            Ok(())
+        })?;
+        Ok(Load { directory })
+    }
+
+    /// To be given the priorities of its objects, of which it only takes the number.
+    pub(crate) fn server(&self) -> Command {
+        let mut command = Command::new(self.directory.join("load-server"));
+        command.args(["-ORBendPoint", "giop:tcp:127.0.0.1:"]);
+        command
+    }
+
+    /// To be given the references that the server prints.
+    pub(crate) fn client(&self) -> Command {
+        Command::new(self.directory.join("load-client"))
+    }
+}
+
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];
 
 /// The folder of this name beside this program, with what `make` makes of `sources` there, unless it was made before.

@@ -1,0 +1,183 @@
+//! `oxbench inversion` (E1): does a client of high priority notice those of low priority?
+//!
+//! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; and a saturating version, in which the
+//! others call back to back and keep their servant busy for 200 us of each call.
+
+mod check;
+mod plot;
+mod report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use self::report::{Point, Report, Version};
+use crate::Result;
+use crate::load::{Architecture, Contender, Quiet, Setting, Task};
+use crate::machine::Machine;
+use crate::placement::Placement;
+
+/// Priorities of the two kinds of client, and of who serves them.
+const HIGH: i16 = 60;
+const LOW: i16 = 20;
+
+/// Options of `oxbench inversion`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Numbers of low-priority clients
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 20, 30, 40, 50])]
+    lows: Vec<usize>,
+
+    /// How long each point is measured, in seconds
+    #[arg(long, default_value_t = 5.0, value_parser = positive)]
+    seconds: f64,
+
+    /// Calls a second of the high-priority client
+    #[arg(long, default_value_t = 20.0, value_parser = positive)]
+    high_hz: f64,
+
+    /// Calls a second of each low-priority client; when saturated they call back to back
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
+    low_hz: f64,
+
+    /// CPU time the servant uses up for each low-priority call when saturated, in us
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    work: u32,
+
+    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them
+    #[arg(long, default_value = "0,1")]
+    cpus: Placement,
+
+    /// Only these architectures; all that can be had by default
+    #[arg(long, value_delimiter = ',')]
+    architectures: Vec<Architecture>,
+
+    /// Only this version of the experiment
+    #[arg(long)]
+    only: Option<Version>,
+
+    /// Say for each bound that the project set itself whether this run met it
+    #[arg(long)]
+    check: bool,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Draw latency against the number of low-priority clients into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For reading
+    Table,
+    /// For programs
+    Json,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && f64::is_finite(number) => Ok(number),
+        _ => Err("a number above 0 is wanted".into()),
+    }
+}
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = measure(options)?;
+    match options.format {
+        Format::Table => print!("{report}"),
+        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+    }
+    if options.check {
+        let verdicts = check::verdicts(&report);
+        match options.format {
+            Format::Table => print!("\n{verdicts}"),
+            Format::Json => eprint!("{verdicts}"),
+        }
+    }
+    if let Some(file) = &options.plot {
+        plot::draw(&report, file)?;
+        eprintln!("curves written to {}", file.display());
+    }
+    Ok(())
+}
+
+fn measure(options: &Options) -> Result<Report> {
+    let all = Architecture::value_variants();
+    let contenders = Contender::all(&options.architectures, all)?;
+    let setting = Setting {
+        placement: options.cpus,
+        duration: Duration::from_secs_f64(options.seconds),
+    };
+    let versions = match &options.only {
+        Some(version) => vec![*version],
+        None => Version::value_variants().to_vec(),
+    };
+    let (mut points, mut kept_out) = (Vec::new(), Vec::new());
+    for version in versions {
+        // A server that is saturated leaves nothing of its CPU.
+        let awake = options.cpus.cpus().into_iter();
+        let awake = awake.filter(|(_, serves)| version == Version::Paper || !serves);
+        let awake: Vec<usize> = awake.map(|(cpu, _)| cpu).collect();
+        let quiet = Quiet::begin(&awake);
+        kept_out.push((version, quiet.kept_out()));
+        for &lows in &options.lows {
+            let tasks = options.tasks(version, lows);
+            // Neighbours in time are compared: all architectures at one number of clients.
+            for contender in &contenders {
+                let architecture = contender.architecture;
+                eprintln!("{version}, {lows} low, {architecture} ...");
+                let mut samples = contender.measure(setting, &[HIGH, LOW], &tasks)?;
+                let low = samples.split_off(1).concat();
+                points.push(Point::new(
+                    version,
+                    architecture,
+                    lows,
+                    samples.concat(),
+                    low,
+                ));
+            }
+        }
+    }
+    Ok(Report {
+        machine: Machine::this(),
+        placement: options.cpus.to_string(),
+        kept_out,
+        seconds: options.seconds,
+        high_hz: options.high_hz,
+        low_hz: options.low_hz,
+        work: options.work,
+        points,
+    })
+}
+
+impl Options {
+    /// The high client, then the others.
+    fn tasks(&self, version: Version, lows: usize) -> Vec<Task> {
+        let period = |hz: f64| Duration::from_secs_f64(1.0 / hz);
+        let (low_period, work) = match version {
+            Version::Paper => (period(self.low_hz), Duration::ZERO),
+            Version::Saturated => (Duration::ZERO, Duration::from_micros(self.work.into())),
+        };
+        let high = Task {
+            object: 0,
+            priority: HIGH,
+            phase: Duration::ZERO,
+            period: period(self.high_hz),
+            work: Duration::ZERO,
+        };
+        let low = |at| Task {
+            object: 1,
+            priority: LOW,
+            // Spread over the period: what is measured is load, not a herd.
+            phase: low_period * at as u32 / lows as u32,
+            period: low_period,
+            work,
+        };
+        [high].into_iter().chain((0..lows).map(low)).collect()
+    }
+}

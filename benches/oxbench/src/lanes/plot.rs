@@ -1,0 +1,79 @@
+//! The rates kept against the work of a call, as an SVG file: a panel for each order of priorities.
+
+use std::path::Path;
+
+use clap::ValueEnum as _;
+use plotters::prelude::*;
+
+use super::report::Report;
+use super::{Order, RATES};
+use crate::Result;
+use crate::plot::{Area, Drawn};
+
+const PANEL: (u32, u32) = (460, 380);
+
+/// Draws `report` into `file`.
+pub(super) fn draw(report: &Report, file: &Path) -> Result {
+    let orders: Vec<Order> = Order::value_variants()
+        .iter()
+        .copied()
+        .filter(|&order| report.points.iter().any(|point| point.order == order))
+        .collect();
+    let size = (PANEL.0 * orders.len().max(1) as u32, PANEL.1 + 40);
+    let area = SVGBackend::new(file, size).into_drawing_area();
+    // Errors of the drawing borrow the file's name.
+    draw_panels(report, &orders, &area)
+        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
+    area.present()
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    Ok(())
+}
+
+fn draw_panels<'a>(report: &Report, orders: &[Order], area: &Area<'a>) -> Drawn<'a> {
+    area.fill(&WHITE)?;
+    let title = format!("{}; {}", report.machine, report.placement);
+    let area = area.titled(&title, ("sans-serif", 14))?;
+    let panels = area.split_evenly((1, orders.len().max(1)));
+    for (panel, &order) in panels.iter().zip(orders) {
+        draw_panel(report, order, panel)?;
+    }
+    Ok(())
+}
+
+fn draw_panel<'a>(report: &Report, order: Order, panel: &Area<'a>) -> Drawn<'a> {
+    let points = || report.points.iter().filter(|point| point.order == order);
+    let most = points().map(|point| point.work).max().unwrap_or(1);
+    let caption = match order {
+        Order::None => "no priorities",
+        Order::ByRate => "lanes, by rate",
+        Order::AgainstRate => "lanes, against the rate",
+    };
+    let mut chart = ChartBuilder::on(panel)
+        .caption(caption, ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(44)
+        .build_cartesian_2d(0.0..f64::from(most) / 1000.0, 0.0..85.0)?;
+    chart
+        .configure_mesh()
+        .x_desc("work of a call, milliseconds")
+        .y_desc("calls a second")
+        .draw()?;
+    for (at, rate) in RATES.into_iter().enumerate() {
+        let color = [
+            RGBColor(31, 119, 180),
+            RGBColor(44, 160, 44),
+            RGBColor(214, 69, 29),
+        ][at];
+        let line = points().map(|point| (f64::from(point.work) / 1000.0, point.clients[at].kept));
+        chart
+            .draw_series(LineSeries::new(line, color.stroke_width(2)))?
+            .label(format!("{rate} Hz"))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerLeft)
+        .background_style(WHITE.mix(0.8))
+        .draw()
+}

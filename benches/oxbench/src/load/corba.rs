@@ -1,0 +1,147 @@
+//! OxORB's side: the same servants and clients under each architecture.
+
+use std::time::Duration;
+
+use oxorb::{
+    Builder, ClientConnections, Concurrency, Interface as _, Orb, Policies, Priority,
+    PriorityModel, PriorityModelPolicy, RtPolicies, SystemException, Threadpool, ThreadpoolLane,
+};
+
+use super::{Architecture, Caller, protocol, run, toil};
+use crate::{Result, session};
+
+#[allow(missing_docs)]
+mod generated {
+    oxorb::include_idl!("load");
+}
+
+use generated::oxbench::{Cubing, CubingRef};
+
+/// Threads of the worker pool.
+const WORKERS: usize = 4;
+
+/// Threads of a lane: one that serves, and one that takes what comes meanwhile.
+const LANE_THREADS: usize = 2;
+
+/// Serves an object for each priority until standard input closes.
+pub(super) fn serve(architecture: Architecture, priorities: &[i16]) -> Result {
+    let builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    let orb = match architecture {
+        Architecture::Lanes => real_time(builder),
+        Architecture::Workers => {
+            builder.concurrency(Concurrency::LeaderFollowers { threads: WORKERS })
+        }
+        _ => builder.concurrency(Concurrency::ThreadPerConnection),
+    }
+    .build()?;
+    let objects: Vec<CubingRef> = match architecture {
+        Architecture::Lanes => in_lanes(&orb, priorities)?,
+        _ => priorities
+            .iter()
+            .map(|_| orb.root_poa().activate(Cuber))
+            .collect::<Result<_, _>>()?,
+    };
+    let references: Vec<String> = objects.iter().map(|it| it.to_ior().to_string()).collect();
+    session::announce(&references.join(" "))?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// CORBA priorities are those of SCHED_FIFO. A thread of a lane stays with its connection, and a client trusts its own,
+/// from one period to the next.
+fn real_time(builder: Builder) -> Builder {
+    builder
+        .setting("SchedPolicy", "SCHED_FIFO")
+        .setting("PriorityMapping", "direct")
+        .setting("WorkerStay", "1000")
+        .setting("TrustIdle", "1000")
+}
+
+/// A lane for each priority, and an object that it serves.
+fn in_lanes(orb: &Orb, priorities: &[i16]) -> Result<Vec<CubingRef>> {
+    let lanes = priorities
+        .iter()
+        .map(|&priority| Ok(ThreadpoolLane::new(Priority::new(priority)?, LANE_THREADS)))
+        .collect::<Result<Vec<_>>>()?;
+    let pool = orb.create_threadpool(Threadpool::with_lanes(lanes))?;
+    let object = |&priority| {
+        let realtime = RtPolicies {
+            threadpool: Some(pool),
+            priority_model: Some(PriorityModelPolicy {
+                model: PriorityModel::ServerDeclared,
+                server_priority: priority,
+            }),
+            ..RtPolicies::default()
+        };
+        let policies = Policies {
+            realtime,
+            ..Policies::default()
+        };
+        let poa = orb
+            .root_poa()
+            .create_poa(&format!("lane {priority}"), policies)?;
+        Ok(poa.activate(Cuber)?)
+    };
+    priorities.iter().map(object).collect()
+}
+
+/// Calls the objects as standard input says.
+pub(super) fn call(architecture: Architecture, references: &[String]) -> Result {
+    let builder = Orb::builder();
+    let orb = match architecture {
+        Architecture::Lanes => real_time(builder).client_connections(ClientConnections::Private),
+        _ => builder.client_connections(ClientConnections::Cached),
+    }
+    .build()?;
+    let objects: Vec<CubingRef> = references
+        .iter()
+        .map(|reference| orb.resolve(reference))
+        .collect::<Result<_, _>>()?;
+    protocol::serve(|tasks, duration| {
+        run(tasks, duration, |task| {
+            let target = objects[task.object].clone();
+            if architecture == Architecture::Lanes {
+                orb.set_thread_priority(Priority::new(task.priority)?)?;
+                target.validate_connection()?;
+            }
+            Ok(Client {
+                target,
+                shares: architecture == Architecture::Shared,
+            })
+        })
+    })?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+struct Cuber;
+
+impl Cubing for Cuber {
+    fn cube(&self, value: u8) -> Result<u8, SystemException> {
+        Ok(value.wrapping_pow(3))
+    }
+
+    fn toil(&self, value: u8, microseconds: u32) -> Result<u8, SystemException> {
+        toil(Duration::from_micros(microseconds.into()));
+        self.cube(value)
+    }
+}
+
+struct Client {
+    target: CubingRef,
+    /// One connection carries the requests of all clients at once.
+    shares: bool,
+}
+
+impl Caller for Client {
+    fn cube(&mut self, value: u8, work: Duration) -> Result<u8> {
+        let target = &self.target;
+        let work = work.as_micros() as u32;
+        Ok(match (self.shares, work) {
+            (false, 0) => target.cube(value)?,
+            (false, work) => target.toil(value, work)?,
+            (true, 0) => target.cube_async(value).wait()?,
+            (true, work) => target.toil_async(value, work).wait()?,
+        })
+    }
+}

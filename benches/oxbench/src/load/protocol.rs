@@ -1,0 +1,122 @@
+//! What a client process is told on standard input, and what it answers:
+//!
+//! ```text
+//! < ready
+//! > load 5000 0:60:0:50000:0 1:20:0:0:200    how long (ms), then for each client: object, priority, first call,
+//!                                            period (0: back to back) and work (us)
+//! < 50312 49873 ...                          for each client a line: nanoseconds of each call
+//! < 91000 90312 ...
+//! ```
+
+use std::fmt::Write as _;
+use std::io::{BufRead, Write};
+use std::time::Duration;
+
+use super::{Samples, Task};
+use crate::Result;
+use crate::process::Process;
+
+/// Serves standard input until it closes; `run` makes the calls of one load.
+pub(super) fn serve(run: impl Fn(&[Task], Duration) -> Result<Vec<Samples>>) -> Result {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "ready")?;
+    output.flush()?;
+    for line in std::io::stdin().lock().lines() {
+        let (tasks, duration) = parse(&line?)?;
+        for samples in run(&tasks, duration)? {
+            let mut text = String::new();
+            for sample in samples {
+                write!(text, "{sample} ")?;
+            }
+            writeln!(output, "{text}")?;
+        }
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// Has a client process make the calls of one load.
+pub(super) fn ask(
+    client: &mut Process,
+    tasks: &[Task],
+    duration: Duration,
+) -> Result<Vec<Samples>> {
+    client.tell(&command(tasks, duration))?;
+    let hear = |_| -> Result<Samples> {
+        let line = client.hear()?;
+        let samples = line.split_whitespace().map(str::parse);
+        Ok(samples.collect::<Result<_, _>>()?)
+    };
+    tasks.iter().map(hear).collect()
+}
+
+fn command(tasks: &[Task], duration: Duration) -> String {
+    let mut line = format!("load {}", duration.as_millis());
+    for task in tasks {
+        let Task {
+            object, priority, ..
+        } = task;
+        let [phase, period, work] = [task.phase, task.period, task.work].map(|t| t.as_micros());
+        let _ = write!(line, " {object}:{priority}:{phase}:{period}:{work}");
+    }
+    line
+}
+
+fn parse(line: &str) -> Result<(Vec<Task>, Duration)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let ["load", duration, tasks @ ..] = &words[..] else {
+        return Err(format!("no command is called {line:?}").into());
+    };
+    let tasks = tasks
+        .iter()
+        .copied()
+        .map(parse_task)
+        .collect::<Result<_>>()?;
+    Ok((tasks, Duration::from_millis(duration.parse()?)))
+}
+
+fn parse_task(word: &str) -> Result<Task> {
+    let parts: Vec<&str> = word.split(':').collect();
+    let [object, priority, phase, period, work] = parts[..] else {
+        return Err(format!("a client is five numbers, not {word:?}").into());
+    };
+    let time = |text: &str| -> Result<Duration> { Ok(Duration::from_micros(text.parse()?)) };
+    Ok(Task {
+        object: object.parse()?,
+        priority: priority.parse()?,
+        phase: time(phase)?,
+        period: time(period)?,
+        work: time(work)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_arrives_as_it_was_told() {
+        let high = Task {
+            object: 0,
+            priority: 60,
+            phase: Duration::ZERO,
+            period: Duration::from_millis(50),
+            work: Duration::ZERO,
+        };
+        let low = Task {
+            object: 1,
+            priority: 20,
+            phase: Duration::from_micros(7),
+            period: Duration::ZERO,
+            work: Duration::from_micros(200),
+        };
+        let line = command(&[high, low], Duration::from_secs(5));
+        assert_eq!(line, "load 5000 0:60:0:50000:0 1:20:7:0:200");
+        assert_eq!(
+            parse(&line).unwrap(),
+            (vec![high, low], Duration::from_secs(5))
+        );
+        assert!(parse("load 1 2:3").is_err());
+        assert!(parse("laod 1").is_err());
+    }
+}

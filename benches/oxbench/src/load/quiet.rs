@@ -1,0 +1,104 @@
+//! Keeps out of the numbers what the machine does by itself: the kernel's throttling of real-time threads, and the time
+//! that an idle (virtual) CPU takes to wake up.
+
+use std::fmt;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use oxorb_sys::schedule::{self, Class, Schedule};
+use serde::Serialize;
+
+/// Share of each second that real-time threads may run, in us; -1: all of it.
+const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+/// Until it is dropped, real-time threads are not throttled and some CPUs do not sleep, as far as this process may see to
+/// that.
+///
+/// Where real-time threads take a whole CPU, it must not be kept awake: the thread that does so would starve, and the
+/// kernel gives starving ones 50 ms of each second before anybody else.
+pub(crate) struct Quiet {
+    /// What to write back.
+    throttle: Option<String>,
+    stop: Arc<AtomicBool>,
+    spinners: Vec<(usize, JoinHandle<()>)>,
+}
+
+/// What was kept out, for the report.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct KeptOut {
+    pub(crate) throttling: bool,
+    /// CPUs that did not sleep.
+    pub(crate) awake: Vec<usize>,
+}
+
+impl Quiet {
+    /// Keeps these CPUs awake.
+    pub(crate) fn begin(cpus: &[usize]) -> Quiet {
+        let before = fs::read_to_string(THROTTLE).ok();
+        let throttle = before.filter(|_| fs::write(THROTTLE, "-1").is_ok());
+        let stop = Arc::new(AtomicBool::new(false));
+        let spinners = cpus
+            .iter()
+            .map(|&cpu| {
+                let stop = Arc::clone(&stop);
+                (cpu, std::thread::spawn(move || spin(cpu, &stop)))
+            })
+            .collect();
+        Quiet {
+            throttle,
+            stop,
+            spinners,
+        }
+    }
+
+    pub(crate) fn kept_out(&self) -> KeptOut {
+        let spins = self.spinners.iter().filter(|(_, it)| !it.is_finished());
+        KeptOut {
+            throttling: self.throttle.is_some(),
+            awake: spins.map(|&(cpu, _)| cpu).collect(),
+        }
+    }
+}
+
+impl fmt::Display for KeptOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let throttled = if self.throttling {
+            "not throttled"
+        } else {
+            "THROTTLED"
+        };
+        write!(
+            f,
+            "real-time threads {throttled}, CPUs kept awake: {:?}",
+            self.awake
+        )
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for (_, spinner) in self.spinners.drain(..) {
+            let _ = spinner.join();
+        }
+        if let Some(before) = &self.throttle {
+            let _ = fs::write(THROTTLE, before);
+        }
+    }
+}
+
+/// Runs when nobody else wants the CPU (SCHED_IDLE); ends at once where that class cannot be had.
+fn spin(cpu: usize, stop: &AtomicBool) {
+    let idle = Schedule {
+        class: Class::Idle,
+        priority: 0,
+    };
+    if schedule::set_current(idle).is_err() || oxorb_sys::thread::pin_current_thread(cpu).is_err() {
+        return;
+    }
+    while !stop.load(Ordering::Relaxed) {
+        std::hint::spin_loop();
+    }
+}

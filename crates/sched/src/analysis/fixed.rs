@@ -88,12 +88,12 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
                 u128::from(blocking) + jobs.sum::<u128>()
             }) {
                 Some(busy) => Some(busy),
-                None => return Bound::Unbounded,
+                None => return Bound::Unknown,
             }
         }
         false => None,
     };
-    let mut worst = Bound::Unbounded;
+    let mut worst = Bound::Unknown;
     let mut latest = 0;
     let mut start = blocking;
     for job in 0..MOST_JOBS {
@@ -105,7 +105,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             u128::from(blocking) + before + jobs.sum::<u128>()
         });
         let Some(began) = began else {
-            return Bound::Unbounded;
+            return Bound::Unknown;
         };
         start = began;
         let done = settle(began.saturating_add(own.wcet), |time| {
@@ -117,7 +117,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             u128::from(began) + u128::from(own.wcet) + jobs.sum::<u128>()
         });
         let Some(done) = done else {
-            return Bound::Unbounded;
+            return Bound::Unknown;
         };
         let released = u128::from(job) * u128::from(own.period);
         let response = u128::from(done) + u128::from(own.jitter);

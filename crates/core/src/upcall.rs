@@ -177,6 +177,7 @@ impl<'r> Upcall<'r> {
             .map_err(|_| raise::BAD_PRIORITY)
     }
 
+    #[inline(never)]
     fn priority_context(&self) -> Option<ServiceContext<'r>> {
         let contexts = &self.arrived.request.contexts;
         if contexts.is_empty() {
@@ -361,9 +362,12 @@ impl<'r> Upcall<'r> {
         let mut e = self
             .sink
             .encoder(self.arrived.orb.options(), self.arrived.dialect);
-        let begun = match self.priority_context() {
-            None => oxorb_giop::begin_reply(&mut e, version, id, status, contexts),
-            Some(priority) => begin_with_priority(&mut e, version, id, status, contexts, priority),
+        let begun = match self.arrived.request.contexts.is_empty() {
+            true => oxorb_giop::begin_reply(&mut e, version, id, status, contexts),
+            false => {
+                let sent = self.priority_context();
+                begin_with_priority(&mut e, version, id, status, contexts, sent)
+            }
         };
         let written = body(&mut e)
             .inspect(|()| probe::stamp(Stage::ResultsWritten))
@@ -398,8 +402,11 @@ fn begin_with_priority(
     id: u32,
     status: ReplyStatus,
     contexts: &[ServiceContext<'_>],
-    priority: ServiceContext<'_>,
+    priority: Option<ServiceContext<'_>>,
 ) -> Begun {
+    let Some(priority) = priority else {
+        return oxorb_giop::begin_reply(e, version, id, status, contexts);
+    };
     if contexts.is_empty() {
         return oxorb_giop::begin_reply(e, version, id, status, &[priority]);
     }

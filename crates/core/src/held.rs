@@ -122,7 +122,7 @@ impl Detached {
         let arrived = Arrived {
             orb,
             frame,
-            request,
+            request: &request,
             key,
             dialect: self.dialect,
             times: self.times,

@@ -196,7 +196,7 @@ impl Later {
         let arrived = Arrived {
             orb: &self.orb,
             frame,
-            request,
+            request: &request,
             key,
             dialect: self.dialect,
             times: self.times,

@@ -40,7 +40,7 @@ pub struct Upcall<'r> {
 pub(crate) struct Arrived<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) frame: Frame<'r>,
-    pub(crate) request: Request<'r>,
+    pub(crate) request: &'r Request<'r>,
     pub(crate) key: &'r [u8],
     pub(crate) dialect: Dialect,
     pub(crate) times: Times,
@@ -340,7 +340,7 @@ impl<'r> Upcall<'r> {
     fn view(&self) -> View<'_> {
         View {
             orb: self.arrived.orb,
-            request: &self.arrived.request,
+            request: self.arrived.request,
             key: self.arrived.key,
         }
     }

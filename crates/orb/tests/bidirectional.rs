@@ -372,8 +372,8 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
         bidirectional: Bidirectional::Both,
         ..Policies::default()
     };
-    let activate = |orb: &Orb, policies| {
-        let name = format!("{policies:?}");
+    let activate = |orb: &Orb, policies: Policies| {
+        let name = format!("{:?}", policies.bidirectional);
         let poa = orb.root_poa().create_poa(&name, policies).unwrap();
         let player = Arc::new(Player::default());
         let reference = poa.activate_servant(player).unwrap();

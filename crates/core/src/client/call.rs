@@ -74,6 +74,8 @@ pub(crate) struct Lost {
 impl<'c, 'a> Call<'c, 'a> {
     /// Writes header and arguments in place. The connection goes back
     /// untouched when an argument cannot be marshalled.
+    // Always inlined, like `send`: a `Call` is large, and would be moved.
+    #[inline(always)]
     pub(crate) fn begin(
         peer: &'c Arc<Peer>,
         mut link: Box<ClientLink>,
@@ -183,6 +185,7 @@ impl<'c, 'a> Call<'c, 'a> {
     }
 
     /// Hands the request to the transport: one write.
+    #[inline(always)]
     pub(crate) fn send(self, timing: Timing) -> Result<Pending<'c>, Lost> {
         let Call {
             peer,

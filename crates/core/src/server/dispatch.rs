@@ -46,7 +46,7 @@ pub(crate) enum Next {
 pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -> Next {
     let frame = inbox.frame();
     let served = match frame.message() {
-        Ok(Message::Request(request)) => serve(orb, frame, request, inbox, desk, sink),
+        Ok(Message::Request(request)) => serve(orb, frame, &request, inbox, desk, sink),
         Ok(Message::LocateRequest(request)) => match request.target.object_key() {
             Ok(key) => {
                 locate(orb, &frame, request.id, key, sink);
@@ -107,7 +107,7 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
     let arrived = Arrived {
         orb,
         frame,
-        request,
+        request: &request,
         key,
         dialect,
         times,
@@ -120,7 +120,7 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
 fn serve(
     orb: &Orb,
     frame: Frame<'_>,
-    request: Request<'_>,
+    request: &Request<'_>,
     inbox: &Inbox,
     desk: &Desk,
     sink: &mut Sink,
@@ -145,20 +145,25 @@ fn serve(
         }
         Ok(())
     };
-    let dialect = match Session::dialect(&desk.session, &request, version.minor) {
+    let dialect = match Session::dialect(&desk.session, request, version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
     };
-    if let Some(offer) = request.contexts.find(oxorb_giop::context_id::BI_DIR_IIOP) {
+    if !request.contexts.is_empty()
+        && let Some(offer) = request.contexts.find(oxorb_giop::context_id::BI_DIR_IIOP)
+    {
         both_ways::consider(orb, desk, key, offer.data);
     }
     if desk.session.get().opened_here && !both_ways::is_open(orb, key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
-    let counted = match desk.counted.get().then(|| Counted::begin(orb, desk)) {
-        Some(None) => return fail(sink, raise::TOO_MANY_REQUESTS),
-        counted => counted,
-    };
+    let mut counted = Counted(None);
+    if desk.counted.get() {
+        match Counted::begin(orb, desk) {
+            Some(begun) => counted = begun,
+            None => return fail(sink, raise::TOO_MANY_REQUESTS),
+        }
+    }
     let times = Times::of(&request.contexts)?;
     if let Err(exception) = times.admit(orb.options().hold_time) {
         return fail(sink, exception);
@@ -175,9 +180,7 @@ fn serve(
     upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
     });
-    if let Some(Some(counted)) = counted
-        && sink.is_deferred()
-    {
+    if counted.0.is_some() && sink.is_deferred() {
         counted.moved();
     }
     Ok(())
@@ -255,7 +258,7 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
     sink.send(orb.options(), version, e.finish());
 }
 
-/// One of the requests that its client may have running.
+/// One of the requests that its client may have running; `None`: it counts nowhere.
 struct Counted(Option<Arc<Client>>);
 
 impl Counted {
@@ -301,7 +304,9 @@ impl Session {
         request: &Request<'_>,
         giop_minor: u8,
     ) -> Result<Dialect, SystemException> {
-        if let Some(context) = request.contexts.find(oxorb_giop::context_id::CODE_SETS) {
+        if !request.contexts.is_empty()
+            && let Some(context) = request.contexts.find(oxorb_giop::context_id::CODE_SETS)
+        {
             let said = CodeSetContext::parse(context.data)
                 .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
             match session.get().code_sets {

@@ -111,7 +111,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[threadpool.a]\nthreads = 2\nbuffering = { request = 1 }\n",
-            "x.toml:3: nothing is called `request` here; there are requests, octets",
+            "x.toml:3: nothing is called `request` here; there are requests, octets, order",
         ),
     ];
     for (text, expected) in cases {

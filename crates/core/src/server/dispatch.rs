@@ -46,7 +46,7 @@ pub(crate) enum Next {
 pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -> Next {
     let frame = inbox.frame();
     let served = match frame.message() {
-        Ok(Message::Request(request)) => serve(orb, frame, &request, inbox, desk, sink),
+        Ok(Message::Request(ref request)) => serve(orb, frame, request, inbox, desk, sink),
         Ok(Message::LocateRequest(request)) => match request.target.object_key() {
             Ok(key) => {
                 locate(orb, &frame, request.id, key, sink);

@@ -9,11 +9,12 @@ mod strace;
 
 use std::fmt;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
 use crate::experiment::{EXPERIMENTS, Experiment};
+use crate::format::Format;
 use crate::peers::{self, Contender, Pair, Peer};
 use crate::placement::{Placement, Role};
 use callgrind::Log;
@@ -29,14 +30,6 @@ pub(crate) struct Options {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
 }
 
 /// What OxORB may cost per ping after warm-up, on each side of a private connection. Instructions are what

@@ -12,10 +12,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
+use crate::format::Format;
 use crate::machine::Machine;
 use setup::{By, Requests};
 
@@ -37,14 +38,6 @@ pub(crate) struct Options {
     /// Write the curves to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
 }
 
 const OBJECTS: [usize; 4] = [1, 100, 10_000, 1_000_000];
@@ -100,10 +93,7 @@ pub(crate) fn run(options: &Options) -> Result {
             depths(options.rounds)?,
         ],
     };
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     if let Some(file) = &options.plot {
         plot::draw(&report, file)?;
         eprintln!("curves written to {}", file.display());

@@ -9,6 +9,7 @@ use hdrhistogram::Histogram;
 use crate::Result;
 use crate::check;
 use crate::experiment::{EXPERIMENTS, Experiment};
+use crate::format::Format;
 use crate::machine::Machine;
 use crate::peers::{self, Contender, Pair, Peer};
 use crate::placement::Placement;
@@ -53,21 +54,10 @@ pub(crate) struct Options {
     plot: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
-}
-
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     if options.check {
         let verdicts = check::verdicts(&report);
         match options.format {

@@ -9,6 +9,7 @@ mod check;
 mod counts;
 mod demux;
 mod experiment;
+mod format;
 mod inversion;
 mod lanes;
 mod latency;

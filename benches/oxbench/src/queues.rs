@@ -11,12 +11,13 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{DispatchQueue, Heap, List, Missed, Store, Timing};
 use serde::Serialize;
 
 use crate::Result;
+use crate::format::Format;
 use crate::machine::Machine;
 
 /// Options of `oxbench queues`.
@@ -37,14 +38,6 @@ pub(crate) struct Options {
     /// Write the curves to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
 }
 
 const SIZES: [u32; 11] = [
@@ -112,10 +105,7 @@ pub(crate) fn run(options: &Options) -> Result {
         series,
         crossover,
     };
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     if let Some(file) = &options.plot {
         plot::draw(&report, file)?;
         eprintln!("curves written to {}", file.display());

@@ -4,12 +4,13 @@ use std::fmt;
 use std::hint::black_box;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use oxorb::probe::{self, Side, Stage};
 use serde::Serialize;
 
 use crate::Result;
 use crate::experiment::{EXPERIMENTS, Experiment};
+use crate::format::Format;
 use crate::machine::Machine;
 use crate::peers::{self, Pair, Peer};
 use crate::placement::Placement;
@@ -33,14 +34,6 @@ pub(crate) struct Options {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
 }
 
 /// Calls whose stages fit a thread's ring with room to spare.
@@ -69,10 +62,7 @@ pub(crate) fn run(options: &Options) -> Result {
         probe_nanoseconds: probe_cost(),
         steps: samples.steps(),
     };
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     Ok(())
 }
 

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
+use crate::format::Format;
 use crate::load::{Architecture, Contender, Setting, Spread, Task};
 use crate::machine::Machine;
 use crate::placement::Placement;
@@ -48,14 +49,6 @@ pub(crate) struct Options {
     format: Format,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
-}
-
 #[derive(Serialize)]
 struct Report {
     machine: Machine,
@@ -78,10 +71,7 @@ struct Point {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 
 use self::report::{Point, Report, Version};
 use crate::Result;
+use crate::format::Format;
 use crate::load::{Architecture, Contender, Quiet, Setting, Task};
 use crate::machine::Machine;
 use crate::placement::Placement;
@@ -70,14 +71,6 @@ pub(crate) struct Options {
     plot: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
-}
-
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number > 0.0 && f64::is_finite(number) => Ok(number),
@@ -88,10 +81,7 @@ fn positive(text: &str) -> Result<f64, String> {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     if options.check {
         let verdicts = check::verdicts(&report);
         match options.format {

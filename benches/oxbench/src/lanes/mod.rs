@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 
 use self::report::{Point, Report};
 use crate::Result;
+use crate::format::Format;
 use crate::load::{Architecture, Contender, Quiet, Setting, Task};
 use crate::machine::Machine;
 use crate::placement::Placement;
@@ -82,21 +83,10 @@ pub(crate) struct Options {
     plot: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
-}
-
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     if let Some(file) = &options.plot {
         plot::draw(&report, file)?;
         eprintln!("curves written to {}", file.display());

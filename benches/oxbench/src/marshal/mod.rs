@@ -16,6 +16,7 @@ use oxorb::{ByteOrder, Interface, ObjectRef, Orb};
 use serde::Serialize;
 
 use crate::Result;
+use crate::format::Format;
 use crate::machine::Machine;
 use crate::peers::omniorb;
 use crate::placement::{Placement, Role};
@@ -66,14 +67,6 @@ pub(crate) struct Options {
     /// Draw the times as an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
 }
 
 /// Who writes and reads.
@@ -131,10 +124,7 @@ const REFERENCE: &str = "corbaloc:iiop:1.2@127.0.0.1:2809/target";
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    match options.format {
-        Format::Table => print!("{report}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-    }
+    options.format.print(&report)?;
     if options.check {
         let verdicts = check::verdicts(&report);
         match options.format {

@@ -8,6 +8,7 @@
 //!
 //! It installs nothing: `tests/interop/install-peers.sh` does.
 
+mod apart;
 mod build;
 mod capture;
 mod checks;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::apart;
 use super::matrix::{Cell, Column};
 use super::orb::Orb;
 use super::process::{Running, tool};
@@ -53,6 +54,7 @@ impl Capture {
             "-i".into(),
             "lo".into(),
             "-q".into(),
+            "-P".into(), // pcap, which `apart` reads
             "-p".into(), // not promiscuous: that would take one more privilege
             "-B".into(),
             "64".into(),
@@ -93,38 +95,13 @@ impl Capture {
         {
             eprintln!("warning: the capture is not complete: {errors}");
         }
-        let mut args: Vec<OsString> = vec![
-            "-n".into(),
-            "-r".into(),
-            self.file.clone().into(),
-            "-Y".into(),
-            "giop".into(),
-        ];
-        for port in [server, client] {
-            args.extend(["-d".into(), format!("tcp.port=={port},giop").into()]);
-        }
-        if cell.column == Column::Giop11 {
-            // The dissector joins a peer's 1.1 fragments, which carry no id, with our messages of the other direction.
-            args.extend(["-o".into(), "giop.reassemble:FALSE".into()]);
-        }
-        args.extend([
-            "-T".into(),
-            "fields".into(),
-            "-E".into(),
-            "separator=|".into(),
-        ]);
-        for field in [
-            "frame.number",
-            "tcp.srcport",
-            "tcp.dstport",
-            "giop.type",
-            "_ws.malformed",
-            "_ws.expert.severity",
-            "_ws.expert.message",
-        ] {
-            args.extend(["-e".into(), field.into()]);
-        }
-        let text = tool("tshark", &args, Path::new("/"))?;
+        let broken = |e: std::io::Error| format!("{}: {e}", self.file.display());
+        let mut octets = std::fs::read(&self.file).map_err(broken)?;
+        apart::by_port(&mut octets)?;
+        std::fs::write(&self.file, octets).map_err(broken)?;
+        // GIOP 1.1 fragments carry no id.
+        let reassemble = cell.column != Column::Giop11;
+        let text = dissect(&self.file, &[server, client], reassemble)?;
         let decoded = decode(&text, cell, server, client);
         // What is called malformed can be looked at.
         if decoded.malformed.is_empty() {
@@ -132,6 +109,32 @@ impl Capture {
         }
         Ok(decoded)
     }
+}
+
+/// One line for each frame with GIOP in it, of a capture of these ports: see [`decode`].
+pub(super) fn dissect(file: &Path, ports: &[u16], reassemble: bool) -> Result<String, String> {
+    let mut args: Vec<OsString> = ["-n", "-r"].map(OsString::from).into();
+    args.push(file.into());
+    args.extend(["-Y", "giop"].map(OsString::from));
+    for port in ports {
+        args.extend(["-d".into(), format!("tcp.port=={port},giop").into()]);
+    }
+    if !reassemble {
+        args.extend(["-o", "giop.reassemble:FALSE"].map(OsString::from));
+    }
+    args.extend(["-T", "fields", "-E", "separator=|"].map(OsString::from));
+    for field in [
+        "frame.number",
+        "tcp.srcport",
+        "tcp.dstport",
+        "giop.type",
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    ] {
+        args.extend(["-e".into(), field.into()]);
+    }
+    tool("tshark", &args, Path::new("/"))
 }
 
 fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {

@@ -34,6 +34,7 @@
 //! checklist. Where the papers contradict themselves, `docs/experiments/schedulers.md` says how it was settled.
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod analysis;
 mod anomaly;
 mod error;
@@ -45,6 +46,7 @@ mod schedule;
 pub mod service;
 pub mod simulate;
 pub mod strategy;
+pub mod table;
 mod task;
 pub mod time;
 
@@ -54,4 +56,5 @@ pub use graph::Cycle;
 pub use repository::Repository;
 pub use schedule::{Assignment, Level, OsPriorities, Schedule};
 pub use strategy::{DispatchModel, Dispatching, Strategy};
+pub use table::DispatchTable;
 pub use task::{Task, TaskSet, Utilization, WHOLE, overloads};

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 27] = [
+const LAYERS: [Layer; 28] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -131,6 +131,11 @@ const LAYERS: [Layer; 27] = [
         package: "oxorb-sched",
         uses: &[],
         why: "schedules are computed from numbers alone: no ORB, no I/O, no clock",
+    },
+    Layer {
+        package: "oxorb-dispatch",
+        uses: &["oxorb-sys", "oxorb-sched"],
+        why: "threads over queues, for the core of an ORB and for event channels alike: it sees no request",
     },
     Layer {
         package: "oxorb-otel",

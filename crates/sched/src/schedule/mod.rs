@@ -10,6 +10,7 @@ use crate::anomaly::{Anomaly, Severity};
 use crate::error::Error;
 use crate::graph::CallGraph;
 use crate::graph::threads::{Flow, follow};
+use crate::level::{Criticality, Importance};
 use crate::repository::{Assigned, Handle, Repository};
 use crate::strategy::{Dispatching, InputMapping, OutputMapping};
 use crate::task::{Task, TaskSet, Utilization, overloads};
@@ -29,8 +30,14 @@ pub struct Assignment {
     pub dispatching: Dispatching,
     /// Its own or implied period.
     pub period: Nanos,
+    /// From release to completion.
+    pub deadline: Nanos,
     /// The longest that one dispatch takes, with all it calls two-way.
     pub worst_case: Nanos,
+    /// Cost of being late.
+    pub criticality: Criticality,
+    /// Decides between equals.
+    pub importance: Importance,
     /// Whether it must not miss a deadline.
     pub critical: bool,
 }
@@ -106,6 +113,7 @@ impl Schedule {
         let mut assignments = Vec::new();
         for (one, (&band, &subpriority)) in ranked.iter().zip(bands.iter().zip(&subpriorities)) {
             let info = &repository.infos()[one.place];
+            let said = &info.characteristics;
             assignments.push(Assignment {
                 handle: info.handle,
                 entry_point: info.entry_point.clone(),
@@ -116,7 +124,10 @@ impl Schedule {
                 },
                 dispatching: one.dispatching,
                 period: one.period,
+                deadline: said.constraints.deadline.unwrap_or(one.period),
                 worst_case: one.worst_case,
+                criticality: said.criticality,
+                importance: said.importance,
                 critical: one.critical,
             });
         }

@@ -1,0 +1,128 @@
+//! What a module is to be.
+
+use std::fmt;
+use std::io;
+
+use oxorb_sched::Dispatching;
+use oxorb_sched::queue::Missed;
+use oxorb_sys::schedule::{Reservation, ReservationError, Schedule};
+
+/// One dispatching module.
+///
+/// ```
+/// use oxorb_dispatch::{Plan, Storage};
+/// use oxorb_sched::{Dispatching, queue::Missed};
+///
+/// let mut plan = Plan::new("50 Hz", Dispatching::Laxity);
+/// plan.missed = Missed::Drop;
+/// plan.storage = Storage::List;
+/// plan.capacity = 16;
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Of its threads, for tools.
+    pub name: String,
+    /// The order of its queue.
+    pub dispatching: Dispatching,
+    /// What becomes of requests that cannot be in time any more.
+    pub missed: Missed,
+    /// What the queue is made of.
+    pub storage: Storage,
+    /// Most requests that wait; from 1. All their room is allocated at the start.
+    pub capacity: usize,
+    /// How many threads; from 1. Several serve one queue side by side, which analysis of one processor does not know.
+    pub threads: usize,
+    /// How its threads are scheduled.
+    pub scheduling: Threads,
+    /// The only processor of its threads; `None`: any.
+    pub cpu: Option<usize>,
+}
+
+/// What a queue is made of (A12.25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Storage {
+    /// A sorted list: quickest for a few requests, or for those that come in order.
+    List,
+    /// A heap: O(log n) for any number.
+    #[default]
+    Heap,
+}
+
+/// How the threads of a module are scheduled.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Threads {
+    /// As the thread that starts the module.
+    #[default]
+    Inherit,
+    /// In a class, at a priority; where the process may not, they stay as they are, and [`Module::is_real_time`] says so.
+    ///
+    /// [`Module::is_real_time`]: crate::Module::is_real_time
+    At(Schedule),
+    /// With processor time of their own (SCHED_DEADLINE), each of them; a module that cannot have that does not start.
+    Reserved(Reservation),
+}
+
+/// Why a module does not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// No room for a request, or no thread.
+    Nothing,
+    /// The system gives no thread, or no such processor or priority.
+    Threads(io::Error),
+    /// The kernel cannot keep what was to be reserved: says how much was asked for and how much there is.
+    Reservation(ReservationError),
+}
+
+impl Plan {
+    /// One thread as it comes, and a heap for 256 requests, which run even if they are late.
+    pub fn new(name: impl Into<String>, dispatching: Dispatching) -> Plan {
+        Plan {
+            name: name.into(),
+            dispatching,
+            missed: Missed::default(),
+            storage: Storage::default(),
+            capacity: 256,
+            threads: 1,
+            scheduling: Threads::default(),
+            cpu: None,
+        }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Nothing => {
+                f.write_str("a dispatching module has room for a request and a thread at least")
+            }
+            StartError::Threads(error) => {
+                write!(
+                    f,
+                    "the threads of a dispatching module cannot be had: {error}"
+                )
+            }
+            StartError::Reservation(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StartError::Nothing => None,
+            StartError::Threads(error) => Some(error),
+            StartError::Reservation(error) => Some(error),
+        }
+    }
+}
+
+impl From<StartError> for io::Error {
+    fn from(error: StartError) -> io::Error {
+        match error {
+            StartError::Threads(error) => error,
+            other => io::Error::other(other.to_string()),
+        }
+    }
+}

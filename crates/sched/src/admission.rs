@@ -1,0 +1,232 @@
+//! Admission of new operations: may one more join those that run, without any of them losing a deadline that was proved?
+//!
+//! The analysis is run with the new operation. It is admitted if its own deadline is proved and every deadline that was
+//! proved before still is; otherwise the [`Refusal`] says which operation would be late, what it would wait for, and by how
+//! much it is short.
+
+use std::fmt::{self, Write as _};
+
+use crate::analysis::{Method, Outcome, analyse, demand};
+use crate::error::Error;
+use crate::repository::{Characteristics, Repository};
+use crate::schedule::{OsPriorities, Schedule};
+use crate::strategy::{InputMapping, OutputMapping};
+use crate::task::{Task, TaskSet, Utilization};
+use crate::time::Nanos;
+
+/// The operations that run, with the one that was admitted.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    /// To be analysed next time.
+    pub repository: Repository,
+    /// To be enforced from now on.
+    pub schedule: Schedule,
+}
+
+/// Why an operation was not admitted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// What was said of it cannot be: a duplicate name, a time out of range, no schedule.
+    Invalid(Error),
+    /// It would be late itself, or make another one late.
+    Late {
+        /// The operation that was not admitted.
+        operation: String,
+        /// The one that would be late; often the same.
+        late: String,
+        /// By how much; `None`: there is no bound.
+        short: Option<Nanos>,
+        /// What it would wait for, in a sentence.
+        because: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Invalid(error) => error.fmt(f),
+            Refusal::Late {
+                operation, because, ..
+            } => write!(f, "{operation} is not admitted, for with it {because}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Invalid(error)
+    }
+}
+
+/// Admits an operation to those that run, or says why not. Changes nothing: the result is what to go on with.
+///
+/// Takes two analyses, and allocates; not for a request's path.
+///
+/// ```
+/// use oxorb_sched::admission::{Refusal, admit};
+/// use oxorb_sched::repository::Characteristics;
+/// use oxorb_sched::time::MILLISECOND;
+/// use oxorb_sched::{DispatchModel, OsPriorities, Repository, Strategy};
+///
+/// let task = |worst_case, period| Characteristics {
+///     worst_case: worst_case * MILLISECOND,
+///     period: period * MILLISECOND,
+///     threads: 1,
+///     ..Characteristics::default()
+/// };
+/// let priorities = OsPriorities::range(1, 99)?;
+/// let admit = |running: &Repository, name, said| {
+///     admit(running, name, said, &Strategy::RMS, &DispatchModel::Band, &priorities)
+/// };
+/// let control = admit(&Repository::new(), "control", task(4, 10)).unwrap();
+/// let display = admit(&control.repository, "display", task(8, 20)).unwrap();
+/// let refused = admit(&display.repository, "log", task(10, 40)).unwrap_err();
+/// assert_eq!(
+///     refused.to_string(),
+///     "log is not admitted, for with it log: misses its deadline of 40 ms, the work that goes before it never ends: \
+///      all that is as urgent takes 105.00 % of the processor, control 40.00 %, display 40.00 %, log 25.00 %",
+/// );
+/// # Ok::<(), oxorb_sched::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Refusal`].
+pub fn admit(
+    running: &Repository,
+    name: &str,
+    said: Characteristics,
+    input: &dyn InputMapping,
+    output: &dyn OutputMapping,
+    priorities: &OsPriorities,
+) -> Result<Admitted, Refusal> {
+    let mut repository = running.clone();
+    let handle = repository.create(name)?;
+    repository.set(handle, said)?;
+    let schedule = Schedule::compute(&repository, input, output, priorities)?;
+    let before = Schedule::compute(running, input, output, priorities)?;
+    let proved = analyse(&before.tasks);
+    let was_late = |late: &str| {
+        let mut verdicts = proved.verdicts.iter();
+        verdicts
+            .any(|one| one.outcome != Outcome::Meets && before.tasks.tasks[one.task].name == late)
+    };
+    let report = analyse(&schedule.tasks);
+    for verdict in &report.verdicts {
+        let task = &schedule.tasks.tasks[verdict.task];
+        if verdict.outcome == Outcome::Meets || was_late(&task.name) {
+            continue;
+        }
+        return Err(Refusal::Late {
+            operation: name.into(),
+            late: task.name.clone(),
+            short: match (verdict.response, verdict.method) {
+                (Some(response), _) => Some(response.saturating_sub(task.deadline)),
+                (None, Method::Demand(demand::Outcome::Short { by, .. })) => Some(by),
+                (None, _) => None,
+            },
+            because: match verdict.response {
+                None if verdict.outcome == Outcome::Misses => format!(
+                    "{}: {}",
+                    verdict.explain(&schedule.tasks),
+                    overload(&schedule.tasks, task)
+                ),
+                _ => verdict.explain(&schedule.tasks).to_string(),
+            },
+        });
+    }
+    schedule.check()?;
+    Ok(Admitted {
+        repository,
+        schedule,
+    })
+}
+
+/// What keeps a task waiting for ever.
+fn overload(set: &TaskSet, late: &Task) -> String {
+    let urgent = || set.tasks.iter().filter(|task| task.band <= late.band);
+    let mut told = format!(
+        "all that is as urgent takes {} of the processor",
+        Utilization::of(urgent())
+    );
+    for task in urgent() {
+        let _ = write!(told, ", {} {}", task.name, Utilization::of_one(task));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::Criticality;
+    use crate::strategy::{DispatchModel, Strategy};
+    use crate::time::MILLISECOND;
+
+    fn task(worst_case: u64, period: u64, criticality: Criticality) -> Characteristics {
+        Characteristics {
+            worst_case: worst_case * MILLISECOND,
+            period: period * MILLISECOND,
+            threads: 1,
+            criticality,
+            ..Characteristics::default()
+        }
+    }
+
+    fn try_admit(
+        running: &Repository,
+        name: &str,
+        said: Characteristics,
+    ) -> Result<Admitted, Refusal> {
+        let priorities = OsPriorities::range(1, 99).unwrap();
+        admit(
+            running,
+            name,
+            said,
+            &Strategy::MUF,
+            &DispatchModel::Band,
+            &priorities,
+        )
+    }
+
+    #[test]
+    fn one_that_makes_another_late_is_refused_with_the_name_of_that_one() {
+        let low = task(6, 10, Criticality::Low);
+        let running = try_admit(&Repository::new(), "low", low)
+            .unwrap()
+            .repository;
+        let refused = try_admit(&running, "high", task(6, 10, Criticality::High)).unwrap_err();
+        let Refusal::Late {
+            operation, late, ..
+        } = &refused
+        else {
+            panic!("{refused}");
+        };
+        assert_eq!((operation.as_str(), late.as_str()), ("high", "low"));
+        assert!(refused.to_string().contains("high 60.00 %"), "{refused}");
+    }
+
+    #[test]
+    fn who_was_late_before_does_not_keep_others_out() {
+        let mut running = Repository::new();
+        let late = running.create("late").unwrap();
+        running
+            .set(late, task(12, 10, Criticality::VeryLow))
+            .unwrap();
+        let admitted = try_admit(&running, "high", task(1, 10, Criticality::High)).unwrap();
+        assert_eq!(admitted.repository.len(), 2);
+        assert_eq!(running.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_as_such() {
+        let one = task(1, 10, Criticality::Low);
+        let running = try_admit(&Repository::new(), "one", one)
+            .unwrap()
+            .repository;
+        assert!(matches!(
+            try_admit(&running, "one", one),
+            Err(Refusal::Invalid(Error::DuplicateName(_)))
+        ));
+    }
+}

@@ -16,8 +16,17 @@ pub enum Error {
     UnknownHandle(Handle),
     /// No info has this name.
     UnknownName(String),
+    /// One does not depend on the other, or not with this kind and number of calls.
+    UnknownDependency {
+        /// Who should.
+        dependent: Handle,
+        /// On whom.
+        on: Handle,
+    },
     /// Nothing was computed yet, or something changed since.
     NotScheduled,
+    /// The schedule leaves this operation out: it is disabled, or nothing says how often it runs.
+    LeftOut(String),
     /// Operations call each other in a ring, so that no time bounds them.
     Cycles(Vec<Cycle>),
     /// The critical operations alone need more than the processor has.
@@ -43,26 +52,25 @@ pub enum Error {
     UnknownPriorityLevel(i32),
     /// A value out of range.
     Invalid(String),
-    /// At run time: the table was made off-line and is not changed.
-    Fixed(&'static str),
     /// The repository is as large as it was allowed to get.
     Full(usize),
 }
 
 impl Error {
-    /// The exception of `RtecScheduler` that carries it; `BAD_PARAM` and `NO_IMPLEMENT` are system exceptions.
+    /// The exception of `RtecScheduler` that carries it; `BAD_PARAM` is a system exception.
     pub fn exception(&self) -> &'static str {
         match self {
             Error::DuplicateName(_) => "DUPLICATE_NAME",
-            Error::UnknownHandle(_) | Error::UnknownName(_) => "UNKNOWN_TASK",
-            Error::NotScheduled => "NOT_SCHEDULED",
+            Error::UnknownHandle(_) | Error::UnknownName(_) | Error::UnknownDependency { .. } => {
+                "UNKNOWN_TASK"
+            }
+            Error::NotScheduled | Error::LeftOut(_) => "NOT_SCHEDULED",
             Error::Cycles(_) => "CYCLIC_DEPENDENCIES",
             Error::UtilizationBoundExceeded { .. } => "UTILIZATION_BOUND_EXCEEDED",
             Error::InsufficientThreadPriorityLevels { .. } => "INSUFFICIENT_THREAD_PRIORITY_LEVELS",
             Error::TaskCountMismatch { .. } => "TASK_COUNT_MISMATCH",
             Error::UnknownPriorityLevel(_) => "UNKNOWN_PRIORITY_LEVEL",
             Error::Invalid(_) => "BAD_PARAM",
-            Error::Fixed(_) => "NO_IMPLEMENT",
             Error::Full(_) => "INTERNAL",
         }
     }
@@ -74,9 +82,17 @@ impl fmt::Display for Error {
             Error::DuplicateName(name) => write!(f, "an operation called {name:?} exists already"),
             Error::UnknownHandle(handle) => write!(f, "no operation has the handle {handle}"),
             Error::UnknownName(name) => write!(f, "no operation is called {name:?}"),
+            Error::UnknownDependency { dependent, on } => write!(
+                f,
+                "the operation with handle {dependent} does not depend on {on} with this kind and number of calls"
+            ),
             Error::NotScheduled => {
                 write!(f, "nothing is scheduled yet; compute the schedule first")
             }
+            Error::LeftOut(name) => write!(
+                f,
+                "the schedule leaves {name} out: it is disabled, or neither it nor its callers have a period"
+            ),
             Error::Cycles(cycles) => {
                 let rings: Vec<String> = cycles.iter().map(ToString::to_string).collect();
                 write!(
@@ -107,10 +123,6 @@ impl fmt::Display for Error {
                 write!(f, "the schedule has no preemption priority {level}")
             }
             Error::Invalid(why) => f.write_str(why),
-            Error::Fixed(what) => write!(
-                f,
-                "{what} is fixed at run time; change it in a configuration run"
-            ),
             Error::Full(most) => write!(f, "there is room for {most} operations"),
         }
     }

@@ -6,9 +6,11 @@
 
 use crate::anomaly::{Anomaly, Severity};
 use crate::error::Error;
-use crate::repository::{Assigned, CallKind, Characteristics, Enabled, Handle, Repository, RtInfo};
+use crate::repository::{
+    Assigned, CallKind, Characteristics, Dependency, Enabled, Handle, Repository, RtInfo,
+};
 use crate::schedule::{Level, OsPriorities, Schedule};
-use crate::strategy::{Dispatching, InputMapping, OutputMapping};
+use crate::strategy::{DispatchModel, Dispatching, InputMapping, OutputMapping};
 
 /// An input mapping that can be shared between threads.
 pub type Input = Box<dyn InputMapping + Send + Sync>;
@@ -19,8 +21,15 @@ pub type Output = Box<dyn OutputMapping + Send + Sync>;
 /// One scheduling service; see the [module](self).
 pub struct Service {
     repository: Repository,
-    levels: Option<Vec<Level>>,
+    computed: Option<Computed>,
     face: Face,
+}
+
+/// What the last computation left.
+struct Computed {
+    levels: Vec<Level>,
+    /// Thread priorities, least and most.
+    range: (i32, i32),
 }
 
 enum Face {
@@ -38,7 +47,7 @@ enum Face {
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// Operations, in the order of their handles.
-    pub operations: Vec<(String, Characteristics, Assigned)>,
+    pub operations: Vec<(String, Characteristics, Option<Assigned>)>,
     /// Queues.
     pub levels: Vec<Level>,
 }
@@ -66,7 +75,7 @@ impl Service {
     pub fn configuration(input: Input, output: Output) -> Service {
         Service {
             repository: Repository::new(),
-            levels: None,
+            computed: None,
             face: Face::Configuration { input, output },
         }
     }
@@ -77,17 +86,26 @@ impl Service {
     /// If the table names an operation twice or has values out of range.
     pub fn run_time(table: Table) -> Result<Service, Error> {
         let mut repository = Repository::with_limit(table.operations.len());
+        let mut scheduled = Vec::new();
         for (name, characteristics, assigned) in &table.operations {
             let handle = repository.create(name)?;
             repository.set(handle, *characteristics)?;
-            repository.assign(handle, *assigned)?;
+            scheduled.extend(assigned.map(|assigned| (handle, assigned)));
         }
+        repository.assign(scheduled)?;
+        let priorities = || table.levels.iter().map(|level| level.os_priority);
         Ok(Service {
             face: Face::RunTime {
                 registered: vec![false; repository.len()],
             },
             repository,
-            levels: Some(table.levels),
+            computed: Some(Computed {
+                range: (
+                    priorities().min().unwrap_or(0),
+                    priorities().max().unwrap_or(0),
+                ),
+                levels: table.levels,
+            }),
         })
     }
 
@@ -116,6 +134,32 @@ impl Service {
         matches!(self.face, Face::RunTime { .. })
     }
 
+    /// The name of the strategy; at run time nobody asks for it any more.
+    pub fn strategy(&self) -> Option<&str> {
+        match &self.face {
+            Face::Configuration { input, .. } => Some(input.name()),
+            Face::RunTime { .. } => None,
+        }
+    }
+
+    /// How it is dispatched, in configuration runs.
+    pub fn model(&self) -> Option<DispatchModel> {
+        match &self.face {
+            Face::Configuration { output, .. } => Some(output.model()),
+            Face::RunTime { .. } => None,
+        }
+    }
+
+    /// Puts these operations in the place of all there were, as if they had been created one by one; nothing is scheduled
+    /// then. For operations that come from a file, or from an earlier life of the service. At run time nothing changes.
+    pub fn load(&mut self, mut repository: Repository) {
+        if let Face::Configuration { .. } = self.face {
+            repository.forget_schedule();
+            self.repository = repository;
+            self.computed = None;
+        }
+    }
+
     /// Makes an info; at run time, finds the one that was analysed.
     ///
     /// # Errors
@@ -123,8 +167,9 @@ impl Service {
     pub fn create(&mut self, entry_point: &str) -> Result<Handle, Error> {
         match &mut self.face {
             Face::Configuration { .. } => {
-                self.levels = None;
-                self.repository.create(entry_point)
+                let handle = self.repository.create(entry_point)?;
+                self.computed = None;
+                Ok(handle)
             }
             Face::RunTime { registered } => {
                 let handle = self.repository.lookup(entry_point)?;
@@ -157,15 +202,23 @@ impl Service {
     /// # Errors
     /// As there.
     pub fn set(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
-        self.change(&[handle], |repository| repository.set(handle, said))
+        self.set_all(&[(handle, said)])
     }
 
-    /// See [`Repository::reset`]; at run time it only checks the handle.
+    /// See [`Repository::set_all`]; at run time it only checks the handles.
     ///
     /// # Errors
     /// As there.
-    pub fn reset(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
-        self.change(&[handle], |repository| repository.reset(handle, said))
+    pub fn set_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
+        self.change(handles(said), |repository| repository.set_all(said))
+    }
+
+    /// See [`Repository::reset_all`]; at run time it only checks the handles.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn reset_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
+        self.change(handles(said), |repository| repository.reset_all(said))
     }
 
     /// See [`Repository::replace`]; at run time it only checks the handles.
@@ -173,8 +226,7 @@ impl Service {
     /// # Errors
     /// As there.
     pub fn replace(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
-        let handles: Vec<Handle> = said.iter().map(|&(handle, _)| handle).collect();
-        self.change(&handles, |repository| repository.replace(said))
+        self.change(handles(said), |repository| repository.replace(said))
     }
 
     /// See [`Repository::add_dependency`]; at run time it only checks the handles.
@@ -188,7 +240,7 @@ impl Service {
         calls: u32,
         kind: CallKind,
     ) -> Result<(), Error> {
-        self.change(&[dependent, on], |repository| {
+        self.change([dependent, on], |repository| {
             repository.add_dependency(dependent, on, calls, kind)
         })
     }
@@ -204,51 +256,40 @@ impl Service {
         calls: u32,
         kind: CallKind,
     ) -> Result<(), Error> {
-        self.change(&[dependent, on], |repository| {
-            let removed = repository.remove_dependency(dependent, on, calls, kind);
-            removed.map(|_| ())
+        self.change([dependent, on], |repository| {
+            repository.remove_dependency(dependent, on, calls, kind)
         })
     }
 
-    /// See [`Repository::enable_dependency`]; at run time it only checks the handles.
+    /// See [`Repository::enable_dependencies`]; at run time it only checks the handles.
     ///
     /// # Errors
     /// As there.
-    pub fn enable_dependency(
-        &mut self,
-        dependent: Handle,
-        on: Handle,
-        calls: u32,
-        kind: CallKind,
-        enabled: Enabled,
-    ) -> Result<(), Error> {
-        self.change(&[dependent, on], |repository| {
-            let found = repository.enable_dependency(dependent, on, calls, kind, enabled);
-            found.map(|_| ())
-        })
+    pub fn enable_dependencies(&mut self, said: &[Dependency]) -> Result<(), Error> {
+        let handles = said.iter().flat_map(|one| [one.dependent, one.on]);
+        self.change(handles, |repository| repository.enable_dependencies(said))
     }
 
-    /// See [`Repository::enable`]; at run time it only checks the handle.
+    /// See [`Repository::enable`]; at run time it only checks the handles.
     ///
     /// # Errors
     /// As there.
-    pub fn enable(&mut self, handle: Handle, enabled: Enabled) -> Result<(), Error> {
-        self.change(&[handle], |repository| repository.enable(handle, enabled))
+    pub fn enable(&mut self, said: &[(Handle, Enabled)]) -> Result<(), Error> {
+        self.change(handles(said), |repository| repository.enable(said))
     }
 
     /// What changes in a configuration run makes the schedule stale; at run time nothing changes.
     fn change(
         &mut self,
-        handles: &[Handle],
+        handles: impl IntoIterator<Item = Handle>,
         work: impl FnOnce(&mut Repository) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if self.is_run_time() {
-            return handles
-                .iter()
-                .try_for_each(|&handle| self.repository.get(handle).map(|_| ()));
+            let mut handles = handles.into_iter();
+            return handles.try_for_each(|handle| self.repository.get(handle).map(|_| ()));
         }
         work(&mut self.repository)?;
-        self.levels = None;
+        self.computed = None;
         Ok(())
     }
 
@@ -271,7 +312,8 @@ impl Service {
             }
         };
         let priorities = OsPriorities::range(minimum, maximum)?;
-        self.levels = None;
+        self.computed = None;
+        self.repository.forget_schedule();
         let schedule = match Schedule::compute(&self.repository, &**input, &**output, &priorities) {
             Ok(schedule) => schedule,
             Err(Error::Cycles(cycles)) => {
@@ -284,26 +326,31 @@ impl Service {
             Err(error) => return Err(error),
         };
         schedule.check()?;
-        for row in &schedule.assignments {
-            self.repository.assign(row.handle, row.assigned)?;
-        }
-        self.levels = Some(schedule.levels);
+        let rows = schedule.assignments.iter();
+        self.repository
+            .assign(rows.map(|row| (row.handle, row.assigned)))?;
+        self.computed = Some(Computed {
+            levels: schedule.levels,
+            range: (minimum, maximum),
+        });
         Ok(schedule.anomalies)
     }
 
     /// What an operation was assigned; O(1) (A12.27).
     ///
     /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle), [`NotScheduled`](Error::NotScheduled).
+    /// [`UnknownHandle`](Error::UnknownHandle), [`NotScheduled`](Error::NotScheduled), [`LeftOut`](Error::LeftOut).
     pub fn priority(&self, handle: Handle) -> Result<Assigned, Error> {
         let info = self.repository.get(handle)?;
-        self.levels().map(|_| info.assigned)
+        self.levels()?;
+        let left_out = || Error::LeftOut(info.entry_point.clone());
+        info.assigned.ok_or_else(left_out)
     }
 
     /// The same by name.
     ///
     /// # Errors
-    /// [`UnknownName`](Error::UnknownName), [`NotScheduled`](Error::NotScheduled).
+    /// [`UnknownName`](Error::UnknownName), [`NotScheduled`](Error::NotScheduled), [`LeftOut`](Error::LeftOut).
     pub fn entry_point_priority(&self, entry_point: &str) -> Result<Assigned, Error> {
         self.priority(self.repository.lookup(entry_point)?)
     }
@@ -338,7 +385,17 @@ impl Service {
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).
     pub fn levels(&self) -> Result<&[Level], Error> {
-        self.levels.as_deref().ok_or(Error::NotScheduled)
+        let computed = self.computed.as_ref().ok_or(Error::NotScheduled)?;
+        Ok(&computed.levels)
+    }
+
+    /// The thread priorities that the last computation was given, least and most; at run time those of the table.
+    ///
+    /// # Errors
+    /// [`NotScheduled`](Error::NotScheduled).
+    pub fn range(&self) -> Result<(i32, i32), Error> {
+        let computed = self.computed.as_ref().ok_or(Error::NotScheduled)?;
+        Ok(computed.range)
     }
 
     /// All operations and dependencies.
@@ -351,11 +408,15 @@ impl Service {
         match &mut self.face {
             Face::Configuration { .. } => {
                 self.repository.destroy();
-                self.levels = None;
+                self.computed = None;
             }
             Face::RunTime { registered } => registered.fill(false),
         }
     }
+}
+
+fn handles<T>(said: &[(Handle, T)]) -> impl Iterator<Item = Handle> {
+    said.iter().map(|&(handle, _)| handle)
 }
 
 fn check_table(
@@ -389,7 +450,7 @@ impl std::fmt::Debug for Service {
         f.debug_struct("Service")
             .field("run_time", &self.is_run_time())
             .field("operations", &self.repository.len())
-            .field("levels", &self.levels.as_ref().map(Vec::len))
+            .field("levels", &self.levels().ok().map(<[Level]>::len))
             .finish()
     }
 }
@@ -397,7 +458,7 @@ impl std::fmt::Debug for Service {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::{DispatchModel, Strategy};
+    use crate::strategy::Strategy;
 
     fn service() -> Service {
         Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band))
@@ -436,6 +497,40 @@ mod tests {
         );
         service.destroy();
         assert!(service.repository().is_empty());
+    }
+
+    #[test]
+    fn what_has_no_rate_has_no_priority() {
+        let mut service = service();
+        let [a, b] = ["a", "b"].map(|name| service.create(name).unwrap());
+        service.set(a, said(1, 10)).unwrap();
+        let anomalies = service.compute(1, 9).unwrap();
+        assert_eq!(anomalies[0].operation.as_deref(), Some("b"));
+        assert_eq!(service.priority(a).map(|found| found.os_priority), Ok(9));
+        assert_eq!(service.priority(b), Err(Error::LeftOut("b".into())));
+        let again = Service::run_time(service.table().unwrap()).unwrap();
+        assert_eq!(again.priority(b), Err(Error::LeftOut("b".into())));
+        // Nothing of an older schedule stays behind.
+        service.enable(&[(a, Enabled::Disabled)]).unwrap();
+        service.compute(1, 9).unwrap();
+        assert_eq!(service.priority(a), Err(Error::LeftOut("a".into())));
+        assert_eq!(service.last_scheduled_priority(), Ok(-1));
+    }
+
+    #[test]
+    fn what_is_loaded_replaces_and_is_not_scheduled() {
+        let mut service = service();
+        let a = service.create("a").unwrap();
+        service.set(a, said(1, 10)).unwrap();
+        service.compute(3, 9).unwrap();
+        assert_eq!(service.range(), Ok((3, 9)));
+        let kept = service.repository().clone();
+        service.destroy();
+        service.load(kept);
+        assert_eq!(service.range(), Err(Error::NotScheduled));
+        assert_eq!(service.get(a).unwrap().assigned, None);
+        service.compute(3, 9).unwrap();
+        assert_eq!(service.priority(a).unwrap().os_priority, 9);
     }
 
     #[test]

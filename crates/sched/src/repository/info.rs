@@ -141,8 +141,8 @@ pub struct RtInfo {
     pub characteristics: Characteristics,
     /// What it depends on, in the order of adding.
     pub dependencies: Vec<Dependency>,
-    /// What the last schedule assigned.
-    pub assigned: Assigned,
+    /// What the last schedule assigned; `None` if there was none, or if nothing says how often it runs.
+    pub assigned: Option<Assigned>,
     /// Whether it counts.
     pub enabled: Enabled,
     /// Kept for clients that change infos at run time.
@@ -156,7 +156,7 @@ impl RtInfo {
             handle,
             characteristics: Characteristics::default(),
             dependencies: Vec::new(),
-            assigned: Assigned::default(),
+            assigned: None,
             enabled: Enabled::default(),
             volatile_token: 0,
         }

@@ -115,23 +115,38 @@ impl Repository {
     /// [`UnknownHandle`](Error::UnknownHandle), or [`Invalid`](Error::Invalid) for times beyond
     /// [`LONGEST`](crate::time::LONGEST).
     pub fn set(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
-        let info = self.get_mut(handle)?;
-        if let Some(problem) = said.problem() {
-            return Err(Error::Invalid(format!("{}: {problem}", info.entry_point)));
+        self.set_all(&[(handle, said)])
+    }
+
+    /// [`set`](Self::set) for several, all or none.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set); then nothing has changed.
+    pub fn set_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
+        for (handle, said) in said {
+            let info = self.get(*handle)?;
+            if let Some(problem) = said.problem() {
+                return Err(Error::Invalid(format!("{}: {problem}", info.entry_point)));
+            }
         }
-        info.characteristics = said;
+        for &(handle, said) in said {
+            self.get_mut(handle)?.characteristics = said;
+        }
         Ok(())
     }
 
-    /// Like [`set`](Self::set), but leaves infos that are [`NonVolatile`](Enabled::NonVolatile) as they are.
+    /// Like [`set_all`](Self::set_all), but leaves infos that are [`NonVolatile`](Enabled::NonVolatile) as they are.
     ///
     /// # Errors
-    /// As [`set`](Self::set).
-    pub fn reset(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
-        match self.get(handle)?.enabled {
-            Enabled::NonVolatile => Ok(()),
-            _ => self.set(handle, said),
+    /// As there.
+    pub fn reset_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
+        let mut volatile = Vec::with_capacity(said.len());
+        for one in said {
+            if self.get(one.0)?.enabled != Enabled::NonVolatile {
+                volatile.push(*one);
+            }
         }
+        self.set_all(&volatile)
     }
 
     /// Sets these and puts all others, but those that are [`NonVolatile`](Enabled::NonVolatile), back to how `create`
@@ -146,9 +161,7 @@ impl Repository {
                 info.characteristics = Characteristics::default();
             }
         }
-        for &(handle, characteristics) in said {
-            next.set(handle, characteristics)?;
-        }
+        next.set_all(said)?;
         *self = next;
         Ok(())
     }
@@ -190,60 +203,82 @@ impl Repository {
         Ok(())
     }
 
-    /// Takes a dependency away; whether it was there.
+    /// Takes a dependency away.
     ///
     /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle).
+    /// [`UnknownHandle`](Error::UnknownHandle); [`UnknownDependency`](Error::UnknownDependency) if there is none with this
+    /// number of calls and of this kind.
     pub fn remove_dependency(
         &mut self,
         dependent: Handle,
         on: Handle,
         calls: u32,
         kind: CallKind,
-    ) -> Result<bool, Error> {
-        self.get(on)?;
-        let info = self.get_mut(dependent)?;
-        let found = find(&info.dependencies, on, calls, kind);
-        if let Some(place) = found {
-            info.dependencies.remove(place);
-        }
-        Ok(found.is_some())
+    ) -> Result<(), Error> {
+        let place = self.find(dependent, on, calls, kind)?;
+        self.get_mut(dependent)?.dependencies.remove(place);
+        Ok(())
     }
 
-    /// Lets a dependency count or not; whether it was there.
+    /// Lets dependencies count or not, as their `enabled` says, all or none.
     ///
     /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle).
-    pub fn enable_dependency(
-        &mut self,
+    /// As [`remove_dependency`](Self::remove_dependency); then nothing has changed.
+    pub fn enable_dependencies(&mut self, said: &[Dependency]) -> Result<(), Error> {
+        let mut places = Vec::with_capacity(said.len());
+        for one in said {
+            places.push(self.find(one.dependent, one.on, one.calls, one.kind)?);
+        }
+        for (one, place) in said.iter().zip(places) {
+            self.get_mut(one.dependent)?.dependencies[place].enabled = one.enabled;
+        }
+        Ok(())
+    }
+
+    /// Lets infos count or not, all or none.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle); then nothing has changed.
+    pub fn enable(&mut self, said: &[(Handle, Enabled)]) -> Result<(), Error> {
+        for &(handle, _) in said {
+            self.get(handle)?;
+        }
+        for &(handle, enabled) in said {
+            self.get_mut(handle)?.enabled = enabled;
+        }
+        Ok(())
+    }
+
+    /// The place of a dependency among those of its dependent.
+    fn find(
+        &self,
         dependent: Handle,
         on: Handle,
         calls: u32,
         kind: CallKind,
-        enabled: Enabled,
-    ) -> Result<bool, Error> {
+    ) -> Result<usize, Error> {
         self.get(on)?;
-        let info = self.get_mut(dependent)?;
-        let found = find(&info.dependencies, on, calls, kind);
-        if let Some(place) = found {
-            info.dependencies[place].enabled = enabled;
+        let mut dependencies = self.get(dependent)?.dependencies.iter();
+        let found = dependencies.position(|one| (one.on, one.calls, one.kind) == (on, calls, kind));
+        found.ok_or(Error::UnknownDependency { dependent, on })
+    }
+
+    /// Keeps what a schedule assigned, to these and to no others.
+    pub(crate) fn assign(
+        &mut self,
+        assigned: impl IntoIterator<Item = (Handle, Assigned)>,
+    ) -> Result<(), Error> {
+        self.forget_schedule();
+        for (handle, assigned) in assigned {
+            self.get_mut(handle)?.assigned = Some(assigned);
         }
-        Ok(found.is_some())
-    }
-
-    /// Lets an info count or not.
-    ///
-    /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle).
-    pub fn enable(&mut self, handle: Handle, enabled: Enabled) -> Result<(), Error> {
-        self.get_mut(handle)?.enabled = enabled;
         Ok(())
     }
 
-    /// Keeps what a schedule assigned.
-    pub(crate) fn assign(&mut self, handle: Handle, assigned: Assigned) -> Result<(), Error> {
-        self.get_mut(handle)?.assigned = assigned;
-        Ok(())
+    pub(crate) fn forget_schedule(&mut self) {
+        for info in &mut self.infos {
+            info.assigned = None;
+        }
     }
 
     /// All infos, in the order of their handles.
@@ -271,12 +306,6 @@ impl Repository {
     pub fn destroy(&mut self) {
         *self = Repository::with_limit(self.most);
     }
-}
-
-fn find(dependencies: &[Dependency], on: Handle, calls: u32, kind: CallKind) -> Option<usize> {
-    dependencies.iter().position(|dependency| {
-        dependency.on == on && dependency.calls == calls && dependency.kind == kind
-    })
 }
 
 #[cfg(test)]
@@ -331,7 +360,7 @@ mod tests {
         for handle in [kept, reset, set] {
             repository.set(handle, said(5)).unwrap();
         }
-        repository.enable(kept, Enabled::NonVolatile).unwrap();
+        repository.enable(&[(kept, Enabled::NonVolatile)]).unwrap();
         let wrong = repository.replace(&[(set, said(7)), (Handle(9), said(7))]);
         assert_eq!(wrong, Err(Error::UnknownHandle(Handle(9))));
         let periods = |repository: &Repository| -> Vec<u64> {
@@ -341,8 +370,8 @@ mod tests {
         assert_eq!(periods(&repository), [5, 5, 5]);
         repository.replace(&[(set, said(7))]).unwrap();
         assert_eq!(periods(&repository), [5, 0, 7]);
-        repository.reset(kept, said(9)).unwrap();
-        repository.reset(reset, said(9)).unwrap();
+        let again = [(kept, said(9)), (reset, said(9))];
+        repository.reset_all(&again).unwrap();
         assert_eq!(periods(&repository), [5, 9, 7]);
     }
 
@@ -353,20 +382,33 @@ mod tests {
         repository
             .add_dependency(a, b, 2, CallKind::TwoWay)
             .unwrap();
-        let enable = |repository: &mut Repository, calls| {
-            repository.enable_dependency(a, b, calls, CallKind::TwoWay, Enabled::Disabled)
+        let asleep = |calls| Dependency {
+            kind: CallKind::TwoWay,
+            calls,
+            dependent: a,
+            on: b,
+            enabled: Enabled::Disabled,
         };
-        assert_eq!(enable(&mut repository, 1), Ok(false));
-        assert_eq!(enable(&mut repository, 2), Ok(true));
-        let only = *repository.dependencies().next().unwrap();
-        assert_eq!((only.calls, only.enabled), (2, Enabled::Disabled));
+        let none = Err(Error::UnknownDependency {
+            dependent: a,
+            on: b,
+        });
+        // One of two is not there: neither changes.
+        assert_eq!(
+            repository.enable_dependencies(&[asleep(2), asleep(1)]),
+            none
+        );
+        let enabled = |repository: &Repository| repository.dependencies().next().unwrap().enabled;
+        assert_eq!(enabled(&repository), Enabled::Enabled);
+        assert_eq!(repository.enable_dependencies(&[asleep(2)]), Ok(()));
+        assert_eq!(enabled(&repository), Enabled::Disabled);
         assert_eq!(
             repository.remove_dependency(a, b, 2, CallKind::OneWay),
-            Ok(false)
+            none
         );
         assert_eq!(
             repository.remove_dependency(a, b, 2, CallKind::TwoWay),
-            Ok(true)
+            Ok(())
         );
         assert_eq!(repository.dependencies().count(), 0);
         repository.destroy();

@@ -44,6 +44,17 @@ impl Latencies {
             max_ns: self.0.max(),
         }
     }
+
+    /// How many took at most so many nanoseconds and more than the bound before; last those above all bounds. Bounds
+    /// ascend.
+    pub(crate) fn shares(&self, bounds: &[u64]) -> Vec<u64> {
+        let mut shares = vec![0; bounds.len() + 1];
+        for step in self.0.iter_recorded() {
+            let bucket = bounds.partition_point(|&bound| bound < step.value_iterated_to());
+            shares[bucket] += step.count_at_value();
+        }
+        shares
+    }
 }
 
 /// A time in the unit that suits it, six columns wide and a unit.

@@ -39,11 +39,17 @@ fn json(args: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn the_demo_serves_every_client_and_ends() {
+fn the_demo_compares_both_acts_and_ends() {
     let lines = good(&["demo", "--seconds", "1", "--clients", "3"]);
-    assert!(lines.contains("corbaloc::1.2@127.0.0.1:"), "{lines}");
-    assert!(lines.contains("IOR:0000"), "{lines}");
-    assert!(lines.contains("All 3 clients were served"), "{lines}");
+    for shown in [
+        "corbaloc::1.2@127.0.0.1:",
+        "Act 1 of 2",
+        "Act 2 of 2",
+        "calls/s of 3 others",
+        "SCHED_FIFO",
+    ] {
+        assert!(lines.contains(shown), "no {shown:?} in {lines}");
+    }
     assert!(
         !lines.contains('\x1b'),
         "colours only on a terminal: {lines}"
@@ -52,7 +58,7 @@ fn the_demo_serves_every_client_and_ends() {
 
 #[test]
 fn the_demo_speaks_json() {
-    let told = json(&[
+    let args = [
         "demo",
         "--seconds",
         "1",
@@ -60,11 +66,19 @@ fn the_demo_speaks_json() {
         "2",
         "--format",
         "json",
-    ]);
-    for client in told["clients"].as_array().expect("a list") {
-        assert_eq!(client["error"], serde_json::Value::Null);
-        assert!(client["latency"]["calls"].as_u64() > Some(0), "{client}");
+    ];
+    let told = json(&args);
+    for act in ["without_priorities", "with_priorities"] {
+        let act = &told[act];
+        assert_eq!(act["urgent"]["error"], serde_json::Value::Null);
+        let calls = act["urgent"]["latency"]["calls"].as_u64();
+        assert!(calls > Some(0), "{act}");
+        let shares = act["urgent"]["shares"].as_array().expect("a list");
+        let shares = shares.iter().filter_map(serde_json::Value::as_u64);
+        assert_eq!(Some(shares.sum()), calls, "every call has its place");
+        assert!(act["others"]["calls"].as_u64() > Some(0), "{act}");
     }
+    assert!(told["ratio"]["p99"].as_f64() > Some(0.0), "{told}");
 }
 
 #[test]

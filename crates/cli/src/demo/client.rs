@@ -1,177 +1,203 @@
-//! A client process of the demo.
+//! The client processes of the demo: the urgent client, and all others.
 
+use std::io::Read as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
-use oxorb::{ClientConnections, Orb};
+use clap::{Args, Subcommand};
+use oxorb::{ClientConnections, Incident, Orb, Priority};
 
-use super::interface::navigator::FollowError;
-use super::interface::{Alarm, Cause, NavigatorRef, Position, Waypoint};
+use super::interface::NavigatorRef;
+use super::{URGENT, real_time};
 use crate::orb::with_args;
 use crate::output::{Done, print_line};
 use crate::statistics::{Latencies, Percentiles};
 
-/// Arguments of a client process.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// What to call
-    #[arg(long, value_enum)]
-    role: Role,
+/// A client process.
+#[derive(Subcommand)]
+pub(crate) enum Client {
+    /// One client that asks for the position at a fixed rate
+    Urgent(Urgent),
+    /// Many clients that let routes be planned without a pause, until standard input is closed
+    Busy(Busy),
+}
+
+#[derive(Args)]
+pub(crate) struct Urgent {
+    /// Call at a priority, over a private connection
+    #[arg(long)]
+    lane: bool,
     /// For how long
     #[arg(long)]
-    seconds: u64,
+    seconds: u32,
     /// The server's reference
     reference: String,
 }
 
-/// What a client calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Role {
-    /// Asks for the position: 24 octets back
-    Position,
-    /// Sends a route of 100 waypoints
-    Route,
-    /// Sends routes that raise an alarm
-    Alarm,
+#[derive(Args)]
+pub(crate) struct Busy {
+    /// How many clients, a thread each
+    #[arg(long)]
+    clients: u32,
+    /// How long the server plans for each call, in microseconds of its processor
+    #[arg(long)]
+    work: u32,
+    /// The server's reference
+    reference: String,
 }
 
-impl Role {
-    pub(crate) fn of(number: u32) -> Self {
-        [Role::Position, Role::Route, Role::Alarm][number as usize % 3]
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Role::Position => "position",
-            Role::Route => "route",
-            Role::Alarm => "alarm",
-        }
-    }
-}
-
-/// What a client tells: a line of JSON now and then, and one at the end.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Told {
-    pub role: Role,
+/// What the urgent client tells: a line of JSON now and then, and one at the end.
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct UrgentTold {
     pub seconds: f64,
     pub latency: Percentiles,
+    /// Calls by how long they took: at most as long as each of [`BOUNDS`], and longer than all of them.
+    pub shares: Vec<u64>,
+    /// Calls that were due while the one before still ran, and so were not made.
+    pub missed: u64,
+    /// Whether the scheduler has heard of a priority.
+    pub real_time: bool,
     pub done: bool,
     pub error: Option<String>,
 }
 
-impl Told {
-    pub(crate) fn nothing_yet(role: Role) -> Self {
-        Told {
-            role,
-            seconds: 0.0,
-            latency: Percentiles::default(),
-            done: false,
-            error: None,
+/// What the others tell together.
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct BusyTold {
+    pub seconds: f64,
+    pub calls: u64,
+    pub done: bool,
+    pub error: Option<String>,
+}
+
+impl BusyTold {
+    /// Calls a second of all of them.
+    pub(crate) fn rate(&self) -> f64 {
+        match self.seconds {
+            seconds if seconds > 0.0 => self.calls as f64 / seconds,
+            _ => 0.0,
         }
     }
 }
+
+/// Between calls of the urgent client: 50 a second.
+pub(crate) const PERIOD: Duration = Duration::from_millis(20);
+
+/// Nanoseconds by which its calls are sorted.
+pub(crate) const BOUNDS: [u64; 9] = [
+    50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000,
+];
 
 /// How often a client tells.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Calls that are not counted: connecting, warming up.
-const WARM_UP: u32 = 200;
+const WARM_UP: u32 = 10;
 
-/// Calls back to back until time is over.
-pub(crate) fn run(args: Args) -> Done {
-    let mut told = Told::nothing_yet(args.role);
-    let outcome = call(&args, &mut told);
-    told.done = true;
-    told.error = outcome.err();
-    print_line(&told)
+/// Plays a client process.
+pub(crate) fn run(client: Client) -> Done {
+    match client {
+        Client::Urgent(args) => {
+            let mut told = UrgentTold::default();
+            let outcome = call_at_a_rate(&args, &mut told);
+            told.done = true;
+            told.error = outcome.err();
+            print_line(&told)
+        }
+        Client::Busy(args) => {
+            let mut told = BusyTold::default();
+            let outcome = call_without_pause(&args, &mut told);
+            told.done = true;
+            told.error = outcome.err();
+            print_line(&told)
+        }
+    }
 }
 
-fn call(args: &Args, told: &mut Told) -> Result<(), String> {
-    let orb = with_args(Orb::builder().client_connections(ClientConnections::Private))
-        .build()
-        .map_err(|error| error.to_string())?;
-    let navigator: NavigatorRef = orb
-        .resolve(&args.reference)
-        .map_err(|error| error.to_string())?;
-    let work = Work::new(args.role);
+/// Errors are what the person at the terminal reads.
+type Outcome<T = ()> = Result<T, String>;
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
+    let builder = Orb::builder().client_connections(ClientConnections::Private);
+    let builder = match args.lane {
+        true => real_time(builder),
+        false => builder,
+    };
+    let orb = with_args(builder).build().map_err(text)?;
+    let navigator: NavigatorRef = orb.resolve(&args.reference).map_err(text)?;
+    if args.lane {
+        let urgent = Priority::new(URGENT).map_err(text)?;
+        orb.set_thread_priority(urgent).map_err(text)?;
+        let refused = orb
+            .connection_statistics()
+            .count(Incident::NoRealTimePriority);
+        told.real_time = refused == 0;
+    }
     for _ in 0..WARM_UP {
-        work.once(&navigator)?;
+        navigator.current_position().map_err(text)?;
     }
     let mut latencies = Latencies::new();
     let start = Instant::now();
-    let end = start + Duration::from_secs(args.seconds);
-    let mut tell = start + INTERVAL;
+    let end = start + Duration::from_secs(args.seconds.into());
+    let (mut due, mut tell) = (start, start + INTERVAL);
     loop {
         let before = Instant::now();
-        work.once(&navigator)?;
+        navigator.current_position().map_err(text)?;
         let after = Instant::now();
         latencies.record(after - before);
-        if after >= tell || after >= end {
+        due += PERIOD;
+        while due < after {
+            told.missed += 1;
+            due += PERIOD;
+        }
+        if after >= tell || due >= end {
             told.seconds = (after - start).as_secs_f64();
             told.latency = latencies.percentiles();
-            if after >= end {
+            told.shares = latencies.shares(&BOUNDS);
+            if due >= end {
                 return Ok(());
             }
-            if print_line(told).is_err() {
-                return Err("nobody listens any more".to_owned());
-            }
+            print_line(told).map_err(|_| "nobody listens any more".to_owned())?;
             tell = after + INTERVAL;
         }
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
     }
 }
 
-/// One client's call, prepared.
-struct Work {
-    role: Role,
-    route: Vec<Waypoint>,
-}
-
-impl Work {
-    fn new(role: Role) -> Self {
-        let mut route: Vec<Waypoint> = (0..100).map(waypoint).collect();
-        if role == Role::Alarm {
-            route.truncate(3);
-            route[2].place.altitude = -100.0;
+fn call_without_pause(args: &Busy, told: &mut BusyTold) -> Outcome {
+    let builder = Orb::builder().client_connections(ClientConnections::Private);
+    let orb = with_args(builder).build().map_err(text)?;
+    let navigator: NavigatorRef = orb.resolve(&args.reference).map_err(text)?;
+    let (calls, ending) = (AtomicU64::new(0), AtomicBool::new(false));
+    let client = || -> Outcome {
+        while !ending.load(Ordering::Relaxed) {
+            navigator.plan(args.work).map_err(text)?;
+            calls.fetch_add(1, Ordering::Relaxed);
         }
-        Work { role, route }
-    }
-
-    fn once(&self, navigator: &NavigatorRef) -> Result<(), String> {
-        match self.role {
-            Role::Position => match navigator.current_position() {
-                Ok(_) => Ok(()),
-                Err(exception) => Err(exception.to_string()),
-            },
-            Role::Route => match navigator.follow(&self.route) {
-                Ok(metres) if metres > 0.0 => Ok(()),
-                Ok(metres) => Err(format!("a route of 100 waypoints is {metres} m long")),
-                Err(error) => Err(error.to_string()),
-            },
-            Role::Alarm => match navigator.follow(&self.route) {
-                Err(FollowError::Alarm(Alarm {
-                    why: Cause::BelowGround,
-                    waypoint: 2,
-                })) => Ok(()),
-                Err(error) => Err(format!(
-                    "expected the alarm BELOW_GROUND at waypoint 2, got {error}"
-                )),
-                Ok(_) => {
-                    Err("expected the alarm BELOW_GROUND, but the route was accepted".to_owned())
-                }
-            },
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..args.clients).map(|_| scope.spawn(client)).collect();
+        let listener = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
+        let start = Instant::now();
+        while !listener.is_finished() && !clients.iter().any(|client| client.is_finished()) {
+            std::thread::sleep(INTERVAL);
+            told.calls = calls.load(Ordering::Relaxed);
+            told.seconds = start.elapsed().as_secs_f64();
+            if print_line(told).is_err() {
+                break;
+            }
         }
-    }
-}
-
-fn waypoint(number: u32) -> Waypoint {
-    let step = f64::from(number) / 100.0;
-    Waypoint {
-        name: format!("WP{number:03}"),
-        place: Position {
-            latitude: 48.0 + step,
-            longitude: 11.0 - step,
-            altitude: 500.0 + number as f32,
-        },
-    }
+        ending.store(true, Ordering::Relaxed);
+        // All are joined before the first error is told.
+        let ended: Vec<Outcome> = clients
+            .into_iter()
+            .map(|client| client.join().expect("clients do not panic"))
+            .collect();
+        ended.into_iter().collect()
+    })
 }

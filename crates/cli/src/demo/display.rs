@@ -1,4 +1,4 @@
-//! What people see of the demo: a table that lives on a terminal, lines elsewhere.
+//! What people see while an act runs: a histogram that lives on a terminal, lines elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, stdout};
@@ -6,111 +6,130 @@ use std::time::Duration;
 
 use terminal_size::{Height, Width, terminal_size};
 
-use super::client::{Role, Told};
+use super::Args;
+use super::act::{Act, WORK};
+use super::client::{BOUNDS, BusyTold, UrgentTold};
 use super::server::Started;
-use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print};
+use crate::output::{Done, FAINT, Format, STRONG, control, print};
 use crate::statistics::Time;
 
-/// How often the table changes on a terminal.
-pub(crate) const REFRESH: Duration = Duration::from_millis(250);
+/// How often what is shown changes on a terminal.
+pub(super) const REFRESH: Duration = Duration::from_millis(250);
+
+/// How often to look for news.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// Lines that are no terminal come this much less often.
-const LINES_EVERY: u32 = 4;
+const LINES_EVERY: u32 = 8;
 
 /// Shows what the clients tell.
-pub(crate) struct Display<'s> {
+pub(super) struct Display {
     how: How,
-    started: &'s Started,
+    seconds: u32,
+    clients: u32,
     updates: u32,
-    /// Lines of the table that are on the terminal now.
+    /// Lines of the live part that are on the terminal now.
     drawn: usize,
 }
 
 #[derive(PartialEq)]
 enum How {
-    Table,
+    Live,
     Lines,
     /// JSON comes at the end, all at once.
     Silent,
 }
 
-impl<'s> Display<'s> {
-    pub(crate) fn new(format: Format, started: &'s Started) -> Self {
-        let how = match format {
+impl Display {
+    pub(super) fn new(args: &Args) -> Self {
+        let how = match args.format {
             Format::Json => How::Silent,
-            Format::Text if stdout().is_terminal() && !is_dumb() => How::Table,
+            Format::Text if stdout().is_terminal() && !is_dumb() => How::Live,
             Format::Text => How::Lines,
         };
         Display {
             how,
-            started,
+            seconds: args.seconds,
+            clients: args.clients,
             updates: 0,
             drawn: 0,
         }
     }
 
-    /// Says where the object is.
-    pub(crate) fn begin(&self) -> Done {
+    /// Says what is to be seen.
+    pub(super) fn begin(&self) -> Done {
         if self.how == How::Silent {
             return Ok(());
         }
         print(format!(
-            "{STRONG}A Navigator is being served{STRONG:#} {FAINT}(IDL: oxorb demo --idl){FAINT:#}\n  {}\n  {}\n\n\
-             Call it from another ORB while this runs, or try:\n  oxorb ping {}\n\n",
-            self.started.corbaloc, self.started.ior, self.started.corbaloc
+            "{STRONG}One urgent client{STRONG:#} calls a server 50 times a second. {STRONG}{} others{STRONG:#} call it \
+             without a pause,\nand each of their calls takes {WORK} us of the one CPU that the server has.\n",
+            self.clients
         ))
     }
 
-    /// Shows how far the clients are.
-    pub(crate) fn update(&mut self, clients: &[Told]) -> Done {
+    /// Announces an act.
+    pub(super) fn rise(&mut self, act: Act, started: &Started) -> Done {
+        self.updates = 0;
+        if self.how == How::Silent {
+            return Ok(());
+        }
+        print(format!(
+            "\n{STRONG}{}{STRONG:#}\n{FAINT}server on CPU {}; join in at {} (IDL: oxorb demo --idl){FAINT:#}\n",
+            act.title(),
+            started.cpu,
+            started.corbaloc
+        ))
+    }
+
+    /// Shows how far the act is.
+    pub(super) fn update(&mut self, urgent: &UrgentTold, others: &BusyTold) -> Done {
         self.updates += 1;
         match self.how {
-            How::Silent => Ok(()),
-            How::Table => self.redraw(clients),
+            How::Live => self.redraw(urgent, others),
             How::Lines if self.updates.is_multiple_of(LINES_EVERY) => {
-                let mut text = String::new();
-                for (number, told) in clients.iter().enumerate() {
-                    let _ = writeln!(text, "{}", line(number, told));
-                }
-                print(text)
+                print(line(urgent, others) + "\n")
             }
-            How::Lines => Ok(()),
+            How::Lines | How::Silent => Ok(()),
         }
     }
 
-    /// Shows how it ended.
-    pub(crate) fn summary(&mut self, clients: &[Told]) -> Done {
-        match self.how {
-            How::Silent => return Ok(()),
-            How::Table => self.erase()?,
-            How::Lines => {}
-        }
-        print(table(clients).text(usize::MAX))?;
-        let calls: u64 = clients.iter().map(|told| told.latency.calls).sum();
-        let failed = clients.iter().filter(|told| told.error.is_some()).count();
-        let verdict = if failed == 0 {
-            format!("{GOOD}All {} clients were served{GOOD:#}", clients.len())
-        } else {
-            format!("{BAD}{failed} of {} clients failed{BAD:#}", clients.len())
-        };
-        print(format!(
-            "\n{verdict}: {calls} calls over {} TCP connections.\n",
-            clients.len()
-        ))
+    /// The act is over; what it showed comes again beside the other one.
+    pub(super) fn fall(&mut self) -> Done {
+        self.erase()
     }
 
     /// A line that wraps, or scrolls away, could not be drawn over: what does
-    /// not fit the terminal as it is now is left out until the summary.
-    fn redraw(&mut self, clients: &[Told]) -> Done {
+    /// not fit the terminal as it is now is left out until the end.
+    fn redraw(&mut self, urgent: &UrgentTold, others: &BusyTold) -> Done {
         self.erase()?;
         let (columns, rows) = match terminal_size() {
             Some((Width(columns), Height(rows))) => (usize::from(columns), usize::from(rows)),
             None => (80, 24),
         };
-        let mut table = table(clients);
-        table.lines.truncate(rows.saturating_sub(2));
-        self.drawn = 1 + table.lines.len();
-        print(table.text(columns))
+        let mut lines = vec![self.progress(urgent), line(urgent, others)];
+        lines.extend(histogram(&urgent.shares));
+        lines.truncate(rows.saturating_sub(2));
+        self.drawn = lines.len();
+        let mut text = String::new();
+        for line in &lines {
+            // All of it is ASCII: an octet is a column.
+            let _ = writeln!(text, "{}", line.get(..columns).unwrap_or(line));
+        }
+        print(text)
+    }
+
+    fn progress(&self, urgent: &UrgentTold) -> String {
+        const WIDTH: usize = 40;
+        let share = (urgent.seconds / f64::from(self.seconds)).min(1.0);
+        let done = (share * WIDTH as f64) as usize;
+        format!(
+            "[{}{}] {:.0} of {} s",
+            "#".repeat(done),
+            "-".repeat(WIDTH - done),
+            urgent.seconds,
+            self.seconds
+        )
     }
 
     fn erase(&mut self) -> Done {
@@ -126,77 +145,33 @@ fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb")
 }
 
-/// Fits 80 columns.
-struct Table {
-    head: String,
-    lines: Vec<String>,
-}
-
-impl Table {
-    /// At most so many columns of it.
-    fn text(&self, columns: usize) -> String {
-        // All of it is ASCII: an octet is a column.
-        let cut = |line: &str| line.get(..columns).unwrap_or(line).to_owned();
-        let mut text = format!("{STRONG}{}{STRONG:#}\n", cut(&self.head));
-        for line in &self.lines {
-            let _ = writeln!(text, "{}", cut(line));
-        }
-        text
-    }
-}
-
-fn table(clients: &[Told]) -> Table {
-    let head = format!(
-        "{:<2} {:<27} {:>8} {:>9} {:>9} {:>9} {:>9}",
-        "#", "client", "calls/s", "p50", "p99", "p99.9", "max"
-    );
-    let lines = clients.iter().enumerate().map(|(number, told)| {
-        let latency = &told.latency;
-        format!(
-            "{:<2} {:<27} {:>8.0} {:>9} {:>9} {:>9} {:>9}",
-            number + 1,
-            what(told.role),
-            rate(told),
-            Time(latency.p50_ns),
-            Time(latency.p99_ns),
-            Time(latency.p999_ns),
-            Time(latency.max_ns),
-        )
-    });
-    Table {
-        head,
-        lines: lines.collect(),
-    }
-}
-
-fn line(number: usize, told: &Told) -> String {
-    let latency = &told.latency;
+fn line(urgent: &UrgentTold, others: &BusyTold) -> String {
+    let latency = &urgent.latency;
     format!(
-        "client {} ({}): {:.1} s, {} calls, {:.0} calls/s, p50 {}, p99 {}, p99.9 {}, max {}",
-        number + 1,
-        told.role.name(),
-        told.seconds,
+        "urgent: {} calls, p50 {}, p99 {}, max {}; others: {:.0} calls/s",
         latency.calls,
-        rate(told),
         Time(latency.p50_ns),
         Time(latency.p99_ns),
-        Time(latency.p999_ns),
         Time(latency.max_ns),
+        others.rate(),
     )
 }
 
-fn what(role: Role) -> &'static str {
-    match role {
-        Role::Position => "position (struct back)",
-        Role::Route => "route (100 structs out)",
-        Role::Alarm => "alarm (user exception back)",
-    }
+/// How many of the urgent client's calls took how long.
+fn histogram(shares: &[u64]) -> impl Iterator<Item = String> {
+    let bars = shares.iter().zip(labels());
+    let bars = bars.map(|(&count, label)| format!("{label} |{} {count}", bar(shares, count, 44)));
+    bars.collect::<Vec<_>>().into_iter()
 }
 
-fn rate(told: &Told) -> f64 {
-    if told.seconds > 0.0 {
-        told.latency.calls as f64 / told.seconds
-    } else {
-        0.0
-    }
+/// What stands before the bars of a histogram, one for each of the shares.
+pub(super) fn labels() -> impl Iterator<Item = String> {
+    let bounded = BOUNDS.map(|bound| format!("up to {:>9}", Time(bound).to_string()));
+    bounded.into_iter().chain([format!("{:>15}", "longer")])
+}
+
+/// At most so many columns wide; a few calls among many still show.
+pub(super) fn bar(shares: &[u64], count: u64, width: u64) -> String {
+    let all = shares.iter().sum::<u64>().max(1);
+    "#".repeat((count * width).div_ceil(all) as usize)
 }

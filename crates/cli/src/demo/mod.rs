@@ -1,17 +1,18 @@
-//! `oxorb demo`: a server process, client processes, and a live table of how
-//! fast they talk.
+//! `oxorb demo`: one urgent client among many busy ones, live; first without
+//! priorities, then with a lane of its own.
 
+mod act;
 pub(crate) mod client;
+mod compare;
 mod display;
+mod process;
 pub(crate) mod server;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use oxorb::Builder;
 
-use crate::output::{Done, Failed, Format, because, print, print_json};
-use client::{Role, Told};
+use crate::output::{Done, Format, print, print_json};
+use act::Act;
+use compare::Comparison;
 use display::Display;
 
 // The Rust that build.rs made of idl/navigation.idl.
@@ -24,15 +25,17 @@ pub(crate) use navigation::navigation as interface;
 /// Arguments of `oxorb demo`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "The server's reference is printed, so that a program of any other ORB can join in: \
-    compile navigation.idl (printed by --idl) with its IDL compiler and call the object while the demo runs."
+    after_help = "No privilege is needed. Without the one for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r 60`) the second \
+    act has its lane but no priority, which is said.\n\n\
+    Programs of any other ORB can join in while an act runs: compile navigation.idl (printed by --idl) with its IDL \
+    compiler and call the object whose address is shown."
 )]
 pub(crate) struct Args {
-    /// How many seconds the clients run
-    #[arg(short, long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    /// How many seconds each of the two acts lasts
+    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// How many client processes; the first asks for positions, the second sends routes, the third causes alarms, and so on
-    #[arg(short, long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// How many clients call without a pause
+    #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
     /// Where the server listens; port 0 lets the system choose
     #[arg(long, default_value = "iiop://127.0.0.1:0", value_name = "ENDPOINT")]
@@ -45,165 +48,30 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// How long the server may take to start, and clients to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// CORBA priority of the urgent client and of its lane, and the priority of SCHED_FIFO that stands for it.
+const URGENT: i16 = 60;
 
-/// Runs server and clients, shows the table, ends them.
+/// Plays both acts and compares them.
 pub(crate) fn run(args: Args) -> Done {
     if args.idl {
         return print(include_str!("../../idl/navigation.idl"));
     }
-    let mut server = Process::start(&["demo-server", "--listen", &args.listen])?;
-    let started = server.lines.recv_timeout(PATIENCE).map_err(|_| {
-        because("the server process ended before it gave its reference; its own message is above")
-    })?;
-    let started: server::Started = serde_json::from_str(&started)?;
-
-    let mut clients = Clients::start(&args, &started.ior)?;
-    let mut display = Display::new(args.format, &started);
+    let mut display = Display::new(&args);
     display.begin()?;
-    clients.follow(&args, |clients| display.update(clients))?;
-    display.summary(&clients.told)?;
-
-    let failed: Vec<String> = clients
-        .told
-        .iter()
-        .filter_map(|told| told.error.clone())
-        .collect();
-    server.stop();
-    if let Some(first) = failed.first() {
-        return Err(because(format!(
-            "{} of {} clients failed: {first}",
-            failed.len(),
-            args.clients
-        )));
-    }
-    if args.format == Format::Json {
-        print_json(&serde_json::json!({
-            "ior": started.ior,
-            "corbaloc": started.corbaloc,
-            "clients": clients.told,
-        }))?;
-    }
-    Ok(())
-}
-
-/// The client processes and what each last told.
-struct Clients {
-    processes: Vec<Process>,
-    told: Vec<Told>,
-}
-
-impl Clients {
-    fn start(args: &Args, ior: &str) -> Result<Self, Failed> {
-        let mut clients = Clients {
-            processes: Vec::new(),
-            told: Vec::new(),
-        };
-        let seconds = args.seconds.to_string();
-        for number in 0..args.clients {
-            let role = Role::of(number);
-            clients.told.push(Told::nothing_yet(role));
-            clients.processes.push(Process::start(&[
-                "demo-client",
-                "--role",
-                role.name(),
-                "--seconds",
-                &seconds,
-                ior,
-            ])?);
-        }
-        Ok(clients)
-    }
-
-    /// Reads what clients tell until all have ended or time is up.
-    fn follow(&mut self, args: &Args, mut show: impl FnMut(&[Told]) -> Done) -> Done {
-        let end = Instant::now() + Duration::from_secs(u64::from(args.seconds)) + PATIENCE;
-        let mut next_show = Instant::now() + display::REFRESH;
-        while self.told.iter().any(|told| !told.done) && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(20));
-            for (process, told) in self.processes.iter_mut().zip(&mut self.told) {
-                if !told.done {
-                    process.read(told)?;
-                }
-            }
-            if Instant::now() >= next_show {
-                show(&self.told)?;
-                next_show += display::REFRESH;
-            }
-        }
-        for told in self.told.iter_mut().filter(|told| !told.done) {
-            told.error = Some("the client did not end in time".to_owned());
-        }
-        Ok(())
+    let without = act::play(Act::Without, &args, &mut display)?;
+    let with = act::play(Act::With, &args, &mut display)?;
+    let comparison = Comparison::of(without, with);
+    match args.format {
+        Format::Text => print(&comparison),
+        Format::Json => print_json(&comparison),
     }
 }
 
-/// A child process of this very program, killed when dropped.
-struct Process {
-    child: Child,
-    lines: Receiver<String>,
-}
-
-impl Process {
-    fn start(args: &[&str]) -> Result<Self, Failed> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args(args)
-            .args(crate::orb::args())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdout = child.stdout.take().expect("was asked for");
-        Ok(Process {
-            child,
-            lines: lines_of(stdout),
-        })
-    }
-
-    fn read(&mut self, told: &mut Told) -> Done {
-        loop {
-            match self.lines.recv_timeout(Duration::ZERO) {
-                Ok(line) => *told = serde_json::from_str(&line)?,
-                Err(RecvTimeoutError::Timeout) => return Ok(()),
-                Err(RecvTimeoutError::Disconnected) => {
-                    if !told.done {
-                        told.done = true;
-                        told.error = Some("the client process ended early".to_owned());
-                    }
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    /// Closing its standard input asks it to end; waits for that, a while.
-    fn stop(&mut self) {
-        drop(self.child.stdin.take());
-        let end = Instant::now() + Duration::from_secs(5);
-        while Instant::now() < end {
-            if let Ok(Some(_)) = self.child.try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn lines_of(stdout: ChildStdout) -> Receiver<String> {
-    let (sender, lines) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    lines
+/// Priorities reach the scheduler, and a thread stays with its connection from one period to the next.
+fn real_time(builder: Builder) -> Builder {
+    builder
+        .setting("SchedPolicy", "SCHED_FIFO")
+        .setting("PriorityMapping", "direct")
+        .setting("WorkerStay", "1000")
+        .setting("TrustIdle", "1000")
 }

@@ -1,15 +1,23 @@
 //! The server process of the demo.
 
+use std::hint::black_box;
 use std::io::Read as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use oxorb::{Interface as _, Orb, SystemException};
+use oxorb::{
+    Concurrency, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
+    RtPolicies, SystemException, Threadpool, ThreadpoolLane,
+};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::interface::navigator::FollowError;
 use super::interface::{Alarm, Cause, Navigator, NavigatorRef, Position, Waypoint};
+use super::{URGENT, real_time};
 use crate::orb::with_args;
-use crate::output::{Done, print_line};
+use crate::output::{Done, Failed, because, print_line};
 
 /// Arguments of the server process.
 #[derive(clap::Args)]
@@ -17,27 +25,49 @@ pub(crate) struct Args {
     /// Where to listen
     #[arg(long)]
     listen: String,
+    /// Serve urgent calls in a lane of their own
+    #[arg(long)]
+    lane: bool,
 }
 
 /// What the server process prints when it is ready.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Started {
-    /// The object's reference.
-    pub ior: String,
+    /// The CPU that all its threads share.
+    pub cpu: usize,
+    /// What the urgent client calls.
+    pub urgent: String,
+    /// What all others call.
+    pub busy: String,
     /// The same for people.
     pub corbaloc: String,
 }
 
+/// Threads that serve everybody, or everybody but the urgent client.
+const WORKERS: usize = 4;
+
 /// Serves until standard input is closed.
 pub(crate) fn run(args: Args) -> Done {
-    let orb = with_args(Orb::builder().listen(&args.listen)).build()?;
-    let navigator: NavigatorRef = orb.root_poa().activate(Vehicle::default())?;
-    orb.bind("Navigator", &navigator);
-    let started = Started {
-        ior: navigator.to_ior(),
-        corbaloc: corbaloc(&navigator),
+    let cpu = share_one_cpu()?;
+    let mut builder = Orb::builder()
+        .listen(&args.listen)
+        .concurrency(Concurrency::LeaderFollowers { threads: WORKERS });
+    if args.lane {
+        builder = real_time(builder);
+    }
+    let orb = with_args(builder).build()?;
+    let busy: NavigatorRef = orb.root_poa().activate(Vehicle::default())?;
+    let urgent = match args.lane {
+        true => in_a_lane(&orb)?,
+        false => busy.clone(),
     };
-    print_line(&started)?;
+    orb.bind("Navigator", &busy);
+    print_line(&Started {
+        cpu,
+        urgent: urgent.to_ior(),
+        busy: busy.to_ior(),
+        corbaloc: corbaloc(&busy),
+    })?;
 
     let ending = orb.clone();
     std::thread::spawn(move || {
@@ -46,6 +76,40 @@ pub(crate) fn run(args: Args) -> Done {
     });
     orb.run();
     Ok(())
+}
+
+/// All threads of this process compete for the last CPU that it may use; gives its number.
+fn share_one_cpu() -> Result<usize, Failed> {
+    let allowed = sched_getaffinity(None)?;
+    let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
+    let cpu = last.ok_or_else(|| because("this process may use no CPU"))?;
+    let mut one = CpuSet::new();
+    one.set(cpu);
+    sched_setaffinity(None, &one)?;
+    Ok(cpu)
+}
+
+/// A Navigator whose requests come to a port of their own, are served by a thread that does nothing else, and run at a
+/// priority of the system's scheduler, where this user may have one.
+///
+/// Only this lane has such a priority: its calls are short, so nobody starves.
+fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {
+    let lane = ThreadpoolLane::new(Priority::new(URGENT)?, 1);
+    let pool = orb.create_threadpool(Threadpool::with_lanes([lane]))?;
+    let realtime = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: Some(PriorityModelPolicy {
+            model: PriorityModel::ServerDeclared,
+            server_priority: URGENT,
+        }),
+        ..RtPolicies::default()
+    };
+    let policies = Policies {
+        realtime,
+        ..Policies::default()
+    };
+    let urgent = orb.root_poa().create_poa("urgent", policies)?;
+    Ok(urgent.activate(Vehicle::default())?)
 }
 
 /// The short form, by the name that was bound.
@@ -127,9 +191,34 @@ impl Navigator for Vehicle {
             .clone())
     }
 
+    fn plan(&self, microseconds: u32) -> Result<u64, SystemException> {
+        self.count();
+        let end = processor_time() + Duration::from_micros(microseconds.min(MOST_PLANNING).into());
+        let start = self.current_position()?;
+        let mut compared = 0;
+        while processor_time() < end {
+            let over = Position {
+                latitude: compared as f64 % 90.0,
+                ..start
+            };
+            black_box(distance(&start, &over));
+            compared += 1;
+        }
+        Ok(compared)
+    }
+
     fn log(&self, _line: &str) {
         self.count();
     }
+}
+
+/// Microseconds; a stranger may call this, too.
+const MOST_PLANNING: u32 = 10_000;
+
+/// What the calling thread used up so far; time during which others run does not count.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Along the great circle, in metres.

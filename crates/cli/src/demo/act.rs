@@ -1,0 +1,106 @@
+//! One act: a server process, the process of the busy clients, and that of the urgent one.
+
+use std::time::{Duration, Instant};
+
+use super::client::{BusyTold, UrgentTold};
+use super::display::{Display, REFRESH};
+use super::process::{PATIENCE, Process};
+use super::server::Started;
+use super::{Args, display};
+use crate::output::{Failed, because};
+
+/// The two acts, in their order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Four threads serve whoever comes first.
+    Without,
+    /// The same, and a lane for the urgent client.
+    With,
+}
+
+impl Act {
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Act::Without => {
+                "Act 1 of 2, without priorities: four threads serve whoever comes first"
+            }
+            Act::With => "Act 2 of 2, with priorities: the urgent client has a lane of its own",
+        }
+    }
+}
+
+/// What was seen in one act.
+#[derive(serde::Serialize)]
+pub(super) struct Seen {
+    pub corbaloc: String,
+    pub ior: String,
+    pub urgent: UrgentTold,
+    /// How many others there were.
+    pub clients: u32,
+    pub others: BusyTold,
+}
+
+/// CPU time of the server for each call of a busy client, in microseconds.
+pub(super) const WORK: u32 = 200;
+
+/// Starts everybody, shows what they tell, ends them.
+pub(super) fn play(act: Act, args: &Args, display: &mut Display) -> Result<Seen, Failed> {
+    let lane = (act == Act::With).then_some("--lane");
+    let mut server = {
+        let mut line = vec!["demo-server", "--listen", &args.listen];
+        line.extend(lane);
+        Process::start("the server", &line)?
+    };
+    let started: Started = server.hear()?;
+    display.rise(act, &started)?;
+
+    let (clients, work) = (args.clients.to_string(), WORK.to_string());
+    let line = [
+        "demo-client",
+        "busy",
+        "--clients",
+        &clients,
+        "--work",
+        &work,
+        &started.busy,
+    ];
+    let mut busy = Process::start("the process of the busy clients", &line)?;
+    // The urgent one comes when the others are at it.
+    let mut others: BusyTold = busy.hear()?;
+
+    let seconds = args.seconds.to_string();
+    let mut line = vec!["demo-client", "urgent", "--seconds", &seconds];
+    line.extend(lane);
+    line.push(&started.urgent);
+    let urgent_client = Process::start("the urgent client", &line)?;
+    let mut urgent = UrgentTold::default();
+
+    let end = Instant::now() + Duration::from_secs(args.seconds.into()) + PATIENCE;
+    let mut next_show = Instant::now() + REFRESH;
+    while !urgent.done && !others.done {
+        if Instant::now() >= end {
+            return Err(because("the urgent client did not end in time"));
+        }
+        std::thread::sleep(display::LOOK);
+        urgent_client.read(&mut urgent, |told| told.done)?;
+        busy.read(&mut others, |told| told.done)?;
+        if Instant::now() >= next_show {
+            display.update(&urgent, &others)?;
+            next_show += REFRESH;
+        }
+    }
+    display.fall()?;
+    busy.stop();
+    busy.read(&mut others, |told| told.done)?;
+    server.stop();
+    if let Some(error) = urgent.error.as_ref().or(others.error.as_ref()) {
+        return Err(because(format!("a client failed: {error}")));
+    }
+    Ok(Seen {
+        corbaloc: started.corbaloc,
+        ior: started.busy,
+        urgent,
+        clients: args.clients,
+        others,
+    })
+}

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 28] = [
+const LAYERS: [Layer; 29] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -138,6 +138,11 @@ const LAYERS: [Layer; 28] = [
         why: "threads over queues, for the core of an ORB and for event channels alike: it sees no request",
     },
     Layer {
+        package: "oxorb-scheduler",
+        uses: &["oxorb", "oxorb-sched"],
+        why: "a service is an application",
+    },
+    Layer {
         package: "oxorb-otel",
         uses: &["oxorb"],
         why: "interceptors are part of an application",
@@ -153,6 +158,7 @@ const LAYERS: [Layer; 28] = [
             "oxorb-ifr",
             "oxorb-naming",
             "oxorb-sched",
+            "oxorb-scheduler",
         ],
         why: "the command is a user of the facade, as an application is",
     },

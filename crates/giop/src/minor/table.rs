@@ -52,6 +52,7 @@ minors! {
         OMG 42 ONLY_LATIN_1: "this reference takes ISO 8859-1 characters only", "send text within ISO 8859-1";
         OMG 43 POLLABLE_IN_SET: "the pollable is already in a set", "remove it there first";
         OMG 44 COMPRESSION_LEVEL: "the compression level is invalid", "use a level from 0 to 9";
+        OXORB 3 SCHEDULING: "a time, a number, a priority or a name that the scheduling service was given is out of range", "read the server's log, which says which; times are units of 100 ns, and numbers of calls begin at 1";
         OXORB 2 REALTIME: "a parameter of a real-time operation is out of range, or names a threadpool that does not exist", "read the message that comes with it";
         OXORB 1 NOT_ENCODABLE: "an argument cannot be encoded as its IDL type", "keep bounded strings and sequences within their bounds and strings free of NUL";
     }
@@ -63,14 +64,16 @@ minors! {
         OXORB 4 BOUND_REFERENCE_TOO_LONG: "the reference to be bound is longer than the naming service takes", "raise --max-reference of the service";
         OXORB 5 BINDINGS: "the naming context holds as many bindings as the naming service lets it", "remove some with `oxorb name prune`, or raise --max-bindings of the service";
         OXORB 6 CONTEXTS: "the naming service holds as many contexts as it may", "destroy unused ones, or raise --max-contexts of the service";
+        OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {
-        OXORB 1 NOT_WRITTEN: "the naming service could not write to its store; nothing was changed", "look at the service's log; check disk space and permissions";
-        OXORB 2 NOT_READ: "the naming service could not read its store", "look at the service's log; check the disk";
+        OXORB 1 NOT_WRITTEN: "the service could not write to its store; nothing was changed", "look at the service's log; check disk space and permissions";
+        OXORB 2 NOT_READ: "the service could not read its store", "look at the service's log; check the disk";
     }
     NoPermission no_permission {
         OXORB 1 ROOT_CONTEXT: "the root of the naming service cannot be destroyed", "destroy the contexts below it";
         OXORB 2 NOT_BIDIRECTIONAL: "the object takes no requests over a connection that its own side opened", "create its POA with the bidirectional policy, or set OfferBiDirectionalGIOP at its ORB";
+        OXORB 3 PRIVILEGED: "the reference leads to the application section of the scheduling service, and the operation belongs to the privileged one", "use the reference at the key ScheduleService";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";

@@ -70,6 +70,52 @@ impl Repository {
         }
     }
 
+    /// One with just these infos, in the order of their handles, which count from 1.
+    ///
+    /// ```
+    /// use oxorb_sched::Repository;
+    /// use oxorb_sched::repository::Handle;
+    ///
+    /// let mut first = Repository::new();
+    /// first.create("a")?;
+    /// let second = Repository::of(first.infos().to_vec())?;
+    /// assert_eq!(second.lookup("a"), Ok(Handle(1)));
+    /// # Ok::<(), oxorb_sched::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), [`set`](Self::set) and [`add_dependency`](Self::add_dependency);
+    /// [`Invalid`](Error::Invalid) if a handle is not that of its place, or a dependency is another's.
+    pub fn of(infos: Vec<RtInfo>) -> Result<Repository, Error> {
+        let mut repository = Repository::new();
+        for info in &infos {
+            let handle = repository.create(&info.entry_point)?;
+            let own = info.dependencies.iter().all(|one| one.dependent == handle);
+            if handle != info.handle || !own {
+                let name = &info.entry_point;
+                return Err(Error::Invalid(format!(
+                    "{name} has the handle {} at the place of {handle}, or dependencies of another",
+                    info.handle
+                )));
+            }
+        }
+        for mut info in infos {
+            let handle = info.handle;
+            repository.set(handle, info.characteristics)?;
+            for one in std::mem::take(&mut info.dependencies) {
+                repository.add_dependency(handle, one.on, one.calls, one.kind)?;
+                let added = repository.get_mut(handle)?.dependencies.last_mut();
+                if let Some(added) = added {
+                    added.enabled = one.enabled;
+                }
+            }
+            let made = repository.get_mut(handle)?;
+            (made.enabled, made.volatile_token) = (info.enabled, info.volatile_token);
+            made.assigned = info.assigned;
+        }
+        Ok(repository)
+    }
+
     /// Makes an info with nothing set.
     ///
     /// # Errors

@@ -1,0 +1,5 @@
+//! Compiles the interface of the scheduling service.
+
+fn main() -> Result<(), oxorb_idlgen::Error> {
+    oxorb_idlgen::compile(["../../idl/omg/RtecScheduler.idl"])
+}

@@ -1,0 +1,143 @@
+//! Why the service refused something, and the exception that says so.
+
+use std::fmt;
+use std::time::Duration;
+
+use oxorb::{CompletionStatus, SystemException, minor};
+use oxorb_sched::Error;
+
+use crate::rtec_scheduler as idl;
+use crate::rtec_scheduler::scheduler::*;
+
+/// Why the service refused something. The exceptions of the IDL are empty; this is what they stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The schedule or the repository does not allow it.
+    Scheduling(Error),
+    /// Others worked with the service for longer than [`Limits::patience`](crate::Limits::patience):
+    /// SYNCHRONIZATION_FAILURE.
+    Busy(Duration),
+    /// At run time somebody registers what was not analysed: INTERNAL.
+    NotAnalysed(String),
+    /// There would be more operations or dependencies than [`Limits`](crate::Limits) allow: IMP_LIMIT.
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there may be.
+        most: usize,
+    },
+    /// The reference is for the application section: NO_PERMISSION.
+    Privileged,
+    /// The state could not be written, and nothing was changed: PERSIST_STORE.
+    NotWritten(String),
+}
+
+impl Refusal {
+    /// As a system exception, where the operation does not declare a better one.
+    fn system(&self) -> SystemException {
+        let no = CompletionStatus::No;
+        match self {
+            Refusal::Privileged => {
+                SystemException::no_permission(minor::no_permission::PRIVILEGED, no)
+            }
+            Refusal::NotWritten(_) => {
+                SystemException::persist_store(minor::persist_store::NOT_WRITTEN, no)
+            }
+            Refusal::TooMany { .. } | Refusal::Scheduling(Error::Full(_)) => {
+                SystemException::imp_limit(minor::imp_limit::SCHEDULED, no)
+            }
+            _ => SystemException::bad_param(minor::bad_param::SCHEDULING, no),
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Scheduling(error)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Scheduling(error) => error.fmt(f),
+            Refusal::Busy(patience) => {
+                write!(f, "others worked with the service for more than {patience:?}")
+            }
+            Refusal::NotAnalysed(name) => write!(
+                f,
+                "{name:?} was not analysed; analyse again with all operations that run"
+            ),
+            Refusal::TooMany { what, most } => {
+                write!(f, "the service holds {most} {what}, which is the most")
+            }
+            Refusal::Privileged => f.write_str(
+                "the reference is for the application section, and the operation belongs to the privileged one",
+            ),
+            Refusal::NotWritten(why) => write!(f, "nothing was changed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// From [`Refusal`] to the exceptions of each operation.
+macro_rules! raises {
+    ($($operation:ident: $($exception:ident)*;)*) => {$(
+        impl From<Refusal> for $operation {
+            fn from(refusal: Refusal) -> Self {
+                match &refusal {
+                    $(raises!(@pattern $exception) => $operation::$exception(idl::$exception {}),)*
+                    _ => $operation::System(refusal.system()),
+                }
+            }
+        }
+    )*};
+    (@pattern DuplicateName) => { Refusal::Scheduling(Error::DuplicateName(_)) };
+    (@pattern UnknownTask) => {
+        Refusal::Scheduling(
+            Error::UnknownHandle(_) | Error::UnknownName(_) | Error::UnknownDependency { .. },
+        )
+    };
+    (@pattern NotScheduled) => { Refusal::Scheduling(Error::NotScheduled | Error::LeftOut(_)) };
+    (@pattern UtilizationBoundExceeded) => {
+        Refusal::Scheduling(Error::UtilizationBoundExceeded { .. })
+    };
+    (@pattern InsufficientThreadPriorityLevels) => {
+        Refusal::Scheduling(Error::InsufficientThreadPriorityLevels { .. })
+    };
+    (@pattern TaskCountMismatch) => { Refusal::Scheduling(Error::TaskCountMismatch { .. }) };
+    (@pattern UnknownPriorityLevel) => { Refusal::Scheduling(Error::UnknownPriorityLevel(_)) };
+    (@pattern SynchronizationFailure) => { Refusal::Busy(_) };
+    (@pattern Internal) => { Refusal::NotAnalysed(_) };
+}
+
+raises! {
+    CreateError: DuplicateName Internal SynchronizationFailure;
+    LookupError: UnknownTask SynchronizationFailure;
+    GetError: UnknownTask SynchronizationFailure;
+    SetError: UnknownTask SynchronizationFailure;
+    SetSeqError: UnknownTask SynchronizationFailure;
+    ReplaceSeqError: UnknownTask SynchronizationFailure;
+    ResetError: UnknownTask SynchronizationFailure;
+    ResetSeqError: UnknownTask SynchronizationFailure;
+    AddDependencyError: UnknownTask SynchronizationFailure;
+    RemoveDependencyError: UnknownTask SynchronizationFailure;
+    SetDependencyEnableStateError: UnknownTask SynchronizationFailure;
+    SetDependencyEnableStateSeqError: UnknownTask SynchronizationFailure;
+    SetRtInfoEnableStateError: UnknownTask SynchronizationFailure;
+    SetRtInfoEnableStateSeqError: UnknownTask SynchronizationFailure;
+    PriorityError: UnknownTask NotScheduled SynchronizationFailure;
+    EntryPointPriorityError: UnknownTask NotScheduled SynchronizationFailure;
+    ComputeSchedulingError: UtilizationBoundExceeded InsufficientThreadPriorityLevels TaskCountMismatch
+        SynchronizationFailure;
+    RecomputeSchedulingError: UtilizationBoundExceeded InsufficientThreadPriorityLevels TaskCountMismatch
+        SynchronizationFailure;
+    GetRtInfoSetError: SynchronizationFailure;
+    GetDependencySetError: SynchronizationFailure;
+    GetConfigInfoSetError: SynchronizationFailure;
+    DispatchConfigurationError: NotScheduled UnknownPriorityLevel SynchronizationFailure;
+    LastScheduledPriorityError: NotScheduled SynchronizationFailure;
+    GetConfigInfosError: NotScheduled SynchronizationFailure;
+}

@@ -1,0 +1,241 @@
+//! The service that all references lead to.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use oxorb_sched::Repository;
+use oxorb_sched::service::Service;
+
+use crate::state::State;
+use crate::{Error, Refusal};
+
+/// How much a scheduling service takes on. What is beyond is refused, and the answer names the setting.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Operations. Default 10,000, at about 500 octets each; computing takes time with their square.
+    /// Answer: IMP_LIMIT, minor `SCHEDULED`.
+    pub operations: usize,
+    /// Dependencies of all operations together. Default 100,000, at 24 octets each. Answer: IMP_LIMIT, minor `SCHEDULED`.
+    pub dependencies: usize,
+    /// Octets of an operation's name. Default 1,024. Answer: BAD_PARAM, minor `SCHEDULING`.
+    pub name_octets: usize,
+    /// How long a call waits for those before it. Default 5 s. Answer: SYNCHRONIZATION_FAILURE.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            operations: 10_000,
+            dependencies: 100_000,
+            name_octets: 1_024,
+            patience: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A scheduling service that threads share. Cheap to clone: all clones are the same service.
+///
+/// ```
+/// use oxorb_sched::repository::Characteristics;
+/// use oxorb_sched::service::Service;
+/// use oxorb_sched::{DispatchModel, Strategy};
+/// use oxorb_scheduler::Scheduling;
+///
+/// let service = Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band));
+/// let scheduling = Scheduling::new(service);
+/// let sample = scheduling.change(|service| {
+///     let sample = service.create("Sensor::sample")?;
+///     service.set(sample, Characteristics { worst_case: 1, period: 5, ..Characteristics::default() })?;
+///     service.compute(1, 99)?;
+///     Ok(sample)
+/// })?;
+/// let assigned = scheduling.look(|service| service.priority(sample))??;
+/// assert_eq!(assigned.os_priority, 99);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Scheduling {
+    shared: Arc<Shared>,
+}
+
+type Observer = Box<dyn Fn(&'static str, &Refusal) + Send + Sync>;
+
+struct Shared {
+    /// `None` while somebody works with it.
+    kept: Mutex<Option<Box<Kept>>>,
+    free: Condvar,
+    limits: Limits,
+    observer: OnceLock<Observer>,
+}
+
+struct Kept {
+    service: Service,
+    state: Option<State>,
+}
+
+impl Scheduling {
+    /// A service that ends with the process.
+    pub fn new(service: Service) -> Scheduling {
+        Scheduling::with_limits(service, Limits::default())
+    }
+
+    /// The same with limits of one's own.
+    pub fn with_limits(service: Service, limits: Limits) -> Scheduling {
+        Scheduling::of(service, None, limits)
+    }
+
+    /// A service that outlives the process: each change is on disk before whoever made it hears so. What the file holds
+    /// takes the place of what `service` holds, and is scheduled as it was if strategy and dispatching model are the same.
+    ///
+    /// One process at a time has the file open.
+    ///
+    /// # Errors
+    /// [`Error::State`]: the file cannot be opened, is damaged, or `service` is the face of run time, whose table is fixed.
+    pub fn open(
+        state: impl Into<PathBuf>,
+        mut service: Service,
+        limits: Limits,
+    ) -> Result<Scheduling, Error> {
+        let state = State::open(state.into(), &mut service)?;
+        Ok(Scheduling::of(service, Some(state), limits))
+    }
+
+    fn of(service: Service, state: Option<State>, limits: Limits) -> Scheduling {
+        let kept = Some(Box::new(Kept { service, state }));
+        Scheduling {
+            shared: Arc::new(Shared {
+                kept: Mutex::new(kept),
+                free: Condvar::new(),
+                limits,
+                observer: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// What it takes on.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Reads from the service.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`].
+    pub fn look<R>(&self, look: impl FnOnce(&Service) -> R) -> Result<R, Refusal> {
+        self.take().map(|taken| look(&taken.kept().service))
+    }
+
+    /// Changes the service. Where there is a state, what `work` changed is on disk when this returns, also if `work` itself
+    /// ended with an error.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`]; [`Refusal::NotWritten`], and then nothing has changed; what `work` was refused.
+    pub fn change<R>(
+        &self,
+        work: impl FnOnce(&mut Service) -> Result<R, oxorb_sched::Error>,
+    ) -> Result<R, Refusal> {
+        self.attempt(|service| work(service).map_err(Refusal::from))
+    }
+
+    /// [`change`](Self::change) for those who refuse for reasons of their own.
+    pub(crate) fn attempt<R>(
+        &self,
+        work: impl FnOnce(&mut Service) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let mut taken = self.take()?;
+        let Kept { service, state } = taken.kept_mut();
+        let done = work(service);
+        if let Some(state) = state {
+            state.save(service).map_err(Refusal::NotWritten)?;
+        }
+        done
+    }
+
+    /// Puts these operations in the place of all there were; see [`Service::load`].
+    ///
+    /// # Errors
+    /// As [`change`](Self::change).
+    pub fn load(&self, repository: Repository) -> Result<(), Refusal> {
+        self.change(|service| {
+            service.load(repository);
+            Ok(())
+        })
+    }
+
+    /// Forgets everything of a configuration run, in the state as well, so that it can be repeated (A11.7).
+    ///
+    /// # Errors
+    /// As [`change`](Self::change).
+    pub fn destroy(&self) -> Result<(), Refusal> {
+        self.change(|service| {
+            service.destroy();
+            Ok(())
+        })
+    }
+
+    /// Is told of every operation that is refused over the wire, with the reason: clients only get empty exceptions. Once
+    /// for each service; later observers are not taken. The caller waits meanwhile.
+    pub fn observe(&self, observer: impl Fn(&'static str, &Refusal) + Send + Sync + 'static) {
+        let _ = self.shared.observer.set(Box::new(observer));
+    }
+
+    pub(crate) fn tell(&self, operation: &'static str, refusal: &Refusal) {
+        if let Some(observer) = self.shared.observer.get() {
+            observer(operation, refusal);
+        }
+    }
+
+    fn take(&self) -> Result<Taken<'_>, Refusal> {
+        let shared = &*self.shared;
+        let patience = shared.limits.patience;
+        let waited = shared
+            .free
+            .wait_timeout_while(shared.lock(), patience, |kept| kept.is_none());
+        let (mut kept, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.take();
+        match kept {
+            Some(_) => Ok(Taken { shared, kept }),
+            None => Err(Refusal::Busy(patience)),
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Kept>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The service while somebody works with it; given back at the end, also by one who panics.
+struct Taken<'a> {
+    shared: &'a Shared,
+    /// `None` only while it is given back.
+    kept: Option<Box<Kept>>,
+}
+
+impl Taken<'_> {
+    fn kept(&self) -> &Kept {
+        self.kept.as_deref().expect("it was taken")
+    }
+
+    fn kept_mut(&mut self) -> &mut Kept {
+        self.kept.as_deref_mut().expect("it was taken")
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.shared.lock() = self.kept.take();
+        self.shared.free.notify_one();
+    }
+}
+
+impl std::fmt::Debug for Scheduling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scheduling")
+            .field("limits", &self.shared.limits)
+            .finish_non_exhaustive()
+    }
+}

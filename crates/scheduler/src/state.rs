@@ -1,0 +1,333 @@
+//! The service in a file.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | meta | what | number: the version of this format |
+//! | infos | handle | name, times, levels, dependencies |
+//! | scheduled | strategy and dispatching model | the thread priorities it was computed with, least and most |
+//!
+//! Priorities are not kept: the same operations under the same strategy always get the same ones (A12.10).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use oxorb_sched::Repository;
+use oxorb_sched::level::{Criticality, Importance};
+use oxorb_sched::repository::{
+    CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
+};
+use oxorb_sched::service::Service;
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+
+use crate::Error;
+
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const INFOS: TableDefinition<'_, i32, Row> = TableDefinition::new("infos");
+const SCHEDULED: TableDefinition<'_, &str, (i32, i32)> = TableDefinition::new("scheduled");
+
+const FORMAT: u64 = 1;
+
+/// Name, times, levels, dependencies.
+type Row = (&'static str, Times, Levels, Vec<Edge>);
+
+/// Worst case, typical, cached, period, quantum, deadline, jitter, blocking, offset.
+type Times = (u64, u64, u64, u64, u64, Option<u64>, u64, u64, Option<u64>);
+
+/// Criticality, importance, type, enabled, threads.
+type Levels = (u8, u8, u8, u8, u32);
+
+/// Kind, calls, on whom, enabled.
+type Edge = (u8, u32, i32, u8);
+
+/// A file, and what is in it.
+pub(crate) struct State {
+    path: PathBuf,
+    /// `None` only while it is dropped.
+    database: Option<Database>,
+    infos: Vec<RtInfo>,
+    scheduled: Option<Plan>,
+}
+
+/// Strategy and model, and thread priorities.
+type Plan = (String, (i32, i32));
+
+impl State {
+    /// Opens or makes a file, and puts what it holds into the service.
+    pub(crate) fn open(path: PathBuf, service: &mut Service) -> Result<State, Error> {
+        if service.is_run_time() {
+            let why = "the table of run time is fixed, and nothing of it is kept";
+            return Err(failed(&path, why));
+        }
+        let made = guarded(|| Ok(Database::create(&path)?));
+        let database = made.map_err(|error| match error {
+            redb::Error::DatabaseAlreadyOpen => failed(
+                &path,
+                "another process keeps schedules in it, or this one does already",
+            ),
+            other => failed(&path, other),
+        })?;
+        let read = guarded(|| {
+            prepare(&database)?;
+            read(&database)
+        });
+        let mut state = State {
+            path,
+            database: Some(database),
+            infos: Vec::new(),
+            scheduled: None,
+        };
+        let (format, infos, scheduled) = read.map_err(|error| failed(&state.path, error))?;
+        if format != FORMAT {
+            let why = format!("it has format {format}, and this version knows format {FORMAT}");
+            return Err(failed(&state.path, why));
+        }
+        (state.infos, state.scheduled) = (infos, scheduled);
+        state
+            .restore(service)
+            .map_err(|error| failed(&state.path, error))?;
+        // A schedule of another strategy is none, here and in the file.
+        state
+            .save(service)
+            .map_err(|why| failed(&state.path, why))?;
+        Ok(state)
+    }
+
+    /// Makes the file hold what the service holds; the change is on disk when this returns. If it cannot be written, the
+    /// service is put back to what the file holds.
+    pub(crate) fn save(&mut self, service: &mut Service) -> Result<(), String> {
+        let infos = service.repository().infos();
+        let scheduled = plan(service);
+        let changed: Vec<&RtInfo> = infos
+            .iter()
+            .enumerate()
+            .filter(|&(at, info)| self.infos.get(at).is_none_or(|kept| !same(kept, info)))
+            .map(|(_, info)| info)
+            .collect();
+        let gone = self.infos.get(infos.len()..).unwrap_or_default();
+        if changed.is_empty() && gone.is_empty() && scheduled == self.scheduled {
+            return Ok(());
+        }
+        let database = self.database.as_ref().expect("open until it is dropped");
+        let written = guarded(|| write(database, &changed, gone, scheduled.as_ref()));
+        match written {
+            Ok(()) => {
+                let changed: Vec<RtInfo> = changed.into_iter().cloned().collect();
+                self.infos.truncate(infos.len());
+                for info in changed {
+                    let at = info.handle.0 as usize - 1;
+                    match self.infos.get_mut(at) {
+                        Some(kept) => *kept = info,
+                        None => self.infos.push(info),
+                    }
+                }
+                self.scheduled = scheduled;
+                Ok(())
+            }
+            Err(error) => {
+                let why = failed(&self.path, error).to_string();
+                // It was good when it was written.
+                let _ = self.restore(service);
+                Err(why)
+            }
+        }
+    }
+
+    /// Puts what the file holds into the service.
+    fn restore(&self, service: &mut Service) -> Result<(), oxorb_sched::Error> {
+        service.load(Repository::of(self.infos.clone())?);
+        if let Some((strategy, (least, most))) = &self.scheduled
+            && *strategy == name(service)
+        {
+            // What is refused now was accepted by another version; then nothing is scheduled.
+            let _ = service.compute(*least, *most);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for State {
+    /// Closing writes. What was acknowledged is written already; who opens it next is told of any damage.
+    fn drop(&mut self) {
+        let database = self.database.take();
+        let _ = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
+/// Strategy and model.
+fn name(service: &Service) -> String {
+    let strategy = service.strategy().unwrap_or_default();
+    let model = service.model().map_or("", |model| model.name());
+    format!("{strategy} by {model}")
+}
+
+fn plan(service: &Service) -> Option<Plan> {
+    let range = service.range().ok()?;
+    Some((name(service), range))
+}
+
+/// Whether two infos say the same; what was assigned follows from that.
+fn same(one: &RtInfo, other: &RtInfo) -> bool {
+    one.entry_point == other.entry_point
+        && one.characteristics == other.characteristics
+        && one.dependencies == other.dependencies
+        && one.enabled == other.enabled
+}
+
+/// The database library panics on some of what a damaged file can say. Nothing of what it was doing is used afterwards
+/// but the database, which then says that it is damaged again, at worst.
+fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
+}
+
+/// Makes what every file has.
+fn prepare(database: &Database) -> Result<(), redb::Error> {
+    let change = database.begin_write()?;
+    {
+        let mut meta = change.open_table(META)?;
+        if meta.get("format")?.is_none() {
+            meta.insert("format", FORMAT)?;
+        }
+        change.open_table(INFOS)?;
+        change.open_table(SCHEDULED)?;
+    }
+    Ok(change.commit()?)
+}
+
+fn write(
+    database: &Database,
+    changed: &[&RtInfo],
+    gone: &[RtInfo],
+    scheduled: Option<&Plan>,
+) -> Result<(), redb::Error> {
+    let change = database.begin_write()?;
+    {
+        let mut infos = change.open_table(INFOS)?;
+        for info in changed {
+            infos.insert(info.handle.0, row(info))?;
+        }
+        for info in gone {
+            infos.remove(info.handle.0)?;
+        }
+        let mut plans = change.open_table(SCHEDULED)?;
+        plans.retain(|_, _| false)?;
+        if let Some((name, range)) = scheduled {
+            plans.insert(name.as_str(), *range)?;
+        }
+    }
+    // Durability::Immediate, the default, is an fsync.
+    Ok(change.commit()?)
+}
+
+type Read = (u64, Vec<RtInfo>, Option<Plan>);
+
+fn read(database: &Database) -> Result<Read, redb::Error> {
+    let read = database.begin_read()?;
+    let format = read.open_table(META)?.get("format")?;
+    let format = format.map_or(0, |format| format.value());
+    let mut infos = Vec::new();
+    for entry in read.open_table(INFOS)?.iter()? {
+        let (handle, row) = entry?;
+        let info = info(Handle(handle.value()), row.value());
+        infos.push(info.ok_or_else(damaged)?);
+    }
+    let mut scheduled = None;
+    if let Some(entry) = read.open_table(SCHEDULED)?.iter()?.next() {
+        let (name, range) = entry?;
+        scheduled = Some((name.value().to_owned(), range.value()));
+    }
+    Ok((format, infos, scheduled))
+}
+
+fn damaged() -> redb::Error {
+    redb::Error::Corrupted("it has an operation that no version writes".to_owned())
+}
+
+const KINDS: [CallKind; 2] = [CallKind::OneWay, CallKind::TwoWay];
+const ENABLED: [Enabled; 3] = [Enabled::Disabled, Enabled::Enabled, Enabled::NonVolatile];
+const TYPES: [InfoType; 4] = [
+    InfoType::Operation,
+    InfoType::Conjunction,
+    InfoType::Disjunction,
+    InfoType::RemoteDependant,
+];
+
+fn row(info: &RtInfo) -> (&str, Times, Levels, Vec<Edge>) {
+    let said = &info.characteristics;
+    let constraints = &said.constraints;
+    let times = (
+        said.worst_case,
+        said.typical,
+        said.cached,
+        said.period,
+        said.quantum,
+        constraints.deadline,
+        constraints.jitter,
+        constraints.blocking,
+        constraints.offset,
+    );
+    let levels = (
+        said.criticality as u8,
+        said.importance as u8,
+        said.info_type as u8,
+        info.enabled as u8,
+        said.threads,
+    );
+    let edges = info.dependencies.iter();
+    let edges = edges.map(|one| (one.kind as u8, one.calls, one.on.0, one.enabled as u8));
+    (&info.entry_point, times, levels, edges.collect())
+}
+
+/// The info of a row; `None` for one that [`row`] does not make.
+fn info(
+    handle: Handle,
+    (name, times, levels, edges): (&str, Times, Levels, Vec<Edge>),
+) -> Option<RtInfo> {
+    let (worst_case, typical, cached, period, quantum, deadline, jitter, blocking, offset) = times;
+    let (criticality, importance, info_type, enabled, threads) = levels;
+    let mut dependencies = Vec::with_capacity(edges.len());
+    for (kind, calls, on, enabled) in edges {
+        dependencies.push(Dependency {
+            kind: *KINDS.get(usize::from(kind))?,
+            calls,
+            dependent: handle,
+            on: Handle(on),
+            enabled: *ENABLED.get(usize::from(enabled))?,
+        });
+    }
+    Some(RtInfo {
+        entry_point: name.to_owned(),
+        handle,
+        characteristics: Characteristics {
+            criticality: *Criticality::ALL.get(usize::from(criticality))?,
+            worst_case,
+            typical,
+            cached,
+            period,
+            importance: *Importance::ALL.get(usize::from(importance))?,
+            quantum,
+            threads,
+            info_type: *TYPES.get(usize::from(info_type))?,
+            constraints: Constraints {
+                deadline,
+                jitter,
+                blocking,
+                offset,
+            },
+        },
+        dependencies,
+        assigned: None,
+        enabled: *ENABLED.get(usize::from(enabled))?,
+        volatile_token: 0,
+    })
+}
+
+fn failed(path: &Path, why: impl ToString) -> Error {
+    Error::State {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}

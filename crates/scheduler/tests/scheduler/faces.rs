@@ -1,0 +1,111 @@
+//! Configuration run and run time behind the same interface (A11.7, A11.8), and the end of both.
+
+use oxorb::Interface as _;
+use oxorb_sched::service::Service;
+use oxorb_scheduler::rtec_base::DependencyTypeT;
+use oxorb_scheduler::rtec_scheduler::scheduler::*;
+use oxorb_scheduler::{Scheduling, serve};
+
+use oxorb_scheduler::Limits;
+
+use super::{Bench, Folder, rms, set};
+
+#[test]
+fn the_same_calls_at_configuration_and_at_run_time() {
+    /// What an application does at its start, in both runs.
+    fn start(bench: &Bench, names: &[&str]) -> Result<(), RecomputeSchedulingError> {
+        for (at, name) in names.iter().enumerate() {
+            let handle = bench.scheduler.create(name).unwrap();
+            set(&bench.scheduler, handle, 10, 100 * (at as i32 + 1)).unwrap();
+            bench
+                .scheduler
+                .add_dependency(handle, handle, 1, DependencyTypeT::OneWayCall)
+                .unwrap();
+            let _ =
+                bench
+                    .scheduler
+                    .remove_dependency(handle, handle, 1, DependencyTypeT::OneWayCall);
+        }
+        bench.scheduler.recompute_scheduling(1, 99).map(|_| ())
+    }
+    let configuration = Bench::configuration();
+    start(&configuration, &["a", "b"]).unwrap();
+    let table = configuration
+        .scheduling
+        .look(Service::table)
+        .unwrap()
+        .unwrap();
+
+    let run_time = Bench::new(Service::run_time(table).unwrap());
+    // One that was analysed did not register.
+    assert!(matches!(
+        start(&run_time, &["a"]),
+        Err(RecomputeSchedulingError::TaskCountMismatch(_))
+    ));
+    // One registers that was not analysed.
+    assert!(matches!(
+        run_time.scheduler.create("c"),
+        Err(CreateError::Internal(_))
+    ));
+    start(&run_time, &["a", "b"]).unwrap();
+    assert_eq!(run_time.scheduler.entry_point_priority("b"), Ok((98, 0, 1)));
+    assert_eq!(
+        run_time.scheduler.get_config_infos(),
+        configuration.scheduler.get_config_infos()
+    );
+    // What is said at run time changes nothing.
+    set(&run_time.scheduler, 1, 7, 7).unwrap();
+    assert_eq!(run_time.scheduler.get(1).unwrap().period, 100);
+    // Thread priorities that are no more.
+    assert!(matches!(
+        run_time.scheduler.recompute_scheduling(1, 98),
+        Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(
+            _
+        ))
+    ));
+    let folder = Folder::new("run-time");
+    let table = configuration
+        .scheduling
+        .look(Service::table)
+        .unwrap()
+        .unwrap();
+    let refused = Scheduling::open(
+        folder.state(),
+        Service::run_time(table).unwrap(),
+        Limits::default(),
+    );
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("table of run time is fixed")
+    );
+}
+
+#[test]
+fn destroy_leaves_nothing() {
+    let folder = Folder::new("destroy");
+    let open = || Scheduling::open(folder.state(), rms(), Limits::default()).unwrap();
+    let scheduling = open();
+    let bench = Bench::of(scheduling.clone());
+    bench.operation("a", 10, 100);
+    bench.scheduler.recompute_scheduling(1, 99).unwrap();
+    bench.served.clone().destroy(&scheduling).unwrap();
+    assert_eq!(bench.scheduler.non_existent(), Ok(true));
+    // The same ORB, and the same names.
+    let again = serve(&bench.server, &scheduling).unwrap();
+    let scheduler = bench
+        .client
+        .resolve::<oxorb_scheduler::rtec_scheduler::SchedulerRef>(&again.scheduler().to_ior())
+        .unwrap();
+    assert_eq!(scheduler.get_rt_info_set(), Ok(vec![]));
+    assert_eq!(scheduler.create("a"), Ok(1));
+    scheduling.destroy().unwrap();
+    drop(bench);
+    drop((again, scheduling));
+    let left = open();
+    assert!(
+        left.look(|service| service.repository().is_empty())
+            .unwrap()
+    );
+}

@@ -1,0 +1,138 @@
+//! kill -9 at any moment loses nothing that was acknowledged, and leaves nothing half done.
+
+use std::path::Path;
+use std::time::Duration;
+
+use oxorb::{Interface as _, Orb};
+use oxorb_scheduler::rtec_base::DependencyTypeT;
+use oxorb_scheduler::rtec_scheduler::SchedulerRef;
+use oxorb_scheduler::{Limits, Scheduling, serve};
+use oxorb_testkit::process::{Process, rerun};
+
+use super::{Folder, rms, set};
+
+const START: Duration = Duration::from_secs(60);
+
+/// Where the server finds its state.
+const STATE: &str = "OXORB_TEST_STATE";
+
+/// Not a test of its own: the server that is killed.
+#[test]
+#[ignore = "the server of the other test"]
+fn server() {
+    let Some(state) = std::env::var_os(STATE) else {
+        return;
+    };
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let scheduling = Scheduling::open(state, rms(), Limits::default()).unwrap();
+    let served = serve(&orb, &scheduling).unwrap();
+    println!("ready {}", served.scheduler().to_ior());
+    orb.run();
+}
+
+fn start(state: &Path) -> (Process, Orb, SchedulerRef) {
+    let mut command = rerun("killed::server");
+    command.env(STATE, state);
+    let mut process = Process::spawn(command);
+    let line = process.wait_for_line("ready ", START);
+    let ior = line.split_once("ready ").expect("it matched").1.trim();
+    let orb = Orb::builder()
+        .round_trip_timeout(Duration::from_secs(20))
+        .build()
+        .unwrap();
+    let scheduler = orb.resolve(ior).unwrap();
+    (process, orb, scheduler)
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill() {
+    let _watchdog = oxorb_testkit::watchdog::watchdog(Duration::from_secs(300));
+    let folder = Folder::new("killed");
+    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    // Of each operation: whether its period, and its dependency on the one before, were acknowledged.
+    let mut known: Vec<(bool, bool)> = Vec::new();
+    let mut scheduled = 0;
+    for round in 0..6 {
+        let (mut server, orb, scheduler) = start(&folder.state());
+        check(&scheduler, &known);
+        // What was under way may have happened.
+        known.resize(scheduler.get_rt_info_set().unwrap().len(), (false, false));
+        // xorshift: different moments, the same in every run as far as that is possible.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let moment = Duration::from_micros(30_000 + random % 150_000);
+        std::thread::scope(|scope| {
+            let (known, scheduled) = (&mut known, &mut scheduled);
+            scope.spawn(move || *scheduled += work(&scheduler, round, known));
+            std::thread::sleep(moment);
+            server.kill();
+        });
+        orb.shutdown(true).unwrap();
+    }
+    let (_server, orb, scheduler) = start(&folder.state());
+    check(&scheduler, &known);
+    let (sets, dependencies): (Vec<bool>, Vec<bool>) = known.iter().copied().unzip();
+    let many = |all: Vec<bool>| all.into_iter().filter(|&known| known).count();
+    assert!(
+        many(sets) + many(dependencies) > 20,
+        "little was acknowledged: {known:?}"
+    );
+    assert!(scheduled > 0);
+    orb.shutdown(true).unwrap();
+}
+
+/// Declares operations until the server is gone; how many schedules were computed.
+fn work(scheduler: &SchedulerRef, round: u32, known: &mut Vec<(bool, bool)>) -> u32 {
+    let mut computed = 0;
+    for i in 0.. {
+        let Ok(handle) = scheduler.create(&format!("o{round}-{i}")) else {
+            break;
+        };
+        known.push((false, false));
+        let at = known.len() - 1;
+        assert_eq!(handle as usize, at + 1);
+        if set(scheduler, handle, 1, period(handle)).is_err() {
+            break;
+        }
+        known[at].0 = true;
+        if at > 0 {
+            let done = scheduler.add_dependency(handle, handle - 1, 2, DependencyTypeT::OneWayCall);
+            if done.is_err() {
+                break;
+            }
+            known[at].1 = true;
+        }
+        if i % 4 == 0 {
+            match scheduler.recompute_scheduling(1, 99) {
+                Ok(_) => computed += 1,
+                Err(_) => break,
+            }
+        }
+    }
+    computed
+}
+
+fn period(handle: i32) -> i32 {
+    1_000_000 + handle % 3
+}
+
+/// Every acknowledged change is there, and no other but whole ones.
+fn check(scheduler: &SchedulerRef, known: &[(bool, bool)]) {
+    let infos = scheduler.get_rt_info_set().unwrap();
+    assert!(
+        infos.len() >= known.len(),
+        "{} of {}",
+        infos.len(),
+        known.len()
+    );
+    for (info, (set, depends)) in infos.iter().zip(known) {
+        let period = period(info.handle);
+        match set {
+            true => assert_eq!(info.period, period),
+            false => assert!([0, period].contains(&info.period)),
+        }
+        assert!(!depends || info.dependencies.len() == 1, "{info:?}");
+        assert!(info.dependencies.len() <= 1, "{info:?}");
+    }
+}

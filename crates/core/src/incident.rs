@@ -48,11 +48,14 @@ pub enum Incident {
     BufferFull,
     /// The system does not let this process lock its memory; it runs without. Told once.
     MemoryNotLocked,
+    /// A reply handler that is an object could not be told an answer, which is lost: nobody answers there, or too many
+    /// answers wait for handlers.
+    HandlerNotTold,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 17] = [
+    pub const ALL: [Incident; 18] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -70,6 +73,7 @@ impl Incident {
         Incident::NoRealTimePriority,
         Incident::BufferFull,
         Incident::MemoryNotLocked,
+        Incident::HandlerNotTold,
     ];
 
     /// One sentence for a log, with the setting that decides.
@@ -108,6 +112,7 @@ impl Incident {
                 "this process may not lock its memory, so pages may be swapped (CAP_IPC_LOCK or ulimit -l allows it, \
                  -ORBLockMemory)"
             }
+            Incident::HandlerNotTold => "a reply handler could not be told an answer",
             Incident::NoRealTimePriority => {
                 "this process may not have real-time priorities, so threads keep their schedule \
                  (CAP_SYS_NICE or ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does without)"

@@ -51,7 +51,7 @@ mod upcall;
 mod value;
 
 pub use adapter::{Adapter, Located};
-pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, wait_until};
+pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, deliver, wait_until};
 pub use compatible::Incompatible;
 pub use context::{Context, decode_context, encode_context};
 pub use deadline::current_deadline;

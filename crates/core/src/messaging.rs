@@ -8,16 +8,16 @@ use oxorb_giop::{CompletionStatus, SystemException};
 use crate::op::{Raise, UserException};
 use crate::raise;
 
-/// Whom the answer to a `sendc_` call goes to. All are told by the ORB's callback thread, one after the other, as with
-/// [`AsyncReply::then`](crate::AsyncReply::then).
+/// Whom the answer to a `sendc_` call goes to.
 #[derive(Debug)]
 pub enum ReplyTo<R, T: ?Sized> {
     /// The nil handler: the answer is dropped, and so is any exception.
     Nobody,
-    /// An object, here or in another process. The callback thread waits until it has been told, no longer than a call
-    /// may take; that it could not be reached nobody learns.
+    /// An object, here or in another process, which a thread for that tells ([`deliver`](crate::deliver)): one that is
+    /// slow or cannot be reached delays no handler of another server.
     Object(R),
-    /// A handler that is no CORBA object.
+    /// A handler that is no CORBA object. The ORB's callback thread tells it, as with
+    /// [`AsyncReply::then`](crate::AsyncReply::then), so one that blocks delays the others.
     Local(Arc<T>),
 }
 

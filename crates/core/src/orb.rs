@@ -11,7 +11,7 @@ use oxorb_giop::{IiopEndpoint, SystemException, TaggedComponent, TcpProtocolProp
 use oxorb_rt::Priority;
 use oxorb_transport::{Endpoint, ListenError};
 
-use crate::client::{Cache, Callbacks, Peer};
+use crate::client::{Alarms, Cache, Callbacks, Deliveries, Peer};
 use crate::incident::Watch;
 use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
@@ -71,6 +71,8 @@ struct Inner {
     policies: OrbPolicies,
     interceptors: Arc<Interceptors>,
     callbacks: Callbacks,
+    alarms: Arc<Alarms>,
+    deliveries: Arc<Deliveries>,
     adapter: OnceLock<Arc<dyn Adapter>>,
     peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
     cache: Arc<Cache>,
@@ -122,6 +124,8 @@ impl Orb {
                 options: Arc::new(options),
                 interceptors: Arc::new(interceptors),
                 callbacks: Callbacks::default(),
+                alarms: Arc::default(),
+                deliveries: Arc::default(),
                 adapter: OnceLock::new(),
                 peers: Mutex::default(),
                 cache: Arc::default(),
@@ -170,6 +174,14 @@ impl Orb {
 
     pub(crate) fn callbacks(&self) -> &Callbacks {
         &self.inner.callbacks
+    }
+
+    pub(crate) fn alarms(&self) -> &Arc<Alarms> {
+        &self.inner.alarms
+    }
+
+    pub(crate) fn deliveries(&self) -> &Arc<Deliveries> {
+        &self.inner.deliveries
     }
 
     /// Who finds servants. The first call decides.
@@ -393,6 +405,8 @@ impl Orb {
             peer.close();
         }
         self.inner.callbacks.close();
+        self.inner.alarms.close();
+        self.inner.deliveries.close();
         if !self.inner.finished.swap(true, Ordering::SeqCst) {
             self.inner.interceptors.destroy();
         }

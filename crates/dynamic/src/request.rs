@@ -47,7 +47,7 @@ enum State {
     New,
     /// With [`Request::invoke`] or [`Request::send_oneway`]: nothing is to come.
     Synchronous,
-    Deferred(InFlight),
+    Deferred(Box<InFlight>),
     Taken,
 }
 
@@ -193,7 +193,7 @@ impl Request {
             return call::send(&self.target, &self.signature, &self.args, &self.context);
         }
         let sent = begin(&self.target, &self.signature, &self.args, &self.context)?;
-        self.state = State::Deferred(sent);
+        self.state = State::Deferred(Box::new(sent));
         Ok(())
     }
 

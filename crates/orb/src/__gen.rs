@@ -12,7 +12,7 @@ pub use oxorb_cdr::{
 pub use oxorb_core::{
     Abstract, Amh, AsyncReply, Context, Interface, Later, ObjectRef, Op, Operations, Outcome,
     Raise, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException, decode_context,
-    decode_ref, encode_context, encode_ref, held_exception, hold_exception,
+    decode_ref, deliver, encode_context, encode_ref, held_exception, hold_exception,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;

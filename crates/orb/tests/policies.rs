@@ -4,13 +4,13 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use common::fake::{FakeServer, Received, ior_at, played};
+use common::fake::{BlackHole, FakeServer, Received, ior_at, ior_of, played};
 use common::*;
 use oxorb::__gen::Op;
 use oxorb::policy::{
@@ -890,44 +890,6 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
         assert_eq!(calling.join().unwrap(), Ok(true));
         server.shutdown(true).unwrap();
     });
-}
-
-/// An IOR with one profile for each address.
-fn ior_of(addresses: &[SocketAddr]) -> Ior {
-    Ior {
-        type_id: PINGER.to_owned(),
-        profiles: addresses
-            .iter()
-            .flat_map(|&address| ior_at(address).profiles)
-            .collect(),
-    }
-}
-
-/// Takes no connection, and does not refuse any either: its queue is full.
-struct BlackHole {
-    listener: TcpListener,
-    _queued: Vec<TcpStream>,
-}
-
-impl BlackHole {
-    fn new() -> BlackHole {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let mut queued = Vec::new();
-        // The queue of a `TcpListener` holds 128 connections, or as many as the system allows.
-        while let Ok(stream) = TcpStream::connect_timeout(&address, 200 * MS) {
-            queued.push(stream);
-            assert!(queued.len() < 10_000, "the queue has no end");
-        }
-        BlackHole {
-            listener,
-            _queued: queued,
-        }
-    }
-
-    fn address(&self) -> SocketAddr {
-        self.listener.local_addr().unwrap()
-    }
 }
 
 #[test]

@@ -3,26 +3,26 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
-use oxorb_giop::{Frame, Ior, ReplyStatus, ServiceContext, SystemException, Version};
+use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException};
 
-use super::call::Request;
+use super::alarm::Alarm;
+use super::exchange::{one_more, pause};
+use super::launch::{Again, Launch, Launched, Target};
 use super::multiplexed::{Multiplexed, Slot};
-use super::reach::Untried;
-use super::selection::Selection;
-use super::timing::Carried;
-use super::{Answered, Args, Reply, Timing, intercepted, local, timing};
+use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::interceptor::{ClientFlow, Interrupt};
-use crate::op::{NO_SLOT, Operation, UserException};
-use crate::policy::RebindMode;
-use crate::route::Route;
+use crate::op::{Operation, UserException};
+use crate::policy::{Effective, RebindMode, Resolved, time};
 use crate::server::Mailbox;
-use crate::sync::{atomic::Ordering, thread};
-use crate::{Ref, failure, raise};
+use crate::sync::thread;
+use crate::{Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
 const RESENDS: u32 = 3;
@@ -49,34 +49,38 @@ pub struct InFlight {
     reference: Ref,
     /// `None` when time was over before it began.
     timing: Option<Timing>,
-    /// When whoever blocks for the answer may have it at the earliest (ReplyStartTime).
-    reply_start: Option<u64>,
+    /// Those that held when it was made, in its thread; `None` where they are the plain ones.
+    policies: Option<Box<Effective>>,
+    /// The request itself, where policy says that it may have to be sent again.
+    again: Option<Box<Again>>,
     /// How often it was sent on.
     forwards: u32,
     /// How often it was sent again, because its connection was closed before the server took it.
     resends: u32,
+    /// How often it was made again, because policy says so.
+    retries: u32,
+    /// Where it went last.
+    sent: Option<(Arc<Slot>, Target)>,
     state: State,
+    /// Wakes who waits when time brings what he waits for.
+    alarm: Option<Alarm>,
     /// What client interceptors have seen of it; `None` where there are none.
     flow: Option<Box<ClientFlow>>,
 }
 
 enum State {
-    /// It is there, it failed, or the object is local. `None`: taken.
-    Settled(Option<Result<Reply, SystemException>>),
-    Sent(Arc<Slot>, Target),
+    /// The slot will have the answer.
+    Sent,
     /// A servant of this process answers later.
     Kept(Arc<Mailbox>),
-}
-
-/// Whom a request was sent to: this profile of the route.
-struct Target(Arc<Route>, usize);
-
-/// What an answer means for the call.
-enum Settled {
-    /// The caller's.
-    Reply(Reply),
-    /// The request went on to where the answer said.
-    SentOn(State),
+    /// The answer came, or none will; what it means is not known yet.
+    Arrived(Result<Reply, SystemException>),
+    /// The caller's, but not before this time (ReplyStartTime).
+    Held(Reply, u64),
+    /// What failed is tried again at this time (Retry).
+    Paused(Instant, SystemException),
+    /// The caller's. `None`: taken.
+    Settled(Option<Result<Reply, SystemException>>),
 }
 
 /// Sends the request and gives the future of its answer.
@@ -97,98 +101,26 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
 pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) -> InFlight {
     let policies = reference.policies();
     let timing = Timing::start(&policies);
+    let rare = !policies.plain || policies.real_time || policies.carries;
     let mut sent = InFlight {
         reference: reference.clone(),
         timing: timing.as_ref().ok().copied(),
-        reply_start: policies.reply_start,
+        policies: rare.then(|| Box::new(*policies)),
+        again: None,
         forwards: 0,
         resends: 0,
+        retries: 0,
+        sent: None,
         state: State::Settled(None),
+        alarm: None,
         flow: None,
     };
-    let launched = timing.and_then(|timing| sent.launch(timing, op, args));
+    let launched = timing.and_then(|timing| sent.first(timing, op, args));
     sent.state = match launched {
         Ok(state) => state,
-        Err(exception) => State::Settled(Some(Err(exception))),
+        Err(exception) => sent.failed(exception),
     };
     sent
-}
-
-fn start<'a>(
-    reference: &Ref,
-    timing: Timing,
-    op: Operation<'_>,
-    args: Args<'_, 'a>,
-    added: &[ServiceContext<'_>],
-) -> Result<State, SystemException> {
-    let policies = reference.policies();
-    let bound = match policies.rebind {
-        RebindMode::Transparent => None,
-        _ => reference.binding().bound(),
-    };
-    let route = match &bound {
-        Some(bound) => Arc::clone(&bound.route),
-        None => reference.route()?,
-    };
-    let selection = Selection::of(reference, &route, &policies)?;
-    let priority = selection.as_ref().and_then(|selection| selection.priority);
-    if let Some((_, profile)) = route.local() {
-        let carried = Carried::of(&policies, priority, timing, false);
-        let contexts = &carried.beside(added);
-        let made = local::begin(reference, &route, profile, timing, op, args, contexts)?;
-        return Ok(match made {
-            local::Made::Ended(reply) => State::Settled(reply.map(Ok)),
-            local::Made::Later(mailbox) => State::Kept(mailbox),
-        });
-    }
-    let mut attempts = Vec::new();
-    let mut unreachable = raise::CONNECT_FAILED;
-    let mut profiles = Untried::of(&route, bound.as_deref());
-    if let Some(selection) = &selection {
-        profiles.restrict(&route, bound.as_deref(), selection);
-    }
-    for index in profiles.in_order() {
-        let profile = &route.profiles[index];
-        let peer = profile.remote();
-        if let Some(bound) = &bound
-            && policies.rebind == RebindMode::NoReconnect
-            && bound.losses != peer.losses()
-        {
-            return Err(raise::REBIND_LOST);
-        }
-        let reconciled = profile.published.reconcile(&policies);
-        let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
-        let synchronized = peer.options().synchronized_clocks;
-        let carried = Carried::of(policies, priority, timing, synchronized);
-        let contexts = &carried.beside(added);
-        let request = Request {
-            op,
-            target: route.target(profile),
-            version: profile.version,
-            code_sets: profile.code_sets?,
-            contexts,
-        };
-        // Twice: the shared connection may have ended since its last use.
-        for _ in 0..2 {
-            let sent = Multiplexed::of(reference.orb(), peer, timing, &mut attempts)
-                .and_then(|shared| shared.send(peer, &request, args, timing.awaiting(policies)));
-            match sent {
-                Ok(slot) => {
-                    route.preferred.store(index, Ordering::Relaxed);
-                    let target = Target(Arc::clone(&route), index);
-                    return Ok(State::Sent(slot, target));
-                }
-                Err(exception) if exception == raise::CONNECT_FAILED => break,
-                Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
-                Err(exception) => return Err(exception),
-            }
-        }
-    }
-    if bound.is_none() && reference.forget_forward(&route) {
-        // Nobody answers where it was forwarded to: the original may know better.
-        return start(reference, timing, op, args, added);
-    }
-    Err(failure::record(unreachable, attempts))
 }
 
 impl<R, E: UserException> AsyncReply<R, E> {
@@ -259,47 +191,113 @@ impl InFlight {
     }
 
     fn block(&mut self) -> Result<Reply, SystemException> {
-        let reply = self.block_for_it()?;
-        if let Some(start) = self.reply_start {
-            timing::hold_until(start);
-        }
-        Ok(reply)
-    }
-
-    fn block_for_it(&mut self) -> Result<Reply, SystemException> {
         if let (State::Kept(mailbox), Some(timing)) = (&self.state, self.timing) {
-            // No thread of ours looks after the time of such a call.
             let reply = local::wait(self.reference.orb(), mailbox, timing);
-            self.state = State::Settled(Some(reply));
+            self.state = State::Arrived(reply);
         }
         wait_until(|context| self.poll(context))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, SystemException>> {
         loop {
-            let reply = match &mut self.state {
-                // Settled once before: here, or by `is_ready`.
-                State::Settled(reply) => reply
-                    .take()
-                    .expect("an asynchronous call was polled after it had completed"),
-                State::Sent(slot, _) => match slot.poll(context.waker()) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(answer)) => {
-                        Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
-                    }
-                    Poll::Ready(Err(exception)) => Err(exception),
+            let orb = self.reference.orb();
+            self.state = match mem::replace(&mut self.state, State::Settled(None)) {
+                State::Settled(reply) => {
+                    let reply =
+                        reply.expect("an asynchronous call was polled after it had completed");
+                    return Poll::Ready(reply);
+                }
+                State::Arrived(reply) => match self.settle(reply) {
+                    Ok(state) => state,
+                    Err(exception) => self.failed(exception),
                 },
-                State::Kept(mailbox) => match mailbox.poll(context) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(message) => local::answered(self.reference.orb(), message),
+                State::Sent => match self.poll_slot(context) {
+                    Poll::Ready(reply) => State::Arrived(reply),
+                    Poll::Pending => return self.stay(State::Sent),
+                },
+                State::Kept(mailbox) => match (mailbox.poll(context), self.deadline()) {
+                    (Poll::Ready(message), _) => State::Arrived(local::answered(orb, message)),
+                    (Poll::Pending, Some(over)) if over <= Instant::now() => {
+                        mailbox.close();
+                        State::Arrived(Err(raise::timeout(CompletionStatus::Maybe)))
+                    }
+                    (Poll::Pending, over) => {
+                        self.alarm = over.and_then(|at| orb.alarms().set(at, context.waker()));
+                        return self.stay(State::Kept(mailbox));
+                    }
+                },
+                State::Held(reply, start) => match start.saturating_sub(time::utc_now()) {
+                    0 => State::Settled(Some(Ok(reply))),
+                    left => {
+                        let at = Instant::now() + time::duration(left);
+                        match self.wait_for(at, context) {
+                            true => return self.stay(State::Held(reply, start)),
+                            false => State::Held(reply, start),
+                        }
+                    }
+                },
+                State::Paused(_, exception) if orb.is_closing() => {
+                    State::Settled(Some(Err(exception)))
+                }
+                State::Paused(until, _) if until <= Instant::now() => match self.send_again() {
+                    Ok(state) => state,
+                    Err(exception) => self.failed(exception),
+                },
+                State::Paused(until, exception) => match self.wait_for(until, context) {
+                    true => return self.stay(State::Paused(until, exception)),
+                    false => State::Paused(until, exception),
                 },
             };
-            match self.settle(reply) {
-                Ok(Settled::Reply(reply)) => return Poll::Ready(Ok(reply)),
-                Ok(Settled::SentOn(state)) => self.state = state,
-                Err(exception) => return Poll::Ready(Err(exception)),
-            }
         }
+    }
+
+    fn stay<T>(&mut self, state: State) -> Poll<T> {
+        self.state = state;
+        Poll::Pending
+    }
+
+    /// Has the task woken at a time; where nobody can do that, waits for it here: then false.
+    fn wait_for(&mut self, at: Instant, context: &Context<'_>) -> bool {
+        self.alarm = self.reference.orb().alarms().set(at, context.waker());
+        if self.alarm.is_none() {
+            crate::server::step_aside();
+            thread::sleep(at.saturating_duration_since(Instant::now()));
+        }
+        self.alarm.is_some()
+    }
+
+    fn poll_slot(&self, context: &Context<'_>) -> Poll<Result<Reply, SystemException>> {
+        let Some((slot, _)) = &self.sent else {
+            return Poll::Ready(Err(raise::CONNECTION_LOST));
+        };
+        slot.poll(context.waker()).map(|answer| {
+            let answer = answer?;
+            Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
+        })
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.timing.and_then(|timing| timing.deadline())
+    }
+
+    fn policies(&self) -> Resolved<'_> {
+        match &self.policies {
+            Some(policies) => Resolved::Base(policies),
+            None => self.reference.policies(),
+        }
+    }
+
+    /// Sends the caller's arguments, and keeps them where policy may want them again.
+    fn first<'a>(
+        &mut self,
+        timing: Timing,
+        op: Operation<'_>,
+        args: Args<'_, 'a>,
+    ) -> Result<State, SystemException> {
+        if self.policies().retry.times > 0 {
+            self.again = Again::of(&self.reference, op, args)?.map(Box::new);
+        }
+        self.launch(timing, op, args)
     }
 
     /// Interceptors see the request, then it is sent.
@@ -309,6 +307,7 @@ impl InFlight {
         op: Operation<'_>,
         args: Args<'_, 'a>,
     ) -> Result<State, SystemException> {
+        self.sent = None;
         loop {
             self.flow = ClientFlow::of(&self.reference, op);
             match intercepted::begin(self.flow.as_deref_mut()) {
@@ -319,12 +318,28 @@ impl InFlight {
         }
         let flow = self.flow.as_deref();
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
-        start(&self.reference, timing, op, args, &added)
+        let launched = Launch {
+            reference: &self.reference,
+            policies: &self.policies(),
+            timing,
+            op,
+            added: &added,
+        }
+        .start(args)?;
+        Ok(match launched {
+            Launched::Ended(None) => State::Settled(None),
+            Launched::Ended(Some(reply)) => State::Arrived(Ok(reply)),
+            Launched::Kept(mailbox) => State::Kept(mailbox),
+            Launched::Sent(slot, target) => {
+                self.sent = Some((slot, target));
+                State::Sent
+            }
+        })
     }
 
     fn forward_to(&mut self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
-        self.forwards = super::exchange::one_more(self.forwards)?;
-        if self.reference.policies().rebind != RebindMode::Transparent
+        self.forwards = one_more(self.forwards)?;
+        if self.policies().rebind != RebindMode::Transparent
             && self.reference.binding().bound().is_some()
         {
             return Err(raise::REBIND_MOVED);
@@ -334,20 +349,17 @@ impl InFlight {
 
     /// As a synchronous call that was answered does.
     fn bind(&self) {
-        if let State::Sent(_, Target(route, index)) = &self.state
-            && self.reference.policies().rebind != RebindMode::Transparent
+        if let Some((_, Target { route, profile })) = &self.sent
+            && self.policies().rebind != RebindMode::Transparent
             && self.reference.binding().bound().is_none()
         {
-            let losses = route.profiles[*index].remote().losses();
-            self.reference.binding().bind(route, *index, losses);
+            let losses = route.profiles[*profile].remote().losses();
+            self.reference.binding().bind(route, *profile, losses);
         }
     }
 
     /// Results and user exceptions are the caller's; the rest is acted on here.
-    fn settle(
-        &mut self,
-        reply: Result<Reply, SystemException>,
-    ) -> Result<Settled, SystemException> {
+    fn settle(&mut self, reply: Result<Reply, SystemException>) -> Result<State, SystemException> {
         if let Some(flow) = &mut self.flow {
             match intercepted::answered(flow, &reply) {
                 Ok(()) => {}
@@ -371,7 +383,10 @@ impl InFlight {
         match reply.status() {
             ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
                 self.bind();
-                Ok(Settled::Reply(reply))
+                Ok(match self.policies().reply_start {
+                    None => State::Settled(Some(Ok(reply))),
+                    Some(start) => State::Held(reply, start),
+                })
             }
             ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
             status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
@@ -381,56 +396,67 @@ impl InFlight {
             }
             ReplyStatus::NEEDS_ADDRESSING_MODE => {
                 let wanted: i16 = reply.read()?;
-                let addressed = match &self.state {
-                    State::Sent(_, Target(route, index)) => {
-                        route.profiles[*index].set_addressing(wanted as u16)
-                    }
-                    State::Settled(_) | State::Kept(_) => false,
-                };
+                let addressed = self.sent.as_ref().is_some_and(|(_, to)| {
+                    to.route.profiles[to.profile].set_addressing(wanted as u16)
+                });
                 if !addressed {
                     return Err(raise::ADDRESSING_LOOP);
                 }
-                self.forwards = super::exchange::one_more(self.forwards)?;
+                self.forwards = one_more(self.forwards)?;
                 self.send_on()
             }
             _ => Err(raise::UNKNOWN_REPLY_STATUS),
         }
     }
 
+    /// The end of the call, unless policy says that it is made again and it certainly did not run.
+    fn failed(&mut self, exception: SystemException) -> State {
+        let pause = self
+            .timing
+            .filter(|_| self.again.is_some())
+            .and_then(|timing| {
+                let retry = &self.policies().retry;
+                pause(
+                    retry,
+                    self.retries,
+                    &exception,
+                    timing,
+                    self.reference.orb(),
+                )
+            });
+        match pause {
+            None => State::Settled(Some(Err(exception))),
+            Some(pause) => {
+                self.retries += 1;
+                State::Paused(Instant::now() + pause, exception)
+            }
+        }
+    }
+
     /// Sends the same arguments to where calls go now. They are the octets that
     /// were sent before, so both places must encode alike; where they do not,
     /// the caller has to repeat the call.
-    fn send_on(&mut self) -> Result<Settled, SystemException> {
-        let State::Sent(slot, Target(route, index)) = &self.state else {
-            return Err(raise::FORWARDED);
-        };
-        let (slot, route, index) = (Arc::clone(slot), Arc::clone(route), *index);
-        let (message, before) = (slot.request(), &route.profiles[index]);
-        let frame = Frame::parse(message).map_err(|_| raise::FORWARDED)?;
-        let request = oxorb_giop::Request::parse(&frame).map_err(|_| raise::FORWARDED)?;
-        // Since GIOP 1.2 arguments begin at a multiple of 8, so they may move.
-        let alike = self.reference.route()?.profiles.iter().all(|now| {
-            now.peer.is_some()
-                && now.version >= Version::V1_2
-                && before.version >= Version::V1_2
-                && now.code_sets == before.code_sets
-        });
-        if !alike {
-            return Err(raise::FORWARDED);
+    fn send_on(&mut self) -> Result<State, SystemException> {
+        if self.again.is_none() {
+            let sent = self.sent.as_ref();
+            let again = sent.and_then(|(slot, target)| Again::of_sent(slot, target));
+            self.again = again.map(Box::new);
         }
-        let op = Operation {
-            name: request.operation,
-            response: request.response,
-            slot: NO_SLOT,
-            request: 0,
-        };
-        let args = &message[request.body..];
+        self.send_again()
+    }
+
+    fn send_again(&mut self) -> Result<State, SystemException> {
         let timing = self.timing.ok_or(raise::FORWARDED)?;
-        self.launch(timing, op, &|e| {
-            e.copy_octets(args);
-            Ok(())
-        })
-        .map(Settled::SentOn)
+        let again = self.again.take().ok_or(raise::FORWARDED)?;
+        let sent = match self.reference.route() {
+            Ok(route) if again.fits(&route) => {
+                self.launch(timing, again.operation(), &|e| again.args(e))
+            }
+            Ok(_) => Err(raise::FORWARDED),
+            Err(exception) => Err(exception),
+        };
+        self.again = Some(again);
+        sent
     }
 }
 
@@ -440,10 +466,10 @@ impl Drop for InFlight {
         if let State::Kept(mailbox) = &self.state {
             mailbox.close();
         }
-        if let State::Sent(slot, Target(route, index)) = &self.state
+        if let Some((slot, Target { route, profile })) = &self.sent
             && slot.is_waiting()
         {
-            let profile = &route.profiles[*index];
+            let profile = &route.profiles[*profile];
             let peer = profile.remote();
             if let Some(shared) = Multiplexed::open_to(peer) {
                 shared.cancel(slot, profile.version, peer.options());

@@ -20,11 +20,11 @@ use super::{Args, Peer, Reply, Timing, intercepted, local, timing};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::op::Operation;
-use crate::policy::{Effective, LocateFirst, RebindMode};
+use crate::policy::{Effective, LocateFirst, RebindMode, Retry};
 use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
 use crate::sync::thread;
-use crate::{Ref, raise};
+use crate::{Orb, Ref, raise};
 
 /// A forward that leads to a forward that leads ... ends here.
 const MAX_FORWARDS: u32 = 16;
@@ -382,25 +382,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Waits before the call is made again, or ends it with the exception.
     #[cold]
     fn back_off(&mut self, exception: SystemException) -> Result<(), SystemException> {
-        let retry = self.policies.retry;
-        let passing = matches!(
-            exception.kind,
-            SystemExceptionKind::Transient | SystemExceptionKind::CommFailure
-        );
-        if self.retries >= retry.times
-            || !passing
-            || exception.completed != CompletionStatus::No
-            || self.reference.orb().is_closing()
-        {
-            return Err(exception);
-        }
-        let doubled = 1u32.checked_shl(self.retries).unwrap_or(u32::MAX);
-        let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
-        // What failed says more than that time is over.
-        match self.timing.left_to_send() {
-            Ok(left) if left.is_none_or(|left| left > delay) => {}
-            _ => return Err(exception),
-        }
+        let (retry, orb) = (&self.policies.retry, self.reference.orb());
+        let delay = pause(retry, self.retries, &exception, self.timing, orb).ok_or(exception)?;
         self.retries += 1;
         self.fell_back = false;
         if delay > Duration::ZERO {
@@ -411,6 +394,24 @@ impl<'x, 'a> Exchange<'x, 'a> {
     }
 }
 
+/// How long to wait before a call that failed so is made again, having been so `retries` times; `None`: it is not.
+pub(super) fn pause(
+    retry: &Retry,
+    retries: u32,
+    exception: &SystemException,
+    timing: Timing,
+    orb: &Orb,
+) -> Option<Duration> {
+    if retries >= retry.times || !exception.is_safe_to_retry() || orb.is_closing() {
+        return None;
+    }
+    let doubled = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
+    let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
+    // What failed says more than that time is over.
+    let left = timing.left_to_send().ok()?;
+    left.is_none_or(|left| left > delay).then_some(delay)
+}
+
 pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
     if forwards == MAX_FORWARDS {
         return Err(raise::FORWARD_LOOP);
@@ -419,7 +420,7 @@ pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
 }
 
 impl LocateFirst {
-    fn wanted(self, octets: usize) -> bool {
+    pub(super) fn wanted(self, octets: usize) -> bool {
         match self {
             LocateFirst::Never => false,
             LocateFirst::Always => true,

@@ -12,15 +12,18 @@
 //! The completion status of a failure follows from the value in hand: with a
 //! `Call` it is NO, with a `Pending` MAYBE, with a `Reply` what the reply says.
 
+mod alarm;
 mod asynchronous;
 mod binding;
 mod buffered;
 mod cache;
 mod call;
 mod callback;
+mod delivery;
 mod exchange;
 mod explicit;
 mod intercepted;
+mod launch;
 mod leader;
 mod link;
 mod local;
@@ -33,12 +36,15 @@ mod selection;
 mod shared;
 mod timing;
 
+pub(crate) use alarm::Alarms;
 pub use asynchronous::{AsyncReply, InFlight, wait_until};
 pub(crate) use asynchronous::{begin, invoke_async};
 pub(crate) use binding::Binding;
 pub use buffered::Buffered;
 pub(crate) use cache::Cache;
 pub(crate) use callback::Callbacks;
+pub(crate) use delivery::Deliveries;
+pub use delivery::deliver;
 pub(crate) use explicit::validate;
 pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;

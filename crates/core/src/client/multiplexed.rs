@@ -111,11 +111,32 @@ impl Multiplexed {
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        if let Some(open) = Multiplexed::open_to(peer) {
+        Multiplexed::first_of(orb, &[peer], timing, attempts).map(|(_, shared)| shared)
+    }
+
+    /// The connection of the first of several peers that has one open, or else of the first that answers; and which.
+    pub(crate) fn first_of(
+        orb: &Orb,
+        peers: &[&Arc<Peer>],
+        timing: Timing,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<(usize, Arc<Multiplexed>), SystemException> {
+        let open = |(at, peer): (usize, &&Arc<Peer>)| Some((at, Multiplexed::open_to(peer)?));
+        if let Some(open) = peers.iter().enumerate().find_map(open) {
             return Ok(open);
         }
         // Connecting may take long: nobody else shall wait for it.
-        let link = peer.connect(timing, attempts)?;
+        let (won, link, _) = Peer::connect_first(peers, timing, attempts)?;
+        let shared = Multiplexed::share(orb, peers[won], link)?;
+        Ok((won, shared))
+    }
+
+    /// Has `link` shared, unless another one came first.
+    fn share(
+        orb: &Orb,
+        peer: &Arc<Peer>,
+        link: Arc<dyn Link>,
+    ) -> Result<Arc<Multiplexed>, SystemException> {
         let mut current = peer.multiplexed.lock().expect(UNPOISONED);
         if let Some(open) = usable(&current) {
             link.close();

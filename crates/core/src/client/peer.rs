@@ -111,6 +111,11 @@ impl Peer {
         Multiplexed::open_to(self).is_some_and(|open| open.is_both_ways())
     }
 
+    /// Unique in this process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }

@@ -44,7 +44,8 @@ pub struct RequestEndTime(pub SystemTime);
 
 /// The reply is not given to the caller earlier.
 ///
-/// Messaging::ReplyStartTimePolicy, type 29 (`start_time`, a UtcT). Not for asynchronous calls.
+/// Messaging::ReplyStartTimePolicy, type 29 (`start_time`, a UtcT). Whoever awaits an asynchronous call, asks for it or is
+/// called back gets it then, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyStartTime(pub SystemTime);
 
@@ -125,7 +126,8 @@ pub enum RebindMode {
 /// OxORB's own, type 0x4f580002. Default: [`NONE`](Self::NONE), which is what omniORB and TAO do: the caller learns at
 /// once. (JacORB repeats ten times, 500 ms apart.) Never repeated whatever this says: what may have run. Always repeated
 /// whatever this says, and at once: a request that an idle connection swallowed or a server refused with
-/// CloseConnection, and the next endpoint. All of it within the call's time limit. For synchronous calls.
+/// CloseConnection, and the next endpoint. All of it within the call's time limit. For
+/// asynchronous calls see `docs/asynchronous.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// How often, after the first time.

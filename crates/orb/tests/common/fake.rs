@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
@@ -203,5 +204,43 @@ pub(crate) fn ior_at(address: SocketAddr) -> Ior {
     Ior {
         type_id: PINGER.to_owned(),
         profiles: vec![profile.to_profile()],
+    }
+}
+
+/// An IOR with one profile for each address.
+pub(crate) fn ior_of(addresses: &[SocketAddr]) -> Ior {
+    Ior {
+        type_id: PINGER.to_owned(),
+        profiles: addresses
+            .iter()
+            .flat_map(|&address| ior_at(address).profiles)
+            .collect(),
+    }
+}
+
+/// Takes no connection, and does not refuse any either: its queue is full.
+pub(crate) struct BlackHole {
+    listener: TcpListener,
+    _queued: Vec<TcpStream>,
+}
+
+impl BlackHole {
+    pub(crate) fn new() -> BlackHole {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut queued = Vec::new();
+        // The queue of a `TcpListener` holds 128 connections, or as many as the system allows.
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            queued.push(stream);
+            assert!(queued.len() < 10_000, "the queue has no end");
+        }
+        BlackHole {
+            listener,
+            _queued: queued,
+        }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap()
     }
 }

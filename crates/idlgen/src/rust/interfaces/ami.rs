@@ -33,7 +33,7 @@ impl<'m> Rust<'m> {
             let place = told.iter().position(|told| told.call.name == wanted)?;
             let inherent = self.names.inherent(handler).iter();
             let mut inherent = inherent.filter(|one| one.owner == handler && one.index == place);
-            Some((&told[place], ident(&inherent.next()?.method)))
+            Some((&told[place], ident(&inherent.next()?.method_async)))
         };
         let (results, on_object) = named(operation)?;
         let (failed, fail_object) = named(&format!("{operation}_excep"))?;
@@ -87,9 +87,15 @@ impl<'m> Rust<'m> {
                 self.#method_async(#(#args),*).then(move |#answer| {
                     let _ = match (#answer, #to) {
                         (_, #r::ReplyTo::Nobody) => Ok(()),
-                        (Ok(#pattern), #r::ReplyTo::Object(#to)) => #to.#on_object(#(#passed),*),
+                        (Ok(#pattern), #r::ReplyTo::Object(#to)) => {
+                            #r::deliver(#to, move |#to| #to.#on_object(#(#passed),*));
+                            Ok(())
+                        }
                         (Ok(#pattern), #r::ReplyTo::Local(#to)) => #servant::#on_local(&*#to #(, #passed)*),
-                        (Err(#error), #r::ReplyTo::Object(#to)) => #to.#fail_object(#holder),
+                        (Err(#error), #r::ReplyTo::Object(#to)) => {
+                            #r::deliver(#to, move |#to| #to.#fail_object(#holder));
+                            Ok(())
+                        }
                         (Err(#error), #r::ReplyTo::Local(#to)) => #servant::#fail_local(&*#to, #holder),
                     };
                 });

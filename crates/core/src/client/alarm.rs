@@ -1,0 +1,153 @@
+//! Wakes tasks at a time: one thread of the ORB, there while somebody wants to be woken.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use crate::lock::Mutex;
+use crate::sync::{Condvar, MutexGuard, thread};
+
+/// How long the thread waits for more before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Who is to be woken in one ORB, and when: at most one entry for each asynchronous call that somebody holds.
+#[derive(Default)]
+pub(crate) struct Alarms {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    tasks: BTreeMap<Key, Waker>,
+    next: u64,
+    running: bool,
+    closed: bool,
+}
+
+/// When, and a number that no other has.
+type Key = (Instant, u64);
+
+/// Somebody who is to be woken, unless this is dropped before.
+pub(super) struct Alarm {
+    of: Arc<Alarms>,
+    key: Key,
+}
+
+impl Alarms {
+    /// Has a task woken at `at`. `None`: there is no thread for it, because the ORB has ended or the system has none.
+    pub(super) fn set(self: &Arc<Self>, at: Instant, task: &Waker) -> Option<Alarm> {
+        let mut state = self.state();
+        if state.closed {
+            return None;
+        }
+        if !state.running {
+            let alarms = Arc::clone(self);
+            thread::Builder::new()
+                .name("oxorb-alarms".to_owned())
+                .spawn(move || alarms.run())
+                .ok()?;
+            state.running = true;
+        }
+        let key = (at, state.next);
+        state.next += 1;
+        state.tasks.insert(key, task.clone());
+        let soonest = state.tasks.first_key_value();
+        if soonest.is_some_and(|(first, _)| *first == key) {
+            self.changed.notify_all();
+        }
+        Some(Alarm {
+            of: Arc::clone(self),
+            key,
+        })
+    }
+
+    /// The ORB has ended: wakes them all, and the thread ends.
+    pub(crate) fn close(&self) {
+        let tasks = {
+            let mut state = self.state();
+            state.closed = true;
+            self.changed.notify_all();
+            std::mem::take(&mut state.tasks)
+        };
+        tasks.into_values().for_each(Waker::wake);
+    }
+
+    fn run(&self) {
+        let mut state = self.state();
+        let mut idle_since = Instant::now();
+        loop {
+            let now = Instant::now();
+            let next = state.tasks.first_key_value().map(|((at, _), _)| *at);
+            if next.is_some_and(|at| at <= now) {
+                let due = state.tasks.pop_first();
+                drop(state);
+                if let Some((_, task)) = due {
+                    task.wake();
+                }
+                idle_since = now;
+                state = self.state();
+                continue;
+            }
+            let until = next.unwrap_or(idle_since + IDLE);
+            if state.closed || until <= now {
+                state.running = false;
+                return;
+            }
+            let wait = until.saturating_duration_since(now);
+            state = self.changed.wait_timeout(state, wait).expect(UNPOISONED).0;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect(UNPOISONED)
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        let forgotten = self.of.state().tasks.remove(&self.key);
+        // Whatever a waker does when it goes, it does without the lock.
+        drop(forgotten);
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::Wake;
+
+    use super::*;
+
+    struct Told(mpsc::Sender<u32>, u32);
+
+    impl Wake for Told {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(self.1);
+        }
+    }
+
+    #[test]
+    fn each_is_woken_at_its_time_and_none_that_has_gone() {
+        let alarms = Arc::new(Alarms::default());
+        let (sender, told) = mpsc::channel();
+        let now = Instant::now();
+        let at = |milliseconds: u64, number| {
+            let task = Waker::from(Arc::new(Told(sender.clone(), number)));
+            alarms.set(now + Duration::from_millis(milliseconds), &task)
+        };
+        let (late, gone, soon) = (at(40, 3), at(20, 2), at(10, 1));
+        drop(gone);
+        assert_eq!(told.recv(), Ok(1));
+        assert_eq!(told.recv(), Ok(3));
+        assert!(now.elapsed() >= Duration::from_millis(40));
+        let last = at(3_600_000, 4);
+        alarms.close();
+        assert_eq!(told.recv(), Ok(4), "the end wakes everybody");
+        assert!(at(0, 5).is_none());
+        drop((late, soon, last));
+    }
+}

@@ -1,0 +1,193 @@
+//! Tells reply handlers that are objects (AMI, callback model): a few threads, so that one that cannot be reached, or that
+//! is slow, delays no other.
+//!
+//! ```text
+//! callback thread       queue of the handler's server        delivery thread          reader of that connection
+//!   the answer came -->   one of 256                  -->      connects, sends   -->    it was told, or not
+//! ```
+//!
+//! A thread works on one server's queue at a time, and waits for connecting and sending only: what the handler does with
+//! the answer nobody waits for. So handlers of one server are told in the order in which the answers came, and a server
+//! that cannot be reached holds one thread.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use oxorb_giop::SystemException;
+
+use super::AsyncReply;
+use crate::lock::Mutex;
+use crate::sync::{Condvar, MutexGuard, thread};
+use crate::{Incident, Interface, Ref};
+
+/// Most threads of one ORB.
+const THREADS: usize = 8;
+
+/// Most answers that wait for the handlers of one server, so that one that is dead takes no room from the others, and of
+/// one ORB in all; one more is dropped.
+const WAITING_FOR_ONE: usize = 256;
+const WAITING: usize = 4096;
+
+/// How long a thread waits for more before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The answers of one ORB that handlers are to be told.
+#[derive(Default)]
+pub(crate) struct Deliveries {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// By server; those that somebody works on or that wait for that.
+    queues: HashMap<Server, VecDeque<Work>>,
+    /// Those that nobody works on.
+    ready: VecDeque<Server>,
+    waiting: usize,
+    threads: usize,
+    idle: usize,
+    closed: bool,
+}
+
+/// The number of a peer; `None` is this very process.
+type Server = Option<u64>;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Has a reply handler told an answer, in another thread: `tell` calls it. For generated code.
+///
+/// That it could not be told is counted, and observers of the ORB learn it ([`Incident::HandlerNotTold`]). Allocates.
+pub fn deliver<R: Interface + Send + 'static>(
+    handler: R,
+    tell: impl FnOnce(&R) -> AsyncReply<(), SystemException> + Send + 'static,
+) {
+    let reference = handler.as_ref().clone();
+    let orb = reference.orb().clone();
+    let work = move || {
+        let reference = handler.as_ref().clone();
+        tell(&handler).then(move |told| {
+            if let Err(exception) = told {
+                not_told(&reference, exception.to_string());
+            }
+        });
+    };
+    if let Err(full) = orb.deliveries().push(server(&reference), Box::new(work)) {
+        not_told(&reference, full);
+    }
+}
+
+fn not_told(handler: &Ref, why: String) {
+    let place = || match handler.route() {
+        Ok(route) => match route.profiles.first().and_then(|first| first.peer.as_ref()) {
+            Some(peer) => peer.to_string(),
+            None => "this process".to_owned(),
+        },
+        Err(_) => handler.ior().type_id.clone(),
+    };
+    handler.orb().note(Incident::HandlerNotTold, place, || why);
+}
+
+/// Whose queue is that of this handler.
+fn server(handler: &Ref) -> Server {
+    let route = handler.route().ok()?;
+    Some(route.profiles.first()?.peer.as_ref()?.id())
+}
+
+impl Deliveries {
+    /// Has `work` done after all that is there for the same server.
+    ///
+    /// # Errors
+    /// Why not, when as much waits as may.
+    fn push(self: &Arc<Self>, server: Server, work: Work) -> Result<(), String> {
+        let mut state = self.state();
+        let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
+        if for_one >= WAITING_FOR_ONE {
+            return Err(format!("{for_one} answers wait for handlers there already"));
+        }
+        if state.waiting >= WAITING {
+            return Err(format!("{WAITING} answers wait for handlers already"));
+        }
+        state.waiting += 1;
+        match state.queues.get_mut(&server) {
+            Some(queue) => queue.push_back(work),
+            None => {
+                state.queues.insert(server, VecDeque::from([work]));
+                state.ready.push_back(server);
+            }
+        }
+        if state.idle < state.ready.len() && state.threads < THREADS {
+            let deliveries = Arc::clone(self);
+            let started = thread::Builder::new()
+                .name("oxorb-handlers".to_owned())
+                .spawn(move || deliveries.run());
+            match started {
+                Ok(_) => state.threads += 1,
+                // Without any, it is done here.
+                Err(_) if state.threads == 0 => self.work(state),
+                Err(_) => {}
+            }
+            return Ok(());
+        }
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// What is there is done; the threads end then.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn run(&self) {
+        let mut state = self.state();
+        loop {
+            state = self.work_on(state);
+            let until = Instant::now() + IDLE;
+            state.idle += 1;
+            while state.ready.is_empty() && !state.closed {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                state = self.changed.wait_timeout(state, left).expect(UNPOISONED).0;
+            }
+            state.idle -= 1;
+            if state.ready.is_empty() {
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+
+    fn work(&self, state: MutexGuard<'_, State>) {
+        drop(self.work_on(state));
+    }
+
+    /// Until nothing is left that nobody works on.
+    fn work_on<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        while let Some(server) = state.ready.pop_front() {
+            let work = state.queues.get_mut(&server).and_then(VecDeque::pop_front);
+            drop(state);
+            if let Some(work) = work {
+                // A handler of this process that panics has lost its answer; the others get theirs.
+                let _ = panic::catch_unwind(AssertUnwindSafe(work));
+            }
+            state = self.state();
+            state.waiting -= 1;
+            match state.queues.get(&server) {
+                Some(queue) if !queue.is_empty() => state.ready.push_back(server),
+                _ => drop(state.queues.remove(&server)),
+            }
+        }
+        state
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect(UNPOISONED)
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

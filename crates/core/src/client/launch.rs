@@ -1,0 +1,283 @@
+//! Sends the request of an asynchronous call: to the first server of the object that can be reached, over the connection
+//! that all asynchronous calls to it share.
+
+use std::sync::Arc;
+
+use oxorb_cdr::{Encoder, Result as CdrResult};
+use oxorb_giop::{
+    CodeSetContext, CompletionStatus, Frame, Response, ServiceContext, SystemException, Version,
+};
+
+use super::call::{Request, write_request};
+use super::exchange::{Exchange, Step, one_more};
+use super::multiplexed::{Multiplexed, Slot};
+use super::reach::{self, Untried};
+use super::selection::Selection;
+use super::timing::Carried;
+use super::{Args, Peer, Reply, Timing, link, local};
+use crate::op::{NO_SLOT, Operation};
+use crate::policy::{Effective, LocateFirst, RebindMode};
+use crate::route::Route;
+use crate::server::Mailbox;
+use crate::sync::atomic::Ordering;
+use crate::{Ref, raise};
+
+/// What became of a request.
+pub(super) enum Launched {
+    /// The servant is in this process and has answered. `None`: oneway.
+    Ended(Option<Reply>),
+    /// It is in this process and answers later.
+    Kept(Arc<Mailbox>),
+    Sent(Arc<Slot>, Target),
+}
+
+/// Whom a request was sent to: this profile of the route.
+pub(super) struct Target {
+    pub(super) route: Arc<Route>,
+    pub(super) profile: usize,
+}
+
+/// A request in the form in which it can be sent again when the caller's arguments are gone.
+///
+/// Since GIOP 1.2 arguments begin at a multiple of 8, so they may move.
+pub(super) struct Again {
+    name: String,
+    response: Response,
+    args: Vec<u8>,
+    code_sets: Option<CodeSetContext>,
+}
+
+impl Again {
+    /// What is to be sent to where `reference` leads; `None` when its profiles do not all take the same octets.
+    pub(super) fn of<'a>(
+        reference: &Ref,
+        op: Operation<'_>,
+        args: Args<'_, 'a>,
+    ) -> Result<Option<Again>, SystemException> {
+        let route = reference.route()?;
+        let Some(first) = route.profiles.first().filter(|first| first.peer.is_some()) else {
+            return Ok(None);
+        };
+        let again = Again {
+            name: op.name.to_owned(),
+            response: op.response,
+            args: encode(reference, link::dialect(first.code_sets?, 2), args)?,
+            code_sets: first.code_sets?,
+        };
+        Ok(again.fits(&route).then_some(again))
+    }
+
+    /// What was sent in `slot` to `target`, unless it was too long to be kept.
+    pub(super) fn of_sent(slot: &Slot, target: &Target) -> Option<Again> {
+        let profile = &target.route.profiles[target.profile];
+        let frame = Frame::parse(slot.request()).ok()?;
+        let request = oxorb_giop::Request::parse(&frame).ok()?;
+        if profile.version < Version::V1_2 {
+            return None;
+        }
+        Some(Again {
+            name: request.operation.to_owned(),
+            response: request.response,
+            args: slot.request()[request.body..].to_vec(),
+            code_sets: profile.code_sets.ok()?,
+        })
+    }
+
+    /// Whether every server of the route understands it.
+    pub(super) fn fits(&self, route: &Route) -> bool {
+        route.profiles.iter().all(|profile| {
+            profile.peer.is_some()
+                && profile.version >= Version::V1_2
+                && profile.code_sets == Ok(self.code_sets)
+        })
+    }
+
+    pub(super) fn operation(&self) -> Operation<'_> {
+        Operation {
+            name: &self.name,
+            response: self.response,
+            slot: NO_SLOT,
+            request: 0,
+        }
+    }
+
+    /// Writes the arguments.
+    pub(super) fn args<'a>(&self, e: &mut Encoder<'a>) -> CdrResult<()> {
+        e.copy_octets(&self.args);
+        Ok(())
+    }
+}
+
+/// The arguments as octets of their own.
+fn encode<'a>(
+    reference: &Ref,
+    dialect: oxorb_cdr::Dialect,
+    args: Args<'_, 'a>,
+) -> Result<Vec<u8>, SystemException> {
+    let mut e = reference.orb().options().encoder(Vec::new(), dialect);
+    args(&mut e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
+    Ok(e.finish().to_vec())
+}
+
+/// A request that is on its way out.
+pub(super) struct Launch<'l> {
+    pub(super) reference: &'l Ref,
+    pub(super) policies: &'l Effective,
+    pub(super) timing: Timing,
+    pub(super) op: Operation<'l>,
+    /// What interceptors added.
+    pub(super) added: &'l [ServiceContext<'l>],
+}
+
+impl Launch<'_> {
+    /// Sends it, under the policies that hold for synchronous calls, too.
+    pub(super) fn start<'a>(&self, args: Args<'_, 'a>) -> Result<Launched, SystemException> {
+        let (reference, timing) = (self.reference, self.timing);
+        let mut exchange = Exchange::begin(reference, self.policies, self.op, args, timing);
+        let mut forwards = 0;
+        loop {
+            let route = exchange.route()?;
+            exchange.selection = Selection::of(reference, &route, self.policies)?;
+            if let Some((_, profile)) = route.local() {
+                let carried = Carried::of(self.policies, exchange.priority(), timing, false);
+                let contexts = &carried.beside(self.added);
+                let made =
+                    local::begin(reference, &route, profile, timing, self.op, args, contexts);
+                return made.map(|made| match made {
+                    local::Made::Ended(reply) => Launched::Ended(reply),
+                    local::Made::Later(mailbox) => Launched::Kept(mailbox),
+                });
+            }
+            match self.send(&mut exchange, &route, args)? {
+                Gone::Sent(slot, profile) => {
+                    route.preferred.store(profile, Ordering::Relaxed);
+                    return Ok(Launched::Sent(slot, Target { route, profile }));
+                }
+                Gone::Moved => forwards = one_more(forwards)?,
+                Gone::Nowhere(unreachable) => drop(exchange.unreached(&route, unreachable)?),
+            }
+        }
+    }
+
+    /// To the first server that can be reached.
+    fn send<'a>(
+        &self,
+        exchange: &mut Exchange<'_, 'a>,
+        route: &Arc<Route>,
+        args: Args<'_, 'a>,
+    ) -> Result<Gone, SystemException> {
+        let mut unreachable = raise::CONNECT_FAILED;
+        let mut untried = Untried::of(route, exchange.bound.as_deref());
+        if let Some(selection) = &exchange.selection {
+            untried.restrict(route, exchange.bound.as_deref(), selection);
+        }
+        let mut untried: Vec<usize> = untried.in_order().collect();
+        // One chance more: the shared connection may have ended since its last use.
+        let mut tried_once = 0_u64;
+        while let Some((place, shared)) = self.connect(exchange, route, &untried)? {
+            let index = untried[place];
+            let profile = &route.profiles[index];
+            let peer = profile.remote();
+            let reconciled = profile.published.reconcile(self.policies);
+            let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
+            let synchronized = peer.options().synchronized_clocks;
+            let carried = Carried::of(policies, exchange.priority(), self.timing, synchronized);
+            let contexts = &carried.beside(self.added);
+            let request = Request {
+                op: self.op,
+                target: route.target(profile),
+                version: profile.version,
+                code_sets: profile.code_sets?,
+                contexts,
+            };
+            if policies.locate != LocateFirst::Never
+                && !profile.is_located()
+                && !shared.is_both_ways()
+                && policies.locate.wanted(octets(peer, &request, args)?)
+            {
+                match self.locate(exchange, route, index)? {
+                    Step::Done(_) => {}
+                    Step::Again => return Ok(Gone::Moved),
+                    Step::NextProfile(exception) => {
+                        unreachable = exception;
+                        untried.remove(place);
+                        continue;
+                    }
+                }
+            }
+            match shared.send(peer, &request, args, self.timing.awaiting(policies)) {
+                Ok(slot) => return Ok(Gone::Sent(slot, index)),
+                Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
+                Err(exception) => return Err(exception),
+            }
+            if tried_once & 1 << index != 0 {
+                untried.remove(place);
+            }
+            tried_once |= 1 << index;
+        }
+        Ok(Gone::Nowhere(unreachable))
+    }
+
+    /// The connection to one of the profiles, the first that has one open or else the first that answers; `None` when
+    /// none does.
+    fn connect(
+        &self,
+        exchange: &mut Exchange<'_, '_>,
+        route: &Route,
+        untried: &[usize],
+    ) -> Result<Option<(usize, Arc<Multiplexed>)>, SystemException> {
+        let peers: Vec<&Arc<Peer>> = untried
+            .iter()
+            .map(|&at| route.profiles[at].remote())
+            .collect();
+        let Some(first) = peers.first() else {
+            return Ok(None);
+        };
+        if let Some(bound) = &exchange.bound
+            && self.policies.rebind == RebindMode::NoReconnect
+            && bound.losses != first.losses()
+        {
+            return Err(raise::REBIND_LOST);
+        }
+        let orb = self.reference.orb();
+        match Multiplexed::first_of(orb, &peers, self.timing, &mut exchange.attempts) {
+            Ok(reached) => Ok(Some(reached)),
+            Err(raise::CONNECT_FAILED) => Ok(None),
+            Err(exception) => Err(exception),
+        }
+    }
+
+    /// Asks where the object is, and waits for the answer: over a connection for that alone, as synchronous calls do.
+    fn locate(
+        &self,
+        exchange: &mut Exchange<'_, '_>,
+        route: &Arc<Route>,
+        index: usize,
+    ) -> Result<Step, SystemException> {
+        match reach::again(exchange, route.profiles[index].remote())? {
+            Ok(link) => exchange.locate(route, index, link),
+            Err(exception) => Ok(Step::NextProfile(exception)),
+        }
+    }
+}
+
+/// What became of it in one round.
+enum Gone {
+    Sent(Arc<Slot>, usize),
+    /// The object is elsewhere.
+    Moved,
+    Nowhere(SystemException),
+}
+
+/// How long the message would be.
+fn octets<'a>(
+    peer: &Peer,
+    request: &Request<'_>,
+    args: Args<'_, 'a>,
+) -> Result<usize, SystemException> {
+    let options = peer.options();
+    let dialect = link::dialect(request.code_sets, request.version.minor);
+    let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
+    write_request(&mut e, 0, request, None, None, args, &options.limits)?;
+    Ok(e.finish().len())
+}

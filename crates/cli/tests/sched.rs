@@ -319,7 +319,9 @@ fn the_table_compiles() {
     assert_eq!(table["operations"][3]["name"], "nav::Map::tile");
     let header = good(&["emit", SET, "--language", "cpp"]);
     assert!(
-        header.contains("{\"nav::Filter::update\", 99, 0, 1, 6000000u, 50000000u, true}"),
+        header.contains(
+            "{\"nav::Filter::update\", 99, 0, 1, 6000000u, 50000000u, 50000000u, 3, 1, true}"
+        ),
         "{header}"
     );
 }

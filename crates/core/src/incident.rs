@@ -51,11 +51,13 @@ pub enum Incident {
     /// A reply handler that is an object could not be told an answer, which is lost: nobody answers there, or too many
     /// answers wait for handlers.
     HandlerNotTold,
+    /// A request used more processor time than the run-time scheduler's table declares for its operation.
+    Overrun,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 18] = [
+    pub const ALL: [Incident; 19] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -74,6 +76,7 @@ impl Incident {
         Incident::BufferFull,
         Incident::MemoryNotLocked,
         Incident::HandlerNotTold,
+        Incident::Overrun,
     ];
 
     /// One sentence for a log, with the setting that decides.
@@ -113,6 +116,10 @@ impl Incident {
                  -ORBLockMemory)"
             }
             Incident::HandlerNotTold => "a reply handler could not be told an answer",
+            Incident::Overrun => {
+                "the operation used more processor time than was declared for it, so what was analysed does not hold \
+                 (`oxorb sched calibrate` measures what it takes)"
+            }
             Incident::NoRealTimePriority => {
                 "this process may not have real-time priorities, so threads keep their schedule \
                  (CAP_SYS_NICE or ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does without)"

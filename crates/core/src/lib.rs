@@ -44,6 +44,7 @@ mod raise;
 mod reference;
 mod route;
 mod rt;
+mod scheduler;
 mod servant;
 pub mod server;
 mod sync;
@@ -74,6 +75,7 @@ pub use reference::Ref;
 pub use rt::{
     LaneEndpoints, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex, RtMutexGuard,
 };
+pub use scheduler::{CallsBetween, Measurement, RunTimeScheduler, Running, Scheduled};
 pub use servant::Servant;
 pub use server::{
     QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,

@@ -20,6 +20,7 @@ use crate::options::{Concurrency, Options};
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::published::Address;
 use crate::rt::{NamedMutexes, Scheduling};
+use crate::scheduler::Enforcer;
 use crate::server::{Lane, Listeners, OpenError, Pools, Registry};
 use crate::sync::{
     Condvar,
@@ -86,6 +87,8 @@ struct Inner {
     /// Connections to servers are offered for callbacks.
     offers: AtomicBool,
     scheduling: Scheduling,
+    /// The run-time scheduler, where there is a table for it.
+    enforcer: Option<Arc<Enforcer>>,
     memory_locked: AtomicBool,
     mutexes: NamedMutexes,
     values: ValueRegistry,
@@ -113,13 +116,16 @@ impl Orb {
         if options.time_probes {
             crate::probe::on();
         }
+        let scheduling = Scheduling::new(&options.realtime);
+        let plan = options.realtime.scheduler.clone();
         Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),
                 watch: Watch::default(),
                 memory_locked: AtomicBool::new(false),
                 mutexes: NamedMutexes::default(),
-                scheduling: Scheduling::new(&options.realtime),
+                enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
+                scheduling,
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
                 interceptors: Arc::new(interceptors),
@@ -492,6 +498,11 @@ impl Orb {
     #[inline]
     pub(crate) fn scheduling(&self) -> &Scheduling {
         &self.inner.scheduling
+    }
+
+    /// The run-time scheduler.
+    pub(crate) fn enforcer(&self) -> Option<&Arc<Enforcer>> {
+        self.inner.enforcer.as_ref()
     }
 
     pub(crate) fn pools(&self) -> &Pools {

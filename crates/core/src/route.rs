@@ -12,6 +12,7 @@ use oxorb_giop::{
 
 use crate::client::Peer;
 use crate::policy::Published;
+use crate::scheduler::Scheduled;
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use crate::{Orb, raise};
 
@@ -23,10 +24,12 @@ const MAX_ENDPOINTS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) profiles: Vec<RouteProfile>,
-    /// A profile says something of RT-CORBA: calls choose among them (`client/selection.rs`).
+    /// A profile, or the run-time scheduler, says something of RT-CORBA: calls choose among them (`client/selection.rs`).
     pub(crate) real_time: bool,
     /// Index of the profile that was reached last.
     pub(crate) preferred: AtomicUsize,
+    /// What the run-time scheduler's table says of the object's operations.
+    pub(crate) scheduled: Option<Scheduled>,
     ior: Ior,
 }
 
@@ -93,11 +96,16 @@ impl Route {
         if profiles.is_empty() {
             return Err(raise::NO_USABLE_PROFILE);
         }
+        let scheduled = orb
+            .enforcer()
+            .and_then(|enforcer| enforcer.interface(&ior.type_id, |_| false));
         Ok(Route {
-            real_time: profiles
-                .iter()
-                .any(|it: &RouteProfile| it.published.is_real_time()),
+            real_time: scheduled.is_some()
+                || profiles
+                    .iter()
+                    .any(|it: &RouteProfile| it.published.is_real_time()),
             profiles,
+            scheduled,
             preferred: AtomicUsize::new(0),
             ior: ior.clone(),
         })

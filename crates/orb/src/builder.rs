@@ -8,8 +8,8 @@ use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_config::{ConfigError, Configuration};
 use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
 use oxorb_core::{
-    ClientConnections, Concurrency, Incompatible, Options, SchedulingClass, SettingError,
-    SetupError, Threadpool,
+    ClientConnections, Concurrency, Incompatible, Options, RunTimeScheduler, SchedulingClass,
+    SettingError, SetupError, Threadpool,
 };
 use oxorb_giop::Version;
 use oxorb_poa::AdapterObserver;
@@ -299,6 +299,13 @@ impl Builder {
             }));
         }
         Ok(())
+    }
+
+    /// Enforces an analysed schedule: [`RunTimeScheduler`]. `[schedule]` of a configuration file does the same.
+    #[must_use]
+    pub fn scheduler(mut self, scheduler: RunTimeScheduler) -> Self {
+        self.options.realtime.scheduler = Some(Arc::new(scheduler));
+        self
     }
 
     /// The first error is the one to report.

@@ -44,6 +44,11 @@ pub mod cdr {
 pub mod dynamic {
     pub use oxorb_dynamic::*;
 }
+/// Schedules: what is analysed, and what is enforced ([`RunTimeScheduler`]).
+pub mod sched {
+    pub use oxorb_dispatch::{Counts, Module, Plan, StartError, Storage, Threads};
+    pub use oxorb_sched::*;
+}
 mod builder;
 mod orb;
 
@@ -57,14 +62,14 @@ pub use oxorb_cdr::{
 };
 pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
-    Abstract, Amh, AsyncReply, Attempt, Buffered, Busy, ClientConnections, Concurrency,
-    ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure, Held,
-    Incident, Incompatible, Interface, LaneEndpoints, Later, MappingChoice, MutexNotFound,
-    ObjectRef, Options, Outcome, Prepared, QueueOrder, Raised, RealTime, Ref, ReplyTo,
-    RequestBuffering, ResolveError, RtMutex, RtMutexGuard, SETTINGS, SchedulingClass, Servant,
-    ServedBy, Setting, SettingError, SetupError, Slots, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
-    request_is_cancelled,
+    Abstract, Amh, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
+    Concurrency, ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure,
+    Held, Incident, Incompatible, Interface, LaneEndpoints, Later, MappingChoice, Measurement,
+    MutexNotFound, ObjectRef, Options, Outcome, Prepared, QueueOrder, Raised, RealTime, Ref,
+    ReplyTo, RequestBuffering, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
+    SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots, Threadpool,
+    ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
+    current_qos, last_failure, policy, request_is_cancelled,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{
@@ -80,7 +85,8 @@ pub use oxorb_poa::{
     ThreadPolicy,
 };
 pub use oxorb_rt::{
-    NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping, PriorityTransform,
+    Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,
+    PriorityTransform,
 };
 
 pub use oxorb_giop::components::tag::ALTERNATE_IIOP_ADDRESS;
@@ -120,3 +126,8 @@ struct RealTimePage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/policies.md")]
 struct PoliciesPage;
+
+/// The page about schedules, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/scheduling.md")]
+struct SchedulingPage;

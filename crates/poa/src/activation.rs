@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use oxorb_core::{Interface, Ref, Servant, ServedBy};
+use oxorb_core::{Interface, Ref, Scheduled, Servant, ServedBy};
 
 use crate::adapter::own_key;
 use crate::current;
@@ -267,12 +267,14 @@ impl PoaInner {
             return Err(PoaError::Destroyed);
         }
         let exit = self.policies.activates().then(|| self.weak());
+        let scheduled = self.scheduled(&*servant);
         let new = New {
             servant,
             id,
             unique: self.policies.id_uniqueness == IdUniqueness::Unique,
             exit: exit.flatten(),
             priority: id.and_then(|id| self.own_priority(id)),
+            scheduled,
         };
         let place = id.and_then(|id| self.place_of(id));
         let place = self.objects.insert(new, place)?;
@@ -283,6 +285,11 @@ impl PoaInner {
             return Err(PoaError::Destroyed);
         }
         Ok(place)
+    }
+
+    /// What the run-time scheduler knows of a servant's operations.
+    fn scheduled(&self, servant: &dyn Servant) -> Option<Scheduled> {
+        self.adapter.upgrade()?.orb()?.scheduled(servant)
     }
 
     /// Itself, as its objects hold it.

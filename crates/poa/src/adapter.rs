@@ -61,6 +61,8 @@ pub(crate) struct Limits {
     pub(crate) max_held: usize,
     /// How long each does, and how long everything else is waited for.
     pub(crate) hold_time: Duration,
+    /// The ORB has a run-time scheduler.
+    pub(crate) scheduled: bool,
 }
 
 /// Numbers of POAs.
@@ -96,6 +98,7 @@ impl RootAdapter {
             limits: Limits {
                 max_held: options.max_held,
                 hold_time: options.hold_time,
+                scheduled: options.realtime.scheduler.is_some(),
             },
             next_incarnation: AtomicU64::new(first_incarnation()),
             poas: Buckets::new(),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard, Weak};
 
 use arc_swap::{ArcSwapOption, Guard};
-use oxorb_core::Servant;
 use oxorb_core::lock::Mutex;
+use oxorb_core::{Scheduled, Servant};
 use oxorb_perfect::PerfectHash;
 use oxorb_rt::Priority;
 
@@ -56,6 +56,8 @@ pub(crate) struct ActiveObject {
     pub(crate) place: Place,
     /// Its own, in a POA with the server-declared model; `None`: the POA's.
     pub(crate) priority: Option<Priority>,
+    /// What the run-time scheduler knows of its operations.
+    pub(crate) scheduled: Option<Scheduled>,
     hash: u64,
     /// Where to when it ends: to the servant activator of the POA.
     exit: Option<Weak<PoaInner>>,
@@ -117,6 +119,7 @@ pub(crate) struct New<'a> {
     pub(crate) unique: bool,
     pub(crate) exit: Option<Weak<PoaInner>>,
     pub(crate) priority: Option<Priority>,
+    pub(crate) scheduled: Option<Scheduled>,
 }
 
 impl ObjectMap {
@@ -264,6 +267,7 @@ impl ObjectMap {
             id: id.map(Into::into),
             place,
             priority: new.priority,
+            scheduled: new.scheduled,
             hash,
             exit: new.exit,
             ended: AtomicBool::new(false),
@@ -494,6 +498,7 @@ mod tests {
             unique: true,
             exit: None,
             priority: None,
+            scheduled: None,
         };
         map.insert(new, place)
     }

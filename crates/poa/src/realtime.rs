@@ -12,7 +12,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use oxorb_core::lock::Mutex;
-use oxorb_core::{Interface, Orb, Raised, Ref, Servant, ServedBy, ThreadpoolLanes, Upcall};
+use oxorb_core::{
+    Interface, Orb, Raised, Ref, Running, Servant, ServedBy, ThreadpoolLanes, Upcall,
+};
 use oxorb_giop::{
     CompletionStatus, PriorityModel, PriorityModelPolicy, RtPolicyValue, SystemException,
     TaggedComponent, minor, policies_component,
@@ -61,7 +63,8 @@ impl PoaInner {
     /// opens, so that requests to others need not ask.
     pub(crate) fn sets_priorities(&self) -> bool {
         let lanes = self.realtime.as_ref().and_then(|rt| rt.lane_priorities());
-        self.policies.realtime.priority_model.is_some() && lanes.is_none()
+        let scheduled = || self.adapter.upgrade().is_some_and(|it| it.limits.scheduled);
+        self.policies.realtime.priority_model.is_some() && lanes.is_none() || scheduled()
     }
 
     /// The priority that an object was given, if it was.
@@ -97,6 +100,14 @@ impl PoaInner {
     }
 }
 
+/// A request runs at a priority of its own while this lives.
+pub(crate) enum Urgent {
+    /// That which policies want.
+    Raised(#[expect(dead_code, reason = "ends when it is dropped")] Raised),
+    /// That of its operation, under the run-time scheduler.
+    Scheduled(#[expect(dead_code, reason = "ends when it is dropped")] Running),
+}
+
 impl Pass {
     /// Has the calling thread take the priority that the policies of the POA want for a request, while the result
     /// lives. `object`: the active object it is for, if that is known already.
@@ -109,8 +120,19 @@ impl Pass {
         object: Option<&Found>,
         key: Key<'_>,
         upcall: &Upcall<'_>,
-    ) -> Result<Option<Raised>, SystemException> {
+    ) -> Result<Option<Urgent>, SystemException> {
         if !self.sets_priorities {
+            return Ok(None);
+        }
+        if let Some(running) = self.run_scheduled(object, key, upcall)? {
+            return Ok(Some(Urgent::Scheduled(running)));
+        }
+        if self
+            .poa
+            .realtime
+            .as_ref()
+            .is_some_and(|rt| rt.lane_priorities().is_some())
+        {
             return Ok(None);
         }
         let Some((model, of_all)) = self.poa.model() else {
@@ -131,7 +153,29 @@ impl Pass {
                 }
             },
         };
-        orb.raise_thread(priority).map(Some)
+        orb.raise_thread(priority)
+            .map(|raised| Some(Urgent::Raised(raised)))
+    }
+
+    /// What the run-time scheduler has to say goes before what policies say.
+    fn run_scheduled(
+        &self,
+        object: Option<&Found>,
+        key: Key<'_>,
+        upcall: &Upcall<'_>,
+    ) -> Result<Option<Running>, SystemException> {
+        let found;
+        let object = match object {
+            Some(object) => Some(object),
+            None => {
+                found = self.find_active(key);
+                found.as_ref()
+            }
+        };
+        match object.and_then(|object| object.scheduled.as_ref()) {
+            Some(scheduled) => scheduled.begin(upcall),
+            None => Ok(None),
+        }
     }
 
     /// The active object of a key, if the request may go straight to it but for its priority.
@@ -139,9 +183,13 @@ impl Pass {
         let straight = self.sets_priorities
             && self.state == ManagerState::Active
             && self.poa.policies.thread == ThreadPolicy::OrbControlled;
-        if !straight {
-            return None;
+        match straight {
+            true => self.find_active(key),
+            false => None,
         }
+    }
+
+    fn find_active(&self, key: Key<'_>) -> Option<Found> {
         match key {
             Key::Active {
                 slot, generation, ..

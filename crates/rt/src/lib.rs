@@ -4,11 +4,13 @@
 //! no other lane touches, so there is no lock either.
 #![forbid(unsafe_code)]
 
+mod histogram;
 mod mapping;
 mod pool;
 mod priority;
 pub mod probe;
 
+pub use histogram::{Distribution, Histogram};
 pub use mapping::{Mapping, PriorityMapping, PriorityTransform, dscp};
 pub use pool::BufferPool;
 pub use priority::{NativePriority, NativeRange, OutOfRange, Priority};

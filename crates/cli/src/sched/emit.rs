@@ -58,6 +58,9 @@ fn rust(schedule: &Schedule) -> String {
          /// Within its queue: larger is more urgent.\n    pub subpriority: i32,\n    \
          /// The longest it takes, in nanoseconds.\n    pub worst_case_ns: u64,\n    \
          /// Its period, in nanoseconds.\n    pub period_ns: u64,\n    \
+         /// From release to completion, in nanoseconds.\n    pub deadline_ns: u64,\n    \
+         /// Cost of being late: 0 (very low) to 4 (very high).\n    pub criticality: u8,\n    \
+         /// Decides between equals: 0 to 4.\n    pub importance: u8,\n    \
          /// Whether it must not miss a deadline.\n    pub critical: bool,\n}\n\n\
          /// One queue.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub struct Queue {\n    \
          /// Of its thread.\n    pub os_priority: i32,\n    /// Its order.\n    pub dispatching: Dispatching,\n}\n\n",
@@ -71,13 +74,17 @@ fn rust(schedule: &Schedule) -> String {
         let _ = writeln!(
             out,
             "    Operation {{\n        name: {:?},\n        os_priority: {},\n        preemption_priority: {},\n        \
-             subpriority: {},\n        worst_case_ns: {},\n        period_ns: {},\n        critical: {},\n    }},",
+             subpriority: {},\n        worst_case_ns: {},\n        period_ns: {},\n        deadline_ns: {},\n        criticality: {},\n        \
+             importance: {},\n        critical: {},\n    }},",
             row.entry_point,
             row.assigned.os_priority,
             row.assigned.preemption_priority,
             row.assigned.subpriority,
             row.worst_case,
             row.period,
+            row.deadline,
+            row.criticality as u8,
+            row.importance as u8,
             row.critical
         );
     }
@@ -105,7 +112,8 @@ fn cpp(schedule: &Schedule) -> String {
          enum class Dispatching : std::int32_t {{ Static = 0, Deadline = 1, Laxity = 2 }};\n\n\
          // Times in nanoseconds; preemption priority 0 is the most urgent one.\nstruct Operation {{\n    const char* name;\n    \
          std::int32_t os_priority;\n    std::int32_t preemption_priority;\n    std::int32_t subpriority;\n    \
-         std::uint64_t worst_case_ns;\n    std::uint64_t period_ns;\n    bool critical;\n}};\n\n\
+         std::uint64_t worst_case_ns;\n    std::uint64_t period_ns;\n    std::uint64_t deadline_ns;\n    \
+         std::uint8_t criticality;\n    std::uint8_t importance;\n    bool critical;\n}};\n\n\
          struct Queue {{\n    std::int32_t os_priority;\n    Dispatching dispatching;\n}};\n\n",
         schedule.strategy
     );
@@ -113,13 +121,16 @@ fn cpp(schedule: &Schedule) -> String {
     for row in &schedule.assignments {
         let _ = writeln!(
             out,
-            "    {{{}, {}, {}, {}, {}u, {}u, {}}},",
+            "    {{{}, {}, {}, {}, {}u, {}u, {}u, {}, {}, {}}},",
             json!(row.entry_point),
             row.assigned.os_priority,
             row.assigned.preemption_priority,
             row.assigned.subpriority,
             row.worst_case,
             row.period,
+            row.deadline,
+            row.criticality as u8,
+            row.importance as u8,
             row.critical
         );
     }
@@ -145,6 +156,9 @@ fn as_json(schedule: &Schedule) -> Result<String, Failed> {
             "subpriority": row.assigned.subpriority,
             "worst_case_ns": row.worst_case,
             "period_ns": row.period,
+            "deadline_ns": row.deadline,
+            "criticality": row.criticality.name(),
+            "importance": row.importance.name(),
             "critical": row.critical,
         })
     });

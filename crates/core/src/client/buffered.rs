@@ -12,7 +12,7 @@ use oxorb_transport::Link;
 
 use super::call::{Request, write_request};
 use super::reach::Untried;
-use super::selection::Selection;
+use super::selection::{Selection, Worth};
 use super::timing::Carried;
 use super::{Args, Peer, Timing, exchange, intercepted, link};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
@@ -80,7 +80,7 @@ pub(super) fn send<'a>(
     if route.local().is_some() {
         return exchange(reference, policies, op, args).map(drop);
     }
-    let selection = Selection::of(reference, &route, policies)?;
+    let selection = Selection::of(reference, &route, policies, op)?;
     let mut profiles = Untried::of(&route, None);
     if let Some(selection) = &selection {
         profiles.restrict(&route, None, selection);
@@ -100,9 +100,9 @@ pub(super) fn send<'a>(
     let reconciled = profile.published.reconcile(policies);
     let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
     let peer = profile.remote();
-    let priority = selection.and_then(|selection| selection.priority);
+    let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
     let synchronized = peer.options().synchronized_clocks;
-    let carried = Carried::of(policies, priority, timing, synchronized);
+    let carried = Carried::of(policies, worth, timing, synchronized);
     let added = flow
         .as_deref()
         .map(ClientFlow::contexts)

@@ -8,13 +8,12 @@ use oxorb_giop::{
     CompletionStatus, Ior, ReplyStatus, Response, ServiceContext, SystemException,
     SystemExceptionKind,
 };
-use oxorb_rt::Priority;
 
 use super::binding::Bound;
 use super::call::{Call, Lost, Request};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
-use super::selection::Selection;
+use super::selection::{Selection, Worth};
 use super::timing::Carried;
 use super::{Args, Peer, Reply, Timing, intercepted, local, timing};
 use crate::failure::{self, Attempt};
@@ -128,11 +127,11 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
         let route = self.route()?;
-        self.selection = Selection::of(self.reference, &route, self.policies)?;
+        self.selection = Selection::of(self.reference, &route, self.policies, self.op)?;
         probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         if let Some((index, profile)) = route.local() {
-            let carried = Carried::of(self.policies, self.priority(), self.timing, false);
+            let carried = Carried::of(self.policies, self.worth(&route), self.timing, false);
             let contexts = &carried.beside(&added);
             let (reference, timing) = (self.reference, self.timing);
             let reply = local::call(
@@ -174,12 +173,12 @@ impl<'x, 'a> Exchange<'x, 'a> {
         Err(failure::record(unreachable, attempts))
     }
 
-    /// The caller's priority, where it travels with the request.
+    /// What travels with the request of what it is worth.
     #[inline]
-    pub(super) fn priority(&self) -> Option<Priority> {
+    pub(super) fn worth(&self, route: &Route) -> Worth {
         match &self.selection {
-            None => None,
-            Some(selection) => selection.priority,
+            None => Worth::default(),
+            Some(selection) => selection.worth(route),
         }
     }
 
@@ -228,7 +227,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 added
             } else {
                 let synchronized = peer.options().synchronized_clocks;
-                carried = Carried::of(policies, self.priority(), self.timing, synchronized);
+                carried = Carried::of(policies, self.worth(route), self.timing, synchronized);
                 if added.is_empty() {
                     room = Carried::ROOM;
                     carried.fill(&mut room)

@@ -137,9 +137,9 @@ impl Launch<'_> {
         let mut forwards = 0;
         loop {
             let route = exchange.route()?;
-            exchange.selection = Selection::of(reference, &route, self.policies)?;
+            exchange.selection = Selection::of(reference, &route, self.policies, self.op)?;
             if let Some((_, profile)) = route.local() {
-                let carried = Carried::of(self.policies, exchange.priority(), timing, false);
+                let carried = Carried::of(self.policies, exchange.worth(&route), timing, false);
                 let contexts = &carried.beside(self.added);
                 let made =
                     local::begin(reference, &route, profile, timing, self.op, args, contexts);
@@ -181,7 +181,7 @@ impl Launch<'_> {
             let reconciled = profile.published.reconcile(self.policies);
             let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
             let synchronized = peer.options().synchronized_clocks;
-            let carried = Carried::of(policies, exchange.priority(), self.timing, synchronized);
+            let carried = Carried::of(policies, exchange.worth(route), self.timing, synchronized);
             let contexts = &carried.beside(self.added);
             let request = Request {
                 op: self.op,

@@ -5,13 +5,15 @@
 use std::sync::{Arc, Weak};
 
 use oxorb_giop::{
-    PriorityBand, PriorityModel, SystemException, TcpProtocolProperties, profile_tag,
+    PriorityBand, PriorityModel, Qos, SystemException, TcpProtocolProperties, profile_tag,
 };
 use oxorb_rt::{Priority, dscp};
 use oxorb_transport::Tuning;
 
+use crate::op::Operation;
 use crate::policy::Effective;
 use crate::route::{Route, RouteProfile};
+use crate::scheduler::Scheduled;
 use crate::{Ref, raise};
 
 /// What the reference and the policies of a call mean at the caller's priority.
@@ -21,12 +23,22 @@ pub(crate) struct Selection {
     pub(super) profiles: u64,
     pub(super) apart: Apart,
     /// Travels with the request.
-    pub(super) priority: Option<Priority>,
+    priority: Option<Priority>,
+    /// Of the operation, in the run-time scheduler's table.
+    row: Option<u16>,
     /// The band of the connection.
     pub(super) band: Option<PriorityBand>,
     tcp: Option<TcpProtocolProperties>,
     /// Of its packets, where network priorities are enabled.
     pub(super) dscp: Option<u8>,
+}
+
+/// What a request is worth, as its server is told.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Worth {
+    pub(super) priority: Option<Priority>,
+    /// What the run-time scheduler says of the operation; a policy of the call wins.
+    pub(super) qos: Option<Qos>,
 }
 
 /// Whose a connection is: only calls for which this is the same may use it.
@@ -74,19 +86,42 @@ impl Selection {
         reference: &Ref,
         route: &Route,
         policies: &Effective,
+        op: Operation<'_>,
     ) -> Result<Option<Selection>, SystemException> {
         if !route.real_time && !policies.real_time {
             return Ok(None);
         }
-        let priority = match route
+        let (mut priority, mut found) = (None, None);
+        if let Some(scheduled) = &route.scheduled
+            && let Some(row) = scheduled.find(op.name)
+        {
+            scheduled.called(row, op.response);
+            priority = scheduled.row(row).priority;
+            found = Some(row);
+        }
+        let propagated = route
             .profiles
             .iter()
-            .any(RouteProfile::is_client_propagated)
-        {
-            true => Some(reference.orb().effective_priority()?),
+            .any(RouteProfile::is_client_propagated);
+        // Where nobody asks for it RIOP says it.
+        priority = match propagated {
+            true if priority.is_none() => Some(reference.orb().effective_priority()?),
+            true => priority,
             false => None,
         };
-        Selection::at(reference, route, policies, priority).map(Some)
+        let mut selection = Selection::at(reference, route, policies, priority)?;
+        selection.row = found;
+        Ok(Some(selection))
+    }
+
+    /// What travels with the request, of what it is worth.
+    pub(crate) fn worth(&self, route: &Route) -> Worth {
+        let scheduled = route.scheduled.as_ref();
+        let qos = |(scheduled, row): (&Scheduled, u16)| scheduled.row(row).qos;
+        Worth {
+            priority: self.priority,
+            qos: scheduled.zip(self.row).map(qos),
+        }
     }
 
     /// The same for a caller of this priority.

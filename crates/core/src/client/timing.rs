@@ -8,6 +8,7 @@ use oxorb_giop::{
 };
 use oxorb_rt::Priority;
 
+use super::selection::Worth;
 use crate::policy::{Effective, time};
 use crate::raise;
 use crate::sync::thread;
@@ -160,7 +161,7 @@ impl Carried {
     #[inline]
     pub(crate) fn of(
         policies: &Effective,
-        priority: Option<Priority>,
+        worth: Worth,
         timing: Timing,
         synchronized_clocks: bool,
     ) -> Carried {
@@ -169,8 +170,13 @@ impl Carried {
                 .carries
                 .then(|| write(policies, timing, synchronized_clocks))
                 .filter(|written| !written.is_empty()),
-            priority: priority.map(|priority| priority_context(priority.get())),
-            qos: policies.qos.map(|qos| complete(qos, priority).encode()),
+            priority: worth
+                .priority
+                .map(|priority| priority_context(priority.get())),
+            qos: policies
+                .qos
+                .or(worth.qos)
+                .map(|qos| complete(qos, worth.priority).encode()),
         }
     }
 

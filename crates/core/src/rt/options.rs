@@ -7,6 +7,8 @@ use oxorb_rt::{Mapping, NativeRange, PriorityMapping, PriorityTransform};
 use oxorb_sys::schedule::Class;
 use oxorb_transport::Endpoint;
 
+use crate::RunTimeScheduler;
+
 /// The real-time part of [`Options`](crate::Options): how CORBA priorities reach the scheduler.
 ///
 /// ```
@@ -35,6 +37,8 @@ pub struct RealTime {
     /// Keeps all memory of the process in RAM from the first threadpool on, and has the threads of lanes touch their
     /// stacks before they serve.
     pub lock_memory: bool,
+    /// Priorities and queues of operations that were analysed; `None`: as the policies of POAs and callers say.
+    pub scheduler: Option<Arc<RunTimeScheduler>>,
 }
 
 /// Where lanes listen.
@@ -81,6 +85,7 @@ impl Default for RealTime {
             dynamic_idle: None,
             max_buffered_octets: 64 << 20,
             lock_memory: false,
+            scheduler: None,
         }
     }
 }

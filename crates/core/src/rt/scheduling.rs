@@ -55,6 +55,16 @@ impl Scheduling {
         native.filter(has).ok_or(raise::NO_NATIVE_PRIORITY)
     }
 
+    /// Whether threads get priorities at all.
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.class != Class::Other
+    }
+
+    /// The CORBA priority that stands for a native one, if there is one.
+    pub(crate) fn corba(&self, native: NativePriority) -> Option<Priority> {
+        self.mapping.to_corba(native)
+    }
+
     /// The CORBA priority of the calling thread, going by how it is scheduled. One or two system calls.
     ///
     /// # Errors
@@ -66,8 +76,7 @@ impl Scheduling {
             true => NativePriority(now.priority as i16),
             false => self.range.min,
         };
-        let corba = self.mapping.to_corba(native);
-        corba.ok_or(raise::NO_NATIVE_PRIORITY)
+        self.corba(native).ok_or(raise::NO_NATIVE_PRIORITY)
     }
 
     /// Has the kernel schedule the calling thread so, unless it is already (`now`) or may not be.

@@ -1,0 +1,132 @@
+//! The run-time scheduler of one ORB.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_giop::{CommunicationClass, Qos};
+use oxorb_rt::{Mapping, NativePriority, NativeRange, Priority, PriorityMapping as _};
+use oxorb_sched::table;
+use oxorb_sys::schedule::Class;
+
+use super::measure::{Graph, Measured};
+use super::{CallsBetween, Measurement, RunTimeScheduler, Scheduled};
+use crate::rt::Scheduling;
+use crate::{Orb, Servant};
+
+/// A table with what an ORB makes of it.
+#[derive(Debug)]
+pub(crate) struct Enforcer {
+    pub(crate) plan: Arc<RunTimeScheduler>,
+    pub(crate) rows: Box<[Row]>,
+    pub(super) graph: Graph,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Of its requests and of the threads that run them.
+    pub(crate) priority: Option<Priority>,
+    /// What travels with its requests.
+    pub(crate) qos: Qos,
+    pub(crate) measured: Option<Measured>,
+}
+
+impl Enforcer {
+    pub(crate) fn new(plan: Arc<RunTimeScheduler>, scheduling: &Scheduling) -> Enforcer {
+        // A row is named by 16 bits; nobody analyses so many operations of one ORB.
+        let operations = plan.table.operations().iter().take(u16::MAX.into());
+        let row = |row: &table::Row| {
+            let priority = corba(row.os_priority, scheduling);
+            let time =
+                |nanoseconds: u64| (nanoseconds != 0).then(|| Duration::from_nanos(nanoseconds));
+            Row {
+                priority,
+                qos: Qos {
+                    priority: priority.map(Priority::get),
+                    importance: row.importance as i32,
+                    period: time(row.period),
+                    deadline: time(row.deadline),
+                    class: match row.period {
+                        0 => CommunicationClass::Message,
+                        _ => CommunicationClass::Isochronous,
+                    },
+                },
+                measured: plan.measure.then(Measured::default),
+            }
+        };
+        Enforcer {
+            rows: operations.map(row).collect(),
+            graph: Graph::default(),
+            plan,
+        }
+    }
+
+    pub(crate) fn row(&self, place: u16) -> (&Row, &table::Row) {
+        let place = usize::from(place);
+        (&self.rows[place], &self.plan.table.operations()[place])
+    }
+
+    /// The rows of an interface; `None`: there are none.
+    pub(crate) fn interface(
+        self: &Arc<Self>,
+        repository_id: &str,
+        is_a: impl Fn(&str) -> bool,
+    ) -> Option<Scheduled> {
+        let mut names = self.plan.table.interface(repository_id, is_a);
+        names.retain(|(_, place)| *place < self.rows.len());
+        Scheduled::new(self, names)
+    }
+}
+
+/// The CORBA priority that stands for a native one of the table. Where the ORB schedules nothing, priorities travel all the
+/// same, spread over those that SCHED_FIFO has.
+fn corba(native: i32, scheduling: &Scheduling) -> Option<Priority> {
+    let native = NativePriority(i16::try_from(native).ok()?);
+    let fifo = Class::Fifo.priorities();
+    match scheduling.is_real_time() {
+        true => scheduling.corba(native),
+        false => Mapping::Linear(NativeRange::new(*fifo.start() as i16, *fifo.end() as i16))
+            .to_corba(native),
+    }
+}
+
+impl Orb {
+    /// What the run-time scheduler's table says of the operations of a servant; `None` where it says nothing, or there is no
+    /// table. For the object adapter, when an object is activated: takes time in proportion to the table, and allocates.
+    pub fn scheduled(&self, servant: &dyn Servant) -> Option<Scheduled> {
+        self.enforcer()?
+            .interface(servant.repository_id(), |id| servant.is_a(id))
+    }
+
+    /// What the requests of every operation of the table took so far, in its order; `None` where nothing is
+    /// [measured](RunTimeScheduler::measure). Allocates; requests go on meanwhile.
+    pub fn measurements(&self) -> Option<Vec<Measurement>> {
+        let enforcer = self.enforcer()?;
+        let rows = enforcer.rows.iter().zip(enforcer.plan.table.operations());
+        rows.map(|(row, said)| Some(row.measured.as_ref()?.read(&said.name)))
+            .collect()
+    }
+
+    /// Which operation of the table called which, as far as both are in it and the caller runs in this process; empty where
+    /// nothing is measured. Allocates, and takes a lock that measured calls take, too.
+    pub fn calls_between(&self) -> Vec<CallsBetween> {
+        let Some(enforcer) = self.enforcer() else {
+            return Vec::new();
+        };
+        let operations = enforcer.plan.table.operations();
+        enforcer
+            .graph
+            .read(|place| operations[usize::from(place)].name.clone())
+    }
+
+    /// Forgets what was measured so far.
+    pub fn reset_measurements(&self) {
+        let Some(enforcer) = self.enforcer() else {
+            return;
+        };
+        for measured in enforcer.rows.iter().filter_map(|row| row.measured.as_ref()) {
+            measured.reset();
+        }
+        enforcer.graph.reset();
+    }
+}

@@ -1,0 +1,22 @@
+//! The run-time scheduler: what was analysed is what runs (paper 0, 4.2; paper 3, 3.3 steps 7 to 10).
+//!
+//! ```text
+//! RunTimeScheduler (plan.rs)      the table of an analysed schedule, and what to do with it: of the configuration
+//!   -> Enforcer (enforcer.rs)     of one ORB: rows with CORBA priorities, counters
+//!        -> Scheduled (scheduled.rs)  the rows of one interface: made when an object is activated or a reference is called
+//!             -> Running (running.rs) one request: its thread has the row's priority; measured, if that is wanted
+//! ```
+//!
+//! An ORB without a table has none of this: its object adapter does not ask, and its references are not real-time.
+
+mod enforcer;
+mod measure;
+mod plan;
+mod running;
+mod scheduled;
+
+pub(crate) use enforcer::Enforcer;
+pub use measure::{CallsBetween, Measurement};
+pub use plan::RunTimeScheduler;
+pub use running::Running;
+pub use scheduled::Scheduled;

@@ -1,0 +1,88 @@
+//! The rows of one interface.
+
+use std::fmt;
+use std::sync::Arc;
+
+use oxorb_giop::{Response, SystemException};
+use oxorb_perfect::PerfectHash;
+
+use super::enforcer::{Enforcer, Row};
+use super::running::{self, Running};
+use crate::Upcall;
+
+/// What the run-time scheduler's table says of the operations of one interface: from [`Orb::scheduled`](crate::Orb::scheduled).
+///
+/// Finding an operation costs one hash and one comparison, however many there are.
+#[derive(Clone)]
+pub struct Scheduled(Arc<Rows>);
+
+struct Rows {
+    enforcer: Arc<Enforcer>,
+    names: Box<[(String, u16)]>,
+    hash: PerfectHash,
+}
+
+impl Scheduled {
+    pub(super) fn new(enforcer: &Arc<Enforcer>, names: Vec<(String, usize)>) -> Option<Scheduled> {
+        if names.is_empty() {
+            return None;
+        }
+        let texts: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
+        let hash = PerfectHash::build(&texts).ok()?;
+        let names = names
+            .into_iter()
+            .map(|(name, place)| (name, place as u16))
+            .collect();
+        Some(Scheduled(Arc::new(Rows {
+            enforcer: Arc::clone(enforcer),
+            names,
+            hash,
+        })))
+    }
+
+    /// The row of an operation, by its name on the wire.
+    #[inline]
+    pub(crate) fn find(&self, operation: &str) -> Option<u16> {
+        let rows = &*self.0;
+        let (name, place) = rows.names.get(rows.hash.find(operation.as_bytes())?)?;
+        (name == operation).then_some(*place)
+    }
+
+    pub(crate) fn row(&self, place: u16) -> &Row {
+        self.0.enforcer.row(place).0
+    }
+
+    /// A request is about to be served: its thread has the priority of the operation's row while the result lives, and it
+    /// is measured until then. `None`: the table says nothing of it. For the object adapter.
+    ///
+    /// Costs a look where the thread has that priority, else two system calls; allocates nothing.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION: the priority of the row has no native one.
+    pub fn begin(&self, upcall: &Upcall<'_>) -> Result<Option<Running>, SystemException> {
+        match self.find(upcall.operation()) {
+            Some(place) => Running::begin(&self.0.enforcer, place, upcall.orb()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// An operation of this interface is being called from here.
+    pub(crate) fn called(&self, to: u16, response: Response) {
+        let enforcer = &self.0.enforcer;
+        if enforcer.plan.measure
+            && let Some(from) = running::current(enforcer)
+        {
+            enforcer
+                .graph
+                .called(from, to, response == Response::WithTarget);
+        }
+    }
+}
+
+impl fmt::Debug for Scheduled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(self.0.names.iter().map(|(name, place)| (name, place)))
+            .finish()
+    }
+}

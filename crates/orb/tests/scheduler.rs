@@ -1,0 +1,306 @@
+//! The run-time scheduler: what was analysed is what runs (paper 0, 4.2; A11.15, A11.17, A11.19, A12.27).
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{call, elsewhere};
+use oxorb::__gen::Op;
+use oxorb::policy::Qos;
+use oxorb::sched::level::{Criticality, Importance};
+use oxorb::sched::repository::Characteristics;
+use oxorb::sched::time::MILLISECOND;
+use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Repository, Schedule, Strategy};
+use oxorb::{
+    Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies, Priority, PriorityModel,
+    PriorityModelPolicy, RtPolicies, RunTimeScheduler, SchedulingClass, Servant, ThreadPolicy,
+    Upcall, current_qos,
+};
+use oxorb_sys::schedule;
+
+static FAST: Op = Op::twoway("fast");
+static SLOW: Op = Op::twoway("slow");
+static BURN: Op = Op::twoway("burn");
+static CALL: Op = Op::twoway("call");
+static OTHER: Op = Op::twoway("other");
+
+/// What a servant saw of its thread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Seen {
+    priority: Option<Priority>,
+    native: i32,
+    qos: Option<Qos>,
+}
+
+#[derive(Default)]
+struct Machine {
+    seen: Mutex<Vec<Seen>>,
+    next: Option<ObjectRef>,
+}
+
+impl Servant for Machine {
+    fn repository_id(&self) -> &str {
+        "IDL:acme.com/plant/Machine:1.0"
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        self.seen.lock().unwrap().push(Seen {
+            priority: upcall.orb().thread_priority(),
+            native: schedule::current().unwrap().priority,
+            qos: current_qos(),
+        });
+        match upcall.operation() {
+            "burn" => burn(Duration::from_millis(6)),
+            "call" => call(self.next.as_ref().unwrap(), &FAST).unwrap(),
+            _ => {}
+        }
+        upcall.done()
+    }
+}
+
+/// Uses so much processor time.
+fn burn(time: Duration) {
+    let until = oxorb_sys::clock::thread_cpu() + time;
+    while oxorb_sys::clock::thread_cpu() < until {
+        std::hint::spin_loop();
+    }
+}
+
+/// Four operations of 1 ms each; the shorter the period, the higher the priority, from 40 down.
+fn table() -> DispatchTable {
+    let mut repository = Repository::new();
+    for (name, period, criticality) in [
+        ("fast", 10, Criticality::High),
+        ("slow", 100, Criticality::Low),
+        ("burn", 40, Criticality::Low),
+        ("call", 50, Criticality::Low),
+    ] {
+        let handle = repository
+            .create(&format!("plant::Machine::{name}"))
+            .unwrap();
+        let said = Characteristics {
+            worst_case: MILLISECOND,
+            period: period * MILLISECOND,
+            threads: 1,
+            criticality,
+            importance: Importance::Medium,
+            ..Characteristics::default()
+        };
+        repository.set(handle, said).unwrap();
+    }
+    let priorities = OsPriorities::range(1, 40).unwrap();
+    let (rms, band) = (Strategy::RMS, DispatchModel::Band);
+    let schedule = Schedule::compute(&repository, &rms, &band, &priorities).unwrap();
+    DispatchTable::from(&schedule)
+}
+
+fn scheduler(measure: bool) -> RunTimeScheduler {
+    let mut scheduler = RunTimeScheduler::new(table());
+    scheduler.measure = measure;
+    scheduler
+}
+
+fn orb(scheduler: Option<RunTimeScheduler>, class: SchedulingClass) -> Orb {
+    let mut builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    if let Some(scheduler) = scheduler {
+        builder = builder.scheduler(scheduler);
+    }
+    let builder = builder.configure(|options| options.realtime.class = class);
+    builder.build().unwrap()
+}
+
+fn activate(poa: &Poa, machine: &Arc<Machine>) -> ObjectRef {
+    struct Shared(Arc<Machine>);
+    impl Servant for Shared {
+        fn repository_id(&self) -> &str {
+            self.0.repository_id()
+        }
+
+        fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+            self.0.dispatch(upcall)
+        }
+    }
+    let reference = poa.activate_servant(Arc::new(Shared(Arc::clone(machine))));
+    ObjectRef::from_ref(reference.unwrap())
+}
+
+fn last(machine: &Machine) -> Seen {
+    *machine.seen.lock().unwrap().last().unwrap()
+}
+
+/// Native priorities that the process may have, or 0.
+fn native(server: &Orb, wanted: i32) -> i32 {
+    let refused = server
+        .connection_statistics()
+        .count(Incident::NoRealTimePriority);
+    if refused == 0 { wanted } else { 0 }
+}
+
+#[test]
+fn each_operation_runs_at_its_priority_which_is_undone() {
+    let server = orb(Some(scheduler(false)), SchedulingClass::Fifo);
+    let client = orb(None, SchedulingClass::Other);
+    let machine = Arc::new(Machine::default());
+    let object = elsewhere(&client, activate(server.root_poa(), &machine).as_ref());
+    for (op, wanted) in [(&FAST, 40), (&SLOW, 37), (&BURN, 39)] {
+        call(&object, op).unwrap();
+        let seen = last(&machine);
+        assert_eq!(seen.native, native(&server, wanted), "{}", op.name);
+        assert!(seen.priority.is_some());
+    }
+    // Not in the table: as the thread was, over the same connection and so in the same thread.
+    call(&object, &OTHER).unwrap();
+    let seen = last(&machine);
+    assert_eq!((seen.priority, seen.native), (None, 0));
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_row_goes_before_the_priority_model_and_holds_in_every_sort_of_poa() {
+    let server = orb(Some(scheduler(false)), SchedulingClass::Fifo);
+    let client = orb(None, SchedulingClass::Other);
+    let declared = RtPolicies {
+        priority_model: Some(PriorityModelPolicy {
+            model: PriorityModel::ServerDeclared,
+            server_priority: 7,
+        }),
+        ..RtPolicies::default()
+    };
+    let sorts = [
+        Policies {
+            realtime: declared,
+            ..Policies::default()
+        },
+        Policies {
+            thread: ThreadPolicy::SingleThread,
+            ..Policies::default()
+        },
+    ];
+    for (at, policies) in sorts.into_iter().enumerate() {
+        let poa = server
+            .root_poa()
+            .create_poa(&format!("poa-{at}"), policies)
+            .unwrap();
+        poa.manager().activate().unwrap();
+        let machine = Arc::new(Machine::default());
+        let object = elsewhere(&client, activate(&poa, &machine).as_ref());
+        call(&object, &FAST).unwrap();
+        assert_eq!(last(&machine).native, native(&server, 40), "POA {at}");
+    }
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_client_with_the_table_says_what_its_requests_are_worth() {
+    let server = orb(None, SchedulingClass::Other);
+    let client = orb(Some(scheduler(false)), SchedulingClass::Other);
+    let machine = Arc::new(Machine::default());
+    let object = elsewhere(&client, activate(server.root_poa(), &machine).as_ref());
+    call(&object, &FAST).unwrap();
+    let qos = last(&machine).qos.expect("RIOP travels");
+    assert_eq!(qos.period, Some(Duration::from_millis(10)));
+    assert_eq!(qos.deadline, Some(Duration::from_millis(10)));
+    assert_eq!(qos.importance, Importance::Medium as i32);
+    let fast = qos.priority.unwrap();
+    call(&object, &SLOW).unwrap();
+    assert!(last(&machine).qos.unwrap().priority.unwrap() < fast);
+    call(&object, &OTHER).unwrap();
+    assert_eq!(last(&machine).qos, None, "not in the table");
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_propagated_priority_is_that_of_the_operation() {
+    let server = orb(None, SchedulingClass::Other);
+    let client = orb(Some(scheduler(false)), SchedulingClass::Other);
+    let policies = Policies {
+        realtime: RtPolicies {
+            priority_model: Some(PriorityModelPolicy {
+                model: PriorityModel::ClientPropagated,
+                server_priority: 0,
+            }),
+            ..RtPolicies::default()
+        },
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("client", policies).unwrap();
+    poa.manager().activate().unwrap();
+    let machine = Arc::new(Machine::default());
+    let object = elsewhere(&client, activate(&poa, &machine).as_ref());
+    client.set_thread_priority(Priority::MIN).unwrap();
+    call(&object, &FAST).unwrap();
+    let fast = last(&machine).priority.unwrap();
+    call(&object, &SLOW).unwrap();
+    assert!(last(&machine).priority.unwrap() < fast);
+    assert_eq!(client.thread_priority(), Some(Priority::MIN));
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn what_requests_take_is_measured_and_overruns_are_told() {
+    let server = orb(Some(scheduler(true)), SchedulingClass::Other);
+    let client = orb(None, SchedulingClass::Other);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    server.observe_connections(move |event| {
+        if event.incident == Incident::Overrun {
+            tell.lock().unwrap().push(event.peer.clone());
+        }
+    });
+    let machine = Arc::new(Machine::default());
+    let object = elsewhere(&client, activate(server.root_poa(), &machine).as_ref());
+    call(&object, &BURN).unwrap();
+    call(&object, &FAST).unwrap();
+    // The answer is there before the last clock was looked at.
+    let measured = loop {
+        let measured = server.measurements().unwrap();
+        if measured[0].cpu.count == 1 && measured[2].cpu.count == 1 {
+            break measured;
+        }
+        thread::yield_now();
+    };
+    let [fast, slow, burn, _] = &measured[..] else {
+        panic!("{} rows", measured.len());
+    };
+    assert_eq!(burn.operation, "plant::Machine::burn");
+    assert!(burn.cpu.max_ns >= 6_000_000 && burn.response.max_ns >= burn.cpu.max_ns);
+    assert_eq!((burn.overruns, fast.overruns), (1, 0));
+    assert_eq!(slow.cpu.count, 0);
+    assert_eq!(*told.lock().unwrap(), ["plant::Machine::burn"]);
+    server.reset_measurements();
+    assert_eq!(server.measurements().unwrap()[2].cpu.count, 0);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn calls_between_operations_make_the_dependency_graph() {
+    let server = orb(Some(scheduler(true)), SchedulingClass::Other);
+    let callee = Arc::new(Machine::default());
+    let next = activate(server.root_poa(), &callee);
+    let caller = Arc::new(Machine {
+        next: Some(next),
+        ..Machine::default()
+    });
+    let client = orb(None, SchedulingClass::Other);
+    let object = elsewhere(&client, activate(server.root_poa(), &caller).as_ref());
+    for _ in 0..3 {
+        call(&object, &CALL).unwrap();
+    }
+    let edges = server.calls_between();
+    assert_eq!(edges.len(), 1);
+    assert_eq!(edges[0].from, "plant::Machine::call");
+    assert_eq!(edges[0].to, "plant::Machine::fast");
+    assert!(edges[0].two_way);
+    assert_eq!(edges[0].calls, 3);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn without_a_table_nothing_is_measured() {
+    let plain = orb(None, SchedulingClass::Other);
+    assert!(plain.measurements().is_none() && plain.calls_between().is_empty());
+    let silent = orb(Some(scheduler(false)), SchedulingClass::Other);
+    assert!(silent.measurements().is_none());
+}

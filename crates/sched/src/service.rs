@@ -160,6 +160,52 @@ impl Service {
         }
     }
 
+    /// Makes operations be as these are, by name, and adds those of their dependencies that are not there; what else there
+    /// is stays. At run time nothing changes.
+    ///
+    /// # Errors
+    /// [`Full`](Error::Full); what came before it is done.
+    pub fn merge(&mut self, operations: &Repository) -> Result<(), Error> {
+        if self.is_run_time() {
+            return Ok(());
+        }
+        self.computed = None;
+        let mut handles = Vec::with_capacity(operations.len());
+        for info in operations.infos() {
+            let handle = match self.repository.lookup(&info.entry_point) {
+                Ok(handle) => handle,
+                Err(_) => self.repository.create(&info.entry_point)?,
+            };
+            self.repository.set(handle, info.characteristics)?;
+            self.repository.enable(&[(handle, info.enabled)])?;
+            handles.push(handle);
+        }
+        let here = |theirs: Handle| {
+            let place = theirs.index().and_then(|at| handles.get(at));
+            place.copied().ok_or(Error::UnknownHandle(theirs))
+        };
+        for one in operations.dependencies() {
+            let one = Dependency {
+                dependent: here(one.dependent)?,
+                on: here(one.on)?,
+                ..*one
+            };
+            // It is there, or else it is made; then it counts or not as the other does.
+            if self.repository.enable_dependencies(&[one]).is_err() {
+                let Dependency {
+                    dependent,
+                    on,
+                    calls,
+                    kind,
+                    ..
+                } = one;
+                self.repository.add_dependency(dependent, on, calls, kind)?;
+                self.repository.enable_dependencies(&[one])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes an info; at run time, finds the one that was analysed.
     ///
     /// # Errors
@@ -531,6 +577,33 @@ mod tests {
         assert_eq!(service.get(a).unwrap().assigned, None);
         service.compute(3, 9).unwrap();
         assert_eq!(service.priority(a).unwrap().os_priority, 9);
+    }
+
+    #[test]
+    fn merging_is_by_name_and_adds_what_is_missing() {
+        let mut service = service();
+        let mine = service.create("mine").unwrap();
+        let shared = service.create("shared").unwrap();
+        service.set(shared, said(1, 10)).unwrap();
+        let mut more = Repository::new();
+        let [shared, new] = ["shared", "new"].map(|name| more.create(name).unwrap());
+        more.set(shared, said(2, 20)).unwrap();
+        more.add_dependency(shared, new, 3, CallKind::TwoWay)
+            .unwrap();
+        for _ in 0..2 {
+            service.merge(&more).unwrap();
+            let infos = service.repository().infos();
+            let names: Vec<&str> = infos.iter().map(|info| &*info.entry_point).collect();
+            assert_eq!(names, ["mine", "shared", "new"]);
+            assert_eq!(infos[1].characteristics, said(2, 20));
+            let dependencies: Vec<_> = service.repository().dependencies().collect();
+            assert_eq!(dependencies.len(), 1);
+            assert_eq!(
+                (dependencies[0].dependent, dependencies[0].on),
+                (Handle(2), Handle(3))
+            );
+        }
+        assert_eq!(service.lookup("mine"), Ok(mine));
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use oxorb_sched::Repository;
 use oxorb_sched::service::Service;
 
 use crate::state::State;
@@ -151,17 +150,6 @@ impl Scheduling {
             state.save(service).map_err(Refusal::NotWritten)?;
         }
         done
-    }
-
-    /// Puts these operations in the place of all there were; see [`Service::load`].
-    ///
-    /// # Errors
-    /// As [`change`](Self::change).
-    pub fn load(&self, repository: Repository) -> Result<(), Refusal> {
-        self.change(|service| {
-            service.load(repository);
-            Ok(())
-        })
     }
 
     /// Forgets everything of a configuration run, in the state as well, so that it can be repeated (A11.7).

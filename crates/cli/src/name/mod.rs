@@ -68,17 +68,7 @@ impl At {
         let orb = with_args(self.builder()).build()?;
         let names = match &self.at {
             Some(url) => Names::at(&orb, url),
-            None => {
-                let names = Names::of(&orb);
-                match names {
-                    Err(oxorb::ResolveError::UnknownName { .. }) => {
-                        let url =
-                            format!("corbaloc::localhost:{PORT}/{}", oxorb_naming::INITIAL_NAME);
-                        Names::at(&orb, &url)
-                    }
-                    names => names,
-                }
-            }
+            None => usual(&orb),
         };
         let names = names.map_err(|error| {
             because(format!(
@@ -105,5 +95,16 @@ impl At {
             }
             None => Ok((orb, names)),
         }
+    }
+}
+
+/// The name server that the ORB was told of, or else the one of this machine.
+pub(crate) fn usual(orb: &Orb) -> Result<Names, oxorb::ResolveError> {
+    match Names::of(orb) {
+        Err(oxorb::ResolveError::UnknownName { .. }) => {
+            let url = format!("corbaloc::localhost:{PORT}/{}", oxorb_naming::INITIAL_NAME);
+            Names::at(orb, &url)
+        }
+        names => names,
     }
 }

@@ -30,12 +30,7 @@ pub(super) struct Call {
 
 /// Reads files, by their ending: `.idl` or TOML.
 pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Failed> {
-    let mut loaded = Loaded {
-        repository: Repository::new(),
-        asked: set::Asked::default(),
-        places: HashMap::new(),
-        calls: Vec::new(),
-    };
+    let mut loaded = Loaded::of(Repository::new());
     let (idl, sets): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_idl(file));
     if !idl.is_empty() {
         annotation::read(&idl, include, &mut loaded)?;
@@ -57,6 +52,16 @@ fn is_idl(file: &Path) -> bool {
 }
 
 impl Loaded {
+    /// Operations that come from no file.
+    pub(super) fn of(repository: Repository) -> Loaded {
+        Loaded {
+            repository,
+            asked: set::Asked::default(),
+            places: HashMap::new(),
+            calls: Vec::new(),
+        }
+    }
+
     /// Adds an operation that is declared at `place`.
     pub(super) fn add(
         &mut self,

@@ -6,6 +6,8 @@ mod check;
 mod emit;
 mod load;
 mod paper;
+mod remote;
+mod serve;
 mod set;
 mod simulate;
 
@@ -65,6 +67,24 @@ pub(crate) enum Command {
         after_help = "Example:\n  oxorb sched plot tasks.toml --compare MUF,RMS,EDF --out figures"
     )]
     Plot(simulate::PlotArgs),
+    /// Serve the scheduling service of TAO's IDL to clients of any ORB
+    Serve(serve::Args),
+    /// Make a scheduling service know operations from files
+    #[command(
+        after_help = "What the service knows besides stays. Deadlines, jitter, blocking and offsets stay behind: RtecScheduler has \
+        no fields for them.\n\nExamples:\n  oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  \
+        oxorb sched load nav.idl calls.toml"
+    )]
+    Load(remote::LoadArgs),
+    /// List the operations of a scheduling service, with their priorities if it has computed them
+    #[command(after_help = "Example:\n  oxorb sched list --at corbaname::host#ScheduleService")]
+    List(remote::ListArgs),
+    /// Let a scheduling service compute
+    #[command(
+        after_help = "Fails if there is no schedule, or an operation that it cannot schedule.\n\nExample:\n  \
+        oxorb sched compute --priorities 10,40 --at corbaname::host#ScheduleService"
+    )]
+    Compute(remote::ComputeArgs),
     /// Write the table of static priorities, to be compiled into a program
     #[command(
         after_help = "Examples:\n  oxorb sched emit tasks.toml --language rust --out src/priorities.rs\n  \
@@ -86,8 +106,14 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 pub(crate) struct Source {
     /// Task sets as TOML, and IDL files with @rt(...) before operations
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(
+        required_unless_present = "at",
+        conflicts_with = "at",
+        value_name = "FILE"
+    )]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    at: remote::At,
     #[command(flatten)]
     how: How,
 }
@@ -108,6 +134,9 @@ pub(crate) struct How {
     #[arg(long, value_name = "MIN,MAX", value_parser = range)]
     priorities: Option<(i32, i32)>,
 }
+
+/// Thread priorities, least and most, unless somebody says others.
+const RANGE: (i32, i32) = (1, 99);
 
 fn range(text: &str) -> Result<(i32, i32), String> {
     let parts = text
@@ -154,6 +183,10 @@ pub(crate) fn run(command: Command) -> Done {
         } => analyse::run(&source, sensitivity, cores, format),
         Command::Simulate(args) => simulate::run(&args),
         Command::Plot(args) => simulate::plot(&args),
+        Command::Serve(args) => serve::run(args),
+        Command::Load(args) => remote::load(&args),
+        Command::List(args) => remote::list(&args),
+        Command::Compute(args) => remote::compute(&args),
         Command::Emit {
             source,
             language,
@@ -164,7 +197,10 @@ pub(crate) fn run(command: Command) -> Done {
 
 impl Source {
     fn load(&self) -> Result<Loaded, Failed> {
-        load::load(&self.files, &self.how.include)
+        match self.files.is_empty() {
+            true => remote::fetch(&self.at),
+            false => load::load(&self.files, &self.how.include),
+        }
     }
 }
 
@@ -179,15 +215,17 @@ impl How {
         self.model.or(loaded.asked.model).unwrap_or_default()
     }
 
+    fn range(&self, loaded: &Loaded) -> (i32, i32) {
+        let asked = self.priorities.or(loaded.asked.priorities);
+        asked.unwrap_or(RANGE)
+    }
+
     fn schedule(&self, loaded: &Loaded) -> Result<Schedule, Failed> {
         self.schedule_under(loaded, self.strategy(loaded))
     }
 
     fn schedule_under(&self, loaded: &Loaded, strategy: Strategy) -> Result<Schedule, Failed> {
-        let (least, most) = self
-            .priorities
-            .or(loaded.asked.priorities)
-            .unwrap_or((1, 99));
+        let (least, most) = self.range(loaded);
         let priorities = OsPriorities::range(least, most)?;
         let model = self.model(loaded);
         Schedule::compute(&loaded.repository, &strategy, &model, &priorities).map_err(|error| {

@@ -1,0 +1,316 @@
+//! `oxorb sched load`, `list`, `compute`, and `--at`: a scheduling service elsewhere, of any ORB.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use oxorb::Orb;
+use oxorb_sched::Anomaly;
+use oxorb_sched::repository::{Assigned, CallKind, Dependency, InfoType, RtInfo};
+use oxorb_sched::time::Show;
+use oxorb_scheduler::{INITIAL_NAME, Remote};
+use serde_json::{Value, json};
+
+use super::load::{self, Loaded, is_wrong};
+use super::range;
+use crate::orb::with_args;
+use crate::output::{Done, Failed, Format, STRONG, because, print, print_json};
+
+/// Which service, and how long to wait for it.
+#[derive(clap::Args)]
+pub(crate) struct At {
+    /// A scheduling service: IOR:, corbaloc:, corbaname: or file:
+    #[arg(long, visible_alias = "ref", value_name = "URL")]
+    at: Option<String>,
+    /// Milliseconds a connection or a call to the service may take
+    #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+}
+
+impl At {
+    /// An ORB, and the service: that of `--at`, or else of -ORBInitRef, or else what the name server knows by the name.
+    fn connect(&self) -> Result<(Orb, Remote), Failed> {
+        let timeout = Duration::from_millis(self.timeout);
+        let builder = Orb::builder()
+            .connect_timeout(timeout)
+            .round_trip_timeout(timeout);
+        let orb = with_args(builder).build()?;
+        let remote = match &self.at {
+            Some(url) => Remote::at(&orb, url).map_err(|error| because(&error)),
+            None => usual(&orb),
+        };
+        let remote = remote.map_err(|failed| match failed {
+            Failed::Because(why) => because(format!(
+                "{why}\nwhere is the scheduling service? Say it with --at URL or -ORBInitRef {INITIAL_NAME}=URL; \
+                 `oxorb sched serve` starts one"
+            )),
+            told => told,
+        })?;
+        Ok((orb, remote))
+    }
+}
+
+fn usual(orb: &Orb) -> Result<Remote, Failed> {
+    match Remote::at(orb, &format!("corbaloc:rir:/{INITIAL_NAME}")) {
+        Err(oxorb::ResolveError::UnknownName { .. }) => {
+            let names = crate::name::usual(orb)?;
+            Ok(Remote::new(names.resolve(INITIAL_NAME)?))
+        }
+        remote => Ok(remote?),
+    }
+}
+
+/// What a service holds, in the place of files.
+pub(super) fn fetch(at: &At) -> Result<Loaded, Failed> {
+    let (_orb, remote) = at.connect()?;
+    let repository = remote.repository()?;
+    match repository.is_empty() {
+        true => Err(because(
+            "the service knows no operations; `oxorb sched load` lets it know some",
+        )),
+        false => Ok(Loaded::of(repository)),
+    }
+}
+
+/// Arguments of `oxorb sched load`.
+#[derive(clap::Args)]
+pub(crate) struct LoadArgs {
+    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Look for included IDL files in DIR, too
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    include: Vec<PathBuf>,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn load(args: &LoadArgs) -> Done {
+    let files = load::load(&args.files, &args.include)?;
+    let (_orb, remote) = args.at.connect()?;
+    let loaded = remote.load(&files.repository)?;
+    match args.format {
+        Format::Json => print_json(&json!({
+            "created": loaded.created,
+            "updated": loaded.updated,
+            "dependencies": loaded.dependencies,
+            "constraints_left_behind": loaded.constrained,
+        })),
+        Format::Text => {
+            let mut out = format!(
+                "{} operations created, {} updated, {} dependencies added\n",
+                loaded.created, loaded.updated, loaded.dependencies
+            );
+            if loaded.constrained > 0 {
+                let _ = writeln!(
+                    out,
+                    "deadline, jitter, blocking and offset of {} operations stay behind: RtecScheduler has no fields for them",
+                    loaded.constrained
+                );
+            }
+            print(out)
+        }
+    }
+}
+
+/// Arguments of `oxorb sched list`.
+#[derive(clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    at: At,
+    /// For whom the list is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn list(args: &ListArgs) -> Done {
+    let (_orb, remote) = args.at.connect()?;
+    let repository = remote.repository()?;
+    let scheduled = remote.levels()?.is_some();
+    let mut rows = Vec::with_capacity(repository.len());
+    for info in repository.infos() {
+        let assigned = match scheduled {
+            true => remote.priority(&info.entry_point)?,
+            false => None,
+        };
+        rows.push((info, assigned));
+    }
+    let name = |handle| repository.get(handle).map_or("?", |info| &info.entry_point);
+    match args.format {
+        Format::Json => {
+            let rows = rows.iter().map(|(info, assigned)| {
+                let mut row = row_json(info, *assigned);
+                let needs = info.dependencies.iter().map(|one| {
+                    json!({
+                        "on": name(one.on),
+                        "kind": kind(one),
+                        "times": one.calls,
+                        "enabled": format!("{:?}", one.enabled).to_lowercase(),
+                    })
+                });
+                row["dependencies"] = needs.collect();
+                row
+            });
+            let rows: Vec<Value> = rows.collect();
+            print_json(&json!({"scheduled": scheduled, "operations": rows}))
+        }
+        Format::Text => {
+            let width = rows.iter().map(|(info, _)| info.entry_point.len());
+            let width = width.max().unwrap_or(0).max("operation".len());
+            let mut out = format!(
+                "{STRONG}{:width$}  {:>8} {:>5} {:>4}  {:>10} {:>10}  {:<11} {:<11}{STRONG:#}\n",
+                "operation",
+                "priority",
+                "queue",
+                "sub",
+                "period",
+                "wcet",
+                "criticality",
+                "importance"
+            );
+            for (info, assigned) in &rows {
+                row_text(&mut out, width, info, *assigned);
+                for one in &info.dependencies {
+                    let verb = match one.kind {
+                        CallKind::TwoWay => "calls",
+                        CallKind::OneWay => "gets events of",
+                    };
+                    let _ = writeln!(out, "  {verb} {} x{}", name(one.on), one.calls);
+                }
+            }
+            print(out)
+        }
+    }
+}
+
+fn row_text(out: &mut String, width: usize, info: &RtInfo, assigned: Option<Assigned>) {
+    let said = &info.characteristics;
+    let number = |of: fn(Assigned) -> i32| assigned.map_or("-".into(), |it| of(it).to_string());
+    let mut notes = String::new();
+    if said.info_type != InfoType::Operation {
+        let _ = write!(notes, "  {}", type_name(said.info_type));
+    }
+    if !info.is_enabled() {
+        notes.push_str("  disabled");
+    }
+    let period = match said.period {
+        0 => "-".to_owned(),
+        period => Show(period).to_string(),
+    };
+    let _ = writeln!(
+        out,
+        "{:width$}  {:>8} {:>5} {:>4}  {period:>10} {:>10}  {:<11} {:<11}{notes}",
+        info.entry_point,
+        number(|it| it.os_priority),
+        number(|it| it.preemption_priority),
+        number(|it| it.subpriority),
+        Show(said.worst_case),
+        said.criticality,
+        said.importance
+    );
+}
+
+fn row_json(info: &RtInfo, assigned: Option<Assigned>) -> Value {
+    let said = &info.characteristics;
+    json!({
+        "operation": info.entry_point,
+        "handle": info.handle.0,
+        "os_priority": assigned.map(|it| it.os_priority),
+        "preemption_priority": assigned.map(|it| it.preemption_priority),
+        "subpriority": assigned.map(|it| it.subpriority),
+        "period_ns": said.period,
+        "wcet_ns": said.worst_case,
+        "typical_ns": said.typical,
+        "cached_ns": said.cached,
+        "quantum_ns": said.quantum,
+        "criticality": said.criticality.name(),
+        "importance": said.importance.name(),
+        "threads": said.threads,
+        "type": type_name(said.info_type),
+        "enabled": format!("{:?}", info.enabled).to_lowercase(),
+    })
+}
+
+fn kind(one: &Dependency) -> &'static str {
+    match one.kind {
+        CallKind::TwoWay => "call",
+        CallKind::OneWay => "event",
+    }
+}
+
+fn type_name(info_type: InfoType) -> &'static str {
+    match info_type {
+        InfoType::Operation => "operation",
+        InfoType::Conjunction => "conjunction",
+        InfoType::Disjunction => "disjunction",
+        InfoType::RemoteDependant => "remote",
+    }
+}
+
+/// Arguments of `oxorb sched compute`.
+#[derive(clap::Args)]
+pub(crate) struct ComputeArgs {
+    /// Thread priorities that may be used, least and most
+    #[arg(long, value_name = "MIN,MAX", value_parser = range, default_value = "1,99")]
+    priorities: (i32, i32),
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn compute(args: &ComputeArgs) -> Done {
+    let (_orb, remote) = args.at.connect()?;
+    let (least, most) = args.priorities;
+    let anomalies = remote.compute(least, most)?;
+    let levels = remote.levels()?;
+    let good = levels.is_some() && !anomalies.iter().any(is_wrong);
+    match args.format {
+        Format::Json => {
+            let queues = levels.iter().flatten().map(|level| {
+                json!({
+                    "preemption_priority": level.preemption_priority,
+                    "os_priority": level.os_priority,
+                    "dispatching": level.dispatching.to_string(),
+                    "periods_ns": level.periods,
+                })
+            });
+            print_json(&json!({
+                "good": good,
+                "scheduled": levels.is_some(),
+                "findings": anomalies.iter().map(Anomaly::to_string).collect::<Vec<_>>(),
+                "queues": queues.collect::<Vec<_>>(),
+            }))?;
+        }
+        Format::Text => {
+            let mut out = String::new();
+            for found in &anomalies {
+                let _ = writeln!(out, "{found}");
+            }
+            if levels.is_none() {
+                out.push_str("nothing is scheduled\n");
+            }
+            for level in levels.iter().flatten() {
+                let periods: Vec<String> = level
+                    .periods
+                    .iter()
+                    .map(|&it| Show(it).to_string())
+                    .collect();
+                let _ = writeln!(
+                    out,
+                    "queue {}: thread priority {}, {}, periods {}",
+                    level.preemption_priority,
+                    level.os_priority,
+                    level.dispatching,
+                    periods.join(", ")
+                );
+            }
+            print(out)?;
+        }
+    }
+    if good { Ok(()) } else { Err(Failed::Told) }
+}

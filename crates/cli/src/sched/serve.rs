@@ -1,0 +1,189 @@
+//! `oxorb sched serve`: a scheduling service.
+
+use std::path::PathBuf;
+
+use oxorb::{Interface as _, Orb};
+use oxorb_sched::Error;
+use oxorb_sched::service::Service;
+use oxorb_scheduler::rtec_scheduler::SchedulerRef;
+use oxorb_scheduler::{INITIAL_NAME, Limits, Refusal, Scheduling, serve};
+use serde_json::json;
+
+use super::How;
+use super::load::{self, Loaded, is_wrong};
+use crate::orb::{tell_incidents, with_args};
+use crate::output::{Done, Failed, Format, because, print, print_line};
+
+/// Arguments of `oxorb sched serve`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Clients of TAO's scheduling service use it as it is. It answers at corbaloc::HOST:PORT/ScheduleService; at \
+    .../ScheduleService/application it lets applications declare operations and not compute. Operations of files are declared \
+    at the start and scheduled; clients add theirs. docs/scheduling-service.md says more.\n\nExamples:\n  \
+    oxorb sched serve --port 4711 --state schedule.redb\n  \
+    oxorb sched serve tasks.toml --strategy RMS --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
+    oxorb sched serve tasks.toml --run-time"
+)]
+pub(crate) struct Args {
+    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    how: How,
+    /// Serve the face of run time: what the files declare is the table, and clients change nothing
+    #[arg(long, requires = "files")]
+    run_time: bool,
+    /// File in which to keep what clients declare; made unless it is there. What files declare takes the place of what it
+    /// holds under the same names
+    #[arg(long, value_name = "FILE", conflicts_with = "run_time")]
+    state: Option<PathBuf>,
+    /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Address to listen at; all there are unless given
+    #[arg(long, default_value = "")]
+    host: String,
+    /// Endpoint to listen on instead, as iiop://HOST:PORT; several may be given
+    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
+    listen: Vec<String>,
+    /// Bind the service in the Naming Service, as NAME, or as ScheduleService, where TAO's clients look for it
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = INITIAL_NAME)]
+    bind: Option<String>,
+    /// Also write the reference to FILE
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Most operations
+    #[arg(long, value_name = "N", default_value_t = Limits::default().operations)]
+    max_operations: usize,
+    /// Most dependencies of all operations together
+    #[arg(long, value_name = "N", default_value_t = Limits::default().dependencies)]
+    max_dependencies: usize,
+    /// For whom the output is; JSON is one line when it serves, and one for each refusal
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Serves until the process is ended.
+pub(super) fn run(args: Args) -> Done {
+    let loaded = match args.files.as_slice() {
+        [] => Loaded::of(oxorb_sched::Repository::new()),
+        files => load::load(files, &args.how.include)?,
+    };
+    let scheduling = args.scheduling(&loaded)?;
+    let endpoints = match args.listen.as_slice() {
+        [] => format!("iiop://{}:{}", args.host, args.port),
+        listen => listen.join(";"),
+    };
+    let orb = with_args(Orb::builder().listen(&endpoints).listen_late()).build()?;
+    tell_incidents(&orb);
+    let format = args.format;
+    scheduling.observe(move |operation, refusal| told(format, operation, refusal));
+    let served = serve(&orb, &scheduling)?;
+    let ior = served.scheduler().to_ior();
+    if let Some(file) = &args.ior_file {
+        std::fs::write(file, &ior)
+            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+    }
+    if let Some(name) = &args.bind {
+        bind(&orb, name, served.scheduler())?;
+    }
+    let profiles = served.scheduler().as_ref().ior().iiop_profiles();
+    let urls: Vec<String> = profiles
+        .flat_map(|profile| profile.endpoints())
+        .map(|endpoint| format!("corbaloc::{endpoint}/{INITIAL_NAME}"))
+        .collect();
+    let (operations, scheduled) =
+        scheduling.look(|service| (service.repository().len(), service.levels().is_ok()))?;
+    let state = args.state.as_ref().map(|file| file.display().to_string());
+    match args.format {
+        Format::Text => print(format_args!(
+            "serving {operations} operations{} at {}\n",
+            if scheduled { ", scheduled," } else { "" },
+            urls.join(" ")
+        ))?,
+        Format::Json => print_line(&json!({
+            "event": "serving",
+            "corbaloc": urls,
+            "ior": ior,
+            "face": if args.run_time { "run time" } else { "configuration" },
+            "operations": operations,
+            "scheduled": scheduled,
+            "state": state,
+            "bound": args.bind,
+        }))?,
+    }
+    orb.run();
+    Ok(())
+}
+
+impl Args {
+    fn scheduling(&self, loaded: &Loaded) -> Result<Scheduling, Failed> {
+        let (strategy, model) = (self.how.strategy(loaded), self.how.model(loaded));
+        let mut service = Service::configuration(Box::new(strategy), Box::new(model));
+        if self.run_time {
+            service.merge(&loaded.repository)?;
+            self.compute(&mut service, loaded)?;
+            let table = Service::run_time(service.table()?)?;
+            return Ok(Scheduling::with_limits(table, self.limits()));
+        }
+        let scheduling = match &self.state {
+            Some(state) => Scheduling::open(state, service, self.limits())?,
+            None => Scheduling::with_limits(service, self.limits()),
+        };
+        if !loaded.repository.is_empty() {
+            // What cannot be scheduled can be mended by those who declare the rest.
+            let computed = scheduling.change(|service| {
+                service.merge(&loaded.repository)?;
+                Ok(self.compute(service, loaded))
+            })?;
+            if let Err(Failed::Because(why)) = computed {
+                anstream::eprintln!("not scheduled: {why}");
+            }
+        }
+        Ok(scheduling)
+    }
+
+    fn compute(&self, service: &mut Service, loaded: &Loaded) -> Done {
+        let (least, most) = self.how.range(loaded);
+        let anomalies = service.compute(least, most)?;
+        for found in &anomalies {
+            anstream::eprintln!("{}", loaded.told(found));
+        }
+        match anomalies.iter().find(|found| is_wrong(found)) {
+            Some(found) if self.run_time => Err(because(loaded.told(found))),
+            _ => Ok(()),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            operations: self.max_operations,
+            dependencies: self.max_dependencies,
+            ..Limits::default()
+        }
+    }
+}
+
+fn bind(orb: &Orb, name: &str, scheduler: &SchedulerRef) -> Done {
+    let names = crate::name::usual(orb).map_err(|error| {
+        because(format!(
+            "{error}\nthe service cannot bind itself: where is the name server? Say it with -ORBInitRef NameService=URL; \
+             `oxorb name serve` starts one"
+        ))
+    })?;
+    Ok(names.rebind(name, scheduler)?)
+}
+
+/// Says what clients only know as an empty exception. That a name is there already is how they begin: they look it up then.
+fn told(format: Format, operation: &str, refusal: &Refusal) {
+    if matches!(refusal, Refusal::Scheduling(Error::DuplicateName(_))) {
+        return;
+    }
+    match format {
+        Format::Text => anstream::eprintln!("refused {operation}: {refusal}"),
+        Format::Json => {
+            let why = refusal.to_string();
+            let _ = print_line(&json!({"event": "refused", "operation": operation, "why": why}));
+        }
+    }
+}

@@ -1,6 +1,10 @@
 //! `[threadpool.NAME]`.
 
-use oxorb_core::{QueueOrder, RequestBuffering, Threadpool, ThreadpoolLane};
+use std::time::Duration;
+
+use oxorb_core::{
+    QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Serving, Threadpool, ThreadpoolLane,
+};
 use oxorb_rt::Priority;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -11,15 +15,20 @@ use crate::file::Source;
 /// More threads in one lane are a mistake.
 const MAX_THREADS: u64 = 10_000;
 
-const KNOWN: [&str; 6] = [
+const KNOWN: [&str; 9] = [
     "lane",
+    "rate",
+    "concurrency",
+    "reactor",
     "threads",
     "dynamic",
     "borrowing",
     "stack_size",
     "buffering",
 ];
-const KNOWN_OF_LANE: [&str; 5] = ["name", "priority", "threads", "dynamic", "cpu"];
+const KNOWN_OF_LANE: [&str; 6] = ["name", "priority", "threads", "dynamic", "cpu", "dscp"];
+const KNOWN_OF_RATE: [&str; 5] = ["name", "hz", "period", "threads", "cpu"];
+const CONCURRENCIES: &str = "\"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \"thread-per-connection\" is wanted";
 
 /// `at`: where it is, for what concerns the whole.
 pub(crate) fn read(
@@ -39,14 +48,35 @@ pub(crate) fn read(
         value.transpose().map(|number| number.map(|n| n as usize))
     };
     let (threads, dynamic) = (number("threads")?, number("dynamic")?);
-    let mut pool = match (table.get("lane"), threads) {
-        (Some(lanes), None) => Threadpool::with_lanes(read_lanes(source, lanes)?),
-        (None, Some(threads)) => Threadpool::new(threads).dynamic_threads(dynamic.unwrap_or(0)),
-        (Some(_), Some(_)) => {
-            return Err(source.error(at, "a threadpool has lanes or threads, not both"));
-        }
-        (None, None) => return Err(source.error(at, "a threadpool has lanes or threads")),
+    let concurrency = table.get("concurrency");
+    let concurrency = concurrency.map(|value| Ok((value, source.text(value)?)));
+    let concurrency = concurrency.transpose()?;
+    // One thread, or those of connections: no number says more.
+    let counts = |(_, text): &(_, &str)| *text != "reactive" && *text != "thread-per-connection";
+    let threads = match concurrency.as_ref().is_none_or(counts) {
+        true => threads,
+        false => threads.or(Some(1)),
     };
+    let mut pool = match (table.get("lane"), table.get("rate"), threads) {
+        (Some(lanes), None, None) => Threadpool::with_lanes(read_lanes(source, lanes)?),
+        (None, Some(rates), None) => Threadpool::rate_groups(read_rates(source, rates)?),
+        (None, None, Some(threads)) => {
+            Threadpool::new(threads).dynamic_threads(dynamic.unwrap_or(0))
+        }
+        _ => {
+            let one = "a threadpool has lanes, rates or threads, and only one of these";
+            return Err(source.error(at, one));
+        }
+    };
+    if let Some((value, text)) = concurrency {
+        let serving = read_serving(source, value, text, &pool)?;
+        pool = pool.serving(serving);
+    }
+    if let Some(reactor) = table.get("reactor") {
+        let choice = ReactorChoice::parse(source.text(reactor)?);
+        let choice = choice.map_err(|problem| source.error(reactor.span().start, problem))?;
+        pool = pool.reactor(choice);
+    }
     if let Some(borrowing) = table.get("borrowing")
         && source.yes_or_no(borrowing)?
     {
@@ -59,6 +89,69 @@ pub(crate) fn read(
         pool = pool.buffering(read_buffering(source, source.table(limits)?)?);
     }
     Ok(pool)
+}
+
+fn read_serving(
+    source: &Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+    text: &str,
+    pool: &Threadpool,
+) -> Result<Serving, ConfigError> {
+    let at = value.span().start;
+    match text {
+        "reactive" if pool.lanes().iter().any(|lane| lane.static_threads != 1) => {
+            Err(source.error(at, "\"reactive\" is one thread, or one for each lane"))
+        }
+        "reactive" | "leader-followers" => Ok(Serving::Reader),
+        "worker-pool" => Ok(Serving::Queue),
+        "thread-per-request" => Ok(Serving::ThreadPerRequest),
+        "thread-per-connection" => Ok(Serving::ThreadPerConnection),
+        _ => Err(source.error(at, CONCURRENCIES)),
+    }
+}
+
+fn read_rates(
+    source: &Source<'_>,
+    rates: &Spanned<DeValue<'_>>,
+) -> Result<Vec<RateGroup>, ConfigError> {
+    let at = rates.span().start;
+    let wrong = || source.error(at, "rates are written as [[threadpool.NAME.rate]]");
+    let rates = rates.get_ref().as_array().ok_or_else(wrong)?;
+    rates.iter().map(|rate| read_rate(source, rate)).collect()
+}
+
+fn read_rate(source: &Source<'_>, rate: &Spanned<DeValue<'_>>) -> Result<RateGroup, ConfigError> {
+    let at = rate.span().start;
+    let table = source.table(rate)?;
+    for key in table.keys() {
+        if !KNOWN_OF_RATE.contains(&key.get_ref().as_ref()) {
+            return Err(source.unknown(key, &KNOWN_OF_RATE));
+        }
+    }
+    if let Some(name) = table.get("name") {
+        source.text(name)?;
+    }
+    let threads = match table.get("threads") {
+        Some(threads) => source.number(threads, MAX_THREADS)? as usize,
+        None => 1,
+    };
+    let mut group = match (table.get("hz"), table.get("period")) {
+        (Some(hz), None) => RateGroup::hz(source.number(hz, 1_000_000)? as u32, threads),
+        (None, Some(period)) => {
+            let micros = source.number(period, u32::MAX.into())?;
+            RateGroup::every(Duration::from_micros(micros), threads)
+        }
+        _ => {
+            return Err(source.error(at, "a rate has hz, or a period in microseconds"));
+        }
+    };
+    if group.period.is_zero() {
+        return Err(source.error(at, "a rate has hz, or a period in microseconds, above 0"));
+    }
+    if let Some(cpu) = table.get("cpu") {
+        group = group.cpu(source.number(cpu, u16::MAX.into())? as usize);
+    }
+    Ok(group)
 }
 
 fn read_lanes(
@@ -99,6 +192,9 @@ fn read_lane(
     }
     if let Some(cpu) = table.get("cpu") {
         read = read.cpu(source.number(cpu, u16::MAX.into())? as usize);
+    }
+    if let Some(dscp) = table.get("dscp") {
+        read = read.dscp(source.number(dscp, 63)? as u8);
     }
     Ok(read)
 }

@@ -1,7 +1,9 @@
 //! Files: what they say, and what is said of those that are wrong.
 
+use std::time::Duration;
+
 use oxorb_config::{ConfigError, Configuration, PERSONALITIES};
-use oxorb_core::{ClientConnections, Concurrency, Options};
+use oxorb_core::{ClientConnections, Concurrency, Options, Serving};
 
 fn applied(text: &str) -> Result<Options, ConfigError> {
     let mut options = Options::default();
@@ -91,11 +93,11 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[threadpool.a]\n",
-            "x.toml:1: a threadpool has lanes or threads",
+            "x.toml:1: a threadpool has lanes, rates or threads, and only one of these",
         ),
         (
             "[threadpool.a]\nthreads = 1\nthreds = 2\n",
-            "x.toml:3: nothing is called `threds` here; there are lane, threads, dynamic, borrowing, stack_size, buffering",
+            "x.toml:3: nothing is called `threds` here; there are lane, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering",
         ),
         (
             "[[threadpool.a.lane]]\nthreads = 2\n",
@@ -104,6 +106,35 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             "[[threadpool.a.lane]]\npriority = 40000\n",
             "x.toml:2: a number from 0 to 32767 is wanted",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\n[[threadpool.a.rate]]\nhz = 2\n",
+            "x.toml:1: a threadpool has lanes, rates or threads, and only one of these",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\nconcurrency = \"reactive\"\n",
+            "x.toml:3: \"reactive\" is one thread, or one for each lane",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\nconcurrency = \"pool\"\n",
+            "x.toml:3: \"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \
+             \"thread-per-connection\" is wanted",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\nreactor = \"busy-poll\"\n",
+            "x.toml:3: expected epoll or busy-poll:MICROSECONDS",
+        ),
+        (
+            "[[threadpool.a.rate]]\nhz = 5\nperiod = 7\n",
+            "x.toml:1: a rate has hz, or a period in microseconds",
+        ),
+        (
+            "[[threadpool.a.rate]]\nhz = 0\n",
+            "x.toml:1: a rate has hz, or a period in microseconds, above 0",
+        ),
+        (
+            "[[threadpool.a.lane]]\npriority = 1\ndscp = 64\n",
+            "x.toml:3: a number from 0 to 63 is wanted",
         ),
         (
             "[threadpool.a]\nthreads = 2\nborrowing = 1\n",
@@ -123,4 +154,50 @@ fn what_is_wrong_is_said_with_its_place() {
             .to_string()
             .starts_with("no/such.toml: cannot be read: ")
     );
+}
+
+#[test]
+fn a_threadpool_names_its_architecture() {
+    let text = "
+        [threadpool.one]
+        concurrency = \"reactive\"
+        reactor = \"busy-poll:200\"
+
+        [threadpool.queue]
+        threads = 4
+        concurrency = \"worker-pool\"
+        buffering = { requests = 32 }
+
+        [threadpool.each]
+        concurrency = \"thread-per-connection\"
+
+        [[threadpool.rates.rate]]
+        hz = 20
+        threads = 2
+        cpu = 1
+
+        [[threadpool.rates.rate]]
+        period = 1000000
+    ";
+    let orb = oxorb_core::Orb::new({
+        let mut options = Options::default();
+        options.listen.push("iiop://127.0.0.1:0".parse().unwrap());
+        options
+    });
+    let read = Configuration::parse(text, "x.toml").unwrap();
+    for (name, plan) in read.threadpools() {
+        let id = orb.create_threadpool(plan.clone()).unwrap();
+        let pool = orb.threadpool(id).unwrap();
+        let expected = match name.as_str() {
+            "one" | "rates" => Serving::Reader,
+            "queue" => Serving::Queue,
+            _ => Serving::ThreadPerConnection,
+        };
+        assert_eq!(pool.serving, expected, "{name}");
+        if name == "rates" {
+            assert_eq!(pool.periods, [50, 1000].map(Duration::from_millis));
+            assert_eq!(plan.lanes()[0].cpu, Some(1));
+        }
+    }
+    orb.shutdown(true).unwrap();
 }

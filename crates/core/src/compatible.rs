@@ -6,6 +6,7 @@ use oxorb_giop::Version;
 
 use crate::Options;
 use crate::options::ClientConnections;
+use crate::{Concurrency, ReactorChoice};
 
 /// Two options, each fine by itself, that contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,18 @@ static RULES: &[Rule] = &[
             one: "-ORBFragmentSize",
             other: "-ORBMaxGIOPVersion 1.0 or 1.1",
             reason: "fragments are sent with GIOP 1.2 only; leave one of the two out",
+        },
+    },
+    Rule {
+        applies: |options| {
+            options.reactor != ReactorChoice::Epoll
+                && options.concurrency == Concurrency::ThreadPerConnection
+        },
+        says: Incompatible {
+            one: "-ORBReactor busy-poll",
+            other: "-ORBConcurrency thread-per-connection",
+            reason: "a thread that has one connection waits for that alone and at no reactor; use busy-poll with reactive \
+                     or leader-followers:N, or for threadpools (reactor of the pool)",
         },
     },
     Rule {
@@ -93,12 +106,16 @@ mod tests {
 
     #[test]
     fn each_rule_refuses_what_it_is_about() {
-        let cases: [&[(&str, &str)]; 3] = [
+        let cases: [&[(&str, &str)]; 4] = [
             &[
                 ("ClientConnections", "private"),
                 ("OfferBiDirectionalGIOP", "1"),
             ],
             &[("FragmentSize", "4096"), ("MaxGIOPVersion", "1.1")],
+            &[
+                ("Reactor", "busy-poll:50"),
+                ("Concurrency", "thread-per-connection"),
+            ],
             &[("MaxConnectionsPerClient", "9"), ("MaxConnections", "8")],
         ];
         assert_eq!(cases.len(), RULES.len());

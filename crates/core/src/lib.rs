@@ -16,6 +16,7 @@
 mod adapter;
 pub mod client;
 mod compatible;
+mod concurrency;
 mod context;
 mod deadline;
 mod failure;
@@ -54,6 +55,7 @@ mod value;
 pub use adapter::{Adapter, Located};
 pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, deliver, wait_until};
 pub use compatible::Incompatible;
+pub use concurrency::Concurrency;
 pub use context::{Context, decode_context, encode_context};
 pub use deadline::current_deadline;
 pub use failure::{Attempt, Failure, last_failure};
@@ -66,19 +68,21 @@ pub use main_thread::Busy;
 pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
-pub use options::{ClientConnections, Concurrency, Options, SETTINGS, Setting, SettingError};
+pub use options::{ClientConnections, Options, SETTINGS, Setting, SettingError};
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::Class as SchedulingClass;
 pub use qos::current_qos;
 pub use reference::Ref;
 pub use rt::{
-    LaneEndpoints, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex, RtMutexGuard,
+    LaneEndpoints, LaneNumber, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex,
+    RtMutexGuard,
 };
 pub use scheduler::{CallsBetween, Measurement, RunTimeScheduler, Running, Scheduled};
 pub use servant::Servant;
 pub use server::{
-    QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
+    Arriving, PoolThread, QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Serving,
+    ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
     ThreadpoolLanes, request_is_cancelled,
 };
 pub use upcall::{Outcome, Rejected, Upcall};

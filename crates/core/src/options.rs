@@ -9,7 +9,9 @@ use oxorb_giop::{Limits, Version, setting};
 use oxorb_sys::schedule::Class;
 use oxorb_transport::{Access, AccessError, Endpoint, Publish};
 
-use crate::rt::{LaneEndpoints, MappingChoice, RealTime};
+use crate::concurrency::{CONCURRENCY, Concurrency};
+use crate::rt::{LaneEndpoints, LaneNumber, MappingChoice, RealTime};
+use crate::server::{ReactorChoice, ThreadFilters};
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,25 +31,6 @@ pub enum ClientConnections {
     /// wait reads it for the others (A4.9, "leader/followers"). Each call takes
     /// locks and allocates.
     LeaderFollowers,
-}
-
-/// Which threads serve requests (CHECKLIST A5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Concurrency {
-    /// A thread for each connection (A5.6).
-    ThreadPerConnection,
-    /// A fixed number of workers; each takes the next connection with
-    /// something to read and stays with it while it is busy (A5.4).
-    ///
-    /// While all of them run servants nothing else is served: new connections
-    /// are accepted up to the limit, and their requests wait in the system's
-    /// socket buffers, in bounded memory, until a worker is free or their
-    /// callers' time limits end. Each worker then takes connections in turn.
-    LeaderFollowers {
-        /// How many workers; at least 1. Calls that call back into this
-        /// server while they run need one more for each level.
-        threads: usize,
-    },
 }
 
 /// The configuration of one ORB. Made by the builder, fixed once the ORB runs.
@@ -81,6 +64,10 @@ pub struct Options {
     pub client_connections: ClientConnections,
     /// Which threads serve requests.
     pub concurrency: Concurrency,
+    /// How threads that serve several connections wait for the next request.
+    pub reactor: ReactorChoice,
+    /// Pick the threads that serve requests, by what those are (A5.5).
+    pub thread_filters: ThreadFilters,
     /// How long a leader/followers worker stays with a connection that fell
     /// silent, while another worker watches the others. Longer saves system
     /// calls for clients that pause between calls; should all others become
@@ -184,6 +171,8 @@ impl Default for Options {
             stall_timeout: Duration::from_secs(30),
             client_connections: ClientConnections::Cached,
             concurrency: Concurrency::ThreadPerConnection,
+            reactor: ReactorChoice::Epoll,
+            thread_filters: ThreadFilters::default(),
             worker_stay: Duration::from_millis(1),
             trust_idle: Duration::from_millis(5),
             max_connections: 1000,
@@ -338,18 +327,19 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "Concurrency",
-        value: "thread-per-connection|leader-followers:N",
-        help: "Which threads serve requests. Default thread-per-connection.",
+        value: CONCURRENCY,
+        help: "Which threads serve requests: one for each connection; one for all; N workers in turn; one for each request, at most N; N workers from a queue of QUEUE requests. Default thread-per-connection.",
         apply: |options, text| {
-            options.concurrency = match text.split_once(':') {
-                None if text == "thread-per-connection" => Concurrency::ThreadPerConnection,
-                Some(("leader-followers", threads)) => Concurrency::LeaderFollowers {
-                    threads: positive(threads)?,
-                },
-                _ => {
-                    return Err("expected thread-per-connection or leader-followers:N".to_owned());
-                }
-            };
+            options.concurrency = Concurrency::parse(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Reactor",
+        value: "epoll|busy-poll:MICROSECONDS",
+        help: "How threads that serve several connections wait: asleep, or asking the kernel again and again for so long. Default epoll.",
+        apply: |options, text| {
+            options.reactor = ReactorChoice::parse(text)?;
             Ok(())
         },
     },
@@ -621,6 +611,26 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "LaneCPU",
+        value: "POOL:LANE=CPU",
+        help: "The only processor that threads of a lane run on, where its threadpool does not say; * for all. Default: any.",
+        apply: |options, text| {
+            let cpu = LaneNumber::parse(text, u16::MAX)?;
+            options.realtime.lane_cpus.push(cpu);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LaneDSCP",
+        value: "POOL:LANE=DSCP",
+        help: "Marks the packets of a lane's connections, 0 to 63, where its threadpool does not say; * for all. Default: as the system does.",
+        apply: |options, text| {
+            let dscp = LaneNumber::parse(text, 63)?;
+            options.realtime.lane_dscps.push(dscp);
+            Ok(())
+        },
+    },
+    Setting {
         name: "DynamicThreadIdleTimeout",
         value: "MICROSECONDS",
         help: "How long a dynamic thread of a lane waits in vain before it ends; 0: for ever. Default 0.",
@@ -865,7 +875,7 @@ fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "expected a number".to_owned())
 }
 
-fn positive(text: &str) -> Result<usize, String> {
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
     match number(text)? {
         0 => Err("expected a number of at least 1".to_owned()),
         n => Ok(n),
@@ -937,7 +947,8 @@ mod tests {
         let error = take(&["-ORBConcurrency", "pool"]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "-ORBConcurrency pool: expected thread-per-connection or leader-followers:N"
+            "-ORBConcurrency pool: expected thread-per-connection, reactive, leader-followers:N, thread-per-request:N or \
+             worker-pool:N:QUEUE"
         );
     }
 

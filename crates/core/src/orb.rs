@@ -16,7 +16,7 @@ use crate::incident::Watch;
 use crate::interceptor::{DuplicateInterceptor, Interceptors};
 use crate::lock::Mutex;
 use crate::main_thread::{Busy, MainThread};
-use crate::options::{Concurrency, Options};
+use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::published::Address;
 use crate::rt::{NamedMutexes, Scheduling};
@@ -391,6 +391,8 @@ impl Orb {
             self.inner.registry.cut();
         }
         self.await_served(until);
+        self.inner.listeners.end();
+        self.inner.pools.end();
         if let Some(adapter) = self.inner.adapter.get() {
             adapter.close();
         }
@@ -573,10 +575,7 @@ impl Orb {
                 [] => &default,
                 listed => listed,
             };
-            let lane = || match self.options().concurrency {
-                Concurrency::ThreadPerConnection => Ok(None),
-                Concurrency::LeaderFollowers { threads } => Lane::workers(self, threads).map(Some),
-            };
+            let lane = || Lane::of_orb(self);
             let open = self.inner.listeners.open(self, wanted, lane)?;
             let mut addresses = Vec::new();
             for endpoint in &open {

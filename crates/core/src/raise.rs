@@ -86,6 +86,11 @@ pub(crate) const HELD_TOO_LONG: SystemException =
 pub(crate) const REQUESTS_BUFFERED: SystemException =
     SystemException::transient(minor::transient::REQUESTS_BUFFERED, CompletionStatus::No);
 
+/// No thread is to be had for the request: as many as may run do, the system gives no further one, or a thread filter
+/// picked threads that there are not.
+pub(crate) const NO_SERVING_THREAD: SystemException =
+    SystemException::transient(minor::transient::NO_THREAD, CompletionStatus::No);
+
 /// The buffer for oneways is full.
 pub(crate) const BUFFER_FULL: SystemException =
     SystemException::transient(minor::transient::BUFFER_FULL, CompletionStatus::No);

@@ -29,7 +29,7 @@ impl<'a> Request<'a> {
     /// Reads the header fields of a Request of any version. Allocates nothing.
     ///
     /// # Errors
-    /// [`Violation`] for a frame of another kind or malformed fields. The principal of GIOP 1.0 and 1.1 is skipped.
+    /// [`Violation`] for a frame of another kind or malformed fields.
     #[inline]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
         if frame.header.kind == MessageType::REQUEST
@@ -118,7 +118,41 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn parse_1_0(frame: &Frame<'a>, mut fields: Decoder<'a>) -> Result<Self, Violation> {
+    /// Who calls, as the client says: `requesting_principal` of GIOP 1.0 and 1.1. `None` for GIOP 1.2, which has none,
+    /// and for a frame that is no such Request. Reads the header fields anew; allocates nothing.
+    ///
+    /// ```
+    /// # use oxorb_giop::{Frame, Request};
+    /// let octets = [
+    ///     b"GIOP\x01\x00\x00\x00".as_slice(), // 1.0, big-endian, Request
+    ///     &[0, 0, 0, 36],
+    ///     &[0, 0, 0, 0, 0, 0, 0, 7, 1, 0, 0, 0], // no contexts, number 7, wants an answer
+    ///     &[0, 0, 0, 1, b'k', 0, 0, 0, 0, 0, 0, 2, b'f', 0, 0, 0],
+    ///     &[0, 0, 0, 4, b'a', b'n', b'n', b'a'],
+    /// ]
+    /// .concat();
+    /// let frame = Frame::parse(&octets)?;
+    /// assert_eq!(Request::principal(&frame), Some(b"anna".as_slice()));
+    /// # Ok::<(), oxorb_giop::Violation>(())
+    /// ```
+    pub fn principal(frame: &Frame<'a>) -> Option<&'a [u8]> {
+        if frame.header.version >= Version::V1_2 {
+            return None;
+        }
+        let fields = frame.fields(MessageType::REQUEST).ok()?;
+        Self::parse_with_principal(frame, fields)
+            .ok()
+            .map(|(_, principal)| principal)
+    }
+
+    fn parse_1_0(frame: &Frame<'a>, fields: Decoder<'a>) -> Result<Self, Violation> {
+        Self::parse_with_principal(frame, fields).map(|(request, _)| request)
+    }
+
+    fn parse_with_principal(
+        frame: &Frame<'a>,
+        mut fields: Decoder<'a>,
+    ) -> Result<(Self, &'a [u8]), Violation> {
         let contexts = ServiceContexts::read(frame.bytes, &mut fields)?;
         let id = fields.ulong()?;
         let response = if fields.octet()? == 0 {
@@ -132,15 +166,16 @@ impl<'a> Request<'a> {
         let target = Target::read_key(&mut fields)?;
         let operation = operation(&mut fields)?;
         let principal = fields.length(None, 1)?;
-        fields.octets(principal)?;
-        Ok(Self {
+        let principal = fields.octets(principal)?;
+        let request = Self {
             id,
             response,
             target,
             operation,
             contexts,
             body: fields.position(),
-        })
+        };
+        Ok((request, principal))
     }
 }
 

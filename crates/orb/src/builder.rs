@@ -9,7 +9,7 @@ use oxorb_config::{ConfigError, Configuration};
 use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
 use oxorb_core::{
     ClientConnections, Concurrency, Incompatible, Options, RunTimeScheduler, SchedulingClass,
-    SettingError, SetupError, Threadpool,
+    SettingError, SetupError, ThreadFilter, Threadpool,
 };
 use oxorb_giop::Version;
 use oxorb_poa::AdapterObserver;
@@ -188,6 +188,22 @@ impl Builder {
     #[must_use]
     pub fn concurrency(mut self, strategy: Concurrency) -> Self {
         self.options.concurrency = strategy;
+        self
+    }
+
+    /// Has a filter pick the threads that serve requests, after those that were added before.
+    #[must_use]
+    pub fn thread_filter(mut self, filter: impl ThreadFilter + 'static) -> Self {
+        self.options.thread_filters.add(filter);
+        self
+    }
+
+    /// A threadpool that is created with the ORB, which finds it by this name
+    /// ([`threadpool_named`](Orb::threadpool_named)), as it does those of configuration files.
+    #[must_use]
+    pub fn threadpool(mut self, name: &str, plan: Threadpool) -> Self {
+        self.threadpools.retain(|(known, _)| known != name);
+        self.threadpools.push((name.to_owned(), plan));
         self
     }
 

@@ -62,12 +62,13 @@ pub use oxorb_cdr::{
 };
 pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
-    Abstract, Amh, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
+    Abstract, Amh, Arriving, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
     Concurrency, ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure,
-    Held, Incident, Incompatible, Interface, LaneEndpoints, Later, MappingChoice, Measurement,
-    MutexNotFound, ObjectRef, Options, Outcome, Prepared, QueueOrder, Raised, RealTime, Ref,
-    ReplyTo, RequestBuffering, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
-    SchedulingClass, Servant, ServedBy, Setting, SettingError, SetupError, Slots, Threadpool,
+    Held, Incident, Incompatible, Interface, LaneEndpoints, LaneNumber, Later, MappingChoice,
+    Measurement, MutexNotFound, ObjectRef, Options, Outcome, PoolThread, Prepared, QueueOrder,
+    Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering, ResolveError,
+    RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass, Servant, ServedBy, Serving,
+    Setting, SettingError, SetupError, Slots, ThreadFilter, ThreadFilters, Threadpool,
     ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
     current_qos, last_failure, policy, request_is_cancelled,
 };

@@ -36,10 +36,7 @@ impl Servant for Moved {
 }
 
 fn every_combination(test: impl Fn(&Orb, &Orb)) {
-    for concurrency in [
-        Concurrency::ThreadPerConnection,
-        Concurrency::LeaderFollowers { threads: 3 },
-    ] {
+    for concurrency in ARCHITECTURES {
         for connections in [ClientConnections::Private, ClientConnections::Cached] {
             let server = server(concurrency);
             let client = client(connections);

@@ -77,9 +77,17 @@ priority = 32000                    # CORBA's, 0 to 32767
 threads = 2
 dynamic = 4
 cpu = 1
+dscp = 46                           # marks its packets
 
 [threadpool.rest]                   # without lanes
 threads = 4
+concurrency = "worker-pool"         # or reactive, leader-followers (default), thread-per-request, thread-per-connection
+reactor = "epoll"                   # or busy-poll:MICROSECONDS; otherwise as -ORBReactor says
+
+[[threadpool.sensors.rate]]         # rate groups: lanes whose priorities follow from their rates
+hz = 20                             # or period = 50000, in microseconds
+threads = 2
+cpu = 1
 ```
 
 The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings

@@ -284,6 +284,11 @@ fn a_client_that_never_takes_its_answer_loses_its_connection() {
     for concurrency in [
         Concurrency::ThreadPerConnection,
         Concurrency::LeaderFollowers { threads: 1 },
+        Concurrency::ThreadPerRequest { threads: 4 },
+        Concurrency::WorkerPool {
+            threads: 1,
+            queue: 4,
+        },
     ] {
         let server = guarded_server(concurrency);
         let client = client(ClientConnections::Cached);

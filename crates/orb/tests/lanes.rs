@@ -6,19 +6,18 @@ mod common;
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::worker::*;
 use common::{LONG, alone, assert_raised, elsewhere};
-use oxorb::__gen::Op;
 use oxorb::policy::{Qos, RequestQos};
 use oxorb::{
-    CompletionStatus, IdAssignment, Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies,
-    Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, QueueOrder,
-    RequestBuffering, RtPolicies, SchedulingClass, Servant, SystemException, SystemExceptionKind,
-    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, Upcall,
+    CompletionStatus, IdAssignment, Incident, Interface, ObjectRef, Orb, Policies, PriorityBand,
+    PriorityBands, PriorityModel, QueueOrder, RequestBuffering, RtPolicies, SchedulingClass,
+    SystemException, SystemExceptionKind, Threadpool, ThreadpoolError, ThreadpoolId,
 };
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::components::{Component, tag};
@@ -27,164 +26,6 @@ use oxorb_giop::{
     Version, context_id, minor,
 };
 use oxorb_testkit::watchdog;
-
-static WHERE: Op = Op::twoway("where");
-static WAIT: Op = Op::twoway("wait");
-static PANIC: Op = Op::twoway("panic");
-
-/// Tells who serves it; waits at its gate while that is closed.
-#[derive(Default)]
-struct Worker {
-    gate: Mutex<bool>,
-    opened: Condvar,
-    at_gate: AtomicUsize,
-    /// How important those were that asked where.
-    served: Mutex<Vec<Option<i32>>>,
-}
-
-/// The thread that served a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Where {
-    thread: String,
-    /// Its CORBA priority; -1: none.
-    priority: i16,
-    /// What the scheduler knows of it.
-    native: i16,
-}
-
-impl Servant for Worker {
-    fn repository_id(&self) -> &str {
-        "IDL:test/Worker:1.0"
-    }
-
-    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        match upcall.operation() {
-            "where" => {
-                let priority = upcall.orb().thread_priority().map_or(-1, Priority::get);
-                let importance = upcall.qos().map(|qos| qos.importance);
-                self.served.lock().unwrap().push(importance);
-                upcall.reply(|e| {
-                    e.string(thread::current().name().unwrap_or_default())?;
-                    e.short(priority);
-                    e.short(native());
-                    Ok(())
-                })
-            }
-            "wait" => {
-                self.at_gate.fetch_add(1, Ordering::SeqCst);
-                let mut open = self.gate.lock().unwrap();
-                while !*open {
-                    open = self.opened.wait(open).unwrap();
-                }
-                drop(open);
-                self.at_gate.fetch_sub(1, Ordering::SeqCst);
-                upcall.done()
-            }
-            "panic" => panic!("as the test wants it"),
-            _ => upcall.unknown_operation(),
-        }
-    }
-
-    fn identity(&self) -> usize {
-        std::ptr::from_ref(self) as usize
-    }
-}
-
-impl Worker {
-    fn open(&self) {
-        *self.gate.lock().unwrap() = true;
-        self.opened.notify_all();
-    }
-
-    fn close(&self) {
-        *self.gate.lock().unwrap() = false;
-    }
-
-    /// Until so many requests wait at the gate.
-    fn until_waiting(&self, count: usize) {
-        while self.at_gate.load(Ordering::SeqCst) != count {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-fn native() -> i16 {
-    oxorb_sys::schedule::current().unwrap().priority as i16
-}
-
-fn whereabouts(object: &ObjectRef) -> Where {
-    Interface::as_ref(object)
-        .invoke::<_, SystemException>(
-            &WHERE,
-            |_| Ok(()),
-            |d| {
-                Ok(Where {
-                    thread: d.string()?.into_owned(),
-                    priority: d.short()?,
-                    native: d.short()?,
-                })
-            },
-        )
-        .unwrap()
-}
-
-fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
-}
-
-fn priority(value: i16) -> Priority {
-    Priority::new(value).unwrap()
-}
-
-fn lane(value: i16, threads: usize) -> ThreadpoolLane {
-    ThreadpoolLane::new(priority(value), threads)
-}
-
-const fn model(model: PriorityModel, server_priority: i16) -> Option<PriorityModelPolicy> {
-    Some(PriorityModelPolicy {
-        model,
-        server_priority,
-    })
-}
-
-fn server() -> Orb {
-    Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
-}
-
-fn client() -> Orb {
-    Orb::builder().build().unwrap()
-}
-
-/// A POA whose objects a lane of this priority serves.
-fn lane_poa(server: &Orb, pool: ThreadpoolId, value: i16) -> Poa {
-    let realtime = RtPolicies {
-        threadpool: Some(pool),
-        priority_model: model(PriorityModel::ServerDeclared, value),
-        ..RtPolicies::default()
-    };
-    poa(server, &format!("lane-{value}"), realtime)
-}
-
-fn poa(server: &Orb, name: &str, realtime: RtPolicies) -> Poa {
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
-    server.root_poa().create_poa(name, policies).unwrap()
-}
-
-fn activate(poa: &Poa, client: &Orb, worker: &Arc<Worker>) -> ObjectRef {
-    let local = poa.activate_servant(worker.clone()).unwrap();
-    elsewhere(client, &local)
-}
-
-fn in_the_background(
-    object: &ObjectRef,
-    op: &'static Op,
-) -> thread::JoinHandle<Result<(), SystemException>> {
-    let object = object.clone();
-    thread::spawn(move || call(&object, op))
-}
 
 #[test]
 fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {

@@ -32,7 +32,7 @@ const WARM_UP: i64 = 200;
 const PINGS: usize = 200;
 
 /// Each makes a promise that holds for all of them.
-const COMBINATIONS: [(Concurrency, ClientConnections); 4] = [
+const COMBINATIONS: [(Concurrency, ClientConnections); 5] = [
     (Concurrency::ThreadPerConnection, ClientConnections::Private),
     (Concurrency::ThreadPerConnection, ClientConnections::Cached),
     (
@@ -43,6 +43,7 @@ const COMBINATIONS: [(Concurrency, ClientConnections); 4] = [
         Concurrency::LeaderFollowers { threads: 3 },
         ClientConnections::Cached,
     ),
+    (Concurrency::Reactive, ClientConnections::Private),
 ];
 
 /// What the serving thread had used when it came by.
@@ -428,4 +429,9 @@ fn two_system_calls_a_ping_cached_leader_followers() {
         "two_system_calls_a_ping_cached_leader_followers",
         COMBINATIONS[3],
     );
+}
+
+#[test]
+fn two_system_calls_a_ping_private_reactive() {
+    two_calls_each("two_system_calls_a_ping_private_reactive", COMBINATIONS[4]);
 }

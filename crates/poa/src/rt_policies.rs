@@ -1,12 +1,12 @@
 //! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
 
-use oxorb_core::{ThreadpoolId, ThreadpoolLanes};
+use oxorb_core::{Serving, ThreadpoolId, ThreadpoolLanes};
 use oxorb_giop::{
     PriorityBands, PriorityModel, PriorityModelPolicy, Protocols, TcpProtocolProperties,
     profile_tag,
 };
 
-use crate::policies::{InvalidPolicy, Policies, Policy};
+use crate::policies::{InvalidPolicy, Policies, Policy, ThreadPolicy};
 
 /// The real-time part of [`Policies`]. The default has none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +53,7 @@ impl RtPolicies {
 /// What the rules look at.
 struct Candidate<'a> {
     policies: &'a RtPolicies,
+    thread: ThreadPolicy,
     /// The lanes of the threadpool that is named, if it exists.
     lanes: Option<&'a ThreadpoolLanes>,
 }
@@ -73,6 +74,7 @@ pub(crate) fn check(
 ) -> Result<(), InvalidPolicy> {
     let candidate = Candidate {
         policies: &policies.realtime,
+        thread: policies.thread,
         lanes,
     };
     let broken = RULES.iter().filter(|rule| (rule.broken)(&candidate));
@@ -104,7 +106,7 @@ impl Candidate<'_> {
     }
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 12] = [
     Rule {
         text: "threadpool: there is no such threadpool",
         broken: |c| c.policies.threadpool.is_some() && c.lanes.is_none(),
@@ -180,6 +182,20 @@ const RULES: [Rule; 10] = [
         party: |policy| is_model(policy) || is_threadpool(policy),
     },
     Rule {
+        text: "thread: the main thread does not have the priority of a lane; leave MainThread or the lanes out",
+        broken: |c| c.has_lanes() && c.thread == ThreadPolicy::MainThread,
+        party: |policy| is_thread(policy) || is_threadpool(policy),
+    },
+    Rule {
+        text: "thread: requests that run one at a time would each keep a thread of their own waiting; leave SingleThread \
+               out, or take a threadpool without a thread for each request",
+        broken: |c| {
+            let for_each = |lanes: &ThreadpoolLanes| lanes.serving == Serving::ThreadPerRequest;
+            c.thread == ThreadPolicy::SingleThread && c.lanes.is_some_and(for_each)
+        },
+        party: |policy| is_thread(policy) || is_threadpool(policy),
+    },
+    Rule {
         text: "server_protocols: this ORB listens for TCP (tag 0) only",
         broken: |c| {
             c.policies.server_protocols.is_some_and(|protocols| {
@@ -190,6 +206,10 @@ const RULES: [Rule; 10] = [
         party: |policy| matches!(policy, Policy::ServerProtocol(_)),
     },
 ];
+
+fn is_thread(policy: &Policy) -> bool {
+    matches!(policy, Policy::Thread(_))
+}
 
 fn is_model(policy: &Policy) -> bool {
     matches!(policy, Policy::PriorityModel(_))

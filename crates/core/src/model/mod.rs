@@ -12,6 +12,7 @@
 mod close;
 mod forward;
 pub(crate) mod network;
+pub(crate) mod reactor;
 mod replies;
 mod shutdown;
 

@@ -17,7 +17,7 @@ pub use current::Raised;
 pub(crate) use current::thread_priority;
 pub(crate) use mutex::NamedMutexes;
 pub use mutex::{MutexNotFound, RtMutex, RtMutexGuard};
-pub use options::{LaneEndpoints, MappingChoice, RealTime};
+pub use options::{LaneEndpoints, LaneNumber, MappingChoice, RealTime};
 pub(crate) use scheduling::Scheduling;
 
 #[cfg(test)]

@@ -30,6 +30,10 @@ pub struct RealTime {
     pub transform: Option<Arc<dyn PriorityTransform>>,
     /// Where lanes of threadpools listen; those not named take ports that the system chooses.
     pub lane_endpoints: Vec<LaneEndpoints>,
+    /// The only processor of a lane's threads, where its threadpool does not say.
+    pub lane_cpus: Vec<LaneNumber>,
+    /// The DSCP of a lane's packets, 0 to 63, where its threadpool does not say.
+    pub lane_dscps: Vec<LaneNumber>,
     /// How long a dynamic thread of a lane waits in vain before it ends; `None`: for ever.
     pub dynamic_idle: Option<Duration>,
     /// Most octets of requests that wait in each lane whose threadpool sets no limit of its own. Default 64 MiB.
@@ -57,22 +61,65 @@ impl LaneEndpoints {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         const FORM: &str =
             "expected POOL:LANE=ENDPOINTS, as in 1:0=iiop://:5000 or *:*=iiop://:5000/portspan=16";
-        let (key, endpoints) = text.split_once(['=', ' ']).ok_or(FORM)?;
-        let (pool, lane) = key.split_once(':').ok_or(FORM)?;
-        let number = |text: &str| match text {
-            "*" => Ok(None),
-            number => number.parse().map(Some).map_err(|_| FORM),
-        };
+        let (pool, lane, endpoints) = lane_and_value(text).ok_or(FORM)?;
         Ok(LaneEndpoints {
-            pool: number(pool)?,
-            lane: number(lane)?,
+            pool,
+            lane,
             endpoints: Endpoint::parse_list(endpoints.trim()).map_err(|error| error.to_string())?,
         })
     }
 
     pub(crate) fn matches(&self, pool: u32, lane: u32) -> bool {
-        self.pool.is_none_or(|named| named == pool) && self.lane.is_none_or(|named| named == lane)
+        matches((self.pool, self.lane), pool, lane)
     }
+}
+
+/// A number that some lanes have: their processor, or the DSCP of their packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneNumber {
+    /// The threadpool, from 1; `None`: all.
+    pub pool: Option<u32>,
+    /// The lane, from 0 in the order given at creation; `None`: all.
+    pub lane: Option<u32>,
+    /// The number.
+    pub number: u16,
+}
+
+impl LaneNumber {
+    /// Reads `POOL:LANE=NUMBER`, with `*` for all pools or all lanes; at most `most`.
+    pub(crate) fn parse(text: &str, most: u16) -> Result<Self, String> {
+        let form = || format!("expected POOL:LANE=NUMBER up to {most}, as in 1:0=3 or *:*=3");
+        let (pool, lane, number) = lane_and_value(text).ok_or_else(form)?;
+        let number = number.parse().ok().filter(|number| *number <= most);
+        Ok(LaneNumber {
+            pool,
+            lane,
+            number: number.ok_or_else(form)?,
+        })
+    }
+
+    /// That of a lane; the first that names it decides.
+    pub(crate) fn of(all: &[LaneNumber], pool: u32, lane: u32) -> Option<u16> {
+        let named = |each: &&LaneNumber| matches((each.pool, each.lane), pool, lane);
+        all.iter().find(named).map(|each| each.number)
+    }
+}
+
+type LaneName = (Option<u32>, Option<u32>);
+
+/// `POOL:LANE=VALUE`.
+fn lane_and_value(text: &str) -> Option<(Option<u32>, Option<u32>, &str)> {
+    let (key, value) = text.split_once(['=', ' '])?;
+    let (pool, lane) = key.split_once(':')?;
+    let number = |text: &str| match text {
+        "*" => Some(None),
+        number => number.parse().ok().map(Some),
+    };
+    Some((number(pool)?, number(lane)?, value))
+}
+
+fn matches((named_pool, named_lane): LaneName, pool: u32, lane: u32) -> bool {
+    named_pool.is_none_or(|named| named == pool) && named_lane.is_none_or(|named| named == lane)
 }
 
 impl Default for RealTime {
@@ -82,6 +129,8 @@ impl Default for RealTime {
             mapping: MappingChoice::default(),
             transform: None,
             lane_endpoints: Vec::new(),
+            lane_cpus: Vec::new(),
+            lane_dscps: Vec::new(),
             dynamic_idle: None,
             max_buffered_octets: 64 << 20,
             lock_memory: false,

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use oxorb_cdr::{ByteOrder, Dialect};
 use oxorb_giop::{
-    Header, Inbox, Message, Qos, Request, Response, SystemException, Urgency, Version,
+    Frame, Header, Inbox, Message, Qos, Request, Response, SystemException, Urgency, Version,
 };
 use oxorb_transport::Link;
 
+use super::assign::assign;
 use super::dispatch::{Next, Session, refuse};
 use super::registry::{Admitted, Claim, Status};
 use super::stand_in::{self, Desk, Home};
@@ -40,6 +41,8 @@ pub(crate) struct Connection {
     silent: bool,
     /// Not read until other messages of the client leave room.
     pub(super) throttled: bool,
+    /// Holds one request that was taken off its connection, and reads nothing.
+    detached: bool,
     /// What the calls sent over it are told when it ends.
     end: SystemException,
 }
@@ -156,6 +159,7 @@ impl Connection {
             claim: Claim::of(lines.status.client.as_ref()),
             silent,
             throttled: false,
+            detached: false,
             end: raise::CONNECTION_LOST,
             lines,
             link,
@@ -194,7 +198,11 @@ impl Connection {
                     Ok(None) => break,
                     Ok(Some(header)) => {
                         self.version = header.version;
-                        match desk.run(orb, &mut self.sink) {
+                        let next = match desk.assigns.get() {
+                            true => assign(orb, home, desk, self),
+                            false => desk.run(orb, &mut self.sink),
+                        };
+                        match next {
                             Next::Message => {}
                             Next::Close => return Served::Ended,
                             Next::Reply => {
@@ -257,6 +265,49 @@ impl Connection {
                 },
             }
         }
+    }
+
+    /// The request that `inbox` announces, taken off this connection, and what its messages take of the client's share.
+    pub(super) fn detached(&mut self, inbox: Inbox, session: Session, lines: Lines) -> Connection {
+        let claim = Claim::of(lines.status.client.as_ref());
+        let link = Arc::clone(&self.link);
+        Connection {
+            version: self.version,
+            claim: std::mem::replace(&mut self.claim, claim),
+            detached: true,
+            ..Connection::of(self.id, link, inbox, session, lines, false)
+        }
+    }
+
+    pub(super) fn is_detached(&self) -> bool {
+        self.detached
+    }
+
+    /// Serves the request that was taken off its connection.
+    pub(super) fn serve_detached(&mut self, orb: &Orb, home: &Home) {
+        stand_in::at_desk(orb, home, self, |desk, connection| {
+            // It was announced before; whether the connection goes on is for who reads it.
+            desk.run(orb, &mut connection.sink);
+        });
+        if self.sink.broken() {
+            self.link.close();
+        }
+    }
+
+    /// Answers it with an exception instead.
+    pub(super) fn refuse_detached(&mut self, orb: &Orb, exception: SystemException) {
+        if let Some(inbox) = self.inbox.take() {
+            let turn = self.lines.turn.clone();
+            let _ours = turn.as_ref().map(|turn| turn.to_write());
+            self.refuse(orb, &inbox.frame(), exception);
+            if let (Some(turn), Ok(request)) = (&turn, Request::parse(&inbox.frame())) {
+                turn.finish(request.id);
+            }
+        }
+    }
+
+    pub(super) fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
     }
 
     /// Reads what has come, at most once, and says whether the next message is there; serves nothing.
@@ -322,17 +373,33 @@ impl Connection {
         let Some(inbox) = &mut self.inbox else {
             return false;
         };
-        let Ok(Some(header)) = inbox.poll() else {
+        let Ok(Some(_)) = inbox.poll() else {
             return false;
         };
-        let Ok(Message::Request(request)) = inbox.frame().message() else {
+        let inbox = self.inbox.take();
+        let goes_on = inbox
+            .as_ref()
+            .is_some_and(|inbox| self.refuse(orb, &inbox.frame(), exception));
+        self.inbox = inbox;
+        goes_on
+    }
+
+    /// Answers the request of a frame with an exception; false when the connection is of no more use.
+    pub(super) fn refuse(
+        &mut self,
+        orb: &Orb,
+        frame: &Frame<'_>,
+        exception: SystemException,
+    ) -> bool {
+        let Ok(Message::Request(request)) = frame.message() else {
             return false;
         };
         if request.response != Response::None {
-            let plain = Dialect::new(header.version.minor);
+            let version = frame.header.version;
+            let plain = Dialect::new(version.minor);
             self.sink.begin();
             self.sink
-                .send_exception(orb.options(), header.version, request.id, plain, exception);
+                .send_exception(orb.options(), version, request.id, plain, exception);
         }
         !self.sink.broken()
     }
@@ -448,7 +515,7 @@ impl Connection {
     /// For the last thread that served it: closes it. A client that is left by
     /// an ORB that ends, or by a server that wants the connection back, is told
     /// that nothing it sent since was run.
-    pub(crate) fn close(mut self, orb: &Orb) {
+    pub(crate) fn close(&mut self, orb: &Orb) {
         if orb.is_closing() || self.lines.status.was_told_to_end() {
             self.part();
         }

@@ -299,7 +299,7 @@ impl Session {
 
     /// How text in this request is encoded: as the client said in this or an
     /// earlier request of the connection.
-    fn dialect(
+    pub(super) fn dialect(
         session: &Cell<Session>,
         request: &Request<'_>,
         giop_minor: u8,

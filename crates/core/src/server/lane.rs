@@ -1,40 +1,46 @@
 //! A few threads for some connections; a thread stays with its connection while that is busy.
 //!
-//! A lane owns its threads, its poller and the connections that wait there; the ORB's default pool is one, and each
-//! lane of a threadpool is another. Every thread waits at the same poller and the kernel wakes one for each connection
+//! A lane owns its threads, its reactor and the connections that wait there; the ORB's default pool is one, and each
+//! lane of a threadpool is another. Every thread waits at the same reactor and the kernel wakes one for each connection
 //! that has something to read: it leads, the others follow. It then reads, serves and writes (A5.9) and, instead of
 //! going back after each request, waits a moment on the connection itself. A request on a busy connection so costs one
 //! read and one write, like a thread of its own.
+//!
+//! That is so where [`Serving`] says `Reader`, and with one thread it is a single-threaded reactor. Otherwise one thread
+//! reads and others serve (`assign.rs`), or each connection has a thread of its own at the lane's priority.
 //!
 //! What happens when no thread of a lane waits any more is in `reserve.rs`.
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
-use oxorb_sys::poll::{Poller, Token};
+use oxorb_sys::poll::Token;
 use oxorb_sys::thread;
 use oxorb_transport::Link;
 
+use super::assign::Work;
 use super::connection::{Connection, Served};
-use super::per_connection::leave;
+use super::per_connection::{self, leave};
+use super::queue::Queue;
+use super::reactor::{self, Reactor, ReactorChoice};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::socket_options;
 use super::stand_in::Home;
-use crate::Orb;
+use super::threadpool::{QueueOrder, Serving};
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
+use crate::{Concurrency, Orb};
 
 /// How often threads look for connections that stall in mid-message, and whether they are to end.
-const TICK: Duration = Duration::from_millis(500);
+pub(super) const TICK: Duration = Duration::from_millis(500);
 
 /// What a lane is to be.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +51,15 @@ pub(crate) struct Plan {
     pub(crate) pool: u32,
     /// Of its threads; `None`: as they come.
     pub(crate) priority: Option<Priority>,
-    /// Threads that are there from the start.
+    /// Which of them serve.
+    pub(crate) serving: Serving,
+    /// How they wait.
+    pub(crate) reactor: ReactorChoice,
+    /// In which order requests leave the queue.
+    pub(crate) order: QueueOrder,
+    /// Most requests and octets that wait for a thread; `None`: it has no queue.
+    pub(crate) queue: Option<(usize, usize)>,
+    /// Threads that are there from the start; with a thread for each request: most there are.
     pub(crate) static_threads: usize,
     /// Most further threads, made when they are needed.
     pub(crate) dynamic_threads: usize,
@@ -57,6 +71,8 @@ pub(crate) struct Plan {
     pub(crate) cpu: Option<usize>,
     /// Its threads touch their stack before they serve.
     pub(crate) prefault: bool,
+    /// Marks the packets of its connections.
+    pub(crate) dscp: Option<u8>,
     /// How long reads of its connections look for packets in the device.
     pub(crate) busy_poll: Option<Duration>,
 }
@@ -64,14 +80,17 @@ pub(crate) struct Plan {
 /// The threads of a lane and the connections none of them serves at the moment.
 pub(crate) struct Lane {
     pub(super) plan: Plan,
-    pub(super) poller: Poller,
-    /// Connections that wait at the poller; a thread takes out the one it serves.
+    pub(super) reactor: Box<dyn Reactor>,
+    /// Connections that wait at the reactor; a thread takes out the one it serves.
     parked: Mutex<HashMap<u64, Connection>>,
     /// How many those are, for threads that do not want the lock.
     parked_count: AtomicUsize,
-    /// Threads that wait at the poller, too: while there is one, others may stay.
+    /// Threads that wait at the reactor, too: while there is one, others may stay.
     pub(super) waiting: AtomicUsize,
+    /// Threads that were started because they were needed.
     pub(super) dynamic: AtomicUsize,
+    /// What waits for a thread.
+    pub(super) queue: Option<Queue<Work>>,
     /// When stalled connections were last looked for.
     last_look: Mutex<Instant>,
     pub(super) reserve: Reserve,
@@ -80,30 +99,44 @@ pub(crate) struct Lane {
     changed: Condvar,
 }
 
-/// What became of the wait at a poller.
+/// What became of the wait at a reactor.
 enum Turn {
     Served,
     Nothing,
 }
 
 impl Lane {
-    /// The default pool of an ORB: threads without a priority of their own.
-    pub(crate) fn workers(orb: &Orb, threads: usize) -> io::Result<Arc<Lane>> {
+    /// The default pool of an ORB: threads without a priority of their own. `None`: each connection has one.
+    pub(crate) fn of_orb(orb: &Orb) -> io::Result<Option<Arc<Lane>>> {
+        let options = orb.options();
+        let concurrency = options.concurrency;
+        let Some((serving, threads)) = concurrency.serving() else {
+            return Ok(None);
+        };
+        let max_octets = options.realtime.max_buffered_octets;
         let plan = Plan {
             name: "oxorb-worker".to_owned(),
+            serving,
+            reactor: options.reactor,
+            queue: match concurrency {
+                Concurrency::WorkerPool { queue, .. } => Some((queue, max_octets)),
+                _ => None,
+            },
             static_threads: threads.max(1),
             ..Plan::default()
         };
         let lane = Arc::new(Lane::new(plan, Reserve::default())?);
         lane.start(orb)?;
-        Ok(lane)
+        Ok(Some(lane))
     }
 
     /// A lane without threads, until it is [started](Self::start).
     pub(super) fn new(plan: Plan, reserve: Reserve) -> io::Result<Lane> {
+        let queue = |(requests, octets)| Queue::new(requests, octets);
         Ok(Lane {
+            reactor: reactor::make(plan.reactor)?,
+            queue: plan.queue.map(queue),
             plan,
-            poller: Poller::new()?,
             parked: Mutex::default(),
             parked_count: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -123,7 +156,17 @@ impl Lane {
 
     /// Starts the static threads.
     pub(super) fn start(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
-        for _ in 0..self.plan.static_threads {
+        let threads = self.plan.static_threads;
+        let (workers, readers) = match self.plan.serving {
+            Serving::Reader => (0, threads),
+            Serving::Queue => (threads, 1),
+            Serving::ThreadPerRequest => (0, 1),
+            Serving::ThreadPerConnection => (0, 0),
+        };
+        for _ in 0..workers {
+            self.spawn(orb, |lane, orb| lane.work_queue(orb))?;
+        }
+        for _ in 0..readers {
             self.spawn(orb, |lane, orb| lane.work(orb, None))?;
         }
         Ok(())
@@ -162,7 +205,7 @@ impl Lane {
 
     /// Takes a new connection.
     pub(crate) fn adopt(
-        &self,
+        self: &Arc<Self>,
         orb: &Orb,
         admitted: Admitted,
         link: Arc<dyn Link>,
@@ -176,12 +219,20 @@ impl Lane {
         if self.is_stopping() {
             return Err(io::ErrorKind::NotConnected.into());
         }
+        if let Some(dscp) = self.plan.dscp {
+            link.set_dscp(dscp)?;
+        }
         if let Some(time) = self.plan.busy_poll {
             socket_options::busy_poll(&*link, time)?;
         }
         let connection = Connection::new(orb, admitted, Arc::clone(&link));
+        if self.plan.serving == Serving::ThreadPerConnection {
+            return self.spawn(orb, |_, orb| {
+                per_connection::run(orb, &Home::Thread, connection)
+            });
+        }
         self.put(connection);
-        let added = watched(&link, |fd| self.poller.add(fd, Token(id)));
+        let added = self.reactor.add(&link, Token(id));
         if added.is_err() {
             self.take(id);
         }
@@ -207,7 +258,8 @@ impl Lane {
         }
         self.goes(orb);
         if self.is_stopping() {
-            self.poller.waker().wake();
+            // So that each that waits ends, and not only the next one.
+            self.reactor.wake();
         }
     }
 
@@ -215,14 +267,16 @@ impl Lane {
         if self.lend_to_queues(orb) {
             return Ok(Turn::Served);
         }
-        if let Some(connection) = self.reserve.pop() {
+        if self.plan.serving == Serving::Reader
+            && let Some(work) = self.queue.as_ref().and_then(Queue::pop)
+        {
             self.goes(orb);
-            self.serve_own(orb, home, connection);
+            self.serve_work(orb, home, work);
             self.comes_back();
             return Ok(Turn::Served);
         }
         let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.min(TICK));
-        let Some(Token(id)) = self.poller.wait_one(Some(tick))? else {
+        let Some(Token(id)) = self.reactor.wait_one(tick)? else {
             return Ok(Turn::Nothing);
         };
         self.goes(orb);
@@ -238,12 +292,13 @@ impl Lane {
         Ok(Turn::Served)
     }
 
-    fn serve_own(&self, orb: &Orb, home: &Home, connection: Connection) {
+    pub(super) fn serve_own(&self, orb: &Orb, home: &Home, connection: Connection) {
         // Staying is for quiet times: with nobody left to lead, other
         // connections must not wait for this one's next request.
         let may_stay = || {
-            self.waiting.load(Ordering::Relaxed) > 0
-                || self.parked_count.load(Ordering::Relaxed) == 0 && self.reserve.is_idle()
+            !self.reactor.is_awake()
+                && (self.waiting.load(Ordering::Relaxed) > 0
+                    || self.parked_count.load(Ordering::Relaxed) == 0 && self.nothing_waits())
         };
         self.serve(orb, home, connection, may_stay);
     }
@@ -273,7 +328,7 @@ impl Lane {
         let id = connection.id;
         let link = Arc::clone(&connection.link);
         self.put(connection);
-        if watched(&link, |fd| self.poller.rearm(fd, Token(id))).is_err()
+        if self.reactor.rearm(&link, Token(id)).is_err()
             && let Some(connection) = self.take(id)
         {
             self.end(orb, connection);
@@ -318,7 +373,7 @@ impl Lane {
     }
 
     pub(super) fn end(&self, orb: &Orb, connection: Connection) {
-        let _ = watched(&connection.link, |fd| self.poller.remove(fd));
+        let _ = self.reactor.remove(&connection.link);
         leave(orb, connection);
     }
 
@@ -342,10 +397,17 @@ impl Lane {
             .is_some_and(|(since, limit)| since.elapsed() >= limit)
     }
 
+    /// Whether no request waits for one of its threads.
+    fn nothing_waits(&self) -> bool {
+        self.queue.as_ref().is_none_or(Queue::is_idle)
+    }
+
     /// Whether its threads have nothing more to do, ever.
     pub(super) fn is_over(&self, orb: &Orb) -> bool {
         (orb.is_closing() && orb.registry().is_empty())
-            || (self.is_stopping() && orb.registry().is_empty_of(self.plan.pool))
+            || (self.is_stopping()
+                && self.nothing_waits()
+                && orb.registry().is_empty_of(self.plan.pool))
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -355,7 +417,10 @@ impl Lane {
     /// Takes no further connection; its threads end after the last one.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
-        self.poller.waker().wake();
+        if let Some(queue) = &self.queue {
+            queue.close();
+        }
+        self.reactor.wake();
     }
 
     /// Waits until no thread of it runs; false when `until` came first.
@@ -393,14 +458,3 @@ impl Drop for Alive {
 const STACK: usize = 2 << 20;
 
 const UNPOISONED: &str = "no panic while the lock is held";
-
-/// Does something at the poller with the descriptor of a link that has one.
-fn watched(
-    link: &Arc<dyn Link>,
-    act: impl FnOnce(BorrowedFd<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    match link.poll_fd() {
-        Some(fd) => act(fd),
-        None => Err(io::ErrorKind::Unsupported.into()),
-    }
-}

@@ -26,6 +26,8 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(crate) struct Listeners {
     open: Mutex<Vec<Listener>>,
+    /// Who serves what comes; none: threads of connections.
+    lane: OnceLock<Arc<Lane>>,
     /// How connections are set up, if a policy says so.
     tcp: Arc<OnceLock<TcpProtocolProperties>>,
 }
@@ -51,6 +53,9 @@ impl Listeners {
             .collect::<Result<_, _>>()
             .map_err(OpenError::Listen)?;
         let lane = lane().map_err(OpenError::Threads)?;
+        if let Some(lane) = &lane {
+            let _ = self.lane.set(Arc::clone(lane));
+        }
         let mut real = Vec::new();
         for acceptor in acceptors {
             real.push(acceptor.endpoint().clone());
@@ -59,7 +64,7 @@ impl Listeners {
                 let tcp = Arc::clone(&self.tcp);
                 thread::Builder::new()
                     .name("oxorb-accept".to_owned())
-                    .spawn(move || accept(&orb, &*acceptor, lane.as_deref(), &tcp))
+                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), &tcp))
                     .map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
@@ -73,6 +78,13 @@ impl Listeners {
     /// How connections are set up that are accepted from now on. The first call decides.
     pub(crate) fn set_tcp(&self, tcp: TcpProtocolProperties) {
         let _ = self.tcp.set(tcp);
+    }
+
+    /// After the last connection: the threads that served them end.
+    pub(crate) fn end(&self) {
+        if let Some(lane) = self.lane.get() {
+            lane.stop();
+        }
     }
 
     /// Stops listening; connections live on.
@@ -102,10 +114,10 @@ pub(crate) enum OpenError {
 fn accept(
     orb: &Orb,
     acceptor: &dyn Acceptor,
-    lane: Option<&Lane>,
+    lane: Option<&Arc<Lane>>,
     tcp: &OnceLock<TcpProtocolProperties>,
 ) {
-    let priority = lane.and_then(Lane::priority);
+    let priority = lane.and_then(|lane| lane.priority());
     if let Some(priority) = priority {
         let _ = orb.set_thread_priority(priority);
     }
@@ -141,7 +153,12 @@ fn accept(
 
 /// Gives a new connection to who will serve it. One that must not be is closed
 /// at once, in order, so that its client tries elsewhere.
-pub(crate) fn welcome(orb: &Orb, endpoint: &Endpoint, link: Arc<dyn Link>, lane: Option<&Lane>) {
+pub(crate) fn welcome(
+    orb: &Orb,
+    endpoint: &Endpoint,
+    link: Arc<dyn Link>,
+    lane: Option<&Arc<Lane>>,
+) {
     let access = match endpoint.access.is_open() {
         true => &orb.options().access,
         false => &endpoint.access,

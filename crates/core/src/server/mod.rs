@@ -4,6 +4,8 @@
 //! acceptor thread (listener.rs)     one per endpoint; a link for each client
 //!   -> a thread of its own          (per_connection.rs), or
 //!      one of a few of a lane       (lane.rs): stays while the link is busy; reserve.rs: when all are
+//!                                    reactor.rs: how they wait
+//!      (or it reads for others:     assign.rs, filter.rs, queue.rs)
 //!        -> Connection::serve       (connection.rs) octets -> whole messages
 //!             -> dispatch           (dispatch.rs)   message -> Upcall -> Adapter -> Outcome
 //!                  -> Sink          (sink.rs)       reply octets, one write, same thread
@@ -19,14 +21,21 @@
 //! While a connection is busy a request costs one read and one write, no queue,
 //! no hand-over between threads, no lock.
 
+mod assign;
 mod both_ways;
 mod connection;
 mod dispatch;
+#[cfg(not(all(test, feature = "model")))]
+mod epoll;
+mod filter;
 mod lane;
 mod line;
 mod listener;
 mod mailbox;
 mod per_connection;
+mod queue;
+mod rate_groups;
+mod reactor;
 mod registry;
 mod reserve;
 mod sink;
@@ -36,6 +45,7 @@ mod threadpool;
 mod turn;
 
 pub(crate) use dispatch::{dispatch_local, upcall};
+pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub(crate) use lane::Lane;
 pub(crate) use line::Line;
 #[cfg(all(test, feature = "model"))]
@@ -43,6 +53,10 @@ pub(crate) use listener::welcome;
 pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use per_connection::start_both_ways;
+pub use rate_groups::RateGroup;
+pub use reactor::ReactorChoice;
+#[cfg(all(test, feature = "model"))]
+pub(crate) use reactor::{Reactor, Watch};
 pub(crate) use registry::Registry;
 pub use sink::Sink;
 pub(crate) use sink::{Kept, write_message};
@@ -50,7 +64,7 @@ pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{step_aside, wait_beside};
 pub(crate) use threadpool::Pools;
 pub use threadpool::{
-    QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
-    ThreadpoolLanes,
+    QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError, ThreadpoolId,
+    ThreadpoolLane, ThreadpoolLanes,
 };
 pub(crate) use turn::Turn;

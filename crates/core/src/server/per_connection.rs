@@ -55,7 +55,7 @@ pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
     run(orb, home, connection);
 }
 
-fn run(orb: &Orb, home: &Home, mut connection: Connection) {
+pub(super) fn run(orb: &Orb, home: &Home, mut connection: Connection) {
     crate::orb::mark_server_thread();
     loop {
         if matches!(home, Home::Thread) {
@@ -82,7 +82,7 @@ fn run(orb: &Orb, home: &Home, mut connection: Connection) {
 }
 
 /// A thread is done with a connection; the last one closes it.
-pub(super) fn leave(orb: &Orb, connection: Connection) {
+pub(super) fn leave(orb: &Orb, mut connection: Connection) {
     let id = connection.id;
     if orb.registry().leave(id) {
         connection.close(orb);

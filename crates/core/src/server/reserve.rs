@@ -12,23 +12,22 @@
 //! is armed one lane further down. With buffering a reader thread of the lane watches its poller instead, and wakes
 //! whoever may lend a thread.
 
-use std::collections::VecDeque;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Header, MessageType, Urgency};
+use oxorb_giop::{Header, MessageType};
 use oxorb_sys::poll::{Poller, Token};
 
+use super::assign::Work;
 use super::connection::{Ahead, Connection};
 use super::lane::Lane;
+use super::queue::Queue;
+use super::reactor::Watch;
 use super::stand_in::Home;
 use super::threadpool::QueueOrder;
-use crate::lock::Mutex;
-use crate::sync::{
-    MutexGuard,
-    atomic::{AtomicUsize, Ordering},
-};
+use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
 
 /// Tokens from here on are lanes that have run out; below are connections.
@@ -44,116 +43,24 @@ pub(super) struct Reserve {
     lender: OnceLock<(Arc<Lane>, Token)>,
     /// Whom this lane lends threads to.
     borrowers: OnceLock<Vec<Weak<Lane>>>,
-    buffer: Option<Buffer>,
-}
-
-/// Requests that wait for a thread.
-struct Buffer {
-    /// Watches the lane's poller for the reader.
-    poller: Poller,
-    queue: Mutex<Queue>,
-    /// How many wait, for threads that do not want the lock.
-    queued: AtomicUsize,
-    max_requests: usize,
-    max_octets: usize,
-    order: QueueOrder,
-}
-
-/// The next to be served first.
-struct Queue {
-    waiting: VecDeque<Waiting>,
-    octets: usize,
-}
-
-/// A connection with a request that was read.
-struct Waiting {
-    connection: Connection,
-    octets: usize,
-    /// Known where it decides.
-    urgency: Option<Urgency>,
+    /// Where the reader waits until the lane has run out: it then reads requests into the lane's queue.
+    reader: Option<Poller>,
 }
 
 impl Reserve {
-    /// With room for so many requests of so many octets in all.
-    pub(super) fn buffering(
-        max_requests: usize,
-        max_octets: usize,
-        order: QueueOrder,
-    ) -> io::Result<Reserve> {
-        let queue = Queue {
-            waiting: VecDeque::with_capacity(max_requests),
-            octets: 0,
-        };
+    /// With a reader, for a lane with a queue.
+    pub(super) fn buffering() -> io::Result<Reserve> {
         Ok(Reserve {
-            buffer: Some(Buffer {
-                poller: Poller::new()?,
-                queue: Mutex::new(queue),
-                queued: AtomicUsize::new(0),
-                max_requests,
-                max_octets,
-                order,
-            }),
+            reader: Some(Poller::new()?),
             ..Reserve::default()
         })
     }
 
-    /// The lane that a token of this lane's poller stands for.
+    /// The lane that a token of this lane's reactor stands for.
     #[inline]
     pub(super) fn borrower(&self, token: u64) -> Option<Arc<Lane>> {
         let at = token.checked_sub(BORROWERS)?;
         self.borrowers.get()?.get(at as usize)?.upgrade()
-    }
-
-    /// Whether nothing waits for a thread.
-    pub(super) fn is_idle(&self) -> bool {
-        let queued = |buffer: &Buffer| buffer.queued.load(Ordering::SeqCst);
-        self.buffer
-            .as_ref()
-            .is_none_or(|buffer| queued(buffer) == 0)
-    }
-
-    /// The connection whose request is next.
-    pub(super) fn pop(&self) -> Option<Connection> {
-        if self.is_idle() {
-            return None;
-        }
-        let buffer = self.buffer.as_ref()?;
-        let mut queue = buffer.queue();
-        let next = queue.waiting.pop_front()?;
-        queue.octets -= next.octets;
-        buffer.queued.fetch_sub(1, Ordering::SeqCst);
-        Some(next.connection)
-    }
-}
-
-impl Buffer {
-    fn has_room(&self, octets: usize) -> bool {
-        let queue = self.queue();
-        queue.waiting.len() < self.max_requests && queue.octets + octets <= self.max_octets
-    }
-
-    fn push(&self, mut connection: Connection, octets: usize) {
-        let urgency = match self.order {
-            QueueOrder::Arrival => None,
-            QueueOrder::Urgency => connection.next_urgency(),
-        };
-        let mut queue = self.queue();
-        queue.octets += octets;
-        // Behind all that are as urgent: the room for it was made beforehand.
-        let at = queue
-            .waiting
-            .partition_point(|other| other.urgency >= urgency);
-        let waiting = Waiting {
-            connection,
-            octets,
-            urgency,
-        };
-        queue.waiting.insert(at, waiting);
-        self.queued.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect(UNPOISONED)
     }
 }
 
@@ -171,9 +78,8 @@ pub(super) fn lend(lanes: &[Arc<Lane>]) -> io::Result<()> {
                 continue;
             }
             let token = Token(BORROWERS + at as u64);
-            if upper.reserve.buffer.is_none() {
-                lower.poller.add(&upper.poller, token)?;
-                lower.poller.disarm(&upper.poller, token)?;
+            if upper.reserve.reader.is_none() {
+                lower.reactor.watch(&*upper.reactor, token, Watch::Begin)?;
             }
             let _ = upper.reserve.lender.set((Arc::clone(lower), token));
         }
@@ -224,22 +130,27 @@ impl Lane {
     }
 
     fn call_for_help(&self) {
-        if let Some(buffer) = &self.reserve.buffer {
-            let _ = buffer.poller.rearm(&self.poller, Token(0));
+        if let Some(reader) = &self.reserve.reader {
+            let _ = self.own_fd().and_then(|fd| reader.rearm(fd, Token(0)));
         } else if let Some((lender, token)) = self.reserve.lender.get() {
-            let _ = lender.poller.rearm(&self.poller, *token);
+            let _ = lender.reactor.watch(&*self.reactor, *token, Watch::Arm);
         }
     }
 
     fn dismiss_help(&self) {
-        if let Some(buffer) = &self.reserve.buffer {
-            let _ = buffer.poller.disarm(&self.poller, Token(0));
+        if let Some(reader) = &self.reserve.reader {
+            let _ = self.own_fd().and_then(|fd| reader.disarm(fd, Token(0)));
         } else if let Some((lender, token)) = self.reserve.lender.get() {
-            let _ = lender.poller.disarm(&self.poller, *token);
+            let _ = lender.reactor.watch(&*self.reactor, *token, Watch::Disarm);
         } else {
             return;
         }
         self.still_needs_help();
+    }
+
+    fn own_fd(&self) -> io::Result<BorrowedFd<'_>> {
+        let fd = self.reactor.poll_fd();
+        fd.ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// Somebody may have gone, or come for help, meanwhile.
@@ -252,7 +163,7 @@ impl Lane {
     /// A thread of a lower lane serves one connection of this one, at this one's priority.
     pub(super) fn lent(self: &Arc<Self>, orb: &Orb) {
         let _raised = self.raise(orb);
-        let token = self.poller.wait_one(Some(Duration::ZERO));
+        let token = self.reactor.wait_one(Duration::ZERO);
         // Before the work: there may be more of it, and more threads to lend.
         self.still_needs_help();
         let Ok(Some(Token(id))) = token else { return };
@@ -271,19 +182,22 @@ impl Lane {
         let Some(uppers) = self.reserve.borrowers.get() else {
             return false;
         };
-        let waits = |upper: Arc<Lane>| Some((upper.reserve.pop()?, upper));
+        let waits = |upper: Arc<Lane>| Some((upper.queue.as_ref()?.pop()?, upper));
         let most_urgent = uppers
             .iter()
             .rev()
             .filter_map(Weak::upgrade)
             .find_map(waits);
-        let Some((connection, upper)) = most_urgent else {
+        let Some((work, upper)) = most_urgent else {
             return false;
         };
         self.goes(orb);
         {
             let _raised = upper.raise(orb);
-            upper.serve_lent(orb, connection);
+            match work {
+                Work::Connection(connection) => upper.serve_lent(orb, connection),
+                Work::Request(request) => request.serve(&Home::Lane(Arc::clone(&upper))),
+            }
         }
         self.comes_back();
         true
@@ -300,17 +214,17 @@ impl Lane {
 
     /// Starts the thread that reads requests while all others are busy, where the lane buffers.
     pub(super) fn start_reader(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
-        let Some(buffer) = &self.reserve.buffer else {
+        let Some(reader) = &self.reserve.reader else {
             return Ok(());
         };
-        buffer.poller.add(&self.poller, Token(0))?;
-        buffer.poller.disarm(&self.poller, Token(0))?;
+        reader.add(self.own_fd()?, Token(0))?;
+        reader.disarm(self.own_fd()?, Token(0))?;
         self.spawn(orb, |lane, orb| {
-            while let Some(buffer) = &lane.reserve.buffer
+            while let (Some(reader), Some(queue)) = (&lane.reserve.reader, &lane.queue)
                 && !lane.is_over(orb)
             {
-                match buffer.poller.wait_one(Some(TICK)) {
-                    Ok(Some(_)) => lane.read_ahead(orb, buffer),
+                match reader.wait_one(Some(TICK)) {
+                    Ok(Some(_)) => lane.read_ahead(orb, queue),
                     Ok(None) => {}
                     Err(_) => std::thread::sleep(TICK),
                 }
@@ -318,27 +232,35 @@ impl Lane {
         })
     }
 
-    fn read_ahead(self: &Arc<Self>, orb: &Orb, buffer: &Buffer) {
+    fn read_ahead(self: &Arc<Self>, orb: &Orb, queue: &Queue<Work>) {
         while self.waiting.load(Ordering::SeqCst) == 0
-            && let Ok(Some(Token(id))) = self.poller.wait_one(Some(Duration::ZERO))
+            && let Ok(Some(Token(id))) = self.reactor.wait_one(Duration::ZERO)
         {
             match (self.reserve.borrower(id), self.take(id)) {
                 // A lane above has run out, too: its own reader sees to that.
                 (Some(_), _) | (None, None) => {}
-                (None, Some(connection)) => self.buffer(orb, buffer, connection),
+                (None, Some(connection)) => self.buffer(orb, queue, connection),
             }
         }
         self.still_needs_help();
     }
 
     /// Queues a connection whose next request is here, or refuses that.
-    fn buffer(self: &Arc<Self>, orb: &Orb, buffer: &Buffer, mut connection: Connection) {
+    fn buffer(self: &Arc<Self>, orb: &Orb, queue: &Queue<Work>, mut connection: Connection) {
         loop {
             match connection.read_ahead(orb) {
                 Ahead::Message(header) => {
                     let octets = header.map_or(0, |header| header.total());
-                    if header.is_none_or(|header| !is_request(&header)) || buffer.has_room(octets) {
-                        buffer.push(connection, octets);
+                    let refusable = header.is_some_and(|header| is_request(&header));
+                    if !refusable {
+                        queue.reserve_anyway(octets);
+                    }
+                    if !refusable || queue.reserve(octets) {
+                        let urgency = match self.plan.order {
+                            QueueOrder::Arrival => None,
+                            QueueOrder::Urgency => connection.next_urgency(),
+                        };
+                        queue.push(Work::Connection(connection), octets, urgency);
                         return self.wake_somebody();
                     }
                     let detail = || format!("a request of {octets} octets");
@@ -355,11 +277,11 @@ impl Lane {
     }
 
     /// A request was queued: whoever came back to wait meanwhile must see it, or whoever may lend a thread.
-    fn wake_somebody(&self) {
+    pub(super) fn wake_somebody(&self) {
         let mut lane = self;
         loop {
             if lane.waiting.load(Ordering::SeqCst) > 0 {
-                return lane.poller.waker().wake();
+                return lane.reactor.wake();
             }
             match lane.reserve.lender.get() {
                 Some((lender, _)) => lane = lender,
@@ -373,5 +295,3 @@ impl Lane {
 fn is_request(header: &Header) -> bool {
     header.kind == MessageType::REQUEST && !header.more_fragments
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -57,6 +57,8 @@ pub(super) struct Desk {
     served: RefCell<Option<Served>>,
     /// A stand-in has taken over.
     handed_over: Cell<bool>,
+    /// Requests may be for other threads.
+    pub(super) assigns: Cell<bool>,
 }
 
 /// Whose connection it is.
@@ -83,7 +85,10 @@ pub(super) fn at_desk<R>(
     DESK.with(|desk| {
         desk.session.set(connection.session);
         desk.in_upcall.set(false);
-        desk.handed_over.set(false);
+        // Who reads on after a request that was taken off its connection is another thread as well.
+        desk.handed_over.set(connection.is_detached());
+        let filtered = !orb.options().thread_filters.is_empty();
+        desk.assigns.set(filtered || home.assigns().is_some());
         let limited = orb.options().max_requests_per_client.is_some();
         desk.counted
             .set(limited && connection.lines.status.client.is_some());
@@ -225,6 +230,25 @@ impl Desk {
             served.lines.turn = Some(turn);
             served.lines.calls = Some(calls);
         }
+    }
+
+    /// Takes the request that the inbox announces off the connection, which is read on here.
+    pub(super) fn detach(&self, orb: &Orb, connection: &mut Connection) -> Connection {
+        let mut served = self.served.borrow_mut();
+        let served = served.as_mut().expect("a connection is being served");
+        let turn = Arc::clone(served.lines.turn.get_or_insert_default());
+        if let Some(id) = self.request_id() {
+            turn.begin(id);
+        }
+        orb.registry()
+            .share_unanswered(served.id, &served.lines.status);
+        let rest = self.inbox().rest();
+        let inbox = self.inbox.replace(Some(rest));
+        connection.detached(
+            inbox.expect("a connection is being served"),
+            self.session.get(),
+            served.lines.clone(),
+        )
     }
 
     fn is_cancelled(&self) -> bool {

@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::{CompletionStatus, SystemException, TcpProtocolProperties, minor};
 use oxorb_rt::Priority;
+use oxorb_sys::schedule::Class;
 use oxorb_transport::Endpoint;
 
+use super::filter::PoolThread;
 use super::lane::{Lane, Plan};
 use super::listener::Listeners;
+use super::reactor::ReactorChoice;
 use super::reserve::{self, Reserve};
+use crate::LaneNumber;
 use crate::lock::Mutex;
 use crate::published::Address;
 use crate::sync::MutexGuard;
@@ -55,6 +59,10 @@ pub struct Threadpool {
     stack_size: usize,
     borrowing: bool,
     buffering: Option<RequestBuffering>,
+    serving: Serving,
+    reactor: Option<ReactorChoice>,
+    /// Of rate groups; otherwise none.
+    periods: Vec<Duration>,
 }
 
 /// One lane of a threadpool (`RTCORBA::ThreadpoolLane`).
@@ -72,6 +80,31 @@ pub struct ThreadpoolLane {
     /// How long reads of its connections look for packets in the network device before they wait for the interrupt.
     /// Not of the specification.
     pub busy_poll: Option<Duration>,
+    /// Marks the packets of its connections (DSCP, 0 to 63). Not of the specification, which has a ServerProtocolPolicy
+    /// with `enable_network_priority` for that.
+    pub dscp: Option<u8>,
+}
+
+/// Which thread serves a request that comes to a lane (CHECKLIST A5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Serving {
+    /// The one that has read it: one thread is a reactor (A5.6), several are leader and followers (A5.4). No hand-over,
+    /// no lock, no allocation.
+    #[default]
+    Reader,
+    /// One of the lane's threads, which take requests from a bounded queue; one further thread reads (A5.3). Requests
+    /// of one connection run side by side. How long the queue is and in which order requests leave it says
+    /// [`Threadpool::buffering`]; one that finds no place is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request
+    /// costs a hand-over to another thread (a futex call on each side while the queue is empty), a few allocations and
+    /// about ten short locks.
+    Queue,
+    /// A thread that is started for it, at most `static_threads` at a time; one further thread reads (A5.6). One more
+    /// is answered TRANSIENT, minor `NO_THREAD`. A request costs what a thread does, some tens of microseconds, and
+    /// more when it is given a priority, a processor or touched memory.
+    ThreadPerRequest,
+    /// That of its connection, which is started at the lane's priority when the connection comes (A5.6). As many as
+    /// there are connections, whatever `static_threads` says.
+    ThreadPerConnection,
 }
 
 /// Requests may wait for a thread, within limits (`allow_request_buffering`). The limits hold for each lane.
@@ -106,6 +139,7 @@ impl ThreadpoolLane {
             dynamic_threads: 0,
             cpu: None,
             busy_poll: None,
+            dscp: None,
         }
     }
 
@@ -119,6 +153,12 @@ impl ThreadpoolLane {
     /// Runs on this processor only.
     pub fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
+        self
+    }
+
+    /// Marks the packets of its connections.
+    pub fn dscp(mut self, dscp: u8) -> Self {
+        self.dscp = Some(dscp);
         self
     }
 }
@@ -140,7 +180,31 @@ impl Threadpool {
             stack_size: 0,
             borrowing: false,
             buffering: None,
+            serving: Serving::Reader,
+            reactor: None,
+            periods: Vec::new(),
         }
+    }
+
+    /// Which threads serve requests.
+    pub fn serving(mut self, serving: Serving) -> Self {
+        self.serving = serving;
+        self
+    }
+
+    /// How the lanes' threads wait for requests; otherwise as the option Reactor says.
+    ///
+    /// Under SCHED_FIFO and SCHED_RR a thread that asks without sleeping keeps all that is less urgent from its
+    /// processor. Each lane must then have one thread and a processor of its own
+    /// ([`ThreadpoolLane::cpu`]), and the machine one processor more than that.
+    pub fn reactor(mut self, reactor: ReactorChoice) -> Self {
+        self.reactor = Some(reactor);
+        self
+    }
+
+    pub(super) fn with_periods(mut self, periods: Vec<Duration>) -> Self {
+        self.periods = periods;
+        self
     }
 
     /// `dynamic_threads` of a pool without lanes.
@@ -179,6 +243,7 @@ impl Threadpool {
 
     /// `allow_request_buffering`: requests that find all threads busy are read and queued. Costs a thread for each
     /// lane.
+    /// With [`Serving::Queue`] these are the limits of the queue.
     pub fn buffering(mut self, limits: RequestBuffering) -> Self {
         self.buffering = Some(limits);
         self
@@ -189,22 +254,107 @@ impl Threadpool {
         if self.lanes.is_empty() {
             return wrong("a threadpool with lanes has at least one");
         }
+        if self.periods.iter().any(Duration::is_zero) {
+            return wrong("a rate group has a period, or a rate, above 0");
+        }
         if self.lanes.iter().any(|lane| lane.static_threads == 0) {
             return wrong("a lane has at least one static thread");
         }
         let mut priorities: Vec<_> = self.lanes.iter().map(|lane| lane.priority).collect();
         priorities.sort();
         if priorities.windows(2).any(|pair| pair[0] == pair[1]) {
-            return wrong("each lane of a threadpool has another priority");
+            return wrong(
+                "each lane of a threadpool has another priority, each rate group another period",
+            );
         }
+        self.check_serving()?;
         if self.borrowing && self.buffering.is_none() && self.lanes.len() > CHAIN {
             return wrong(
                 "at most five lanes borrow from each other, unless requests are buffered",
             );
         }
+        if self.lanes.iter().any(|lane| lane.dscp > Some(63)) {
+            return wrong("a DSCP goes from 0 to 63");
+        }
         for lane in &self.lanes {
             let native = orb.scheduling().native(lane.priority);
             native.map_err(|_| ThreadpoolError::Priority(lane.priority))?;
+        }
+        Ok(())
+    }
+}
+
+impl Threadpool {
+    fn check_serving(&self) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        let dynamic = self.lanes.iter().any(|lane| lane.dynamic_threads > 0);
+        match self.serving {
+            Serving::Reader => Ok(()),
+            _ if self.borrowing => wrong(
+                "lanes borrow threads that wait for requests; where a reader hands requests on, give each lane the \
+                 threads it needs (serving)",
+            ),
+            _ if dynamic => wrong(
+                "dynamic threads help those that read; where a reader hands requests on, give each lane the threads \
+                 it needs (serving)",
+            ),
+            Serving::Queue => Ok(()),
+            Serving::ThreadPerRequest | Serving::ThreadPerConnection
+                if self.buffering.is_some() =>
+            {
+                wrong(
+                    "with a thread for each request or connection none waits in a buffer; leave buffering out, or serve \
+                 from a queue (serving)",
+                )
+            }
+            Serving::ThreadPerRequest | Serving::ThreadPerConnection => Ok(()),
+        }
+    }
+
+    /// Where a lane's threads run.
+    fn cpu(&self, orb: &Orb, id: ThreadpoolId, at: usize) -> Option<usize> {
+        let cpus = &orb.options().realtime.lane_cpus;
+        let named = || LaneNumber::of(cpus, id.0, at as u32).map(usize::from);
+        self.lanes[at].cpu.or_else(named)
+    }
+
+    /// Whether threads that never sleep leave room for others.
+    fn check_reactor(&self, orb: &Orb, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        let options = orb.options();
+        if self.reactor.unwrap_or(options.reactor) == ReactorChoice::Epoll {
+            return Ok(());
+        }
+        if self.serving == Serving::ThreadPerConnection {
+            return wrong(
+                "a thread that has one connection waits at no reactor; leave busy-poll out",
+            );
+        }
+        if options.realtime.class == Class::Other {
+            return Ok(());
+        }
+        let cpus = (0..self.lanes.len()).filter_map(|at| self.cpu(orb, id, at));
+        let mut cpus: Vec<_> = cpus.collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let alone = |lane: &ThreadpoolLane| {
+            lane.static_threads == 1
+                && lane.dynamic_threads == 0
+                && self.serving == Serving::Reader
+                && self.buffering.is_none()
+        };
+        if cpus.len() != self.lanes.len() || !self.lanes.iter().all(alone) {
+            return wrong(
+                "busy-poll under SCHED_FIFO or SCHED_RR would keep everything else from the processor: give each lane \
+                 one thread that reads and serves, and a processor of its own (cpu), or use epoll or SCHED_OTHER",
+            );
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        if cpus.len() >= processors {
+            return wrong(
+                "busy-poll under SCHED_FIFO or SCHED_RR on every processor would leave none to the rest of the system: \
+                 keep one free, or use epoll or SCHED_OTHER",
+            );
         }
         Ok(())
     }
@@ -217,6 +367,10 @@ pub struct ThreadpoolLanes {
     pub has_lanes: bool,
     /// The priority of each lane, in the order given; without lanes the default priority.
     pub priorities: Vec<Priority>,
+    /// The period of each lane, where they are [rate groups](Threadpool::rate_groups); otherwise empty.
+    pub periods: Vec<Duration>,
+    /// Which threads serve.
+    pub serving: Serving,
 }
 
 /// All threadpools of one ORB.
@@ -229,6 +383,8 @@ pub(crate) struct Pools {
 /// One that exists.
 pub(crate) struct Pool {
     has_lanes: bool,
+    periods: Vec<Duration>,
+    serving: Serving,
     lanes: Vec<OpenLane>,
 }
 
@@ -247,6 +403,12 @@ pub(crate) struct PoolAddresses {
 }
 
 impl Pools {
+    /// The threads that a filter has picked, if there are such.
+    pub(super) fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
+        let pool = Arc::clone(self.lock().get(&picked.pool)?);
+        Some(Arc::clone(&pool.lanes.get(picked.lane)?.lane))
+    }
+
     pub(crate) fn addresses(
         &self,
         id: ThreadpoolId,
@@ -282,6 +444,15 @@ impl Pools {
         if let Some(pool) = self.lock().get(&id) {
             for lane in &pool.lanes {
                 lane.listeners.set_tcp(tcp);
+            }
+        }
+    }
+
+    /// After the last connection: the threads that served them end.
+    pub(crate) fn end(&self) {
+        for pool in self.lock().values() {
+            for lane in &pool.lanes {
+                lane.listeners.end();
             }
         }
     }
@@ -349,6 +520,7 @@ impl Orb {
         self.lock_memory();
         let pools = self.pools();
         let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
+        plan.check_reactor(self, id)?;
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
             .map(|at| self.new_lane(&plan, id, at).map(Arc::new))
             .collect::<io::Result<_>>()
@@ -367,6 +539,8 @@ impl Orb {
             });
         let mut pool = Pool {
             has_lanes: plan.has_lanes,
+            periods: plan.periods.clone(),
+            serving: plan.serving,
             lanes: open.collect(),
         };
         if let Err(error) = pool.open(self, id) {
@@ -412,37 +586,42 @@ impl Orb {
         Some(ThreadpoolLanes {
             has_lanes: pool.has_lanes,
             priorities: pool.lanes.iter().map(|lane| lane.priority).collect(),
+            periods: pool.periods.clone(),
+            serving: pool.serving,
         })
     }
 
     fn new_lane(&self, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
         let lane = &plan.lanes[at];
         let realtime = &self.options().realtime;
-        let reserve = match plan.buffering {
-            None => Reserve::default(),
-            Some(RequestBuffering {
-                max_requests,
-                max_octets,
-                order,
-            }) => {
-                let most = self.options().max_connections;
-                let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
-                Reserve::buffering(
-                    or(max_requests, most).min(most),
-                    or(max_octets, realtime.max_buffered_octets),
-                    order,
-                )?
-            }
+        let (reserve, limits) = match (plan.serving, plan.buffering) {
+            (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
+            (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
+            _ => (Reserve::default(), None),
         };
+        let dscp = || LaneNumber::of(&realtime.lane_dscps, id.0, at as u32);
+        let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
+        let queue = limits.map(|limits| {
+            let requests = or(limits.max_requests, self.options().max_connections);
+            (
+                requests,
+                or(limits.max_octets, realtime.max_buffered_octets),
+            )
+        });
         let plan = Plan {
             name: format!("oxorb-{}.{at}", id.0),
             pool: id.0,
             priority: Some(lane.priority),
+            serving: plan.serving,
+            reactor: plan.reactor.unwrap_or(self.options().reactor),
+            order: limits.unwrap_or_default().order,
+            queue,
             static_threads: lane.static_threads,
             dynamic_threads: lane.dynamic_threads,
             dynamic_idle: realtime.dynamic_idle,
             stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
-            cpu: lane.cpu,
+            cpu: plan.cpu(self, id, at),
+            dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
             prefault: realtime.lock_memory,
             busy_poll: lane.busy_poll,
         };

@@ -38,13 +38,9 @@ impl Child {
     }
 
     fn run(mut command: Command, port: u16, concurrency: Concurrency) -> Child {
-        let concurrency = match concurrency {
-            Concurrency::ThreadPerConnection => "thread-per-connection".to_owned(),
-            Concurrency::LeaderFollowers { threads } => format!("leader-followers:{threads}"),
-        };
         command
             .env(SERVING, "yes")
-            .env("OXORB_CONCURRENCY", concurrency)
+            .env("OXORB_CONCURRENCY", concurrency.to_string())
             .env("OXORB_LISTENENDPOINTS", format!("iiop://127.0.0.1:{port}"));
         let mut process = Process::spawn(command);
         let mut printed = || process.wait_for_line("IOR:", LONG).trim().to_owned();

@@ -4,6 +4,7 @@
 pub(crate) mod child;
 pub(crate) mod fake;
 pub(crate) mod lanes;
+pub(crate) mod worker;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -145,6 +146,18 @@ pub(crate) const EVERY_SHARING: [ClientConnections; 4] = [
 pub(crate) const UNSHARED: [ClientConnections; 2] =
     [ClientConnections::Private, ClientConnections::Cached];
 
+/// Every way of an ORB to give requests threads.
+pub(crate) const ARCHITECTURES: [Concurrency; 5] = [
+    Concurrency::ThreadPerConnection,
+    Concurrency::LeaderFollowers { threads: 3 },
+    Concurrency::Reactive,
+    Concurrency::ThreadPerRequest { threads: 64 },
+    Concurrency::WorkerPool {
+        threads: 3,
+        queue: 64,
+    },
+];
+
 pub(crate) fn server(concurrency: Concurrency) -> Orb {
     Orb::builder()
         .listen("iiop://127.0.0.1:0")
@@ -182,6 +195,11 @@ pub(crate) fn address(object: &ObjectRef) -> SocketAddr {
         .next()
         .unwrap();
     SocketAddr::new(profile.host.parse().unwrap(), profile.port)
+}
+
+pub(crate) fn object_key(object: &ObjectRef) -> Vec<u8> {
+    let profile = Interface::as_ref(object).ior().iiop_profiles().next();
+    profile.unwrap().object_key
 }
 
 pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {

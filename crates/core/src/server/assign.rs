@@ -1,0 +1,234 @@
+//! Requests that another thread serves than the one that read them.
+//!
+//! ```text
+//! reader (the lane's, or the connection's own)
+//!   reads a request -> filters, in order      (filter.rs) does one of them pick a lane?
+//!                   -> otherwise the lane's    Serving: itself; its queue; a thread for each
+//!   takes it off the connection, reads on     -> Detached: own octets, own reply, the connection's Turn to write
+//! ```
+//!
+//! What concerns the connection rather than one request (code sets, an offer of callbacks, cancellation, replies the
+//! other way) the reader sees to itself. The request keeps a share of its connection, so that whoever is last closes it.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use oxorb_giop::{Message, MessageType, Qos, Request, SystemException, Urgency, context_id};
+
+use super::both_ways;
+use super::connection::Connection;
+use super::dispatch::{Next, Session};
+use super::filter::{Arriving, pick};
+use super::lane::Lane;
+use super::stand_in::{Desk, Home};
+use super::threadpool::{QueueOrder, Serving};
+use crate::sync::atomic::Ordering;
+use crate::{Incident, Orb, raise};
+
+/// What waits for a thread in a lane's queue.
+pub(super) enum Work {
+    /// A connection whose next request was read.
+    Connection(Connection),
+    Request(Detached),
+}
+
+/// A request that was taken off its connection. Dropped unserved, it is answered TRANSIENT.
+pub(super) struct Detached {
+    orb: Orb,
+    connection: Connection,
+    served: bool,
+}
+
+/// Serves the message that the inbox of `desk` announces, or has another thread serve it.
+#[cold]
+pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Connection) -> Next {
+    let assigned = match assigned(orb, home, desk) {
+        Ok(Some(assigned)) => assigned,
+        Ok(None) => return desk.run(orb, connection.sink()),
+        Err(exception) => return refuse(orb, desk, connection, exception),
+    };
+    let Assigned {
+        lane,
+        octets,
+        urgency,
+    } = assigned;
+    if let Err(exception) = lane.make_room(octets) {
+        return refuse(orb, desk, connection, exception);
+    }
+    let detached = Detached {
+        orb: orb.clone(),
+        connection: desk.detach(orb, connection),
+        served: false,
+    };
+    lane.take_over(orb, detached, octets, urgency);
+    Next::Message
+}
+
+/// Who is to serve a request.
+struct Assigned {
+    lane: Arc<Lane>,
+    octets: usize,
+    urgency: Option<Urgency>,
+}
+
+/// `None`: whoever read it.
+fn assigned(orb: &Orb, home: &Home, desk: &Desk) -> Result<Option<Assigned>, SystemException> {
+    let inbox = desk.inbox();
+    let frame = inbox.frame();
+    if frame.header.kind != MessageType::REQUEST {
+        return Ok(None);
+    }
+    // What is wrong with it is told by who runs it.
+    let Ok(Message::Request(request)) = frame.message() else {
+        return Ok(None);
+    };
+    let Ok(key) = request.target.object_key() else {
+        return Ok(None);
+    };
+    if inbox.is_cancelled(request.id) {
+        return Ok(None);
+    }
+    let picked = match orb.options().thread_filters.is_empty() {
+        true => None,
+        false => pick(orb, &Arriving::new(frame, &request, key, desk.link()))?,
+    };
+    let Some(lane) = picked.or_else(|| home.assigns().cloned()) else {
+        return Ok(None);
+    };
+    see_to_connection(orb, desk, &request, key);
+    let urgency = match lane.plan.order {
+        QueueOrder::Arrival => None,
+        QueueOrder::Urgency => Qos::of(&request.contexts).map(|qos| qos.urgency()),
+    };
+    Ok(Some(Assigned {
+        lane,
+        octets: frame.header.total(),
+        urgency,
+    }))
+}
+
+/// What a request says of its connection must be known to those that follow, whichever is served first.
+fn see_to_connection(orb: &Orb, desk: &Desk, request: &Request<'_>, key: &[u8]) {
+    if request.contexts.is_empty() {
+        return;
+    }
+    // What is wrong with it is told by who serves it.
+    let _ = Session::dialect(&desk.session, request, 2);
+    if let Some(offer) = request.contexts.find(context_id::BI_DIR_IIOP) {
+        both_ways::consider(orb, desk, key, offer.data);
+    }
+}
+
+/// Answers the request that `desk` announces with an exception.
+fn refuse(orb: &Orb, desk: &Desk, connection: &mut Connection, exception: SystemException) -> Next {
+    let peer = || connection.link.peer();
+    orb.note(Incident::BufferFull, peer, || exception.to_string());
+    let inbox = desk.inbox();
+    match connection.refuse(orb, &inbox.frame(), exception) {
+        true => Next::Message,
+        false => Next::Close,
+    }
+}
+
+impl Detached {
+    /// Answers it, in the calling thread.
+    pub(super) fn serve(mut self, home: &Home) {
+        let Detached {
+            orb, connection, ..
+        } = &mut self;
+        // A panic outside a servant is a fault of ours; it costs the one request, not the thread.
+        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve_detached(orb, home)));
+        self.served = served.is_ok();
+    }
+}
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        let Detached {
+            orb,
+            connection,
+            served,
+        } = self;
+        if !*served {
+            connection.refuse_detached(orb, raise::NO_SERVING_THREAD);
+        }
+        let registry = orb.registry();
+        if registry.leave_answered(connection.id, &connection.lines.status) {
+            connection.close(orb);
+            registry.remove(connection.id);
+        }
+    }
+}
+
+impl Home {
+    /// The lane whose requests go to other threads than the one that reads them.
+    pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
+        match self {
+            Home::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
+            Home::Lane(_) | Home::Thread => None,
+        }
+    }
+}
+
+impl Lane {
+    /// Whether there is a place for one more request.
+    fn make_room(&self, octets: usize) -> Result<(), SystemException> {
+        match (&self.queue, self.plan.serving) {
+            (Some(queue), _) if queue.reserve(octets) => Ok(()),
+            (Some(_), _) => Err(raise::REQUESTS_BUFFERED),
+            (None, Serving::ThreadPerRequest) => {
+                let limit = self.plan.static_threads;
+                let one_more = |threads| (threads < limit).then_some(threads + 1);
+                let (set, get) = (Ordering::SeqCst, Ordering::SeqCst);
+                let room = self.dynamic.fetch_update(set, get, one_more);
+                room.map(drop).map_err(|_| raise::NO_SERVING_THREAD)
+            }
+            (None, _) => Err(raise::NO_SERVING_THREAD),
+        }
+    }
+
+    /// Has a thread of the lane serve a request for which there [is room](Self::make_room).
+    fn take_over(
+        self: &Arc<Self>,
+        orb: &Orb,
+        request: Detached,
+        octets: usize,
+        urgency: Option<Urgency>,
+    ) {
+        if let Some(queue) = &self.queue {
+            queue.push(Work::Request(request), octets, urgency);
+            if self.plan.serving == Serving::Reader {
+                self.wake_somebody();
+            }
+            return;
+        }
+        // Where the system has no thread to give, the request is dropped, and so answered.
+        let started = self.spawn(orb, move |lane, _| {
+            request.serve(&Home::Lane(Arc::clone(lane)));
+            lane.dynamic.fetch_sub(1, Ordering::SeqCst);
+        });
+        if started.is_err() {
+            self.dynamic.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// What a thread does that takes requests from the lane's queue.
+    pub(super) fn work_queue(self: &Arc<Self>, orb: &Orb) {
+        let home = Home::Lane(Arc::clone(self));
+        while let Some(queue) = &self.queue
+            && !self.is_over(orb)
+        {
+            if let Some(work) = queue.wait(super::lane::TICK) {
+                self.serve_work(orb, &home, work);
+            }
+        }
+    }
+
+    /// Serves what was queued.
+    pub(super) fn serve_work(&self, orb: &Orb, home: &Home, work: Work) {
+        match work {
+            Work::Connection(connection) => self.serve_own(orb, home, connection),
+            Work::Request(request) => request.serve(home),
+        }
+    }
+}

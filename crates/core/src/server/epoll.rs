@@ -1,0 +1,139 @@
+//! The reactors of the system: epoll, asleep or awake.
+
+use std::hint;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::poll::{Poller, Token};
+use oxorb_transport::Link;
+
+use super::reactor::{Reactor, Watch};
+
+/// Sleeps in the kernel.
+pub(super) struct Epoll(Poller);
+
+impl Epoll {
+    pub(super) fn new() -> io::Result<Epoll> {
+        Ok(Epoll(Poller::new()?))
+    }
+}
+
+impl Reactor for Epoll {
+    fn add(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
+        self.0.add(descriptor(link.poll_fd())?, token)
+    }
+
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
+        self.0.rearm(descriptor(link.poll_fd())?, token)
+    }
+
+    fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
+        self.0.remove(descriptor(link.poll_fd())?)
+    }
+
+    fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>> {
+        self.0.wait_one(Some(limit))
+    }
+
+    fn wake(&self) {
+        self.0.waker().wake();
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+
+    fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()> {
+        let other = descriptor(other.poll_fd())?;
+        match how {
+            Watch::Begin => {
+                self.0.add(other, token)?;
+                self.0.disarm(other, token)
+            }
+            Watch::Arm => self.0.rearm(other, token),
+            Watch::Disarm => self.0.disarm(other, token),
+        }
+    }
+}
+
+fn descriptor(fd: Option<BorrowedFd<'_>>) -> io::Result<BorrowedFd<'_>> {
+    fd.ok_or_else(|| io::ErrorKind::Unsupported.into())
+}
+
+/// Asks the kernel without sleeping, one thread at a time; the others sleep.
+pub(super) struct BusyPoll {
+    epoll: Epoll,
+    at_most: Duration,
+    /// A thread asks.
+    taken: AtomicBool,
+    woken: AtomicBool,
+}
+
+impl BusyPoll {
+    pub(super) fn new(at_most: Duration) -> io::Result<BusyPoll> {
+        Ok(BusyPoll {
+            epoll: Epoll::new()?,
+            at_most,
+            taken: AtomicBool::new(false),
+            woken: AtomicBool::new(false),
+        })
+    }
+
+    fn spin(&self, until: Instant) -> io::Result<Option<Token>> {
+        loop {
+            if let Some(token) = self.epoll.wait_one(Duration::ZERO)? {
+                return Ok(Some(token));
+            }
+            if self.woken.load(Ordering::Acquire) || Instant::now() >= until {
+                return Ok(None);
+            }
+            hint::spin_loop();
+        }
+    }
+}
+
+impl Reactor for BusyPoll {
+    fn add(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
+        self.epoll.add(link, token)
+    }
+
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
+        self.epoll.rearm(link, token)
+    }
+
+    fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
+        self.epoll.remove(link)
+    }
+
+    fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>> {
+        let began = Instant::now();
+        if !self.taken.swap(true, Ordering::Acquire) {
+            let found = self.spin(began + self.at_most.min(limit));
+            self.taken.store(false, Ordering::Release);
+            if self.woken.swap(false, Ordering::AcqRel) || !matches!(found, Ok(None)) {
+                return found;
+            }
+        }
+        self.epoll.wait_one(limit.saturating_sub(began.elapsed()))
+    }
+
+    fn wake(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.epoll.wake();
+    }
+
+    fn is_awake(&self) -> bool {
+        true
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.epoll.poll_fd()
+    }
+
+    fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()> {
+        self.epoll.watch(other, token, how)
+    }
+}

@@ -1,0 +1,199 @@
+//! Requests that wait for a thread: bounded, in an order, with one place for each that was let in.
+//!
+//! Whoever brings a request [reserves](Queue::reserve) its place first, so that one for which there is none is refused
+//! before anything was done with it, and [pushes](Queue::push) it then. Threads take the next one when they come by
+//! ([`pop`](Queue::pop)), or wait for it ([`wait`](Queue::wait)).
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use oxorb_giop::Urgency;
+
+use crate::lock::Mutex;
+use crate::sync::{
+    Condvar, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// Room for so many is there from the start; a queue that may hold more grows.
+const AHEAD: usize = 4096;
+
+/// A queue of `T` that holds so many, of so many octets in all.
+pub(super) struct Queue<T> {
+    state: Mutex<State<T>>,
+    came: Condvar,
+    /// Places that are taken, for threads that do not want the lock.
+    taken: AtomicUsize,
+    max_requests: usize,
+    max_octets: usize,
+}
+
+struct State<T> {
+    /// The next to be served first.
+    waiting: VecDeque<Waiting<T>>,
+    /// Of all that have a place.
+    octets: usize,
+    /// Threads that wait for one.
+    idle: usize,
+    closed: bool,
+}
+
+struct Waiting<T> {
+    request: T,
+    octets: usize,
+    /// Known where it decides.
+    urgency: Option<Urgency>,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(max_requests: usize, max_octets: usize) -> Queue<T> {
+        Queue {
+            state: Mutex::new(State {
+                waiting: VecDeque::with_capacity(max_requests.min(AHEAD)),
+                octets: 0,
+                idle: 0,
+                closed: false,
+            }),
+            came: Condvar::new(),
+            taken: AtomicUsize::new(0),
+            max_requests,
+            max_octets,
+        }
+    }
+
+    /// Takes a place for a request of so many octets; false when there is none. Whoever has one pushes.
+    pub(super) fn reserve(&self, octets: usize) -> bool {
+        let mut state = self.state();
+        let room = self.taken.load(Ordering::SeqCst) < self.max_requests
+            && state.octets + octets <= self.max_octets;
+        if room && !state.closed {
+            self.take_place(&mut state, octets);
+            return true;
+        }
+        false
+    }
+
+    /// The same for what cannot be refused: an end of a connection, say, of which there is one for each at most.
+    pub(super) fn reserve_anyway(&self, octets: usize) {
+        self.take_place(&mut self.state(), octets);
+    }
+
+    fn take_place(&self, state: &mut State<T>, octets: usize) {
+        state.octets += octets;
+        self.taken.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Puts a request that has its place behind all that are as urgent.
+    pub(super) fn push(&self, request: T, octets: usize, urgency: Option<Urgency>) {
+        let mut state = self.state();
+        let at = state
+            .waiting
+            .partition_point(|other| other.urgency >= urgency);
+        let waiting = Waiting {
+            request,
+            octets,
+            urgency,
+        };
+        state.waiting.insert(at, waiting);
+        let somebody_waits = state.idle > 0;
+        drop(state);
+        if somebody_waits {
+            self.came.notify_one();
+        }
+    }
+
+    /// The next request, if there is one.
+    pub(super) fn pop(&self) -> Option<T> {
+        if self.is_idle() {
+            return None;
+        }
+        self.next(&mut self.state())
+    }
+
+    /// The next request; waits for it at most so long, and not once the queue is closed.
+    pub(super) fn wait(&self, limit: Duration) -> Option<T> {
+        let until = Instant::now() + limit;
+        let mut state = self.state();
+        loop {
+            if let Some(next) = self.next(&mut state) {
+                return Some(next);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if state.closed || left.is_zero() {
+                return None;
+            }
+            state.idle += 1;
+            let (again, timed_out) = self.came.wait_timeout(state, left).expect(UNPOISONED);
+            state = again;
+            state.idle -= 1;
+            if timed_out.timed_out() {
+                return self.next(&mut state);
+            }
+        }
+    }
+
+    fn next(&self, state: &mut State<T>) -> Option<T> {
+        let next = state.waiting.pop_front()?;
+        state.octets -= next.octets;
+        self.taken.fetch_sub(1, Ordering::SeqCst);
+        Some(next.request)
+    }
+
+    /// Whether no place is taken: nothing waits, and nothing is about to.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.taken.load(Ordering::SeqCst) == 0
+    }
+
+    /// Lets no further request in; those that have a place are still served.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.came.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().expect(UNPOISONED)
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn there_is_a_place_for_so_many_and_for_so_many_octets() {
+        let queue = Queue::new(2, 100);
+        assert!(queue.reserve(60) && !queue.is_idle());
+        assert!(!queue.reserve(41), "octets");
+        assert!(queue.reserve(40));
+        assert!(!queue.reserve(0), "requests");
+        queue.push('a', 60, None);
+        queue.push('b', 40, None);
+        assert_eq!((queue.pop(), queue.reserve(0)), (Some('a'), true));
+        queue.reserve_anyway(1000);
+        queue.push('c', 0, None);
+        queue.push('d', 1000, None);
+        assert_eq!(
+            [(); 4].map(|()| queue.pop()),
+            ['b', 'c', 'd', '-'].map(|c| (c != '-').then_some(c))
+        );
+        assert!(queue.is_idle());
+    }
+
+    #[test]
+    fn a_closed_queue_gives_what_it_has_and_lets_nothing_in() {
+        let queue = Queue::new(2, 100);
+        assert!(queue.reserve(1));
+        queue.close();
+        assert!(!queue.reserve(1));
+        assert_eq!(queue.wait(Duration::from_secs(3600)), None, "nobody waits");
+        assert!(!queue.is_idle(), "one has a place");
+        queue.push('a', 1, None);
+        assert_eq!(queue.wait(SOON), Some('a'));
+        assert!(queue.is_idle());
+    }
+}

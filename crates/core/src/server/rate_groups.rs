@@ -1,0 +1,109 @@
+//! Rate groups: threads for each rate of a system of periodic work (A5.12).
+
+use std::time::Duration;
+
+use oxorb_rt::Priority;
+
+use super::threadpool::{Threadpool, ThreadpoolLane, ThreadpoolLanes};
+
+/// The threads that serve what comes at one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RateGroup {
+    /// From one request to the next.
+    pub period: Duration,
+    /// All there from the start; at least 1.
+    pub threads: usize,
+    /// The only processor they run on; `None`: any.
+    pub cpu: Option<usize>,
+}
+
+impl RateGroup {
+    /// Threads for what comes once in each `period`.
+    pub fn every(period: Duration, threads: usize) -> RateGroup {
+        RateGroup {
+            period,
+            threads,
+            cpu: None,
+        }
+    }
+
+    /// Threads for what comes so many times in a second; 0 is refused when the pool is created.
+    pub fn hz(rate: u32, threads: usize) -> RateGroup {
+        let period = Duration::from_secs(1).checked_div(rate);
+        RateGroup::every(period.unwrap_or_default(), threads)
+    }
+
+    /// Runs on this processor only.
+    pub fn cpu(mut self, cpu: usize) -> RateGroup {
+        self.cpu = Some(cpu);
+        self
+    }
+}
+
+impl Threadpool {
+    /// A lane for each rate, in the order given, and the more urgent the shorter the period (rate monotonic): so all
+    /// deadlines are met that fixed priorities can meet. The priorities lie evenly between the lowest and the highest;
+    /// [`ThreadpoolLanes::priority_of`] tells them. Each lane has a port of its own, as
+    /// [lanes](Threadpool::with_lanes) have.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use oxorb_core::{Options, Orb, RateGroup, Threadpool};
+    ///
+    /// let mut options = Options::default();
+    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// let orb = Orb::new(options);
+    /// let rates = [RateGroup::hz(20, 2), RateGroup::hz(1, 1)];
+    /// let pool = orb.create_threadpool(Threadpool::rate_groups(rates))?;
+    /// let lanes = orb.threadpool(pool).expect("created just now");
+    /// let fast = lanes.priority_of(Duration::from_millis(50)).expect("20 Hz");
+    /// let slow = lanes.priority_of(Duration::from_secs(1)).expect("1 Hz");
+    /// assert!(fast > slow);
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rate_groups(groups: impl IntoIterator<Item = RateGroup>) -> Threadpool {
+        let groups: Vec<RateGroup> = groups.into_iter().collect();
+        let steps = groups.len() as i32 + 1;
+        let lane = |group: &RateGroup| {
+            let slower = groups.iter().filter(|other| other.period > group.period);
+            let rank = slower.count() as i32 + 1;
+            let priority = i32::from(Priority::MAX.get()) * rank / steps;
+            let priority = Priority::new(priority as i16).unwrap_or(Priority::MAX);
+            ThreadpoolLane {
+                cpu: group.cpu,
+                ..ThreadpoolLane::new(priority, group.threads)
+            }
+        };
+        let lanes: Vec<_> = groups.iter().map(lane).collect();
+        let periods = groups.iter().map(|group| group.period).collect();
+        Threadpool::with_lanes(lanes).with_periods(periods)
+    }
+}
+
+impl ThreadpoolLanes {
+    /// The priority of what comes once in each `period`, where the lanes are [rate groups](Threadpool::rate_groups).
+    pub fn priority_of(&self, period: Duration) -> Option<Priority> {
+        let at = self.periods.iter().position(|known| *known == period)?;
+        self.priorities.get(at).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shorter_the_period_the_higher_the_priority() {
+        let rates = [5, 20, 1, 10].map(|rate| RateGroup::hz(rate, 1));
+        let pool = Threadpool::rate_groups(rates);
+        let priorities: Vec<_> = pool
+            .lanes()
+            .iter()
+            .map(|lane| lane.priority.get())
+            .collect();
+        assert_eq!(priorities, [13106, 26213, 6553, 19660]);
+    }
+}

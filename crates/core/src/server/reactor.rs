@@ -1,0 +1,101 @@
+//! What tells the threads of a lane which of its connections have something to read (A16.2).
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_sys::poll::Token;
+use oxorb_transport::Link;
+
+#[cfg(not(all(test, feature = "model")))]
+use super::epoll::{BusyPoll, Epoll};
+
+/// How threads of lanes wait for requests (`-ORBReactor`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReactorChoice {
+    /// They sleep until the kernel wakes one (epoll).
+    #[default]
+    Epoll,
+    /// One thread of each lane asks again and again, and so is never asleep when a request comes; what it saves is the
+    /// wake-up, what it costs is a processor. After so long without any request it sleeps until the next. Under
+    /// SCHED_FIFO and SCHED_RR this is for lanes of one thread with a processor of its own; see
+    /// [`Threadpool::reactor`](crate::Threadpool::reactor).
+    BusyPoll {
+        /// The longest it asks in vain.
+        at_most: Duration,
+    },
+}
+
+impl ReactorChoice {
+    /// Reads `epoll` or `busy-poll:MICROSECONDS`.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn parse(text: &str) -> Result<ReactorChoice, String> {
+        let wrong = || "expected epoll or busy-poll:MICROSECONDS".to_owned();
+        match text.split_once(':') {
+            None if text == "epoll" => Ok(ReactorChoice::Epoll),
+            Some(("busy-poll", micros)) => match micros.parse() {
+                Ok(micros @ 1..) => Ok(ReactorChoice::BusyPoll {
+                    at_most: Duration::from_micros(micros),
+                }),
+                _ => Err(wrong()),
+            },
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// Watches links. Each is *armed* for one report: the thread that gets it has the link to itself until somebody arms it
+/// again. Any number of threads may wait.
+pub(crate) trait Reactor: Send + Sync {
+    /// Watches a link, armed, under a token.
+    fn add(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()>;
+
+    /// Arms a link again; what it has to read by then counts.
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()>;
+
+    /// Watches a link no more.
+    fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()>;
+
+    /// The next report; `None`: so long nothing came, or somebody [woke](Self::wake) this.
+    fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>>;
+
+    /// Ends a wait, or the next one.
+    fn wake(&self);
+
+    /// Whether whoever waits here is awake, so that waiting elsewhere gains nothing.
+    fn is_awake(&self) -> bool {
+        false
+    }
+
+    /// What another poller can watch, to be told that there is something to report.
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Watches another reactor, or ceases for the time being: a lane that has run out of threads.
+    fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
+}
+
+/// What to do about a reactor that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// From now on; not armed yet.
+    Begin,
+    Arm,
+    Disarm,
+}
+
+/// The one that was chosen.
+pub(super) fn make(choice: ReactorChoice) -> io::Result<Box<dyn Reactor>> {
+    #[cfg(all(test, feature = "model"))]
+    {
+        let _ = choice;
+        Ok(Box::<crate::model::reactor::ModelReactor>::default())
+    }
+    #[cfg(not(all(test, feature = "model")))]
+    match choice {
+        ReactorChoice::Epoll => Ok(Box::new(Epoll::new()?)),
+        ReactorChoice::BusyPoll { at_most } => Ok(Box::new(BusyPoll::new(at_most)?)),
+    }
+}

@@ -70,7 +70,7 @@ pub use oxorb_core::{
     RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass, Servant, ServedBy, Serving,
     Setting, SettingError, SetupError, Slots, ThreadFilter, ThreadFilters, Threadpool,
     ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
-    current_qos, last_failure, policy, request_is_cancelled,
+    current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{

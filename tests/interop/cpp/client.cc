@@ -657,6 +657,8 @@ static void extras(Suite_ptr suite) {
 
 // client_any.cc
 void any_tests(Suite_ptr suite);
+// client_async.cc
+void async_tests(Suite_ptr suite);
 // client_values.cc
 void values_tests(Suite_ptr suite);
 
@@ -672,7 +674,7 @@ int main(int argc, char** argv) try {
   Suite_var suite = Suite::_narrow(object);
   if (CORBA::is_nil(suite)) throw std::string("the reference is not a Suite");
   for (auto group : {numbers, texts, wide_texts, aggregates, choices, sequences, properties, inheritance, faults,
-                     references, extras, any_tests, values_tests}) {
+                     references, extras, any_tests, values_tests, async_tests}) {
     try {
       group(suite);
     } catch (const CORBA::SystemException& e) {

@@ -306,6 +306,8 @@ class ExtrasServant : public POA_InteropOmniorb::Extras {
 
 // server_any.cc
 CORBA::Object_ptr any_suite();
+// server_async.cc
+CORBA::Object_ptr async_office();
 // server_values.cc
 CORBA::Object_ptr values_suite(CORBA::ORB_ptr orb);
 
@@ -323,6 +325,7 @@ class SuiteServant : public POA_Interop::Suite {
   CORBA::Object_ptr extras(const char* name) override {
     if (std::string(name) == "omniorb") return reference<ExtrasServant>();
     if (std::string(name) == "any") return any_suite();
+    if (std::string(name) == "async") return async_office();
     if (std::string(name) == "values") return values_suite(orb);
     return CORBA::Object::_nil();
   }

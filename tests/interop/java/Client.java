@@ -734,7 +734,8 @@ public final class Client {
         Suite suite = SuiteHelper.narrow(orb.string_to_object(options.ior));
         for (Group group : List.<Group>of(Client::numbers, Client::texts, Client::wideTexts, Client::aggregates,
                 Client::choices, Client::sequences, Client::properties, Client::policies, Client::inheritance, Client::faults,
-                Client::references, Client::extras, s -> AnyChecks.all(s, orb), s -> ValueChecks.all(s, orb))) {
+                Client::references, Client::extras, s -> AnyChecks.all(s, orb), s -> ValueChecks.all(s, orb),
+                s -> AsyncChecks.all(s, orb, poa))) {
             try {
                 group.run(suite);
             } catch (org.omg.CORBA.SystemException e) {

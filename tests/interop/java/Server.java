@@ -44,7 +44,7 @@ public final class Server {
         System.exit(0);
     }
 
-    private static org.omg.CORBA.Object activate(Servant servant) {
+    static org.omg.CORBA.Object activate(Servant servant) {
         try {
             return poa.servant_to_reference(servant);
         } catch (org.omg.CORBA.UserException e) {
@@ -471,6 +471,7 @@ public final class Server {
                     yield once("extras", ExtraServant::new);
                 }
                 case "any" -> once("any", AnySuite::new);
+                case "async" -> once("async", () -> new AsyncServants.OfficeServant(orb));
                 case "values" -> once("values", () -> {
                     Values.known(orb);
                     return new ValueServants.SuiteServant(

@@ -8,7 +8,10 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
             "../interop_jacorb.idl",
             "../interop_any.idl",
             "../interop_values.idl",
+            "../interop_async.idl",
         ])
+        .ami("InteropAsync::Worker")
+        .amh("InteropAsync::Worker")
         .joined("idl")
         .compile()
 }

@@ -55,6 +55,7 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
         "interop_any.idl",
         "interop_values.idl",
         "interop_values_far.idl",
+        "interop_async.idl",
     ];
     create(&out)?;
     if !is_newer(&out.join("interop-client"), &[&places.sources, &sources])? {
@@ -90,10 +91,14 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
                 out.join("interop_values_farDynSK.cc"),
                 "interop_values_farDynSK.o",
             ),
+            (out.join("interop_asyncSK.cc"), "interop_asyncSK.o"),
+            (out.join("interop_asyncDynSK.cc"), "interop_asyncDynSK.o"),
             (sources.join("server.cc"), "server.o"),
+            (sources.join("server_async.cc"), "server_async.o"),
             (sources.join("server_any.cc"), "server_any.o"),
             (sources.join("server_values.cc"), "server_values.o"),
             (sources.join("client.cc"), "client.o"),
+            (sources.join("client_async.cc"), "client_async.o"),
             (sources.join("client_any.cc"), "client_any.o"),
             (sources.join("client_values.cc"), "client_values.o"),
             (sources.join("naming.cc"), "naming.o"),
@@ -114,12 +119,18 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
                 .try_for_each(|unit| unit.join().expect("compiling does not panic").map(drop))
         })?;
         for (objects, program) in [
-            ("server.o server_any.o server_values.o", "interop-server"),
-            ("client.o client_any.o client_values.o", "interop-client"),
+            (
+                "server.o server_async.o server_any.o server_values.o",
+                "interop-server",
+            ),
+            (
+                "client.o client_async.o client_any.o client_values.o",
+                "interop-client",
+            ),
         ] {
             let mut command = args(&format!("-pthread -o {program} {objects}"));
             command.extend(
-                units[..units.len() - 7]
+                units[..units.len() - 9]
                     .iter()
                     .map(|(_, object)| (*object).into()),
             );
@@ -164,9 +175,13 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
             "interop_any.idl",
             "interop_values.idl",
             "interop_values_far.idl",
+            "interop_async.idl",
         ] {
             let mut command: Vec<OsString> = vec!["-cp".into(), class_path.clone()];
             command.push("org.jacorb.idl.parser".into());
+            if idl == "interop_async.idl" {
+                command.push("-ami_callback".into());
+            }
             for directory in [&generated, &places.sources] {
                 command.push(format!("-I{}", directory.display()).into());
             }

@@ -264,6 +264,25 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "parallel",
         ],
     ),
+    (
+        "Asynchronous calls and servants",
+        &[
+            "later_results",
+            "later_order",
+            "later_user_exception",
+            "later_system_exception",
+            "later_attributes",
+            "async_callback",
+            "async_callback_user_exception",
+            "async_callback_system_exception",
+            "async_callback_attributes",
+            "async_future",
+            "async_polling",
+            "async_remote_handler",
+            "async_remote_handler_attributes",
+            "async_exception_holder",
+        ],
+    ),
 ];
 
 /// All names, in the order of the report.
@@ -319,9 +338,46 @@ const RULES: &[Rule] = &[
     },
     Rule {
         // The two time limits leave a request running; whatever is called next comes beside it.
-        checks: &["parallel", "call_timeout", "call_deadline"],
+        checks: &[
+            "parallel",
+            "call_timeout",
+            "call_deadline",
+            "later_order",
+            "async_future",
+            "async_polling",
+        ],
         when: |c| c.client == Orb::Ox && c.server == Orb::Omni && c.column == Column::Bidirectional,
         reason: "omniORB may stop reading a bidirectional connection when a request comes while another one runs: it lies unread while all its threads are idle",
+    },
+    Rule {
+        checks: &["async_*"],
+        when: |c| c.client == Orb::Omni,
+        reason: "omniORB has no asynchronous calls",
+    },
+    Rule {
+        checks: &["async_future", "async_polling"],
+        when: |c| c.client == Orb::Jac,
+        reason: "JacORB makes neither futures nor pollers",
+    },
+    Rule {
+        checks: &["async_remote_handler*"],
+        when: |c| c.client == Orb::Jac,
+        reason: "JacORB calls handlers of its own process only",
+    },
+    Rule {
+        checks: &["async_remote_handler*", "async_exception_holder"],
+        when: |c| c.server == Orb::Omni,
+        reason: "omniORB has no reply handlers",
+    },
+    Rule {
+        checks: &["async_remote_handler_attributes"],
+        when: |c| c.server == Orb::Jac,
+        reason: "JacORB's handlers know attributes by other names (_get_level) than CORBA has (get_level)",
+    },
+    Rule {
+        checks: &["async_exception_holder"],
+        when: |c| c.client == Orb::Ox,
+        reason: "a holder that JacORB makes, for other ORBs to read; OxORB's own go to remote handlers",
     },
     Rule {
         checks: WIDE,

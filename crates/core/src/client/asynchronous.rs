@@ -135,6 +135,24 @@ impl<R, E: UserException> AsyncReply<R, E> {
         self.sent.is_ready()
     }
 
+    /// Whether the answer is there; if not, the task of `context` is woken when it is. Never blocks, and does not take the
+    /// answer: for waiting for the first of several, with [`wait_until`] or in an executor (CORBA's `PollableSet`).
+    ///
+    /// ```no_run
+    /// use std::task::Poll;
+    ///
+    /// # fn first(mut several: Vec<oxorb_core::AsyncReply<i64, oxorb_giop::SystemException>>) {
+    /// let first = oxorb_core::wait_until(|context| {
+    ///     let ready = several.iter_mut().position(|one| one.poll_ready(context).is_ready());
+    ///     ready.map_or(Poll::Pending, Poll::Ready)
+    /// });
+    /// let answer = several.swap_remove(first).wait();
+    /// # let _ = answer; }
+    /// ```
+    pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.sent.poll_ready(context)
+    }
+
     /// Has the answer handed to `handler` when it is there (AMI, callback model).
     ///
     /// All handlers of an ORB run on one thread of it, one after the other, so a handler that blocks delays the others;

@@ -9,9 +9,12 @@ use oxorb::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
 use oxorb::policy::{CommunicationClass, Qos, RequestQos};
 use oxorb::{Orb, SetupError, SystemException};
 
-pub use idl::{interop, interop_any, interop_jacorb, interop_omniorb, interop_values};
+pub use idl::{
+    interop, interop_any, interop_async, interop_jacorb, interop_omniorb, interop_values, messaging,
+};
 use interop::{CallbackRef, Colour, Detailed, Point, Record};
 
+pub mod handler;
 pub mod types;
 pub mod values;
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod any;
+mod asynchronous;
 mod check;
 mod data;
 mod large;
@@ -35,6 +36,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     checks.group(|checks| objects::all(checks, &suite, &orb, &args.corbaloc));
     checks.group(|checks| any::all(checks, &suite, &orb));
     checks.group(|checks| values::all(checks, &suite, &orb));
+    checks.group(|checks| asynchronous::all(checks, &suite, &orb));
     if args.shutdown {
         suite.shutdown()?;
     }

@@ -3,6 +3,7 @@
 
 mod any;
 mod data;
+mod later;
 mod objects;
 mod values;
 
@@ -42,6 +43,7 @@ struct Suite {
     jacorb: interop_jacorb::ExtrasRef,
     any: interop_any::SuiteRef,
     values: oxorb_interop::interop_values::SuiteRef,
+    office: oxorb_interop::interop_async::OfficeRef,
 }
 
 impl Suite {
@@ -63,6 +65,7 @@ impl Suite {
             jacorb: poa.activate(objects::JacorbExtras::default())?,
             any: poa.activate(any::Suite::new(orb)?)?,
             values: poa.activate(values::Values::new(orb)?)?,
+            office: poa.activate(later::Office::new(orb)?)?,
         })
     }
 }
@@ -114,6 +117,7 @@ impl interop::Suite for Suite {
             "jacorb" => Some(self.jacorb.unchecked_narrow()),
             "any" => Some(self.any.unchecked_narrow()),
             "values" => Some(self.values.unchecked_narrow()),
+            "async" => Some(self.office.unchecked_narrow()),
             _ => None,
         })
     }

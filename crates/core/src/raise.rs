@@ -10,6 +10,10 @@ pub(crate) const NO_USABLE_PROFILE: SystemException =
 pub(crate) const CONNECT_FAILED: SystemException =
     SystemException::transient(minor::transient::CONNECT_FAILED, CompletionStatus::No);
 
+/// There is no descriptor left for a connection.
+pub(crate) const NO_DESCRIPTORS: SystemException =
+    SystemException::transient(minor::transient::NO_DESCRIPTORS, CompletionStatus::No);
+
 /// The server closed the connection in order, without running the request.
 pub(crate) const CONNECTION_CLOSED: SystemException =
     SystemException::transient(minor::transient::CONNECTION_CLOSED, CompletionStatus::No);

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`socket`] | stream sockets: connect, listen, gather-write, append-read, time-outs |
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
+//! | [`descriptor`] | how many descriptors there may be |
 //! | [`interface`] | the addresses of this host |
 //! | [`thread`] | named threads, and the processors they may run on |
 //! | [`schedule`] | classes and priorities of threads, reserved processor time |
@@ -18,6 +19,7 @@
 //! function returns, the caller owns.
 
 pub mod clock;
+pub mod descriptor;
 pub mod interface;
 pub mod memory;
 pub mod mutex;

@@ -74,6 +74,12 @@ impl Cache {
         Counted(Arc::clone(self))
     }
 
+    /// Closes the connection that idles longest, if one does: its descriptor is free then.
+    pub(super) fn make_room(&self) -> bool {
+        let peers = self.lock().peers.clone();
+        purge(&peers)
+    }
+
     /// The ORB ends.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
@@ -92,14 +98,15 @@ impl Drop for Counted {
 }
 
 /// Closes the connection that idles longest, if one does.
-fn purge(peers: &[Weak<Peer>]) {
+fn purge(peers: &[Weak<Peer>]) -> bool {
     let oldest = peers
         .iter()
         .filter_map(Weak::upgrade)
         .filter_map(|peer| Some((peer.idle_since()?, peer)))
         .min_by_key(|(since, _)| *since);
-    if let Some((since, peer)) = oldest {
-        peer.close_idle(since);
+    match oldest {
+        Some((since, peer)) => peer.close_idle(since) > 0,
+        None => false,
     }
 }
 

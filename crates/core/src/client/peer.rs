@@ -13,7 +13,7 @@ use super::cache::Cache;
 use super::link::ClientLink;
 use super::selection::{Apart, Owner, Selection};
 use super::{Multiplexed, Timing};
-use crate::failure::Attempt;
+use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
 use crate::raise;
@@ -199,17 +199,18 @@ impl Peer {
         idle.first().map(|link| link.last_used)
     }
 
-    /// Closes the connections that were last used at `since` or before.
-    pub(crate) fn close_idle(&self, since: Instant) {
+    /// Closes the connections that were last used at `since` or before; how many.
+    pub(crate) fn close_idle(&self, since: Instant) -> usize {
         let closed: Vec<_> = self
             .idle
             .lock()
             .expect("no panic while the lock is held")
             .extract_if(.., |link| link.last_used <= since)
             .collect();
-        for link in closed {
+        for link in &closed {
             link.link.close();
         }
+        closed.len()
     }
 
     /// A connection of this peer broke: all others are checked before their next use.
@@ -251,18 +252,32 @@ impl Peer {
             .iter()
             .map(|peer| (peer.host.as_str(), peer.port))
             .collect();
-        match sync::connect_first(&targets, limit) {
+        let mut connected = sync::connect_first(&targets, limit);
+        let exhausted = oxorb_sys::descriptor::exhausted;
+        // For want of a descriptor: one that idles gives its own.
+        while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
+            connected = sync::connect_first(&targets, limit);
+        }
+        match connected {
             Ok((won, link)) => {
                 let link: Arc<dyn Link> = Arc::from(link);
                 peers[won].register(&link)?;
                 Ok((won, link, losses[won]))
             }
             Err(errors) => {
+                let exhausted = exhausted();
                 for (peer, error) in peers.iter().zip(errors) {
                     attempts.push(Attempt {
                         endpoint: peer.to_string(),
-                        what: error.to_string(),
+                        what: match exhausted {
+                            true => without_descriptors(&error),
+                            false => error.to_string(),
+                        },
                     });
+                }
+                if exhausted {
+                    let attempts = std::mem::take(attempts);
+                    return Err(failure::record(raise::NO_DESCRIPTORS, attempts));
                 }
                 // Time that is over is over; another failure may pass.
                 timing.left_to_send()?;
@@ -347,6 +362,24 @@ impl Peer {
         link.last_used = now;
         !(doubtful && link.link.is_dead())
     }
+}
+
+/// Closes a connection that idles, kept by all threads or by this one; false when there is none.
+fn make_room(cache: &Cache) -> bool {
+    let ours = || PRIVATE.try_with(|links| links.borrow_mut().pop());
+    cache.make_room() || matches!(ours(), Ok(Some(_)))
+}
+
+/// What failed, and why: the limit and the settings.
+fn without_descriptors(error: &impl fmt::Display) -> String {
+    let most = match oxorb_sys::descriptor::limit() {
+        Some(limit) => format!("{limit} descriptors it may have (ulimit -n)"),
+        None => "descriptors the system has".to_owned(),
+    };
+    format!(
+        "{error}: this process has open all {most}; raise that, or bound its connections (-ORBMaxClientConnections, \
+         -ORBClientConnections multiplexed)"
+    )
 }
 
 /// Drops this thread's connections that nobody can use any more.

@@ -174,6 +174,7 @@ minors! {
         OXORB 9 BUFFER_FULL: "the buffer of oneway requests for the server is full", "send less, flush more often, or raise BufferedOneways";
         OXORB 11 REQUESTS_BUFFERED: "all threads of the server's lane are busy and its request buffer is full", "try again later, or give the threadpool more threads or a larger buffer";
         OXORB 12 NO_THREAD: "the server has no thread for the request: as many as may run do, or its thread filter picked none that takes requests", "try again later; give thread-per-request more threads, and picked threadpools a queue";
+        OXORB 13 NO_DESCRIPTORS: "the client's process has no descriptor left for a connection", "raise ulimit -n (LimitNOFILE= of a systemd unit), or have the ORB keep fewer connections: MaxClientConnections, or ClientConnections multiplexed";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";

@@ -25,7 +25,7 @@ use worker::Worker;
 /// For what must happen: no machine, however loaded, takes that long.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-static PING: Op = Op::twoway("ping");
+pub(crate) static PING: Op = Op::twoway("ping");
 static RUN: Op = Op::twoway("run");
 static HANG: Op = Op::twoway("hang");
 static BIG: Op = Op::twoway("big");

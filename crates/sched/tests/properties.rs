@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use oxorb_sched::analysis::holistic::{Flow, Resource, Step, analyse_flows};
 use oxorb_sched::analysis::{self, Outcome, analyse};
 use oxorb_sched::level::Criticality;
 use oxorb_sched::repository::Characteristics;
@@ -299,6 +300,66 @@ fn a_thousand_operations() {
                     .iter()
                     .any(|verdict| verdict.outcome == Outcome::Meets)
             );
+        }
+    }
+}
+
+/// A step of a flow, released whenever the step before it is done, among tasks with phases of their own.
+fn play(set: &TaskSet, step: usize, begun: &[u64], phases: &[u64], frame: u64) -> Vec<u64> {
+    let mut phased = set.clone();
+    for (task, phase) in phased.tasks.iter_mut().zip(phases) {
+        task.offset = Some(*phase);
+    }
+    let others = releases(&phased, frame).unwrap().into_iter();
+    let mut all: Vec<Release> = others.filter(|release| release.task != step).collect();
+    all.extend(begun.iter().map(|&at| Release { at, task: step }));
+    all.sort();
+    let timeline = run(set, &all, &Options::default());
+    let jobs = timeline.jobs.iter().filter(|job| job.task == step);
+    jobs.map(|job| job.done.unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A flow over a processor, a link and another processor is never slower than the holistic analysis says.
+    #[test]
+    fn flows_are_never_slower_than_analysed(
+        nodes in prop::collection::vec(tasks(3), 3),
+        wcets in prop::collection::vec(1..=2u64, 3),
+        places in prop::collection::vec(0..4usize, 3),
+        phases in prop::collection::vec(0..12u64, 9),
+        first in 0..12u64,
+    ) {
+        let period = 12;
+        let mut resources = Vec::new();
+        let mut steps = Vec::new();
+        for (resource, tasks) in nodes.into_iter().enumerate() {
+            let task = places[resource].min(tasks.len());
+            let mut tasks = tasks;
+            tasks.insert(task, Task::periodic("step", wcets[resource], period));
+            let model = match resource {
+                1 => DispatchModel::NonPreemptive,
+                _ => DispatchModel::Urgency,
+            };
+            let set = fixed(tasks, model);
+            prop_assume!(!overloads(&set.tasks));
+            resources.push(Resource { name: "r".into(), set });
+            steps.push(Step { resource, task });
+        }
+        let flow = Flow { name: "flow".into(), steps: steps.clone(), deadline: 1_000 };
+        let found = analyse_flows(&resources, &[flow]).unwrap();
+        let frame = 240;
+        let begins: Vec<u64> = (0..).map(|job| first + job * period).take_while(|&at| at < frame).collect();
+        let mut begun = begins.clone();
+        for (place, step) in steps.iter().enumerate() {
+            let set = &resources[step.resource].set;
+            begun = play(set, step.task, &begun, &phases[place * 3..], frame + 120);
+            if let Some(by) = found.flows[0].by[place] {
+                for (done, begin) in begun.iter().zip(&begins) {
+                    prop_assert!(done - begin <= by, "step {place}: {done} - {begin} > {by}");
+                }
+            }
         }
     }
 }

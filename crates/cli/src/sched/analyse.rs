@@ -2,18 +2,32 @@
 
 use std::fmt::Write as _;
 
+use anstyle::Style;
 use oxorb_sched::analysis::partition::{self, Fit};
-use oxorb_sched::analysis::{self, Outcome, Report, sensitivity};
+use oxorb_sched::analysis::{self, Outcome, Report, Verdict, sensitivity};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
 
-use super::Source;
 use super::load::Loaded;
+use super::{Source, flows};
 use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
 
 pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format: Format) -> Done {
     let loaded = source.load()?;
+    if !loaded.system.is_empty() {
+        return match sensitivity || cores.is_some() {
+            false => flows::run(&loaded, &source.how, format),
+            true => Err(because(
+                "--sensitivity and --cores are about one processor; say with --node which one is meant",
+            )),
+        };
+    }
+    if loaded.is_fed {
+        return Err(because(
+            "jobs of this node begin when steps on other nodes are done; analyse all nodes, without --node",
+        ));
+    }
     let schedule = source.how.schedule(&loaded)?;
     if let Some(cores) = cores {
         return on_cores(&schedule, usize::from(cores), format);
@@ -41,7 +55,7 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
         }
         Format::Text => {
             print(head(&loaded, &schedule, &report))?;
-            print(verdicts(&schedule.tasks, &report, &room))?;
+            print(verdicts(&schedule.tasks, &report.verdicts, &room))?;
             if let Some(scale) = scale {
                 let scale = scale as f64 / 1_000.0;
                 print(format!(
@@ -90,15 +104,24 @@ fn head(loaded: &Loaded, schedule: &Schedule, report: &Report) -> String {
     out
 }
 
-fn verdicts(set: &TaskSet, report: &Report, room: &[Option<u64>]) -> String {
+/// How an outcome is shown.
+pub(super) fn mark(outcome: Outcome) -> (Style, &'static str) {
+    match outcome {
+        Outcome::Meets => (GOOD, "ok  "),
+        Outcome::Misses => (BAD, "miss"),
+        Outcome::Unproven => (BAD, "open"),
+    }
+}
+
+pub(super) fn verdicts<'a>(
+    set: &TaskSet,
+    verdicts: impl IntoIterator<Item = &'a Verdict>,
+    room: &[Option<u64>],
+) -> String {
     let mut out = String::new();
-    for verdict in &report.verdicts {
+    for verdict in verdicts {
         let task = &set.tasks[verdict.task];
-        let (style, mark) = match verdict.outcome {
-            Outcome::Meets => (GOOD, "ok  "),
-            Outcome::Misses => (BAD, "miss"),
-            Outcome::Unproven => (BAD, "open"),
-        };
+        let (style, mark) = mark(verdict.outcome);
         let critical = if task.critical {
             "critical"
         } else {
@@ -118,27 +141,30 @@ fn verdicts(set: &TaskSet, report: &Report, room: &[Option<u64>]) -> String {
     out
 }
 
+/// One verdict.
+pub(super) fn verdict_json(set: &TaskSet, verdict: &Verdict) -> Value {
+    let task = &set.tasks[verdict.task];
+    let waits = verdict.waits.iter().map(
+        |wait| json!({"for": set.tasks[wait.task].name, "jobs": wait.jobs, "time_ns": wait.time}),
+    );
+    json!({
+        "operation": task.name,
+        "outcome": format!("{:?}", verdict.outcome).to_lowercase(),
+        "critical": task.critical,
+        "preemption_priority": task.band,
+        "wcet_ns": task.wcet,
+        "period_ns": task.period,
+        "deadline_ns": task.deadline,
+        "response_ns": verdict.response,
+        "blocking_ns": verdict.blocking,
+        "waits": waits.collect::<Vec<_>>(),
+        "because": verdict.explain(set).to_string(),
+    })
+}
+
 fn as_json(schedule: &Schedule, report: &Report) -> Value {
     let set = &schedule.tasks;
-    let verdicts = report.verdicts.iter().map(|verdict| {
-        let task = &set.tasks[verdict.task];
-        let waits = verdict.waits.iter().map(|wait| {
-            json!({"for": set.tasks[wait.task].name, "jobs": wait.jobs, "time_ns": wait.time})
-        });
-        json!({
-            "operation": task.name,
-            "outcome": format!("{:?}", verdict.outcome).to_lowercase(),
-            "critical": task.critical,
-            "preemption_priority": task.band,
-            "wcet_ns": task.wcet,
-            "period_ns": task.period,
-            "deadline_ns": task.deadline,
-            "response_ns": verdict.response,
-            "blocking_ns": verdict.blocking,
-            "waits": waits.collect::<Vec<_>>(),
-            "because": verdict.explain(set).to_string(),
-        })
-    });
+    let verdicts = report.verdicts.iter().map(|it| verdict_json(set, it));
     let bounds = &report.bounds;
     json!({
         "strategy": schedule.strategy,
@@ -183,7 +209,7 @@ fn on_cores(schedule: &Schedule, cores: usize, format: Format) -> Done {
                 let part = partition::part(set, tasks);
                 let used = oxorb_sched::Utilization::of(&part.tasks);
                 let _ = writeln!(out, "{STRONG}processor {core}{STRONG:#}: {used}");
-                out.push_str(&verdicts(&part, &found.reports[core], &[]));
+                out.push_str(&verdicts(&part, &found.reports[core].verdicts, &[]));
             }
             print(out)
         }

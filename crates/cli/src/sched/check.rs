@@ -3,12 +3,15 @@
 use oxorb_sched::Schedule;
 use serde_json::json;
 
-use super::Source;
 use super::load::is_wrong;
+use super::{Source, flows};
 use crate::output::{BAD, Done, Failed, Format, GOOD, print, print_json};
 
 pub(super) fn run(source: &Source, format: Format) -> Done {
     let loaded = source.load()?;
+    if !loaded.system.is_empty() {
+        return flows::check(&loaded, &source.how, format);
+    }
     let schedule = source.how.schedule(&loaded)?;
     let problems = schedule.problems.iter();
     let problems: Vec<String> = problems

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use oxorb_sched::repository::{CallKind, Characteristics, Handle};
 use oxorb_sched::{Anomaly, Repository, Severity};
 
+use super::system::System;
 use super::{annotation, set};
 use crate::output::{Failed, because};
 
@@ -15,6 +16,10 @@ pub(super) struct Loaded {
     pub(super) repository: Repository,
     /// What `[schedule]` of a file asks for, unless options say otherwise.
     pub(super) asked: set::Asked,
+    /// Where operations run, if not all on one processor.
+    pub(super) system: System,
+    /// Whether it is one of several nodes, and its jobs begin when others are done elsewhere.
+    pub(super) is_fed: bool,
     /// Where each operation stands: `file:line:column`.
     places: HashMap<String, String>,
     calls: Vec<Call>,
@@ -39,6 +44,15 @@ pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Fai
         set::read(file, &mut loaded)?;
     }
     loaded.join()?;
+    let Loaded {
+        repository,
+        system,
+        places,
+        ..
+    } = &mut loaded;
+    system.settle(repository, |name| {
+        places.get(name).cloned().unwrap_or_default()
+    })?;
     if loaded.repository.is_empty() {
         return Err(because(
             "the files declare no operations: [[operation]] in TOML, or @rt(...) before an operation in IDL",
@@ -57,6 +71,8 @@ impl Loaded {
         Loaded {
             repository,
             asked: set::Asked::default(),
+            system: System::default(),
+            is_fed: false,
             places: HashMap::new(),
             calls: Vec::new(),
         }
@@ -104,6 +120,26 @@ impl Loaded {
             added.map_err(|error| because(format!("{}: {error}", call.from.1)))?;
         }
         Ok(())
+    }
+
+    /// The operations of one node alone.
+    pub(super) fn only(mut self, node: &str) -> Result<Loaded, Failed> {
+        let at = self.system.find(node)?;
+        self.repository = self.system.only(&self.repository, at)?;
+        self.asked = self.system.asked(at, self.asked);
+        self.is_fed = self.system.is_fed(at);
+        self.system = System::default();
+        Ok(self)
+    }
+
+    /// Refuses what is spread over several nodes.
+    pub(super) fn on_one_processor(&self) -> Result<(), Failed> {
+        match self.system.is_empty() {
+            true => Ok(()),
+            false => Err(because(
+                "the files place operations on nodes; say with --node which one is meant (`check` and `analyse` take all)",
+            )),
+        }
     }
 
     /// Where an operation was declared.

@@ -4,12 +4,14 @@ mod analyse;
 mod annotation;
 mod check;
 mod emit;
+mod flows;
 mod load;
 mod paper;
 mod remote;
 mod serve;
 mod set;
 mod simulate;
+mod system;
 
 use std::path::PathBuf;
 
@@ -40,7 +42,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "Fails unless every critical deadline is proved.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
         oxorb sched analyse tasks.toml --strategy EDF --model urgency --sensitivity\n  \
-        oxorb sched analyse tasks.toml --cores 4"
+        oxorb sched analyse tasks.toml --cores 4\n  \
+        oxorb sched analyse flows.toml                 (nodes, links and flows over them: docs/scheduling.md)"
     )]
     Analyse {
         #[command(flatten)]
@@ -133,6 +136,9 @@ pub(crate) struct How {
     /// Thread priorities that may be used, least and most; else what the file says, else 1 to 99
     #[arg(long, value_name = "MIN,MAX", value_parser = range)]
     priorities: Option<(i32, i32)>,
+    /// Look at this node or link alone, where the files have several
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
 }
 
 /// Thread priorities, least and most, unless somebody says others.
@@ -199,12 +205,21 @@ impl Source {
     fn load(&self) -> Result<Loaded, Failed> {
         match self.files.is_empty() {
             true => remote::fetch(&self.at),
-            false => load::load(&self.files, &self.how.include),
+            false => self.how.load(&self.files),
         }
     }
 }
 
 impl How {
+    /// What files say, of one node alone if so asked.
+    fn load(&self, files: &[PathBuf]) -> Result<Loaded, Failed> {
+        let loaded = load::load(files, &self.include)?;
+        match &self.node {
+            Some(node) => loaded.only(node),
+            None => Ok(loaded),
+        }
+    }
+
     fn strategy(&self, loaded: &Loaded) -> Strategy {
         self.strategy
             .or(loaded.asked.strategy)
@@ -225,6 +240,7 @@ impl How {
     }
 
     fn schedule_under(&self, loaded: &Loaded, strategy: Strategy) -> Result<Schedule, Failed> {
+        loaded.on_one_processor()?;
         let (least, most) = self.range(loaded);
         let priorities = OsPriorities::range(least, most)?;
         let model = self.model(loaded);

@@ -81,6 +81,9 @@ pub(crate) struct LoadArgs {
     /// Look for included IDL files in DIR, too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
+    /// Load the operations of this node, where the files have several
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
     #[command(flatten)]
     at: At,
     /// For whom the output is
@@ -90,6 +93,11 @@ pub(crate) struct LoadArgs {
 
 pub(super) fn load(args: &LoadArgs) -> Done {
     let files = load::load(&args.files, &args.include)?;
+    let files = match &args.node {
+        Some(node) => files.only(node)?,
+        None => files,
+    };
+    files.on_one_processor()?;
     let (_orb, remote) = args.at.connect()?;
     let loaded = remote.load(&files.repository)?;
     match args.format {

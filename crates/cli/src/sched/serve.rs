@@ -10,7 +10,7 @@ use oxorb_scheduler::{INITIAL_NAME, Limits, Refusal, Scheduling, serve};
 use serde_json::json;
 
 use super::How;
-use super::load::{self, Loaded, is_wrong};
+use super::load::{Loaded, is_wrong};
 use crate::orb::{tell_incidents, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
@@ -67,8 +67,9 @@ pub(crate) struct Args {
 pub(super) fn run(args: Args) -> Done {
     let loaded = match args.files.as_slice() {
         [] => Loaded::of(oxorb_sched::Repository::new()),
-        files => load::load(files, &args.how.include)?,
+        files => args.how.load(files)?,
     };
+    loaded.on_one_processor()?;
     let scheduling = args.scheduling(&loaded)?;
     let endpoints = match args.listen.as_slice() {
         [] => format!("iiop://{}:{}", args.host, args.port),

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::load::{Call, Loaded};
+use super::system::{Flow, Node};
 use crate::output::{Failed, because};
 
 /// What a set asks for.
@@ -32,6 +33,14 @@ struct Set {
     call: Vec<Edge>,
     #[serde(default)]
     event: Vec<Edge>,
+    #[serde(default)]
+    node: Vec<NodeSaid>,
+    #[serde(default)]
+    link: Vec<LinkSaid>,
+    #[serde(default)]
+    message: Vec<Message>,
+    #[serde(default)]
+    flow: Vec<FlowSaid>,
 }
 
 #[derive(Deserialize, Default)]
@@ -63,6 +72,48 @@ struct Operation {
     threads: u32,
     #[serde(rename = "type")]
     kind: Text,
+    node: Text,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeSaid {
+    name: Spanned<String>,
+    strategy: Text,
+    model: Text,
+    priorities: Option<(i32, i32)>,
+    /// Those that do not say so themselves, because they are in IDL.
+    #[serde(default)]
+    operations: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkSaid {
+    name: Spanned<String>,
+    rate: Text,
+    strategy: Text,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message {
+    name: Spanned<String>,
+    link: Spanned<String>,
+    time: Text,
+    octets: Option<u64>,
+    period: Text,
+    criticality: Text,
+    importance: Text,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowSaid {
+    name: Spanned<String>,
+    steps: Vec<Spanned<String>>,
+    deadline: Spanned<String>,
+    period: Text,
 }
 
 #[derive(Deserialize)]
@@ -121,6 +172,32 @@ impl Source<'_> {
         }
     }
 
+    /// Bits in a second.
+    fn rate(&self, text: &Text) -> Result<Option<u64>, Failed> {
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        let (number, unit) = text.get_ref().split_once(' ').unwrap_or_default();
+        let scale = match unit.trim() {
+            "bit/s" => Some(1),
+            "kbit/s" => Some(1_000),
+            "Mbit/s" => Some(1_000_000),
+            "Gbit/s" => Some(1_000_000_000),
+            _ => None,
+        };
+        let rate = scale.and_then(|scale: u64| number.parse::<u64>().ok()?.checked_mul(scale));
+        match rate.filter(|&rate| rate > 0) {
+            Some(rate) => Ok(Some(rate)),
+            None => {
+                let why = format!(
+                    "{:?} is no rate; write \"100 Mbit/s\", with bit/s, kbit/s, Mbit/s or Gbit/s",
+                    text.get_ref()
+                );
+                Err(self.wrong(text.span(), why))
+            }
+        }
+    }
+
     fn read<T: FromStr<Err: std::fmt::Display>>(&self, text: &Text) -> Result<Option<T>, Failed> {
         let read = |text: &Spanned<String>| {
             let read = text.get_ref().parse();
@@ -150,7 +227,11 @@ pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
     for operation in &set.operation {
         let (name, place) = source.named(&operation.name);
         loaded.add(&name, place, characteristics(&source, operation)?)?;
+        if let Some(node) = &operation.node {
+            loaded.system.on.push((name, source.named(node)));
+        }
     }
+    nodes(&source, &set, loaded)?;
     for (edges, kind) in [(set.call, CallKind::TwoWay), (set.event, CallKind::OneWay)] {
         for edge in edges {
             loaded.call(Call {
@@ -160,6 +241,68 @@ pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
                 kind,
             });
         }
+    }
+    Ok(())
+}
+
+fn nodes(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Failed> {
+    for node in &set.node {
+        let name = source.named(&node.name);
+        for operation in &node.operations {
+            let on = (name.0.clone(), source.place(operation.span()));
+            loaded.system.on.push((operation.get_ref().clone(), on));
+        }
+        loaded.system.nodes.push(Node {
+            name,
+            asked: Asked {
+                strategy: source.read(&node.strategy)?,
+                model: source.read(&node.model)?,
+                priorities: node.priorities,
+            },
+            link: None,
+        });
+    }
+    for link in &set.link {
+        loaded.system.nodes.push(Node {
+            name: source.named(&link.name),
+            asked: Asked {
+                strategy: source.read(&link.strategy)?,
+                ..Asked::default()
+            },
+            link: Some(source.rate(&link.rate)?),
+        });
+    }
+    for message in &set.message {
+        let (name, place) = source.named(&message.name);
+        let said = Characteristics {
+            worst_case: source.time(&message.time)?.unwrap_or(0),
+            period: source.period(&message.period)?,
+            criticality: source.read(&message.criticality)?.unwrap_or_default(),
+            importance: source.read(&message.importance)?.unwrap_or_default(),
+            ..Characteristics::default()
+        };
+        match (&message.time, message.octets) {
+            (Some(_), None) => {}
+            (None, Some(octets)) => {
+                loaded.system.octets.insert(name.clone(), octets);
+            }
+            _ => {
+                let why = format!("{name} needs either time or octets");
+                return Err(source.wrong(message.name.span(), why));
+            }
+        }
+        loaded.add(&name, place, said)?;
+        loaded.system.on.push((name, source.named(&message.link)));
+    }
+    for flow in &set.flow {
+        let deadline = time::parse(flow.deadline.get_ref());
+        let deadline = deadline.map_err(|error| source.wrong(flow.deadline.span(), error))?;
+        loaded.system.flows.push(Flow {
+            name: source.named(&flow.name),
+            steps: flow.steps.iter().map(|step| source.named(step)).collect(),
+            deadline,
+            period: Some(source.period(&flow.period)?).filter(|&period| period > 0),
+        });
     }
     Ok(())
 }

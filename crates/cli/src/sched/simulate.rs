@@ -11,7 +11,6 @@ use oxorb_sched::time::{Nanos, Show, ShowSigned};
 use oxorb_sched::{Schedule, Strategy, TaskSet};
 use serde_json::{Value, json};
 
-use super::load;
 use super::{How, LateJobs, duration, paper};
 use crate::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
 
@@ -96,7 +95,7 @@ pub(super) fn run(args: &Args) -> Done {
     if args.paper {
         return paper::run(args.out.as_deref(), args.format);
     }
-    let loaded = load::load(&args.files, &args.how.include)?;
+    let loaded = args.how.load(&args.files)?;
     let schedule = args.how.schedule(&loaded)?;
     let timeline = args.what.timeline(&schedule)?;
     let set = &schedule.tasks;
@@ -120,7 +119,7 @@ pub(super) fn run(args: &Args) -> Done {
 }
 
 pub(super) fn plot(args: &PlotArgs) -> Done {
-    let loaded = load::load(&args.files, &args.how.include)?;
+    let loaded = args.how.load(&args.files)?;
     let mut runs = Vec::new();
     for &strategy in &args.compare {
         let schedule = args.how.schedule_under(&loaded, strategy)?;

@@ -4,11 +4,13 @@
 //! What a step waits for on its resource makes the release of the next one jitter; that in turn makes it wait differently.
 //! All responses are computed again and again until none changes. A link is a resource whose jobs are messages, which
 //! nothing interrupts.
+//!
+//! Where a step has no bound, nothing is known of when the next one begins, nor of whatever shares a resource with that.
 
 use super::verdict::{Method, Outcome};
 use super::{Verdict, analyse};
 use crate::task::TaskSet;
-use crate::time::{LONGEST, Nanos};
+use crate::time::Nanos;
 
 /// A processor or a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub struct EndToEnd {
 /// What was found for all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Holistic {
+    /// As they were given, with the jitter that steps have from those before them.
+    pub resources: Vec<Resource>,
     /// By resource and task; responses are from the nominal release of the flow.
     pub verdicts: Vec<Vec<Verdict>>,
     /// By flow.
@@ -64,6 +68,10 @@ pub struct Holistic {
 
 /// Rounds before giving up.
 const MOST_ROUNDS: u32 = 1_000;
+
+/// Periods by which a step may be late before it counts as having no bound: beyond it each round takes long, and no deadline
+/// is there.
+const MOST_PERIODS: u64 = 1_000;
 
 /// Why a system is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,49 +103,74 @@ impl std::error::Error for Wrong {}
 pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic, Wrong> {
     check(resources, flows)?;
     let mut resources: Vec<Resource> = resources.to_vec();
-    // The response that a step has counts from the release of its flow, so its own deadline must not stop the search.
-    let mut rounds = 0;
-    loop {
-        rounds += 1;
+    for rounds in 1.. {
+        // The response of a step counts from the release of its flow.
         let verdicts: Vec<Vec<Verdict>> = resources
             .iter()
             .map(|resource| analyse(&resource.set).verdicts)
             .collect();
-        let response = |step: Step| verdicts[step.resource][step.task].response;
         let mut changed = false;
-        let mut lost = false;
-        for flow in flows {
-            for pair in flow.steps.windows(2) {
-                let jitter = response(pair[0]).filter(|&jitter| jitter <= LONGEST);
-                let Some(jitter) = jitter else {
-                    lost = true;
-                    break;
-                };
+        for pair in flows.iter().flat_map(|flow| flow.steps.windows(2)) {
+            let before = &resources[pair[0].resource].set.tasks[pair[0].task];
+            let most = before.period.saturating_mul(MOST_PERIODS);
+            let jitter = verdicts[pair[0].resource][pair[0].task].response;
+            if let Some(jitter) = jitter.filter(|&jitter| jitter <= most) {
                 let task = &mut resources[pair[1].resource].set.tasks[pair[1].task];
                 changed |= task.jitter < jitter;
                 // Responses never fall from round to round.
                 task.jitter = task.jitter.max(jitter);
             }
         }
-        if !changed || lost || rounds == MOST_ROUNDS {
-            let settled = !changed && !lost;
-            return Ok(report(verdicts, flows, rounds, settled));
+        if !changed || rounds == MOST_ROUNDS {
+            let known = match changed {
+                true => vec![false; resources.len()],
+                false => known(&resources, &verdicts, flows),
+            };
+            return Ok(report(resources, verdicts, flows, rounds, &known));
         }
     }
+    unreachable!("rounds end")
 }
 
-fn report(mut verdicts: Vec<Vec<Verdict>>, flows: &[Flow], rounds: u32, settled: bool) -> Holistic {
+/// Whether it is known when the jobs of each resource begin.
+fn known(resources: &[Resource], verdicts: &[Vec<Verdict>], flows: &[Flow]) -> Vec<bool> {
+    let mut known = vec![true; resources.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for pair in flows.iter().flat_map(|flow| flow.steps.windows(2)) {
+            let (before, after) = (pair[0], pair[1]);
+            let response = verdicts[before.resource][before.task].response;
+            let jitter = resources[after.resource].set.tasks[after.task].jitter;
+            let bounded = response.is_some_and(|response| response <= jitter);
+            if known[after.resource] && !(known[before.resource] && bounded) {
+                known[after.resource] = false;
+                changed = true;
+            }
+        }
+    }
+    known
+}
+
+fn report(
+    resources: Vec<Resource>,
+    mut verdicts: Vec<Vec<Verdict>>,
+    flows: &[Flow],
+    rounds: u32,
+    known: &[bool],
+) -> Holistic {
+    for (verdicts, known) in verdicts.iter_mut().zip(known) {
+        for verdict in verdicts.iter_mut().filter(|_| !known) {
+            *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
+        }
+    }
     let mut found = Vec::new();
     for flow in flows {
         let mut by = Vec::new();
         for step in &flow.steps {
             let verdict = &mut verdicts[step.resource][step.task];
             verdict.method = Method::Holistic;
-            let known = by.last().is_none_or(Option::is_some);
-            by.push(verdict.response.filter(|_| settled && known));
-            if by.last() == Some(&None) {
-                verdict.outcome = Outcome::Unproven;
-            }
+            by.push(verdict.response);
         }
         let response = by.last().copied().flatten();
         found.push(EndToEnd {
@@ -147,6 +180,7 @@ fn report(mut verdicts: Vec<Vec<Verdict>>, flows: &[Flow], rounds: u32, settled:
         });
     }
     Holistic {
+        resources,
         verdicts,
         flows: found,
         rounds,
@@ -227,6 +261,8 @@ mod tests {
         assert!(found.flows[0].meets);
         // The rest of node two sees receive jitter by 13.
         assert_eq!(found.verdicts[2][1].response, Some(16));
+        let told = found.verdicts[2][0].reasons(&found.resources[2].set);
+        assert_eq!(told.to_string(), "own 6 ns, released up to 13 ns late");
         let tight = Flow {
             deadline: 18,
             ..flow.clone()
@@ -242,5 +278,69 @@ mod tests {
             analyse_flows(&resources, &[nowhere]),
             Err(Wrong::NoStep(_))
         ));
+    }
+
+    #[test]
+    fn what_comes_after_a_step_without_a_bound_is_not_proved() {
+        let node = |name: &str, tasks: Vec<Task>| Resource {
+            name: name.into(),
+            set: TaskSet::fixed_priority(tasks),
+        };
+        // The first node has more than it can do; the third takes no part.
+        let resources = [
+            node(
+                "full",
+                vec![Task::periodic("a", 8, 10), Task::periodic("b", 8, 20)],
+            ),
+            node(
+                "next",
+                vec![Task::periodic("c", 1, 20), Task::periodic("rest", 1, 50)],
+            ),
+            node("other", vec![Task::periodic("d", 1, 20)]),
+        ];
+        let flow = Flow {
+            name: "flow".into(),
+            steps: vec![step(0, 1), step(1, 0)],
+            deadline: 1_000,
+        };
+        let found = analyse_flows(&resources, &[flow]).unwrap();
+        assert_eq!(found.flows[0].by, [None, None]);
+        assert!(!found.flows[0].meets);
+        let outcome = |resource: usize, task: usize| found.verdicts[resource][task].outcome;
+        assert_eq!(outcome(0, 0), Outcome::Meets);
+        assert_eq!(outcome(0, 1), Outcome::Misses);
+        assert_eq!(
+            (outcome(1, 0), outcome(1, 1)),
+            (Outcome::Unproven, Outcome::Unproven)
+        );
+        assert_eq!(outcome(2, 0), Outcome::Meets);
+    }
+
+    #[test]
+    fn flows_that_delay_each_other_in_a_ring_come_to_an_end() {
+        let node = |name: &str, tasks: Vec<Task>| Resource {
+            name: name.into(),
+            set: TaskSet::fixed_priority(tasks),
+        };
+        let flow = |name: &str, steps| Flow {
+            name: name.into(),
+            steps,
+            deadline: 100,
+        };
+        let task = |name: &str, wcet| Task::periodic(name, wcet, 20);
+        for (wcet, meets) in [(4, true), (10, false)] {
+            // Each flow ends where it goes first, and delays there the one that begins.
+            let resources = [
+                node("one", vec![task("b2", wcet), task("a1", wcet)]),
+                node("two", vec![task("a2", wcet), task("b1", wcet)]),
+            ];
+            let flows = [
+                flow("a", vec![step(0, 1), step(1, 0)]),
+                flow("b", vec![step(1, 1), step(0, 0)]),
+            ];
+            let found = analyse_flows(&resources, &flows).unwrap();
+            assert_eq!(found.flows[0].meets, meets, "{found:?}");
+            assert_eq!(found.flows[1].meets, meets);
+        }
     }
 }

@@ -18,7 +18,7 @@ mod wait;
 
 use std::collections::BTreeMap;
 
-pub use verdict::{Explained, Method, Outcome, Report, Verdict};
+pub use verdict::{Explained, Method, Outcome, Reasons, Report, Verdict};
 pub use wait::Wait;
 
 use crate::strategy::{DispatchModel, Dispatching};

@@ -72,6 +72,11 @@ impl Verdict {
     pub fn explain<'a>(&'a self, set: &'a TaskSet) -> Explained<'a> {
         Explained { verdict: self, set }
     }
+
+    /// What its response consists of: its own time, how late it may be released, and what it waits for.
+    pub fn reasons<'a>(&'a self, set: &'a TaskSet) -> Reasons<'a> {
+        Reasons { verdict: self, set }
+    }
 }
 
 /// A verdict that can be printed.
@@ -117,10 +122,28 @@ impl fmt::Display for Explained<'_> {
                 Show(by)
             )?;
         }
-        if verdict.response.is_none() {
-            return Ok(());
+        match verdict.response {
+            Some(_) => write!(f, ": {}", verdict.reasons(set)),
+            None => Ok(()),
         }
-        write!(f, ": own {}", Show(task.wcet))?;
+    }
+}
+
+/// What a response consists of, in a form that can be printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Reasons<'a> {
+    verdict: &'a Verdict,
+    set: &'a TaskSet,
+}
+
+impl fmt::Display for Reasons<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reasons { verdict, set } = self;
+        let task = &set.tasks[verdict.task];
+        write!(f, "own {}", Show(task.wcet))?;
+        if task.jitter > 0 {
+            write!(f, ", released up to {} late", Show(task.jitter))?;
+        }
         for wait in &verdict.waits {
             let name = &set.tasks[wait.task].name;
             write!(f, ", {} for {name} x{}", Show(wait.time), wait.jobs)?;

@@ -1,0 +1,346 @@
+//! Several nodes, links between them, and flows over them, as files declare them.
+
+use std::collections::{HashMap, HashSet};
+
+use oxorb_sched::Repository;
+use oxorb_sched::analysis::holistic::{self, Holistic, Resource, Step};
+use oxorb_sched::repository::{Characteristics, Handle};
+use oxorb_sched::time::{Nanos, Show};
+use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
+
+use super::How;
+use super::load::Loaded;
+use super::set::Asked;
+use crate::output::{Failed, because};
+
+/// A name, and where it stands.
+pub(super) type Named = (String, String);
+
+/// What files say of nodes.
+#[derive(Default)]
+pub(super) struct System {
+    pub(super) nodes: Vec<Node>,
+    pub(super) flows: Vec<Flow>,
+    /// Operation or message, and the node or link that it says it is on.
+    pub(super) on: Vec<(String, Named)>,
+    /// Messages that say how long they are and not how long they take.
+    pub(super) octets: HashMap<String, u64>,
+    /// By operation: the place of its node.
+    placed: HashMap<String, usize>,
+}
+
+/// A processor or a link.
+pub(super) struct Node {
+    pub(super) name: Named,
+    pub(super) asked: Asked,
+    /// Of a link: bits in a second, if it says so.
+    pub(super) link: Option<Option<u64>>,
+}
+
+/// Steps that follow one another.
+pub(super) struct Flow {
+    pub(super) name: Named,
+    pub(super) steps: Vec<Named>,
+    pub(super) deadline: Nanos,
+    pub(super) period: Option<Nanos>,
+}
+
+fn wrong(place: &str, why: impl std::fmt::Display) -> Failed {
+    because(format!("{place}: {why}"))
+}
+
+impl System {
+    /// Whether the files know one processor only.
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.flows.is_empty()
+    }
+
+    fn node(&self, (name, place): &Named) -> Result<usize, Failed> {
+        let found = self.nodes.iter().position(|node| node.name.0 == *name);
+        found.ok_or_else(|| wrong(place, format!("no node or link is called {name:?}")))
+    }
+
+    /// When all is known: puts operations in their places, and gives the steps of flows their periods and deadlines.
+    pub(super) fn settle(
+        &mut self,
+        repository: &mut Repository,
+        place: impl Fn(&str) -> String,
+    ) -> Result<(), Failed> {
+        let mut names = HashSet::new();
+        for node in &self.nodes {
+            let (name, place) = &node.name;
+            if !names.insert(name) {
+                return Err(wrong(
+                    place,
+                    format!("another node or link is called {name:?}"),
+                ));
+            }
+        }
+        for (operation, node) in &self.on {
+            self.placed.insert(operation.clone(), self.node(node)?);
+        }
+        self.time(repository, &place)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        for info in repository.infos() {
+            let name = &info.entry_point;
+            let Some(&here) = self.placed.get(name) else {
+                let why = format!(
+                    "{name} is on no node; say node = \"...\" or list it in [[node]] operations"
+                );
+                return Err(wrong(&place(name), why));
+            };
+            for one in &info.dependencies {
+                let other = &repository.get(one.on)?.entry_point;
+                if let Some(&there) = self.placed.get(other).filter(|&&there| there != here) {
+                    let [here, there] = [here, there].map(|at| &self.nodes[at].name.0);
+                    let why = format!(
+                        "{name} on {here} depends on {other} on {there}; what crosses nodes are steps of a [[flow]]"
+                    );
+                    return Err(wrong(&place(name), why));
+                }
+            }
+        }
+        let mut steps = HashSet::new();
+        for flow in &self.flows {
+            flow.settle(repository, &mut steps)?;
+        }
+        Ok(())
+    }
+
+    /// How long messages take.
+    fn time(
+        &self,
+        repository: &mut Repository,
+        place: impl Fn(&str) -> String,
+    ) -> Result<(), Failed> {
+        for (message, &octets) in &self.octets {
+            let handle = repository.lookup(message)?;
+            let node = self.placed.get(message).map(|&at| &self.nodes[at]);
+            let Some(Some(rate)) = node.and_then(|node| node.link) else {
+                let why = format!(
+                    "{message}: octets take time on a link that has a rate; or say time = \"...\""
+                );
+                return Err(wrong(&place(message), why));
+            };
+            let time = (u128::from(octets) * 8 * 1_000_000_000).div_ceil(u128::from(rate));
+            let said = Characteristics {
+                worst_case: u64::try_from(time).unwrap_or(u64::MAX),
+                ..repository.get(handle)?.characteristics
+            };
+            let set = repository.set(handle, said);
+            set.map_err(|error| wrong(&place(message), error))?;
+        }
+        Ok(())
+    }
+
+    /// The place of a node that an option names.
+    pub(super) fn find(&self, name: &str) -> Result<usize, Failed> {
+        let found = self.nodes.iter().position(|node| node.name.0 == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.nodes.iter().map(|node| &*node.name.0).collect();
+            because(format!(
+                "no node is called {name:?}; there are {}",
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// What is asked for a node: by itself, or else for all. Nodes and links go by deadline unless somebody says otherwise.
+    pub(super) fn asked(&self, at: usize, general: Asked) -> Asked {
+        let node = &self.nodes[at];
+        match node.link {
+            Some(_) => Asked {
+                strategy: node.asked.strategy.or(Some(Strategy::DM)),
+                model: Some(DispatchModel::NonPreemptive),
+                priorities: None,
+            },
+            None => Asked {
+                strategy: node
+                    .asked
+                    .strategy
+                    .or(general.strategy)
+                    .or(Some(Strategy::DM)),
+                model: node.asked.model.or(general.model),
+                priorities: node.asked.priorities.or(general.priorities),
+            },
+        }
+    }
+
+    /// The place of the node that an operation is on.
+    pub(super) fn place_of(&self, operation: &str) -> Option<usize> {
+        self.placed.get(operation).copied()
+    }
+
+    /// Whether jobs of a node begin when others are done elsewhere.
+    pub(super) fn is_fed(&self, at: usize) -> bool {
+        let mut later = self.flows.iter().flat_map(|flow| flow.steps.iter().skip(1));
+        later.any(|(step, _)| self.placed.get(step) == Some(&at))
+    }
+
+    /// The operations of one node.
+    pub(super) fn only(&self, repository: &Repository, at: usize) -> Result<Repository, Failed> {
+        let mut handles: HashMap<Handle, Handle> = HashMap::new();
+        let mut part = Repository::new();
+        let here = |name: &str| self.placed.get(name) == Some(&at);
+        for info in repository
+            .infos()
+            .iter()
+            .filter(|info| here(&info.entry_point))
+        {
+            let handle = part.create(&info.entry_point)?;
+            part.set(handle, info.characteristics)?;
+            handles.insert(info.handle, handle);
+        }
+        for one in repository.dependencies() {
+            if let (Some(&dependent), Some(&on)) =
+                (handles.get(&one.dependent), handles.get(&one.on))
+            {
+                part.add_dependency(dependent, on, one.calls, one.kind)?;
+            }
+        }
+        Ok(part)
+    }
+}
+
+impl Flow {
+    fn settle(
+        &self,
+        repository: &mut Repository,
+        taken: &mut HashSet<String>,
+    ) -> Result<(), Failed> {
+        let (name, place) = &self.name;
+        if self.steps.is_empty() {
+            return Err(wrong(place, format!("{name} has no steps")));
+        }
+        let mut period = self.period;
+        for (step, place) in &self.steps {
+            let handle = repository
+                .lookup(step)
+                .map_err(|error| wrong(place, error))?;
+            if !taken.insert(step.clone()) {
+                return Err(wrong(
+                    place,
+                    format!("{step} is a step of two flows, or twice of one"),
+                ));
+            }
+            let said = repository.get(handle)?.characteristics;
+            match (said.period, period) {
+                (0, _) => {}
+                (own, Some(others)) if own != others => {
+                    let why = format!(
+                        "{step} runs each {}, and its flow each {}",
+                        Show(own),
+                        Show(others)
+                    );
+                    return Err(wrong(place, why));
+                }
+                (own, _) => period = Some(own),
+            }
+            if said.constraints.deadline.is_some() || said.constraints.offset.is_some() {
+                let why = format!("{step}: deadline and offset are those of its flow {name}");
+                return Err(wrong(place, why));
+            }
+        }
+        let Some(period) = period else {
+            return Err(wrong(
+                place,
+                format!("nothing says how often {name} runs; give it a period"),
+            ));
+        };
+        for (step, _) in &self.steps {
+            let handle = repository.lookup(step)?;
+            let mut said = repository.get(handle)?.characteristics;
+            said.period = period;
+            said.constraints.deadline = Some(self.deadline);
+            repository.set(handle, said)?;
+        }
+        Ok(())
+    }
+}
+
+/// A system with the schedules of its nodes, analysed.
+pub(super) struct Analysed {
+    /// One for each node.
+    pub(super) schedules: Vec<Schedule>,
+    pub(super) found: Holistic,
+}
+
+/// Analyses flows over all nodes.
+pub(super) fn analyse(loaded: &Loaded, how: &How) -> Result<Analysed, Failed> {
+    let system = &loaded.system;
+    let schedules = schedules(loaded, how)?;
+    let mut flows = Vec::new();
+    for flow in &system.flows {
+        let mut steps = Vec::new();
+        for (name, place) in &flow.steps {
+            let resource = system.placed.get(name).copied();
+            let resource = resource.ok_or_else(|| wrong(place, format!("{name} is on no node")))?;
+            let task = step(&schedules[resource], name).map_err(|why| wrong(place, why))?;
+            steps.push(Step { resource, task });
+        }
+        flows.push(holistic::Flow {
+            name: flow.name.0.clone(),
+            steps,
+            deadline: flow.deadline,
+        });
+    }
+    let nodes = system.nodes.iter().zip(&schedules);
+    let resources: Vec<Resource> = nodes
+        .map(|(node, schedule)| Resource {
+            name: node.name.0.clone(),
+            set: schedule.tasks.clone(),
+        })
+        .collect();
+    let found = holistic::analyse_flows(&resources, &flows)?;
+    Ok(Analysed { schedules, found })
+}
+
+/// The schedule of each node.
+pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Failed> {
+    let system = &loaded.system;
+    let mut schedules = Vec::new();
+    for (at, node) in system.nodes.iter().enumerate() {
+        let part = system.only(&loaded.repository, at)?;
+        let asked = system.asked(at, loaded.asked);
+        // Options are about processors.
+        let how = (node.link.is_none()).then_some(how);
+        let strategy = how.and_then(|how| how.strategy).or(asked.strategy);
+        let model = how.and_then(|how| how.model).or(asked.model);
+        let range = how.and_then(|how| how.priorities).or(asked.priorities);
+        let (least, most) = range.unwrap_or(super::RANGE);
+        let schedule = Schedule::compute(
+            &part,
+            &strategy.unwrap_or(Strategy::DM),
+            &model.unwrap_or_default(),
+            &OsPriorities::range(least, most)?,
+        );
+        schedules.push(schedule.map_err(|error| {
+            let (name, place) = &node.name;
+            wrong(place, format!("{name}: {error}"))
+        })?);
+    }
+    Ok(schedules)
+}
+
+/// The task of a step.
+fn step(schedule: &Schedule, name: &str) -> Result<usize, String> {
+    let row = schedule
+        .assignments
+        .iter()
+        .find(|row| row.entry_point == name);
+    let tasks = schedule.tasks.tasks.iter().enumerate();
+    let mut tasks = tasks.filter(|(_, task)| task.handle == row.map(|row| row.handle));
+    let (Some(_), Some((at, task)), None) = (row, tasks.next(), tasks.next()) else {
+        return Err(format!(
+            "{name} is dispatched by more than its flow, or not at all; a step has no other callers"
+        ));
+    };
+    match task.dispatching {
+        oxorb_sched::Dispatching::Static => Ok(at),
+        other => Err(format!(
+            "{name} waits in a queue by {other}; steps of flows need static priorities: RMS or DM on their nodes"
+        )),
+    }
+}

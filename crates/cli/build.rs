@@ -1,5 +1,5 @@
-//! Compiles the interface that `oxorb demo` serves.
+//! Compiles the interfaces that `oxorb demo` serves and `oxorb sched watch` asks.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
-    oxorb_idlgen::compile(["idl/navigation.idl"])
+    oxorb_idlgen::compile(["idl/navigation.idl", "../../idl/oxorb/measurements.idl"])
 }

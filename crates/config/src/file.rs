@@ -1,13 +1,14 @@
 //! From the text of a file to settings and threadpools.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use oxorb_core::{Options, Threadpool};
+use oxorb_core::{Options, RunTimeScheduler, Threadpool};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::threadpool;
 use crate::{ConfigError, PERSONALITIES};
+use crate::{schedule, threadpool};
 
 /// What a file says, read and checked for its form.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,7 @@ pub struct Configuration {
     /// Those of its personality before its own.
     settings: Vec<Setting>,
     threadpools: Vec<(String, Threadpool)>,
+    schedule: Option<Arc<RunTimeScheduler>>,
 }
 
 /// One value of `[orb]`, as an argument would give it.
@@ -61,6 +63,17 @@ impl Configuration {
         })
     }
 
+    /// The table of an analysed schedule, as `oxorb sched emit --language json` writes it: what `[schedule]` names.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such table.
+    pub fn schedule(path: &Path) -> Result<Configuration, ConfigError> {
+        Ok(Configuration {
+            schedule: Some(Arc::new(schedule::load(path)?)),
+            ..Configuration::default()
+        })
+    }
+
     /// Reads the text of a file; `origin` is what errors call it.
     ///
     /// ```
@@ -103,7 +116,16 @@ impl Configuration {
                         read.threadpools.push((name, plan));
                     }
                 }
-                _ => return Err(source.unknown(key, &["personality", "orb", "threadpool"])),
+                "schedule" => {
+                    let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+                    let (table, at) = (source.table(value)?, key.span().start);
+                    let scheduler = schedule::read(&source, table, at, folder)?;
+                    read.schedule = Some(Arc::new(scheduler));
+                }
+                _ => {
+                    let known = ["personality", "orb", "threadpool", "schedule"];
+                    return Err(source.unknown(key, &known));
+                }
             }
         }
         Ok(read)
@@ -147,6 +169,9 @@ impl Configuration {
                 problem: format!("{name} = {value}: {}", error.problem),
             })?;
         }
+        if let Some(scheduler) = &self.schedule {
+            options.realtime.scheduler = Some(Arc::clone(scheduler));
+        }
         Ok(())
     }
 
@@ -158,6 +183,7 @@ impl Configuration {
     /// Puts `over` over this: its settings win, its threadpools replace those of the same name.
     pub fn extend(&mut self, over: Configuration) {
         self.settings.extend(over.settings);
+        self.schedule = over.schedule.or(self.schedule.take());
         for (name, plan) in over.threadpools {
             self.threadpools.retain(|(known, _)| *known != name);
             self.threadpools.push((name, plan));

@@ -21,6 +21,10 @@
 //! threads = 2
 //! dynamic = 4
 //! cpu = 1
+//!
+//! [schedule]                          # what the ORB enforces
+//! table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
+//! measure = true                      # response and processor times, for `oxorb sched watch`
 //! ```
 //!
 //! The personalities that come with OxORB are such files: [`PERSONALITIES`].
@@ -32,6 +36,7 @@
 mod error;
 mod file;
 mod personality;
+mod schedule;
 mod threadpool;
 
 pub use error::ConfigError;

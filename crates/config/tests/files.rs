@@ -84,7 +84,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "\n[obr]\n",
-            "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool",
+            "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool, schedule",
         ),
         ("orb = 3\n", "x.toml:1: a table is wanted"),
         (

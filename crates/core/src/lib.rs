@@ -78,7 +78,9 @@ pub use rt::{
     LaneEndpoints, LaneNumber, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex,
     RtMutexGuard,
 };
-pub use scheduler::{CallsBetween, Measurement, RunTimeScheduler, Running, Scheduled};
+pub use scheduler::{
+    CallsBetween, Measurement, Measurements, RunTimeScheduler, Running, Scheduled,
+};
 pub use servant::Servant;
 pub use server::{
     Arriving, PoolThread, QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Serving,

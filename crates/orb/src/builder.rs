@@ -43,12 +43,15 @@ pub struct Builder {
 }
 
 /// What names a file rather than a setting, as argument and as environment variable.
-const FILES: [(&str, &str, Read); 2] = [
+const FILES: [(&str, &str, Read); 3] = [
     ("-ORBPersonality", "OXORB_PERSONALITY", |name| {
         Configuration::personality(name)
     }),
     ("-ORBConfigFile", "OXORB_CONFIGFILE", |path| {
         Configuration::read(Path::new(path))
+    }),
+    ("-ORBSchedule", "OXORB_SCHEDULE", |path| {
+        Configuration::schedule(Path::new(path))
     }),
 ];
 
@@ -317,7 +320,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Enforces an analysed schedule: [`RunTimeScheduler`]. `[schedule]` of a configuration file does the same.
+    /// Enforces an analysed schedule: [`RunTimeScheduler`]. `[schedule]` of a configuration file does the same, and so do
+    /// `-ORBSchedule` and `OXORB_SCHEDULE`, which name the table alone.
     #[must_use]
     pub fn scheduler(mut self, scheduler: RunTimeScheduler) -> Self {
         self.options.realtime.scheduler = Some(Arc::new(scheduler));

@@ -4,7 +4,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use oxorb_core::interceptor::Interceptors;
-use oxorb_core::{Interface, Options, SetupError, Threadpool, ThreadpoolId};
+use oxorb_core::{
+    Interface, Measurements, ObjectRef, Options, SetupError, Threadpool, ThreadpoolId,
+};
 use oxorb_poa::{AdapterObserver, Poa, RootAdapter};
 
 use crate::Builder;
@@ -55,6 +57,10 @@ impl Orb {
                 return Err(error);
             }
         };
+        let scheduler = core.options().realtime.scheduler.as_ref();
+        if listens && scheduler.is_some_and(|scheduler| scheduler.measure) {
+            serve_measurements(&root_poa)?;
+        }
         Ok(Orb {
             core,
             root_poa,
@@ -87,6 +93,14 @@ impl Orb {
         self.core
             .register_initial_reference(name, Interface::as_ref(object));
     }
+}
+
+/// For `oxorb sched watch` and `calibrate`.
+fn serve_measurements(root: &Poa) -> Result<(), SetupError> {
+    let object = root.activate_servant(Arc::new(Measurements));
+    let object = object.map_err(|error| SetupError::Configuration(Box::new(error)))?;
+    root.bind_name(Measurements::NAME, &ObjectRef::from_ref(object));
+    Ok(())
 }
 
 impl Deref for Orb {

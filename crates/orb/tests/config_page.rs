@@ -88,10 +88,15 @@ reactor = "epoll"                   # or busy-poll:MICROSECONDS; otherwise as -O
 hz = 20                             # or period = 50000, in microseconds
 threads = 2
 cpu = 1
+
+[schedule]                          # enforced: docs/scheduling.md
+table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
+measure = true                      # for `oxorb sched watch` and `calibrate`
 ```
 
 The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings
-that contradict each other are refused with the reason.
+that contradict each other are refused with the reason. `-ORBSchedule schedule.json` (`OXORB_SCHEDULE`) names the table of
+`[schedule]` alone.
 
 ## Personalities
 

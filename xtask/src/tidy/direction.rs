@@ -93,7 +93,7 @@ const LAYERS: [Layer; 29] = [
     },
     Layer {
         package: "oxorb-config",
-        uses: &["oxorb-rt", "oxorb-core"],
+        uses: &["oxorb-rt", "oxorb-core", "oxorb-sched"],
         why: "files say what options say and know no adapter",
     },
     Layer {

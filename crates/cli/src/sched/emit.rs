@@ -33,7 +33,7 @@ pub(super) fn run(source: &Source, language: Language, out: Option<&Path>) -> Do
     let table = match language {
         Language::Rust => rust(&schedule),
         Language::Cpp => cpp(&schedule),
-        Language::Json => as_json(&schedule)?,
+        Language::Json => document(&schedule, false)?,
     };
     match out {
         None => print(table),
@@ -146,7 +146,8 @@ fn cpp(schedule: &Schedule) -> String {
     out
 }
 
-fn as_json(schedule: &Schedule) -> Result<String, Failed> {
+/// The table as JSON; `measure`: a server that reads it measures.
+pub(super) fn document(schedule: &Schedule, measure: bool) -> Result<String, Failed> {
     let operations = schedule.assignments.iter().map(|row| {
         json!({
             "name": row.entry_point,
@@ -169,11 +170,14 @@ fn as_json(schedule: &Schedule) -> Result<String, Failed> {
             "dispatching": name(level.dispatching),
         })
     });
-    let table = json!({
+    let mut table = json!({
         "strategy": schedule.strategy,
         "operations": operations.collect::<Vec<_>>(),
         "queues": queues.collect::<Vec<_>>(),
     });
+    if measure {
+        table["measure"] = true.into();
+    }
     Ok(serde_json::to_string_pretty(&table)? + "\n")
 }
 

@@ -2,16 +2,20 @@
 
 mod analyse;
 mod annotation;
+mod calibrate;
 mod check;
 mod emit;
 mod flows;
 mod load;
+mod measured;
 mod paper;
 mod remote;
+mod rewrite;
 mod serve;
 mod set;
 mod simulate;
 mod system;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -21,6 +25,12 @@ use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
 
 use crate::output::{Done, Failed, Format};
 use load::Loaded;
+
+// The Rust that build.rs made of idl/oxorb/measurements.idl.
+mod measurements {
+    #![allow(missing_docs, dead_code, unreachable_pub)]
+    oxorb::include_idl!("measurements");
+}
 
 /// Verbs of `oxorb sched`.
 #[derive(clap::Subcommand)]
@@ -103,6 +113,21 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+    /// Run an application, measure what its operations take, and feed that back into the task set
+    #[command(
+        after_help = "The application is any server of OxORB; it enforces the schedule and measures processor time while it runs. \
+        Clients, yours or its own, have to call it meanwhile. Calls between its operations are found, too.\n\nExamples:\n  \
+        oxorb sched calibrate tasks.toml --seconds 30 --out tasks.toml -- ./server --quiet\n  \
+        oxorb sched calibrate tasks.toml --server corbaloc::radar:5000"
+    )]
+    Calibrate(calibrate::Args),
+    /// Watch a server: for every operation what was proved beside what is measured
+    #[command(
+        after_help = "The server measures: measure = true in [schedule] of its configuration file, or RunTimeScheduler::measure.\n\n\
+        Examples:\n  oxorb sched watch tasks.toml --server corbaloc::radar:5000\n  \
+        oxorb sched watch tasks.toml --server corbaloc::radar:5000 --count 1 --format json"
+    )]
+    Watch(watch::Args),
 }
 
 /// Which operations, and under which strategy.
@@ -198,6 +223,8 @@ pub(crate) fn run(command: Command) -> Done {
             language,
             out,
         } => emit::run(&source, language, out.as_deref()),
+        Command::Calibrate(args) => calibrate::run(&args),
+        Command::Watch(args) => watch::run(&args),
     }
 }
 

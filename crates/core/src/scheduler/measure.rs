@@ -16,6 +16,8 @@ pub(crate) struct Measured {
     overruns: AtomicU64,
     /// Done after their deadline.
     missed: AtomicU64,
+    /// Refused by admission, or for want of room.
+    refused: AtomicU64,
 }
 
 /// What the requests of one operation took so far: from [`Orb::measurements`](crate::Orb::measurements).
@@ -32,6 +34,8 @@ pub struct Measurement {
     pub overruns: u64,
     /// Requests that were done after their deadline.
     pub missed: u64,
+    /// Requests that were refused because they could not be in time, or because their queue was full.
+    pub refused: u64,
 }
 
 /// How often one operation called another: from [`Orb::calls_between`](crate::Orb::calls_between).
@@ -69,13 +73,14 @@ impl Measured {
             cpu: self.cpu.read(),
             overruns: self.overruns.load(Ordering::Relaxed),
             missed: self.missed.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
         }
     }
 
     pub(super) fn reset(&self) {
         self.response.reset();
         self.cpu.reset();
-        for count in [&self.overruns, &self.missed] {
+        for count in [&self.overruns, &self.missed, &self.refused] {
             count.store(0, Ordering::Relaxed);
         }
     }

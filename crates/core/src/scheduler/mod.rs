@@ -7,16 +7,20 @@
 //!             -> Running (running.rs) one request: its thread has the row's priority; measured, if that is wanted
 //! ```
 //!
+//! What was measured (measure.rs) is an object, too (object.rs), for `oxorb sched calibrate` and `watch`.
+//!
 //! An ORB without a table has none of this: its object adapter does not ask, and its references are not real-time.
 
 mod enforcer;
 mod measure;
+mod object;
 mod plan;
 mod running;
 mod scheduled;
 
 pub(crate) use enforcer::Enforcer;
 pub use measure::{CallsBetween, Measurement};
+pub use object::Measurements;
 pub use plan::RunTimeScheduler;
 pub use running::Running;
 pub use scheduled::Scheduled;

@@ -14,6 +14,8 @@ use crate::{Incident, Orb, Raised};
 thread_local! {
     /// What this thread runs: the table, and the row in it.
     static CURRENT: Cell<Option<(usize, u16)>> = const { Cell::new(None) };
+    /// Processor time of the measured requests within the one that this thread runs.
+    static WITHIN: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The row of the request that this thread runs, if it is one of this table.
@@ -37,6 +39,8 @@ struct Meter {
     row: u16,
     arrived: u64,
     cpu: Duration,
+    /// Of the request around this one, so far.
+    within: u64,
 }
 
 impl Running {
@@ -56,6 +60,7 @@ impl Running {
             orb: orb.clone(),
             row,
             arrived: clock::monotonic_nanoseconds(),
+            within: WITHIN.replace(0),
             cpu: clock::thread_cpu(),
         });
         Ok(Running {
@@ -79,11 +84,13 @@ impl Meter {
     fn read(&self) {
         let cpu = clock::thread_cpu().saturating_sub(self.cpu).as_nanos() as u64;
         let response = clock::monotonic_nanoseconds().saturating_sub(self.arrived);
+        // What it called in this thread counts for itself, as in the analysis.
+        let own = cpu.saturating_sub(WITHIN.replace(self.within.saturating_add(cpu)));
         let (row, said) = self.enforcer.row(self.row);
         let Some(measured) = &row.measured else {
             return;
         };
-        measured.record(response, cpu);
+        measured.record(response, own);
         if said.deadline != 0 && response > said.deadline {
             measured.missed();
         }

@@ -1,0 +1,168 @@
+//! `oxorb sched watch`: for every operation, what was proved beside what is measured, live.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use oxorb_sched::Schedule;
+use oxorb_sched::analysis::{self, Outcome, Report};
+use serde::Serialize;
+
+use super::Source;
+use super::measured::{OperationMeasurement, Server, Times};
+use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print, print_line};
+use crate::statistics::Time;
+
+/// Arguments of `oxorb sched watch`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Where the server listens that measures: corbaloc::HOST:PORT, or any reference to its object OxorbMeasurements
+    #[arg(long, value_name = "URL")]
+    server: String,
+    /// Seconds between two looks
+    #[arg(long, value_name = "S", default_value_t = 1.0)]
+    interval: f64,
+    /// Look so often and end; 0: until the server ends or you do
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    count: u64,
+    /// For whom it is; JSON is one line for each look
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// One operation.
+#[derive(Serialize)]
+struct Line<'s> {
+    operation: &'s str,
+    critical: bool,
+    deadline_ns: u64,
+    /// Proved; absent: there is no bound.
+    bound_ns: Option<u64>,
+    proved: bool,
+    wcet_ns: u64,
+    response: Measured,
+    cpu: Measured,
+    missed: u64,
+    overruns: u64,
+    refused: u64,
+    /// More was measured than was proved or declared.
+    exceeded: bool,
+}
+
+/// A distribution, in nanoseconds.
+#[derive(Serialize)]
+struct Measured {
+    count: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+    max_ns: u64,
+}
+
+impl From<&Times> for Measured {
+    fn from(times: &Times) -> Measured {
+        Measured {
+            count: times.count,
+            p50_ns: times.p50,
+            p99_ns: times.p99,
+            p999_ns: times.p999,
+            max_ns: times.longest,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> Done {
+    let loaded = args.source.load()?;
+    let schedule = args.source.how.schedule(&loaded)?;
+    let report = analysis::analyse(&schedule.tasks);
+    let server = Server::new(&args.server)?;
+    let live = args.format == Format::Text && std::io::stdout().is_terminal();
+    let mut looks = 0;
+    loop {
+        let measured = server.operations()?;
+        let lines = lines(&schedule, &report, &measured);
+        match args.format {
+            Format::Json => print_line(&serde_json::json!({ "operations": lines }))?,
+            Format::Text => {
+                if live && looks > 0 {
+                    control(&format!("\x1b[{}A\x1b[J", lines.len() + 1))?;
+                }
+                print(table(&lines))?;
+            }
+        }
+        looks += 1;
+        if looks == args.count {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::try_from_secs_f64(args.interval.max(0.01))?);
+    }
+}
+
+fn lines<'s>(
+    schedule: &'s Schedule,
+    report: &Report,
+    measured: &[OperationMeasurement],
+) -> Vec<Line<'s>> {
+    let tasks = &schedule.tasks.tasks;
+    let line = |seen: &OperationMeasurement| {
+        let mut assignments = schedule.assignments.iter();
+        let assignment = assignments.find(|one| one.entry_point == seen.operation)?;
+        let of = |task: usize| tasks[task].handle == Some(assignment.handle);
+        let verdicts = || report.verdicts.iter().filter(|verdict| of(verdict.task));
+        // An operation without a dispatch of its own runs in its callers' threads: they have the bounds.
+        let proved = verdicts().all(|verdict| verdict.outcome == Outcome::Meets);
+        let bounds: Option<Vec<u64>> = verdicts().map(|verdict| verdict.response).collect();
+        let bound = bounds.and_then(|bounds| bounds.into_iter().max());
+        let exceeded = seen.overruns > 0
+            || proved && seen.missed > 0
+            || bound.is_some_and(|bound| seen.response.longest > bound);
+        Some(Line {
+            operation: &assignment.entry_point,
+            critical: assignment.critical,
+            deadline_ns: assignment.deadline,
+            bound_ns: bound,
+            proved,
+            wcet_ns: assignment.worst_case,
+            response: (&seen.response).into(),
+            cpu: (&seen.cpu).into(),
+            missed: seen.missed,
+            overruns: seen.overruns,
+            refused: seen.refused,
+            exceeded,
+        })
+    };
+    measured.iter().filter_map(line).collect()
+}
+
+fn table(lines: &[Line<'_>]) -> String {
+    let mut out = format!(
+        "{STRONG}{:<28} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>6}{STRONG:#}\n",
+        "operation", "calls", "deadline", "bound", "p50", "p99", "max", "cpu max", "missed", "over"
+    );
+    for line in lines {
+        let style = match (line.exceeded, line.response.count) {
+            (true, _) => BAD,
+            (false, 0) => FAINT,
+            (false, _) => GOOD,
+        };
+        let bound = line
+            .bound_ns
+            .map_or("none".to_owned(), |bound| Time(bound).to_string());
+        let _ = writeln!(
+            out,
+            "{style}{:<28}{style:#} {:>8} {:>9} {bound:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>6}",
+            line.operation,
+            line.response.count,
+            Time(line.deadline_ns),
+            Time(line.response.p50_ns),
+            Time(line.response.p99_ns),
+            Time(line.response.max_ns),
+            Time(line.cpu.max_ns),
+            line.missed,
+            line.overruns,
+        );
+    }
+    out
+}

@@ -1,0 +1,134 @@
+//! `[schedule]`: the table that the ORB enforces, as `oxorb sched emit --language json` writes it.
+
+use std::path::Path;
+
+use oxorb_core::RunTimeScheduler;
+use oxorb_sched::Dispatching;
+use oxorb_sched::table::{DispatchTable, Queue, Row};
+use serde::Deserialize;
+use toml::de::DeTable;
+
+use crate::ConfigError;
+use crate::file::Source;
+
+const KNOWN: [&str; 2] = ["table", "measure"];
+
+/// `folder`: what the table's path is relative to.
+pub(crate) fn read(
+    source: &Source<'_>,
+    table: &DeTable<'_>,
+    at: usize,
+    folder: &Path,
+) -> Result<RunTimeScheduler, ConfigError> {
+    for key in table.keys() {
+        if !KNOWN.contains(&key.get_ref().as_ref()) {
+            return Err(source.unknown(key, &KNOWN));
+        }
+    }
+    let path = table.get("table").ok_or_else(|| {
+        let problem =
+            "a schedule has a table: the file that `oxorb sched emit --language json` wrote";
+        source.error(at, problem)
+    })?;
+    let place = path.span().start;
+    let mut scheduler = load(&folder.join(source.text(path)?))
+        .map_err(|error| source.error(place, error.to_string()))?;
+    if let Some(measure) = table.get("measure") {
+        scheduler.measure = source.yes_or_no(measure)?;
+    }
+    Ok(scheduler)
+}
+
+/// Reads the table itself.
+pub(crate) fn load(path: &Path) -> Result<RunTimeScheduler, ConfigError> {
+    let origin = || path.display().to_string();
+    let wrong = |line: Option<usize>, problem: String| ConfigError {
+        origin: origin(),
+        line,
+        problem,
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| wrong(None, format!("cannot be read: {error}")))?;
+    let file: File = serde_json::from_str(&text)
+        .map_err(|error| wrong(Some(error.line()), error.to_string()))?;
+    let measure = file.measure;
+    let table = file.table().map_err(|problem| wrong(None, problem))?;
+    let mut scheduler = RunTimeScheduler::new(table);
+    scheduler.measure = measure;
+    Ok(scheduler)
+}
+
+#[derive(Deserialize)]
+struct File {
+    operations: Vec<Operation>,
+    queues: Vec<Level>,
+    /// `oxorb sched calibrate` asks for it.
+    #[serde(default)]
+    measure: bool,
+}
+
+#[derive(Deserialize)]
+struct Operation {
+    name: String,
+    os_priority: i32,
+    preemption_priority: usize,
+    subpriority: i32,
+    worst_case_ns: u64,
+    period_ns: u64,
+    deadline_ns: u64,
+    criticality: String,
+    importance: String,
+    critical: bool,
+}
+
+#[derive(Deserialize)]
+struct Level {
+    os_priority: i32,
+    dispatching: String,
+}
+
+impl File {
+    fn table(self) -> Result<DispatchTable, String> {
+        let rows: Result<_, String> = self.operations.into_iter().map(Operation::row).collect();
+        let queues: Result<_, String> = self.queues.into_iter().map(Level::queue).collect();
+        DispatchTable::new(rows?, queues?).map_err(|error| error.to_string())
+    }
+}
+
+impl Operation {
+    fn row(self) -> Result<Row, String> {
+        let wrong = |what, why| format!("the {what} of {}: {why}", self.name);
+        let criticality = self.criticality.parse();
+        let importance = self.importance.parse();
+        Ok(Row {
+            criticality: criticality.map_err(|error| wrong("criticality", error))?,
+            importance: importance.map_err(|error| wrong("importance", error))?,
+            name: self.name,
+            os_priority: self.os_priority,
+            queue: self.preemption_priority,
+            subpriority: self.subpriority,
+            worst_case: self.worst_case_ns,
+            period: self.period_ns,
+            deadline: self.deadline_ns,
+            critical: self.critical,
+        })
+    }
+}
+
+impl Level {
+    fn queue(self) -> Result<Queue, String> {
+        Ok(Queue {
+            os_priority: self.os_priority,
+            dispatching: match self.dispatching.as_str() {
+                "static" => Dispatching::Static,
+                "deadline" => Dispatching::Deadline,
+                "laxity" => Dispatching::Laxity,
+                other => {
+                    return Err(format!(
+                        "{other:?} is no order of a queue; there are static, deadline and laxity"
+                    ));
+                }
+            },
+        })
+    }
+}

@@ -4,8 +4,8 @@
 //! Every count is a difference: the same processes, or the same start, with few and with many calls. What
 //! starting, warming up and the commands between the processes cost falls out.
 
-mod callgrind;
-mod strace;
+pub(crate) mod callgrind;
+pub(crate) mod strace;
 
 use std::fmt;
 

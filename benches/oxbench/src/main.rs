@@ -26,6 +26,7 @@ mod report;
 mod session;
 mod steps;
 mod throughput;
+mod whitebox;
 mod wire;
 
 use std::process::ExitCode;
@@ -69,6 +70,8 @@ enum Command {
     Lanes(lanes::Options),
     /// Count the calls a second of 1 to 16 clients at once, for each architecture, beside omniORB
     Throughput(throughput::Options),
+    /// Count locks, allocations and system calls of a request in each architecture, beside omniORB (E2, E3)
+    Whitebox(whitebox::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),
         Command::Lanes(options) => lanes::run(&options),
+        Command::Whitebox(options) => whitebox::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

@@ -13,11 +13,12 @@ use crate::machine::Machine;
 use crate::placement::Placement;
 
 /// Those without priorities: all calls are alike.
-const KNOWN: [Architecture; 5] = [
+const KNOWN: [Architecture; 6] = [
     Architecture::Floor,
     Architecture::Threads,
     Architecture::Workers,
     Architecture::Shared,
+    Architecture::Led,
     Architecture::OmniOrb,
 ];
 

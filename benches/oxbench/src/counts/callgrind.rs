@@ -7,23 +7,23 @@ use std::process::Command;
 use crate::Result;
 
 /// Whether it can be had here.
-pub(super) fn is_available() -> bool {
+pub(crate) fn is_available() -> bool {
     let version = Command::new("valgrind").arg("--version").output();
     version.is_ok_and(|output| output.status.success())
 }
 
 /// Where callgrind writes about one process.
-pub(super) struct Log(PathBuf);
+pub(crate) struct Log(PathBuf);
 
 impl Log {
     /// A new one; `name` tells it from others of this run.
-    pub(super) fn new(name: &str) -> Log {
+    pub(crate) fn new(name: &str) -> Log {
         let file = format!("oxbench-callgrind-{}-{name}", std::process::id());
         Log(std::env::temp_dir().join(file))
     }
 
     /// Wraps `command` so that its instructions are counted.
-    pub(super) fn wrap(&self, command: &Command) -> Command {
+    pub(crate) fn wrap(&self, command: &Command) -> Command {
         let mut wrapped = Command::new("valgrind");
         wrapped.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
         wrapped.arg(format!("--log-file={}", self.0.display()));
@@ -32,7 +32,7 @@ impl Log {
     }
 
     /// Instructions that the process, which has ended, executed.
-    pub(super) fn instructions(self) -> Result<u64> {
+    pub(crate) fn instructions(self) -> Result<u64> {
         read(&self.0)
     }
 }

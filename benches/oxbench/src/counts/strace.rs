@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::Result;
 
 /// How often each system call was made, by name.
-pub(super) type Calls = BTreeMap<String, u64>;
+pub(crate) type Calls = BTreeMap<String, u64>;
 
 /// strace, attached to all threads of one process, those included that it starts later.
-pub(super) struct Strace {
+pub(crate) struct Strace {
     child: Child,
     // Held open until the end: strace reports on it.
     _report: BufReader<std::process::ChildStderr>,
@@ -23,13 +23,13 @@ pub(super) struct Strace {
 
 impl Strace {
     /// Whether it can be had here.
-    pub(super) fn is_available() -> bool {
+    pub(crate) fn is_available() -> bool {
         let version = Command::new("strace").arg("-V").output();
         version.is_ok_and(|output| output.status.success())
     }
 
     /// Attaches to the process `id` and returns when it counts.
-    pub(super) fn attach(id: u32) -> Result<Strace> {
+    pub(crate) fn attach(id: u32) -> Result<Strace> {
         let summary = std::env::temp_dir().join(format!("oxbench-{}-{id}", std::process::id()));
         let mut child = Command::new("strace")
             .args(["-f", "-c", "-U", "calls,name", "-o"])
@@ -55,7 +55,7 @@ impl Strace {
     }
 
     /// Detaches and tells what it counted.
-    pub(super) fn detach(mut self) -> Result<Calls> {
+    pub(crate) fn detach(mut self) -> Result<Calls> {
         kill_process(Pid::from_child(&self.child), Signal::INT)?;
         self.child.wait()?;
         let summary = fs::read_to_string(&self.summary)?;

@@ -74,7 +74,7 @@ fn draw_panel<'a>(
         .y_label_formatter(&|time| format!("{time:.0}"))
         .draw()?;
     for &architecture in Architecture::value_variants() {
-        let color = color(architecture);
+        let color = architecture.color();
         let line: Vec<_> = report
             .line(version, architecture)
             .map(|point| (point.lows, of(point).max(1) as f64 / 1000.0))
@@ -94,15 +94,4 @@ fn draw_panel<'a>(
         .position(SeriesLabelPosition::UpperLeft)
         .background_style(WHITE.mix(0.8))
         .draw()
-}
-
-fn color(architecture: Architecture) -> RGBColor {
-    match architecture {
-        Architecture::Floor => RGBColor(120, 120, 120),
-        Architecture::Lanes => RGBColor(214, 69, 29),
-        Architecture::Threads => RGBColor(230, 160, 30),
-        Architecture::Workers => RGBColor(44, 160, 44),
-        Architecture::Shared => RGBColor(148, 103, 189),
-        Architecture::OmniOrb => RGBColor(31, 119, 180),
-    }
 }

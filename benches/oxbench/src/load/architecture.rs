@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use plotters::style::RGBColor;
 use serde::Serialize;
 
 use super::{Samples, Task, priority, protocol};
@@ -26,8 +27,10 @@ pub(crate) enum Architecture {
     Threads,
     /// OxORB: four leader/follower workers, no priorities
     Workers,
-    /// OxORB: all clients share one connection, no priorities
+    /// OxORB: all clients share one connection, which a thread of the ORB reads; no priorities
     Shared,
+    /// OxORB: all clients share one connection, which one of those that wait reads; no priorities
+    Led,
     /// omniORB as it is by default
     #[value(name = "omniorb")]
     #[serde(rename = "omniorb")]
@@ -38,6 +41,19 @@ impl Architecture {
     /// Whether its threads have priorities of the operating system.
     pub(crate) fn has_priorities(self) -> bool {
         matches!(self, Architecture::Floor | Architecture::Lanes)
+    }
+
+    /// Of its curve, in all plots.
+    pub(crate) fn color(self) -> RGBColor {
+        match self {
+            Architecture::Floor => RGBColor(120, 120, 120),
+            Architecture::Lanes => RGBColor(214, 69, 29),
+            Architecture::Threads => RGBColor(230, 160, 30),
+            Architecture::Workers => RGBColor(44, 160, 44),
+            Architecture::Shared => RGBColor(148, 103, 189),
+            Architecture::Led => RGBColor(140, 86, 75),
+            Architecture::OmniOrb => RGBColor(31, 119, 180),
+        }
     }
 
     /// Builds what is not part of this program.
@@ -79,6 +95,25 @@ pub(crate) struct Setting {
     pub(crate) duration: Duration,
 }
 
+/// A server process, and the process of all clients.
+pub(crate) struct Pair {
+    pub(crate) client: Process,
+    pub(crate) server: Process,
+}
+
+impl Pair {
+    /// Has the clients make the calls of one load.
+    pub(crate) fn load(&mut self, tasks: &[Task], duration: Duration) -> Result<Vec<Samples>> {
+        protocol::ask(&mut self.client, tasks, duration)
+    }
+
+    /// Ends both.
+    pub(crate) fn finish(self) -> Result {
+        self.client.finish()?;
+        self.server.finish()
+    }
+}
+
 impl Contender {
     /// Those asked for. Nobody asked: all of `known`, and what cannot be had is named and left out.
     pub(crate) fn all(asked: &[Architecture], known: &[Architecture]) -> Result<Vec<Contender>> {
@@ -100,18 +135,27 @@ impl Contender {
         priorities: &[i16],
         tasks: &[Task],
     ) -> Result<Vec<Samples>> {
-        let placement = setting.placement;
+        let mut pair = self.start_under(setting.placement, priorities, |_, command| command)?;
+        let samples = pair.load(tasks, setting.duration)?;
+        pair.finish()?;
+        Ok(samples)
+    }
+
+    /// Starts both processes, with each command wrapped into another first.
+    pub(crate) fn start_under(
+        &self,
+        placement: Placement,
+        priorities: &[i16],
+        mut wrap: impl FnMut(Role, Command) -> Command,
+    ) -> Result<Pair> {
         let name = |side| format!("the {side} of {}", self.architecture);
-        let mut command = self.server(priorities)?;
+        let mut command = wrap(Role::Server, self.server(priorities)?);
         let mut server = Process::start(name("server"), placement, Role::Server, &mut command)?;
         let references = server.hear()?;
-        let mut command = self.client(&references)?;
+        let mut command = wrap(Role::Client, self.client(&references)?);
         let mut client = Process::start(name("client"), placement, Role::Client, &mut command)?;
         client.expect("ready")?;
-        let samples = protocol::ask(&mut client, tasks, setting.duration)?;
-        client.finish()?;
-        server.finish()?;
-        Ok(samples)
+        Ok(Pair { client, server })
     }
 
     fn server(&self, priorities: &[i16]) -> Result<Command> {

@@ -53,8 +53,8 @@ fn real_time(builder: Builder) -> Builder {
     builder
         .setting("SchedPolicy", "SCHED_FIFO")
         .setting("PriorityMapping", "direct")
-        .setting("WorkerStay", "1000")
-        .setting("TrustIdle", "1000")
+        .setting("WorkerStay", "10000")
+        .setting("TrustIdle", "10000")
 }
 
 /// A lane for each priority, and an object that it serves.
@@ -90,6 +90,8 @@ pub(super) fn call(architecture: Architecture, references: &[String]) -> Result 
     let builder = Orb::builder();
     let orb = match architecture {
         Architecture::Lanes => real_time(builder).client_connections(ClientConnections::Private),
+        Architecture::Shared => builder.client_connections(ClientConnections::Multiplexed),
+        Architecture::Led => builder.client_connections(ClientConnections::LeaderFollowers),
         _ => builder.client_connections(ClientConnections::Cached),
     }
     .build()?;
@@ -104,10 +106,7 @@ pub(super) fn call(architecture: Architecture, references: &[String]) -> Result 
                 orb.set_thread_priority(Priority::new(task.priority)?)?;
                 target.validate_connection()?;
             }
-            Ok(Client {
-                target,
-                shares: architecture == Architecture::Shared,
-            })
+            Ok(Client(target))
         })
     })?;
     orb.shutdown(true)?;
@@ -127,21 +126,13 @@ impl Cubing for Cuber {
     }
 }
 
-struct Client {
-    target: CubingRef,
-    /// One connection carries the requests of all clients at once.
-    shares: bool,
-}
+struct Client(CubingRef);
 
 impl Caller for Client {
     fn cube(&mut self, value: u8, work: Duration) -> Result<u8> {
-        let target = &self.target;
-        let work = work.as_micros() as u32;
-        Ok(match (self.shares, work) {
-            (false, 0) => target.cube(value)?,
-            (false, work) => target.toil(value, work)?,
-            (true, 0) => target.cube_async(value).wait()?,
-            (true, work) => target.toil_async(value, work).wait()?,
+        Ok(match work.as_micros() as u32 {
+            0 => self.0.cube(value)?,
+            work => self.0.toil(value, work)?,
         })
     }
 }

@@ -14,7 +14,7 @@ mod spread;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-pub(crate) use self::architecture::{Architecture, Contender, Setting};
+pub(crate) use self::architecture::{Architecture, Contender, Pair, Setting};
 pub(crate) use self::quiet::{KeptOut, Quiet};
 pub(crate) use self::spread::Spread;
 use crate::Result;

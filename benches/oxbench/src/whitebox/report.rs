@@ -1,0 +1,201 @@
+//! What a run found out, for reading and for programs.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::load::Architecture;
+use crate::machine::Machine;
+
+/// Everything one run found out.
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub(super) machine: Machine,
+    pub(super) clients: usize,
+    pub(super) rows: Vec<Row>,
+}
+
+/// One architecture.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) architecture: Architecture,
+    pub(super) client: Counts,
+    pub(super) server: Counts,
+}
+
+/// Of one side, for each request.
+#[derive(Serialize)]
+pub(super) struct Counts {
+    /// CPU time outside the kernel and in it, nobody watching.
+    pub(super) user_us: f64,
+    pub(super) system_us: f64,
+    /// By name.
+    pub(super) system_calls: Vec<(String, f64)>,
+    pub(super) allocations: f64,
+    /// Calls of the system library's locks; Rust's own are inlined, and are among `locks`.
+    pub(super) mutexes: f64,
+    /// Compare-and-swaps of at most 32 bits: no more locks than these were taken.
+    pub(super) locks: f64,
+    /// Atomic operations of all kinds.
+    pub(super) atomics: f64,
+    /// Outside the kernel.
+    pub(super) instructions: f64,
+}
+
+/// A timer somewhere may fire while we count: five in a thousand calls is still none per call.
+const SLACK: f64 = 0.005;
+
+impl Counts {
+    pub(super) fn system_calls(&self) -> f64 {
+        self.system_calls.iter().map(|(_, count)| count).sum()
+    }
+
+    pub(super) fn futexes(&self) -> f64 {
+        let mut calls = self.system_calls.iter();
+        calls
+            .find(|(name, _)| name == "futex")
+            .map_or(0.0, |(_, count)| *count)
+    }
+
+    /// A sentence for each bound of a real-time configuration that is broken.
+    fn broken(&self, side: &str) -> Vec<String> {
+        let checks = [
+            ("locks", self.locks),
+            ("calls of the library's locks", self.mutexes),
+            ("futex calls", self.futexes()),
+            ("allocations", self.allocations),
+        ];
+        let broken = checks.into_iter().filter(|(_, count)| *count > SLACK);
+        broken
+            .map(|(what, count)| format!("{count:.3} {what} on the {side}, none allowed"))
+            .collect()
+    }
+}
+
+impl Report {
+    /// The bound that the project set itself (E2): no lock and no allocation in the real-time configuration.
+    pub(super) fn check(&self) -> Result {
+        let row = self
+            .rows
+            .iter()
+            .find(|row| row.architecture == Architecture::Lanes)
+            .ok_or("the real-time configuration was not measured")?;
+        let mut broken = row.client.broken("client");
+        broken.extend(row.server.broken("server"));
+        match broken.is_empty() {
+            true => Ok(()),
+            false => Err(format!("lanes, for each request: {}", broken.join("; ")).into()),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        writeln!(
+            f,
+            "for each request; {} clients, back to back, each of another priority where there are priorities\n",
+            self.clients
+        )?;
+        writeln!(
+            f,
+            "  {:9} {:6}{:>8}{:>9}{:>8}{:>9}{:>7}{:>7}{:>8}{:>9}{:>10}  system calls",
+            "",
+            "",
+            "locks",
+            "atomics",
+            "futex",
+            "mallocs",
+            "calls",
+            "user",
+            "system",
+            "instr.",
+            "mutexes"
+        )?;
+        for row in &self.rows {
+            for (side, counts) in [("client", &row.client), ("server", &row.server)] {
+                let name = match side {
+                    "client" => row.architecture.to_string(),
+                    _ => String::new(),
+                };
+                writeln!(f, "  {name:9} {side:6}{counts}")?;
+            }
+        }
+        writeln!(
+            f,
+            "\nlocks: at most, by compare-and-swaps; user, system: CPU time in us, nobody watching; mutexes: calls of the \
+             C library's"
+        )
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:>8.2}{:>9.2}{:>8.2}{:>9.2}{:>7.2}{:>7.1}{:>8.1}{:>9.0}{:>10.2} ",
+            self.locks,
+            self.atomics,
+            self.futexes(),
+            self.allocations,
+            self.system_calls(),
+            self.user_us,
+            self.system_us,
+            self.instructions,
+            self.mutexes
+        )?;
+        for (name, count) in &self.system_calls {
+            if *count >= 0.005 {
+                write!(f, " {name} {count:.2}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(locks: f64, futexes: f64, allocations: f64) -> Counts {
+        Counts {
+            user_us: 1.0,
+            system_us: 5.0,
+            system_calls: vec![("futex".into(), futexes), ("sendto".into(), 1.0)],
+            allocations,
+            mutexes: 0.0,
+            locks,
+            atomics: 3.0,
+            instructions: 2000.0,
+        }
+    }
+
+    fn report(client: Counts) -> Report {
+        let server = counts(0.0, 0.0, 0.0);
+        Report {
+            machine: Machine::this(),
+            clients: 10,
+            rows: vec![Row {
+                architecture: Architecture::Lanes,
+                client,
+                server,
+            }],
+        }
+    }
+
+    #[test]
+    fn each_bound_can_be_broken() {
+        assert!(report(counts(0.0, 0.001, 0.0)).check().is_ok());
+        for broken in [
+            counts(1.0, 0.0, 0.0),
+            counts(0.0, 0.1, 0.0),
+            counts(0.0, 0.0, 0.5),
+        ] {
+            assert!(report(broken).check().is_err());
+        }
+        let mut empty = report(counts(0.0, 0.0, 0.0));
+        empty.rows.clear();
+        assert!(empty.check().is_err());
+    }
+}

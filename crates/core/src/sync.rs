@@ -2,7 +2,7 @@
 //!
 //! Whatever decides in this crate which thread goes first is taken from here. In a test build with
 //! the feature `model` that is shuttle, which runs one thread at a time and chooses at each lock,
-//! wait and atomic access who is next: so the tests in `model` see interleavings that a machine
+//! wait and atomic access who is next (`attributed` threads are those with a processor or a stack size): so the tests in `model` see interleavings that a machine
 //! shows once in a million calls. In all other builds these are the names of `std` and nothing
 //! else. Of a thread-local shuttle knows `with` alone.
 
@@ -13,6 +13,7 @@ mod chosen {
     };
     pub(crate) use std::{thread, thread_local};
 
+    pub(crate) use oxorb_sys::thread as attributed;
     pub(crate) use oxorb_transport::connect_first;
 }
 
@@ -23,6 +24,7 @@ mod chosen {
     };
     pub(crate) use shuttle::{thread, thread_local};
 
+    pub(crate) use crate::model::attributed;
     pub(crate) use crate::model::network::connect_first;
 }
 

@@ -9,9 +9,12 @@
 //! `cargo test -p oxorb-core --features model model::`, or `.ci/run model`. `OXORB_MODEL_SECONDS` says how long each
 //! model is tried with each scheduler.
 
+pub(crate) mod attributed;
 mod close;
 mod forward;
+mod lanes;
 pub(crate) mod network;
+mod queue;
 pub(crate) mod reactor;
 mod replies;
 mod shutdown;
@@ -24,6 +27,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread;
 
 use self::network::{Listening, listen};
+use crate::server::Lane;
 use crate::{Adapter, AsyncReply, Located, Op, Options, Orb, Outcome, Ref, Upcall};
 
 static RUN: Op = Op::twoway("run");
@@ -48,6 +52,8 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
 /// A server whose object adds one to a number and remembers which it was asked for.
 struct Server {
     orb: Orb,
+    /// Serves its connections, if they have no threads of their own.
+    lane: Option<Arc<Lane>>,
     worker: Arc<Worker>,
     listening: Listening,
 }
@@ -67,9 +73,11 @@ impl Server {
         let orb = Orb::new(options);
         let worker = Arc::new(Worker::default());
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
-        let listening = listen(&orb);
+        let lane = Lane::of_orb(&orb).expect("threads of the model");
+        let listening = listen(&orb, lane.clone());
         Server {
             orb,
+            lane,
             worker,
             listening,
         }
@@ -100,7 +108,12 @@ impl Server {
 
     fn end(self) {
         self.orb.shutdown(true).expect("not within a request");
-        assert!(self.orb.registry().is_empty());
+        assert!(self.orb.registry().has_ended());
+        if let Some(lane) = &self.lane {
+            // As the ORB's listeners do.
+            lane.stop();
+            lane.join();
+        }
     }
 }
 

@@ -10,19 +10,24 @@ use std::time::Duration;
 use oxorb_transport::{Endpoint, Facts, Link, Tuning, WriteError};
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex, MutexGuard};
+use shuttle::thread;
 
 use crate::Orb;
-use crate::server::welcome;
+use crate::server::{Lane, welcome};
 
 /// Who listens. Of `std`, and never held while anything else happens: not a part of what is examined.
-static SERVERS: std::sync::Mutex<BTreeMap<u16, Orb>> = std::sync::Mutex::new(BTreeMap::new());
+static SERVERS: std::sync::Mutex<BTreeMap<u16, Server>> = std::sync::Mutex::new(BTreeMap::new());
+
+/// An ORB, and the lane that serves its connections, if it has one.
+#[derive(Clone)]
+struct Server(Orb, Option<Arc<Lane>>);
 
 /// From now on `orb` is reached at the port, until the guard goes.
-pub(crate) fn listen(orb: &Orb) -> Listening {
+pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> Listening {
     let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     let port = (1..).find(|port| !servers.contains_key(port));
     let port = port.expect("a few models at a time");
-    servers.insert(port, orb.clone());
+    servers.insert(port, Server(orb.clone(), lane));
     Listening(port)
 }
 
@@ -32,9 +37,9 @@ pub(crate) struct Listening(pub(crate) u16);
 impl Drop for Listening {
     fn drop(&mut self) {
         let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let orb = servers.remove(&self.0);
+        let server = servers.remove(&self.0);
         drop(servers);
-        drop(orb);
+        drop(server);
     }
 }
 
@@ -45,13 +50,14 @@ pub(crate) fn connect_first(
 ) -> Result<(usize, Box<dyn Link>), Vec<io::Error>> {
     for (index, (_, port)) in targets.iter().enumerate() {
         let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let orb = servers.get(port).cloned();
+        let server = servers.get(port).cloned();
         drop(servers);
         // One that ends has closed its port, or has not yet.
-        let open = |orb: &Orb| !orb.is_closing() || thread_rng().r#gen();
-        if let Some(orb) = orb.filter(open) {
+        let open = |Server(orb, _): &Server| !orb.is_closing() || thread_rng().r#gen();
+        if let Some(Server(orb, lane)) = server.filter(open) {
             let (here, there) = pair();
-            welcome(&orb, &Endpoint::new("model", *port), Arc::new(there), None);
+            let endpoint = Endpoint::new("model", *port);
+            welcome(&orb, &endpoint, Arc::new(there), lane.as_ref());
             return Ok((index, Box::new(here)));
         }
     }
@@ -65,7 +71,7 @@ pub(crate) fn pair() -> (ModelLink, ModelLink) {
     let link = |incoming: &Arc<Pipe>, outgoing: &Arc<Pipe>| ModelLink {
         incoming: Arc::clone(incoming),
         outgoing: Arc::clone(outgoing),
-        hurried: std::sync::Mutex::new(false),
+        limit: std::sync::Mutex::new(None),
     };
     (link(&back, &there), link(&there, &back))
 }
@@ -74,12 +80,15 @@ pub(crate) fn pair() -> (ModelLink, ModelLink) {
 /// from time to time waits so. Time limits of calls are longer, and are never reached.
 const TICKS: Duration = Duration::from_secs(2);
 
+/// One that waits at most so long always ends: who stays with a connection for a moment has others to see to.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// One end of a connection.
 pub(crate) struct ModelLink {
     incoming: Arc<Pipe>,
     outgoing: Arc<Pipe>,
-    /// A read may end without octets.
-    hurried: std::sync::Mutex<bool>,
+    /// How long a read may wait for octets.
+    limit: std::sync::Mutex<Option<Duration>>,
 }
 
 #[derive(Default)]
@@ -122,11 +131,18 @@ impl Flow {
 
 impl Link for ModelLink {
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        let hurried = *self.hurried.lock().expect("no panic while it is held");
+        let limit = *self.limit.lock().expect("no panic while it is held");
+        let within = |time| limit.is_some_and(|limit| limit <= time);
         let mut flow = self.incoming.flow();
         while flow.is_silent() {
-            if hurried && thread_rng().gen_ratio(1, 4) {
+            if within(TICKS) && thread_rng().gen_ratio(1, 4) {
                 return Err(io::ErrorKind::TimedOut.into());
+            }
+            if within(MOMENT) {
+                drop(flow);
+                thread::yield_now();
+                flow = self.incoming.flow();
+                continue;
             }
             flow = self
                 .incoming
@@ -173,8 +189,7 @@ impl Link for ModelLink {
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        *self.hurried.lock().expect("no panic while it is held") =
-            timeout.is_some_and(|timeout| timeout <= TICKS);
+        *self.limit.lock().expect("no panic while it is held") = timeout;
         Ok(())
     }
 

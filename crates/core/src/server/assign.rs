@@ -215,11 +215,11 @@ impl Lane {
     /// What a thread does that takes requests from the lane's queue.
     pub(super) fn work_queue(self: &Arc<Self>, orb: &Orb) {
         let home = Home::Lane(Arc::clone(self));
-        while let Some(queue) = &self.queue
-            && !self.is_over(orb)
-        {
-            if let Some(work) = queue.wait(super::lane::TICK) {
-                self.serve_work(orb, &home, work);
+        while let Some(queue) = &self.queue {
+            match queue.wait(super::lane::TICK) {
+                Some(work) => self.serve_work(orb, &home, work),
+                None if queue.has_ended() || self.is_over(orb) => return,
+                None => {}
             }
         }
     }

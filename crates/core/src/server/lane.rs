@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread;
 use oxorb_transport::Link;
 
 use super::assign::Work;
@@ -36,6 +35,7 @@ use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicUsize, Ordering},
+    attributed,
 };
 use crate::{Concurrency, Orb};
 
@@ -178,7 +178,7 @@ impl Lane {
         orb: &Orb,
         work: impl FnOnce(&Arc<Lane>, &Orb) + Send + 'static,
     ) -> io::Result<()> {
-        let mut builder = thread::Builder::new(self.plan.name.clone());
+        let mut builder = attributed::Builder::new(self.plan.name.clone());
         if let Some(octets) = self.plan.stack_size {
             builder = builder.stack_size(octets);
         }
@@ -404,7 +404,7 @@ impl Lane {
 
     /// Whether its threads have nothing more to do, ever.
     pub(super) fn is_over(&self, orb: &Orb) -> bool {
-        (orb.is_closing() && orb.registry().is_empty())
+        orb.registry().has_ended()
             || (self.is_stopping()
                 && self.nothing_waits()
                 && orb.registry().is_empty_of(self.plan.pool))
@@ -415,7 +415,7 @@ impl Lane {
     }
 
     /// Takes no further connection; its threads end after the last one.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         if let Some(queue) = &self.queue {
             queue.close();
@@ -433,6 +433,15 @@ impl Lane {
             alive = self.changed.wait_timeout(alive, left).expect(UNPOISONED).0;
         }
         true
+    }
+
+    /// Waits until no thread of it runs.
+    #[cfg(all(test, feature = "model"))]
+    pub(crate) fn join(&self) {
+        let mut alive = self.alive();
+        while *alive > 0 {
+            alive = self.changed.wait(alive).expect(UNPOISONED);
+        }
     }
 
     fn alive(&self) -> MutexGuard<'_, usize> {

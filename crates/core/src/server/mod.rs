@@ -53,6 +53,8 @@ pub(crate) use listener::welcome;
 pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use per_connection::start_both_ways;
+#[cfg(all(test, feature = "model"))]
+pub(crate) use queue::Queue;
 pub use rate_groups::RateGroup;
 pub use reactor::ReactorChoice;
 #[cfg(all(test, feature = "model"))]

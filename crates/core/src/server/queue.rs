@@ -19,7 +19,7 @@ use crate::sync::{
 const AHEAD: usize = 4096;
 
 /// A queue of `T` that holds so many, of so many octets in all.
-pub(super) struct Queue<T> {
+pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
     came: Condvar,
     /// Places that are taken, for threads that do not want the lock.
@@ -46,7 +46,7 @@ struct Waiting<T> {
 }
 
 impl<T> Queue<T> {
-    pub(super) fn new(max_requests: usize, max_octets: usize) -> Queue<T> {
+    pub(crate) fn new(max_requests: usize, max_octets: usize) -> Queue<T> {
         Queue {
             state: Mutex::new(State {
                 waiting: VecDeque::with_capacity(max_requests.min(AHEAD)),
@@ -62,7 +62,7 @@ impl<T> Queue<T> {
     }
 
     /// Takes a place for a request of so many octets; false when there is none. Whoever has one pushes.
-    pub(super) fn reserve(&self, octets: usize) -> bool {
+    pub(crate) fn reserve(&self, octets: usize) -> bool {
         let mut state = self.state();
         let room = self.taken.load(Ordering::SeqCst) < self.max_requests
             && state.octets + octets <= self.max_octets;
@@ -74,7 +74,7 @@ impl<T> Queue<T> {
     }
 
     /// The same for what cannot be refused: an end of a connection, say, of which there is one for each at most.
-    pub(super) fn reserve_anyway(&self, octets: usize) {
+    pub(crate) fn reserve_anyway(&self, octets: usize) {
         self.take_place(&mut self.state(), octets);
     }
 
@@ -84,7 +84,7 @@ impl<T> Queue<T> {
     }
 
     /// Puts a request that has its place behind all that are as urgent.
-    pub(super) fn push(&self, request: T, octets: usize, urgency: Option<Urgency>) {
+    pub(crate) fn push(&self, request: T, octets: usize, urgency: Option<Urgency>) {
         let mut state = self.state();
         let at = state
             .waiting
@@ -103,15 +103,15 @@ impl<T> Queue<T> {
     }
 
     /// The next request, if there is one.
-    pub(super) fn pop(&self) -> Option<T> {
+    pub(crate) fn pop(&self) -> Option<T> {
         if self.is_idle() {
             return None;
         }
         self.next(&mut self.state())
     }
 
-    /// The next request; waits for it at most so long, and not once the queue is closed.
-    pub(super) fn wait(&self, limit: Duration) -> Option<T> {
+    /// The next request; waits for it at most so long, and not once there will be [none](Self::has_ended) any more.
+    pub(crate) fn wait(&self, limit: Duration) -> Option<T> {
         let until = Instant::now() + limit;
         let mut state = self.state();
         loop {
@@ -119,7 +119,7 @@ impl<T> Queue<T> {
                 return Some(next);
             }
             let left = until.saturating_duration_since(Instant::now());
-            if state.closed || left.is_zero() {
+            if left.is_zero() || state.closed && self.is_idle() {
                 return None;
             }
             state.idle += 1;
@@ -135,18 +135,27 @@ impl<T> Queue<T> {
     fn next(&self, state: &mut State<T>) -> Option<T> {
         let next = state.waiting.pop_front()?;
         state.octets -= next.octets;
-        self.taken.fetch_sub(1, Ordering::SeqCst);
+        let last = self.taken.fetch_sub(1, Ordering::SeqCst) == 1;
+        if last && state.closed {
+            self.came.notify_all();
+        }
         Some(next.request)
     }
 
     /// Whether no place is taken: nothing waits, and nothing is about to.
     #[inline]
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.taken.load(Ordering::SeqCst) == 0
     }
 
+    /// Whether no request is in it, nor will be.
+    pub(crate) fn has_ended(&self) -> bool {
+        let state = self.state();
+        state.closed && self.is_idle()
+    }
+
     /// Lets no further request in; those that have a place are still served.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.state().closed = true;
         self.came.notify_all();
     }
@@ -190,10 +199,12 @@ mod tests {
         assert!(queue.reserve(1));
         queue.close();
         assert!(!queue.reserve(1));
-        assert_eq!(queue.wait(Duration::from_secs(3600)), None, "nobody waits");
-        assert!(!queue.is_idle(), "one has a place");
+        assert_eq!(queue.wait(SOON), None);
+        assert!(!queue.has_ended(), "one has a place");
         queue.push('a', 1, None);
         assert_eq!(queue.wait(SOON), Some('a'));
-        assert!(queue.is_idle());
+        assert!(queue.has_ended());
+        let long = Duration::from_secs(3600);
+        assert_eq!(queue.wait(long), None, "nobody waits");
     }
 }

@@ -325,9 +325,10 @@ impl Registry {
         }
     }
 
-    /// Whether no connection is open.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Whether no connection is open, nor will be.
+    pub(crate) fn has_ended(&self) -> bool {
+        let state = self.lock();
+        state.closing && state.links.is_empty()
     }
 
     /// How many connections are open.

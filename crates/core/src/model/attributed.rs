@@ -1,0 +1,29 @@
+//! Threads of lanes within a model, where a processor or a stack size means nothing.
+
+use std::io;
+
+use shuttle::thread;
+
+/// In place of `oxorb_sys::thread::Builder`.
+pub(crate) struct Builder;
+
+impl Builder {
+    pub(crate) fn new(_: impl Into<String>) -> Self {
+        Builder
+    }
+
+    pub(crate) fn cpu(self, _: usize) -> Self {
+        self
+    }
+
+    pub(crate) fn stack_size(self, _: usize) -> Self {
+        self
+    }
+
+    pub(crate) fn spawn<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<thread::JoinHandle<T>> {
+        Ok(thread::spawn(work))
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use serde::Serialize;
 
 use crate::Result;
@@ -11,16 +11,6 @@ use crate::format::Format;
 use crate::load::{Architecture, Contender, Setting, Spread, Task};
 use crate::machine::Machine;
 use crate::placement::Placement;
-
-/// Those without priorities: all calls are alike.
-const KNOWN: [Architecture; 6] = [
-    Architecture::Floor,
-    Architecture::Threads,
-    Architecture::Workers,
-    Architecture::Shared,
-    Architecture::Led,
-    Architecture::OmniOrb,
-];
 
 /// Options of `oxbench throughput`.
 #[derive(Args)]
@@ -77,7 +67,13 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let contenders = Contender::all(&options.architectures, &KNOWN)?;
+    // Without priorities all calls are alike, so lanes have nothing to tell apart.
+    let known: Vec<Architecture> = Architecture::value_variants()
+        .iter()
+        .copied()
+        .filter(|&it| it != Architecture::Lanes)
+        .collect();
+    let contenders = Contender::all(&options.architectures, &known)?;
     let setting = Setting {
         placement: options.cpus,
         duration: Duration::from_millis(options.time),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::bootstrap::Ratio;
 use super::report::{Point, Report, Version};
 use crate::load::Architecture;
 
@@ -15,56 +16,73 @@ pub(super) struct Verdict {
 /// One line each.
 pub(super) struct Verdicts(Vec<Verdict>);
 
+/// Of a client of high priority.
+#[derive(Clone, Copy)]
+enum Quantile {
+    P50,
+    P99,
+}
+
+impl Quantile {
+    fn share(self) -> f64 {
+        match self {
+            Quantile::P50 => 0.5,
+            Quantile::P99 => 0.99,
+        }
+    }
+
+    /// Of the one by that of the other.
+    fn ratio(self, this: &Point, other: &Point) -> Ratio {
+        Ratio::of(&this.calls, &other.calls, self.share())
+    }
+}
+
 pub(super) fn verdicts(report: &Report) -> Verdicts {
-    let lanes: Vec<&Point> = report
-        .line(Version::Saturated, Architecture::Lanes)
-        .collect();
-    let floor: Vec<&Point> = report
-        .line(Version::Saturated, Architecture::Floor)
-        .collect();
-    let omniorb: Vec<&Point> = report
-        .line(Version::Saturated, Architecture::OmniOrb)
-        .collect();
-    let growth = |of: fn(&Point) -> u64| Some(ratio(of(lanes.last()?), of(lanes.first()?)));
-    let above_floor = |of: fn(&Point) -> u64| {
+    let line = |of| -> Vec<&Point> { report.line(Version::Saturated, of).collect() };
+    let [lanes, floor, omniorb] = [
+        Architecture::Lanes,
+        Architecture::Floor,
+        Architecture::OmniOrb,
+    ]
+    .map(line);
+    let growth = |of: Quantile| Some(of.ratio(lanes.last()?, lanes.first()?));
+    let above_floor = |of: Quantile| {
         let ratios = lanes
             .iter()
             .zip(&floor)
-            .map(|(lane, floor)| ratio(of(lane), of(floor)));
-        ratios.reduce(f64::max)
+            .map(|(lane, floor)| of.ratio(lane, floor));
+        worst(ratios)
     };
-    let p50: fn(&Point) -> u64 = |point| point.high.p50;
-    let p99: fn(&Point) -> u64 = |point| point.high.p99;
-    let ahead = || Some(ratio(p99(omniorb.last()?), p99(lanes.last()?)));
+    let ahead = || Some(Quantile::P99.ratio(omniorb.last()?, lanes.last()?));
     let slower = report
         .points
         .iter()
         .filter(|point| point.architecture == Architecture::Lanes)
-        .map(|point| ratio(point.high.p50, point.low.p50));
+        .map(|point| Ratio::exactly(point.high.p50 as f64 / point.low.p50.max(1) as f64));
     Verdicts(vec![
         at_most(
             "lanes: high p50 below low p50 at every n (largest ratio)",
-            slower.reduce(f64::max),
+            worst(slower),
             1.0,
         ),
         at_most(
             "lanes, saturated: high p50 at most n, by that at least n",
-            growth(p50),
+            growth(Quantile::P50),
             1.5,
         ),
         at_most(
             "lanes, saturated: high p99 at most n, by that at least n",
-            growth(p99),
+            growth(Quantile::P99),
             1.5,
         ),
         at_most(
             "lanes, saturated: high p50 by that of the floor, worst n",
-            above_floor(p50),
+            above_floor(Quantile::P50),
             1.25,
         ),
         at_most(
             "lanes, saturated: high p99 by that of the floor, worst n",
-            above_floor(p99),
+            above_floor(Quantile::P99),
             1.25,
         ),
         at_least(
@@ -75,17 +93,27 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     ])
 }
 
-fn ratio(this: u64, other: u64) -> f64 {
-    this as f64 / other.max(1) as f64
+fn worst(ratios: impl Iterator<Item = Ratio>) -> Option<Ratio> {
+    ratios.max_by(|this, other| this.seen.total_cmp(&other.seen))
 }
 
-fn at_most(bound: &'static str, seen: Option<f64>, limit: f64) -> Verdict {
-    let met = seen.map(|seen| (seen <= limit, format!("{seen:.2}, wanted at most {limit}")));
+fn at_most(bound: &'static str, seen: Option<Ratio>, limit: f64) -> Verdict {
+    let met = seen.map(|seen| {
+        (
+            seen.seen <= limit,
+            format!("{seen}, wanted at most {limit}"),
+        )
+    });
     Verdict { bound, met }
 }
 
-fn at_least(bound: &'static str, seen: Option<f64>, limit: f64) -> Verdict {
-    let met = seen.map(|seen| (seen >= limit, format!("{seen:.1}, wanted at least {limit}")));
+fn at_least(bound: &'static str, seen: Option<Ratio>, limit: f64) -> Verdict {
+    let met = seen.map(|seen| {
+        (
+            seen.seen >= limit,
+            format!("{seen}, wanted at least {limit}"),
+        )
+    });
     Verdict { bound, met }
 }
 

@@ -3,6 +3,7 @@
 //! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; and a saturating version, in which the
 //! others call back to back and keep their servant busy for 200 us of each call.
 
+mod bootstrap;
 mod check;
 mod plot;
 mod report;
@@ -15,7 +16,7 @@ use clap::{Args, ValueEnum};
 use self::report::{Point, Report, Version};
 use crate::Result;
 use crate::format::Format;
-use crate::load::{Architecture, Contender, Quiet, Setting, Task};
+use crate::load::{Architecture, Contender, Quiet, Samples, Setting, Task};
 use crate::machine::Machine;
 use crate::placement::Placement;
 
@@ -30,9 +31,13 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 20, 30, 40, 50])]
     lows: Vec<usize>,
 
-    /// How long each point is measured, in seconds
-    #[arg(long, default_value_t = 5.0, value_parser = positive)]
+    /// How long each point is measured, over all rounds, in seconds
+    #[arg(long, default_value_t = 20.0, value_parser = positive)]
     seconds: f64,
+
+    /// Rounds of each point; in each round all architectures take their turn at one number of clients
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
 
     /// Calls a second of the high-priority client
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
@@ -101,12 +106,18 @@ fn measure(options: &Options) -> Result<Report> {
     let contenders = Contender::all(&options.architectures, all)?;
     let setting = Setting {
         placement: options.cpus,
-        duration: Duration::from_secs_f64(options.seconds),
+        duration: Duration::from_secs_f64(options.seconds / f64::from(options.rounds)),
     };
     let versions = match &options.only {
         Some(version) => vec![*version],
         None => Version::value_variants().to_vec(),
     };
+    let points = contenders.len() * options.lows.len() * versions.len();
+    eprintln!(
+        "{points} points of {} s: some {:.0} minutes",
+        options.seconds,
+        (points as f64 * options.seconds / 60.0).ceil()
+    );
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for version in versions {
         // A server that is saturated leaves nothing of its CPU.
@@ -117,19 +128,22 @@ fn measure(options: &Options) -> Result<Report> {
         kept_out.push((version, quiet.kept_out()));
         for &lows in &options.lows {
             let tasks = options.tasks(version, lows);
-            // Neighbours in time are compared: all architectures at one number of clients.
-            for contender in &contenders {
-                let architecture = contender.architecture;
-                eprintln!("{version}, {lows} low, {architecture} ...");
-                let mut samples = contender.measure(setting, &[HIGH, LOW], &tasks)?;
-                let low = samples.split_off(1).concat();
-                points.push(Point::new(
-                    version,
-                    architecture,
-                    lows,
-                    samples.concat(),
-                    low,
-                ));
+            let mut seen: Vec<[Samples; 2]> =
+                contenders.iter().map(|_| Default::default()).collect();
+            for round in 1..=options.rounds {
+                // What drifts on the machine hits all alike.
+                for (contender, [high, low]) in contenders.iter().zip(&mut seen) {
+                    eprintln!(
+                        "{version}, {lows} low, round {round}, {} ...",
+                        contender.architecture
+                    );
+                    let mut samples = contender.measure(setting, &[HIGH, LOW], &tasks)?;
+                    low.extend(samples.split_off(1).concat());
+                    high.extend(samples.concat());
+                }
+            }
+            for (contender, [high, low]) in contenders.iter().zip(seen) {
+                points.push(Point::new(version, contender.architecture, lows, high, low));
             }
         }
     }
@@ -138,6 +152,7 @@ fn measure(options: &Options) -> Result<Report> {
         placement: options.cpus.to_string(),
         kept_out,
         seconds: options.seconds,
+        rounds: options.rounds,
         high_hz: options.high_hz,
         low_hz: options.low_hz,
         work: options.work,
@@ -163,8 +178,9 @@ impl Options {
         let low = |at| Task {
             object: 1,
             priority: LOW,
-            // Spread over the period: what is measured is load, not a herd.
-            phase: low_period * at as u32 / lows as u32,
+            // Spread over the period: what is measured is load, not a herd. And never together with the high client,
+            // which would find cold caches and leave warm ones behind.
+            phase: low_period * (4 * at as u32 + 1) / (4 * lows as u32),
             period: low_period,
             work,
         };

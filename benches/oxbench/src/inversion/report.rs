@@ -24,7 +24,9 @@ pub(super) struct Report {
     pub(super) machine: Machine,
     pub(super) placement: String,
     pub(super) kept_out: Vec<(Version, KeptOut)>,
+    /// Of each point, over all rounds.
     pub(super) seconds: f64,
+    pub(super) rounds: u32,
     pub(super) high_hz: f64,
     pub(super) low_hz: f64,
     /// Microseconds of CPU time for each low call of the saturated version.
@@ -40,6 +42,9 @@ pub(super) struct Point {
     pub(super) lows: usize,
     pub(super) high: Spread,
     pub(super) low: Spread,
+    /// Each call of the high client, in ascending order.
+    #[serde(skip)]
+    pub(super) calls: Samples,
 }
 
 impl Point {
@@ -47,15 +52,19 @@ impl Point {
         version: Version,
         architecture: Architecture,
         lows: usize,
-        high: Samples,
+        mut high: Samples,
         low: Samples,
     ) -> Point {
         Point {
             version,
             architecture,
             lows,
-            high: Spread::of(high),
+            high: Spread::of(high.clone()),
             low: Spread::of(low),
+            calls: {
+                high.sort_unstable();
+                high
+            },
         }
     }
 }
@@ -87,8 +96,8 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.machine)?;
         writeln!(
             f,
-            "{}; {} s a point; microseconds",
-            self.placement, self.seconds
+            "{}; {} s a point in {} rounds; microseconds",
+            self.placement, self.seconds, self.rounds
         )?;
         for &version in Version::value_variants() {
             let mut points = self

@@ -27,6 +27,12 @@ pub(crate) enum Architecture {
     Threads,
     /// OxORB: four leader/follower workers, no priorities
     Workers,
+    /// OxORB: one thread reads and serves everything, no priorities
+    Reactive,
+    /// OxORB: one thread reads and queues, four workers serve, no priorities
+    Pool,
+    /// OxORB: one thread reads and starts a thread for each request, no priorities
+    Spawned,
     /// OxORB: all clients share one connection, which a thread of the ORB reads; no priorities
     Shared,
     /// OxORB: all clients share one connection, which one of those that wait reads; no priorities
@@ -50,6 +56,9 @@ impl Architecture {
             Architecture::Lanes => RGBColor(214, 69, 29),
             Architecture::Threads => RGBColor(230, 160, 30),
             Architecture::Workers => RGBColor(44, 160, 44),
+            Architecture::Reactive => RGBColor(23, 190, 207),
+            Architecture::Pool => RGBColor(188, 189, 34),
+            Architecture::Spawned => RGBColor(227, 119, 194),
             Architecture::Shared => RGBColor(148, 103, 189),
             Architecture::Led => RGBColor(140, 86, 75),
             Architecture::OmniOrb => RGBColor(31, 119, 180),

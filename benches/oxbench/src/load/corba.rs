@@ -20,6 +20,9 @@ use generated::oxbench::{Cubing, CubingRef};
 /// Threads of the worker pool.
 const WORKERS: usize = 4;
 
+/// Requests at a time that are served or wait, where that is limited: enough for one of each client.
+const MOST_CLIENTS: usize = 100;
+
 /// Threads of a lane: one that serves, and one that takes what comes meanwhile.
 const LANE_THREADS: usize = 2;
 
@@ -31,6 +34,14 @@ pub(super) fn serve(architecture: Architecture, priorities: &[i16]) -> Result {
         Architecture::Workers => {
             builder.concurrency(Concurrency::LeaderFollowers { threads: WORKERS })
         }
+        Architecture::Reactive => builder.concurrency(Concurrency::Reactive),
+        Architecture::Pool => builder.concurrency(Concurrency::WorkerPool {
+            threads: WORKERS,
+            queue: MOST_CLIENTS,
+        }),
+        Architecture::Spawned => builder.concurrency(Concurrency::ThreadPerRequest {
+            threads: MOST_CLIENTS,
+        }),
         _ => builder.concurrency(Concurrency::ThreadPerConnection),
     }
     .build()?;

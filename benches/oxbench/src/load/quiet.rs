@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -13,6 +14,9 @@ use serde::Serialize;
 /// Share of each second that real-time threads may run, in us; -1: all of it.
 const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
+/// Takes how long a CPU may take to come back from idleness, in us, for as long as it is open.
+const LATENCY: &str = "/dev/cpu_dma_latency";
+
 /// Until it is dropped, real-time threads are not throttled and some CPUs do not sleep, as far as this process may see to
 /// that.
 ///
@@ -21,6 +25,8 @@ const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 pub(crate) struct Quiet {
     /// What to write back.
     throttle: Option<String>,
+    /// While it is open, no CPU goes into a state from which it takes long to come back.
+    _latency: Option<fs::File>,
     stop: Arc<AtomicBool>,
     spinners: Vec<(usize, JoinHandle<()>)>,
 }
@@ -38,6 +44,9 @@ impl Quiet {
     pub(crate) fn begin(cpus: &[usize]) -> Quiet {
         let before = fs::read_to_string(THROTTLE).ok();
         let throttle = before.filter(|_| fs::write(THROTTLE, "-1").is_ok());
+        let latency = fs::File::options().write(true).open(LATENCY);
+        let latency =
+            latency.and_then(|mut file| file.write_all(&0i32.to_ne_bytes()).map(|()| file));
         let stop = Arc::new(AtomicBool::new(false));
         let spinners = cpus
             .iter()
@@ -48,6 +57,7 @@ impl Quiet {
             .collect();
         Quiet {
             throttle,
+            _latency: latency.ok(),
             stop,
             spinners,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::CharSet;
 use oxorb_giop::code_sets;
-use oxorb_giop::components::{Component, tag as component_tag};
+use oxorb_giop::components::{Component, orb_type, tag as component_tag};
 use oxorb_giop::{
     CodeSetComponentInfo, CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException,
     TargetAddress, Version, profile_tag,
@@ -54,6 +54,9 @@ pub(crate) struct RouteProfile {
     pub(crate) published: Published,
     /// The server said that the object is there (LocateReply).
     located: AtomicBool,
+    /// It must not be told CancelRequest over a connection that carries requests both ways: omniORB (4.2.5) never reads
+    /// on after it.
+    pub(crate) trips_over_cancel: bool,
 }
 
 impl Route {
@@ -70,6 +73,9 @@ impl Route {
             let version = iiop.version.min(orb.options().max_giop);
             let code_sets = negotiate(&iiop, version, orb.options().native_chars);
             let published = Published::of(&iiop);
+            let made_by = iiop.component(component_tag::ORB_TYPE);
+            let made_by = made_by.and_then(|component| component.decode().ok());
+            let trips_over_cancel = matches!(made_by, Some(Component::OrbType(orb_type::OMNIORB)));
             let key: Box<[u8]> = iiop.object_key.as_slice().into();
             for (IiopEndpoint { host, port }, priority) in addresses(&iiop) {
                 if profiles.len() == MAX_ENDPOINTS {
@@ -90,6 +96,7 @@ impl Route {
                     addressing: AtomicU16::new(0),
                     published,
                     located: AtomicBool::new(false),
+                    trips_over_cancel,
                 });
             }
         }

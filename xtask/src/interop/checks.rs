@@ -337,19 +337,6 @@ const RULES: &[Rule] = &[
         reason: "GIOP 1.0 and 1.1 cannot ask for an answer to a oneway request, and JacORB waits for it for ever",
     },
     Rule {
-        // The two time limits leave a request running; whatever is called next comes beside it.
-        checks: &[
-            "parallel",
-            "call_timeout",
-            "call_deadline",
-            "later_order",
-            "async_future",
-            "async_polling",
-        ],
-        when: |c| c.client == Orb::Ox && c.server == Orb::Omni && c.column == Column::Bidirectional,
-        reason: "omniORB may stop reading a bidirectional connection when a request comes while another one runs: it lies unread while all its threads are idle",
-    },
-    Rule {
         checks: &["async_*"],
         when: |c| c.client == Orb::Omni,
         reason: "omniORB has no asynchronous calls",

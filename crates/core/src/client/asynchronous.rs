@@ -487,10 +487,9 @@ impl Drop for InFlight {
         if let Some((slot, Target { route, profile })) = &self.sent
             && slot.is_waiting()
         {
-            let profile = &route.profiles[*profile];
-            let peer = profile.remote();
+            let peer = route.profiles[*profile].remote();
             if let Some(shared) = Multiplexed::open_to(peer) {
-                shared.cancel(slot, profile.version, peer.options());
+                shared.cancel(slot, peer.options());
             }
         }
     }

@@ -205,7 +205,7 @@ impl Launch<'_> {
                     }
                 }
             }
-            match shared.send(peer, &request, args, self.timing.awaiting(policies)) {
+            match shared.send(profile, &request, args, self.timing.awaiting(policies)) {
                 Ok(slot) => return Ok(Gone::Sent(slot, index)),
                 Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
                 Err(exception) => return Err(exception),

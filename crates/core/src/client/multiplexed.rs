@@ -21,6 +21,7 @@ use super::link::dialect;
 use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
+use crate::route::RouteProfile;
 use crate::server::{Turn, start_both_ways, write_message};
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, Orb, WeakOrb, raise};
@@ -81,6 +82,8 @@ pub(crate) struct Slot {
     id: u32,
     pub(super) deadline: Option<Instant>,
     version: Version,
+    /// The server is not told when nobody waits any more.
+    untold: bool,
     /// What both sides had agreed on when it was sent.
     code_sets: Option<CodeSetContext>,
     /// The message, in case it has to go elsewhere; empty when it is long.
@@ -268,7 +271,7 @@ impl Multiplexed {
     /// a slot when no answer is expected.
     pub(crate) fn send<'a>(
         &self,
-        peer: &Peer,
+        profile: &RouteProfile,
         request: &Request<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
@@ -279,7 +282,7 @@ impl Multiplexed {
         let code_sets = writer.code_sets.or(tell);
         let dialect = dialect(code_sets, request.version.minor);
         let id = writer.next_id;
-        let options = peer.options();
+        let options = profile.remote().options();
         let mut e = options.encoder(mem::take(&mut writer.out), dialect);
         let offer = (!offer.is_empty()).then_some(ServiceContext {
             id: context_id::BI_DIR_IIOP,
@@ -291,6 +294,7 @@ impl Multiplexed {
             id,
             deadline: timing.deadline(),
             version: request.version,
+            untold: profile.trips_over_cancel && self.is_both_ways(),
             code_sets,
             request: match encoded.len() {
                 0..=KEPT_REQUEST => encoded.to_vec(),
@@ -336,7 +340,7 @@ impl Multiplexed {
 
     /// Nobody waits for an answer any more: forgets the call, and tells the
     /// other side if that can be done at once.
-    pub(crate) fn cancel(&self, slot: &Slot, version: Version, options: &Options) {
+    pub(crate) fn cancel(&self, slot: &Slot, options: &Options) {
         let known = {
             let slots = &mut self.waiting().slots;
             let ours = slots
@@ -345,18 +349,21 @@ impl Multiplexed {
             ours && slots.remove(&slot.id).is_some()
         };
         if known {
-            self.tell_cancelled(slot.id, version, Some(options.stall_timeout));
+            self.tell_cancelled(slot, Some(options.stall_timeout));
         }
     }
 
     /// CancelRequest, unless somebody is writing: nobody waits for that.
-    fn tell_cancelled(&self, id: u32, version: Version, patience: Option<Duration>) {
+    fn tell_cancelled(&self, slot: &Slot, patience: Option<Duration>) {
+        if slot.untold {
+            return;
+        }
         let turn = self.both_ways.as_ref().map(|both| both.turn.to_write_now());
         let writer = turn.is_none().then(|| self.writer.try_lock().ok());
         if matches!(turn, Some(None)) || matches!(writer, Some(None)) {
             return;
         }
-        let message = oxorb_giop::cancel_request(version, ByteOrder::NATIVE, id);
+        let message = oxorb_giop::cancel_request(slot.version, ByteOrder::NATIVE, slot.id);
         let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
         let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
         let _ = self.link.set_write_timeout(patience);
@@ -526,7 +533,7 @@ impl Multiplexed {
             !late
         });
         for slot in expired {
-            self.tell_cancelled(slot.id, slot.version, patience);
+            self.tell_cancelled(&slot, patience);
             slot.finish(Err(raise::timeout(CompletionStatus::Maybe)));
         }
     }
@@ -642,6 +649,7 @@ mod tests {
             id: 0,
             deadline: None,
             version: Version::V1_2,
+            untold: false,
             code_sets: None,
             request: Vec::new(),
             state: Mutex::new(State::Waiting(None)),

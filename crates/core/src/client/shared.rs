@@ -41,13 +41,13 @@ impl Exchange<'_, '_> {
                 crate::server::step_aside();
             }
             let answer = shared
-                .send(peer, request, self.args, timing.awaiting(self.policies))
+                .send(profile, request, self.args, timing.awaiting(self.policies))
                 .and_then(|slot| match response {
                     Response::None => Ok(None),
                     _ => match shared.wait(&slot) {
                         Some(answer) => answer.map(Some),
                         None => {
-                            shared.cancel(&slot, profile.version, peer.options());
+                            shared.cancel(&slot, peer.options());
                             Err(raise::timeout(CompletionStatus::Maybe))
                         }
                     },

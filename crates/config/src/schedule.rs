@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use oxorb_core::RunTimeScheduler;
+use oxorb_core::{Modules, RunTimeScheduler};
+use oxorb_dispatch::Storage;
 use oxorb_sched::Dispatching;
+use oxorb_sched::queue::Missed;
 use oxorb_sched::table::{DispatchTable, Queue, Row};
 use serde::Deserialize;
 use toml::de::DeTable;
@@ -11,7 +13,19 @@ use toml::de::DeTable;
 use crate::ConfigError;
 use crate::file::Source;
 
-const KNOWN: [&str; 2] = ["table", "measure"];
+const KNOWN: [&str; 3] = ["table", "measure", "modules"];
+const KNOWN_OF_MODULES: [&str; 7] = [
+    "capacity",
+    "storage",
+    "missed",
+    "threads",
+    "cpu",
+    "admission",
+    "reserve",
+];
+
+/// More is a mistake.
+const MOST: u64 = 1_000_000;
 
 /// `folder`: what the table's path is relative to.
 pub(crate) fn read(
@@ -36,7 +50,45 @@ pub(crate) fn read(
     if let Some(measure) = table.get("measure") {
         scheduler.measure = source.yes_or_no(measure)?;
     }
+    if let Some(modules) = table.get("modules") {
+        scheduler.modules = Some(read_modules(source, source.table(modules)?)?);
+    }
     Ok(scheduler)
+}
+
+fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<Modules, ConfigError> {
+    let mut modules = Modules::default();
+    for (key, value) in table {
+        let one_of = |known: &str| source.error(value.span().start, format!("{known} is wanted"));
+        let count = || match source.number(value, MOST)? {
+            0 => Err(one_of("a number from 1 on")),
+            number => Ok(number as usize),
+        };
+        match key.get_ref().as_ref() {
+            "capacity" => modules.capacity = count()?,
+            "threads" => modules.threads = count()?,
+            "cpu" => modules.cpu = Some(source.number(value, u16::MAX.into())? as usize),
+            "admission" => modules.admission = source.yes_or_no(value)?,
+            "reserve" => modules.reserve = source.yes_or_no(value)?,
+            "storage" => {
+                modules.storage = match source.text(value)? {
+                    "list" => Storage::List,
+                    "heap" => Storage::Heap,
+                    _ => return Err(one_of("\"list\" or \"heap\"")),
+                }
+            }
+            "missed" => {
+                modules.missed = match source.text(value)? {
+                    "run" => Missed::Run,
+                    "demote" => Missed::Demote,
+                    "drop" => Missed::Drop,
+                    _ => return Err(one_of("\"run\", \"demote\" or \"drop\"")),
+                }
+            }
+            _ => return Err(source.unknown(key, &KNOWN_OF_MODULES)),
+        }
+    }
+    Ok(modules)
 }
 
 /// Reads the table itself.

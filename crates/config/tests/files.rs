@@ -201,3 +201,82 @@ fn a_threadpool_names_its_architecture() {
     }
     orb.shutdown(true).unwrap();
 }
+
+/// A table as `oxorb sched emit --language json` writes it.
+const TABLE: &str = r#"{
+  "strategy": "MUF",
+  "operations": [{
+    "name": "nav::Display::show", "handle": 1, "os_priority": 98, "preemption_priority": 0, "subpriority": 2,
+    "worst_case_ns": 1000, "period_ns": 5000, "deadline_ns": 4000, "criticality": "HIGH", "importance": "LOW",
+    "critical": true
+  }],
+  "queues": [{"preemption_priority": 0, "os_priority": 98, "dispatching": "laxity"}]
+}"#;
+
+#[test]
+fn a_schedule_is_read_with_its_table() {
+    let folder = std::env::temp_dir().join(format!("oxorb-schedule-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("table.json"), TABLE).unwrap();
+    let write = |text: &str| {
+        let file = folder.join("oxorb.toml");
+        std::fs::write(&file, text).unwrap();
+        Configuration::read(&file)
+    };
+    let read = write(
+        "[schedule]\ntable = \"table.json\"\nmeasure = true\n\
+         modules = { capacity = 3, storage = \"list\", missed = \"drop\", admission = true, cpu = 1 }\n",
+    );
+    let mut options = Options::default();
+    read.unwrap().apply(&mut options).unwrap();
+    let scheduler = options.realtime.scheduler.unwrap();
+    assert!(scheduler.measure);
+    let modules = scheduler.modules.unwrap();
+    assert_eq!((modules.capacity, modules.cpu), (3, Some(1)));
+    assert!(modules.admission && !modules.reserve);
+    let row = &scheduler.table.operations()[0];
+    assert_eq!((row.os_priority, row.deadline), (98, 4_000));
+
+    for (text, expected) in [
+        ("[schedule]\nmeasure = true\n", "a schedule has a table"),
+        (
+            "[schedule]\ntable = \"no.json\"\n",
+            "no.json: cannot be read",
+        ),
+        (
+            "[schedule]\ntable = \"table.json\"\nmodules = { capacity = 0 }\n",
+            "oxorb.toml:3: a number from 1 on is wanted",
+        ),
+        (
+            "[schedule]\ntable = \"table.json\"\nmodules = { missed = \"never\" }\n",
+            "\"run\", \"demote\" or \"drop\" is wanted",
+        ),
+        (
+            "[schedule]\ntable = \"table.json\"\nmodules = { size = 1 }\n",
+            "nothing is called `size` here",
+        ),
+    ] {
+        let told = write(text).unwrap_err().to_string();
+        assert!(told.contains(expected), "{told}");
+    }
+    for (from, to, expected) in [
+        (
+            "\"HIGH\"",
+            "\"HUGE\"",
+            "the criticality of nav::Display::show",
+        ),
+        ("laxity", "chance", "\"chance\" is no order of a queue"),
+        (
+            "\"preemption_priority\": 0, \"sub",
+            "\"preemption_priority\": 4, \"sub",
+            "dispatched from queue 4",
+        ),
+    ] {
+        std::fs::write(folder.join("table.json"), TABLE.replace(from, to)).unwrap();
+        let told = Configuration::schedule(&folder.join("table.json"))
+            .unwrap_err()
+            .to_string();
+        assert!(told.contains(expected), "{told}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

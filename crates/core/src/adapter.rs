@@ -1,6 +1,6 @@
 //! The one upward trait of this crate.
 
-use crate::{Outcome, Ref, Upcall};
+use crate::{Outcome, Ref, Scheduled, Upcall};
 
 /// Finds the servant of an object key and lets it answer.
 ///
@@ -24,6 +24,14 @@ pub trait Adapter: Send + Sync + 'static {
     /// Asked when a client offers, and for each request over a connection that
     /// this side opened.
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
+        let _ = key;
+        None
+    }
+
+    /// What the run-time scheduler's table says of the operations of an object, as
+    /// [`Orb::scheduled`](crate::Orb::scheduled) told when it was activated. Asked for each request where there are
+    /// dispatching modules.
+    fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
         let _ = key;
         None
     }

@@ -53,11 +53,13 @@ pub enum Incident {
     HandlerNotTold,
     /// A request used more processor time than the run-time scheduler's table declares for its operation.
     Overrun,
+    /// A request could not be in time any more when its dispatching module came to it.
+    DispatchedLate,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 19] = [
+    pub const ALL: [Incident; 20] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -77,6 +79,7 @@ impl Incident {
         Incident::MemoryNotLocked,
         Incident::HandlerNotTold,
         Incident::Overrun,
+        Incident::DispatchedLate,
     ];
 
     /// One sentence for a log, with the setting that decides.
@@ -116,6 +119,10 @@ impl Incident {
                  -ORBLockMemory)"
             }
             Incident::HandlerNotTold => "a reply handler could not be told an answer",
+            Incident::DispatchedLate => {
+                "the request could not be in time any more when it was dispatched (missed of the dispatching modules says \
+                 what becomes of it)"
+            }
             Incident::Overrun => {
                 "the operation used more processor time than was declared for it, so what was analysed does not hold \
                  (`oxorb sched calibrate` measures what it takes)"

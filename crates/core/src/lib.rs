@@ -79,7 +79,7 @@ pub use rt::{
     RtMutexGuard,
 };
 pub use scheduler::{
-    CallsBetween, Measurement, Measurements, RunTimeScheduler, Running, Scheduled,
+    CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
 pub use servant::Servant;
 pub use server::{

@@ -21,7 +21,7 @@ use crate::policy::{OrbPolicies, PolicyManager};
 use crate::published::Address;
 use crate::rt::{NamedMutexes, Scheduling};
 use crate::scheduler::Enforcer;
-use crate::server::{Lane, Listeners, OpenError, Pools, Registry};
+use crate::server::{DispatchingModules, Lane, Listeners, OpenError, Pools, Registry};
 use crate::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -89,6 +89,8 @@ struct Inner {
     scheduling: Scheduling,
     /// The run-time scheduler, where there is a table for it.
     enforcer: Option<Arc<Enforcer>>,
+    /// Its dispatching modules; started before the first connection is accepted.
+    modules: OnceLock<Option<DispatchingModules>>,
     memory_locked: AtomicBool,
     mutexes: NamedMutexes,
     values: ValueRegistry,
@@ -125,6 +127,7 @@ impl Orb {
                 memory_locked: AtomicBool::new(false),
                 mutexes: NamedMutexes::default(),
                 enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
+                modules: OnceLock::new(),
                 scheduling,
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
@@ -391,6 +394,9 @@ impl Orb {
             self.inner.registry.cut();
         }
         self.await_served(until);
+        if let Some(modules) = self.modules() {
+            modules.stop(until);
+        }
         self.inner.listeners.end();
         self.inner.pools.end();
         if let Some(adapter) = self.inner.adapter.get() {
@@ -507,6 +513,22 @@ impl Orb {
         self.inner.enforcer.as_ref()
     }
 
+    /// The run-time scheduler's dispatching modules, where there are any.
+    #[inline]
+    pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
+        self.inner.modules.get()?.as_ref()
+    }
+
+    /// Starts them, if that has not happened yet.
+    pub(crate) fn start_modules(&self) -> Result<(), SetupError> {
+        if self.inner.modules.get().is_none() {
+            let started = DispatchingModules::start(self).map_err(SetupError::Threads)?;
+            // If somebody was quicker, these end unused.
+            let _ = self.inner.modules.set(started);
+        }
+        Ok(())
+    }
+
     pub(crate) fn pools(&self) -> &Pools {
         &self.inner.pools
     }
@@ -575,6 +597,7 @@ impl Orb {
                 [] => &default,
                 listed => listed,
             };
+            self.start_modules()?;
             let lane = || Lane::of_orb(self);
             let open = self.inner.listeners.open(self, wanted, lane)?;
             let mut addresses = Vec::new();

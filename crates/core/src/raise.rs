@@ -95,6 +95,14 @@ pub(crate) const REQUESTS_BUFFERED: SystemException =
 pub(crate) const NO_SERVING_THREAD: SystemException =
     SystemException::transient(minor::transient::NO_THREAD, CompletionStatus::No);
 
+/// By the worst-case times of what goes before, the request would not be done by its deadline.
+pub(crate) const NOT_ADMITTED: SystemException =
+    SystemException::transient(minor::transient::NOT_ADMITTED, CompletionStatus::No);
+
+/// The request could not be in time any more when its turn came, and was dropped.
+pub(crate) const DISPATCHED_LATE: SystemException =
+    SystemException::timeout(minor::timeout::DISPATCHED_LATE, CompletionStatus::No);
+
 /// The buffer for oneways is full.
 pub(crate) const BUFFER_FULL: SystemException =
     SystemException::transient(minor::transient::BUFFER_FULL, CompletionStatus::No);

@@ -34,8 +34,6 @@ struct Shared<T> {
     real_time: AtomicBool,
     dispatched: AtomicU64,
     refused: AtomicU64,
-    /// Execution times of what waits and runs, in nanoseconds.
-    backlog: AtomicU64,
 }
 
 struct State<T> {
@@ -85,7 +83,6 @@ impl<T: Send + 'static> Module<T> {
                 real_time: AtomicBool::new(true),
                 dispatched: AtomicU64::new(0),
                 refused: AtomicU64::new(0),
-                backlog: AtomicU64::new(0),
             }),
         };
         let run = Arc::new(run);
@@ -167,26 +164,6 @@ impl<T: Send + 'static> Module<T> {
             missed: state.queue.misses(),
             waiting: state.queue.len(),
         }
-    }
-
-    /// Execution time that waits or runs here, in nanoseconds: what callers [added](Self::add_work) and not yet
-    /// [took off](Self::remove_work). For tests of admission.
-    pub fn backlog(&self) -> u64 {
-        self.shared.backlog.load(Ordering::Relaxed)
-    }
-
-    /// So much more execution time is coming.
-    pub fn add_work(&self, nanoseconds: u64) {
-        self.shared
-            .backlog
-            .fetch_add(nanoseconds, Ordering::Relaxed);
-    }
-
-    /// So much of it is done, or will not be.
-    pub fn remove_work(&self, nanoseconds: u64) {
-        self.shared
-            .backlog
-            .fetch_sub(nanoseconds, Ordering::Relaxed);
     }
 
     /// Takes no further request and asks the threads to end after those they run; gives back what waited.

@@ -65,12 +65,13 @@ pub use oxorb_core::{
     Abstract, Amh, Arriving, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
     Concurrency, ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure,
     Held, Incident, Incompatible, Interface, LaneEndpoints, LaneNumber, Later, MappingChoice,
-    Measurement, Measurements, MutexNotFound, ObjectRef, Options, Outcome, PoolThread, Prepared,
-    QueueOrder, Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering,
-    ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass, Servant,
-    ServedBy, Serving, Setting, SettingError, SetupError, Slots, ThreadFilter, ThreadFilters,
-    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
-    current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
+    Measurement, Measurements, Modules, MutexNotFound, ObjectRef, Options, Outcome, PoolThread,
+    Prepared, QueueOrder, Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo,
+    RequestBuffering, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
+    SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError, Slots,
+    ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
+    ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
+    request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{

@@ -92,6 +92,7 @@ cpu = 1
 [schedule]                          # enforced: docs/scheduling.md
 table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
 measure = true                      # for `oxorb sched watch` and `calibrate`
+modules = { capacity = 64, storage = "heap", missed = "demote", threads = 1, cpu = 1, admission = true }
 ```
 
 The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings

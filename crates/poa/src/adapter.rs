@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
+use crate::dispatch::without_slot;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::Mutex;
-use oxorb_core::{Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Upcall, WeakOrb};
+use oxorb_core::{
+    Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Upcall, WeakOrb,
+};
 use oxorb_giop::SystemException;
 
 use crate::buckets::Buckets;
@@ -149,6 +152,15 @@ impl RootAdapter {
 
     pub(crate) fn orb(&self) -> Option<Orb> {
         self.orb.upgrade()
+    }
+
+    /// What the run-time scheduler knows of the object of a key.
+    pub(crate) fn scheduled_at(&self, key: &[u8]) -> Option<Scheduled> {
+        let names = self.names.load();
+        let key = Key::parse(without_slot(key).0).or_else(|| Key::parse(names.get(key)?))?;
+        let pass = self.present(key)?;
+        let object = pass.as_deref()?.find_active(key)?;
+        object.scheduled.clone()
     }
 
     pub(crate) fn shared(&self) -> Option<Arc<RootAdapter>> {
@@ -313,6 +325,10 @@ impl Adapter for RootAdapter {
 
     fn locate(&self, key: &[u8]) -> Located {
         self.find(key)
+    }
+
+    fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
+        self.scheduled_at(key)
     }
 
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {

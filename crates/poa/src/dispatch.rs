@@ -273,7 +273,7 @@ impl RootAdapter {
     }
 
     /// The POA of a key, if it is there.
-    fn present(&self, key: Key<'_>) -> Option<Admission> {
+    pub(crate) fn present(&self, key: Key<'_>) -> Option<Admission> {
         match key {
             Key::Active {
                 incarnation, poa, ..
@@ -363,7 +363,7 @@ impl PoaInner {
 
 /// A key, and where a client of our own believes the operation to be (A6.4).
 #[inline]
-fn without_slot(key: &[u8]) -> (&[u8], u16) {
+pub(crate) fn without_slot(key: &[u8]) -> (&[u8], u16) {
     match key.split_last_chunk() {
         Some((rest, slot)) if rest.len() == SLOTTED_KEY_LEN && rest.starts_with(SLOTTED_KEY) => {
             (rest, u16::from_le_bytes(*slot))

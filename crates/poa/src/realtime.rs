@@ -189,7 +189,7 @@ impl Pass {
         }
     }
 
-    fn find_active(&self, key: Key<'_>) -> Option<Found> {
+    pub(crate) fn find_active(&self, key: Key<'_>) -> Option<Found> {
         match key {
             Key::Active {
                 slot, generation, ..

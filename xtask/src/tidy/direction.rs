@@ -93,7 +93,7 @@ const LAYERS: [Layer; 29] = [
     },
     Layer {
         package: "oxorb-config",
-        uses: &["oxorb-rt", "oxorb-core", "oxorb-sched"],
+        uses: &["oxorb-rt", "oxorb-core", "oxorb-sched", "oxorb-dispatch"],
         why: "files say what options say and know no adapter",
     },
     Layer {

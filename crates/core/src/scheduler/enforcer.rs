@@ -28,6 +28,8 @@ pub(crate) struct Row {
     pub(crate) priority: Option<Priority>,
     /// What travels with its requests.
     pub(crate) qos: Qos,
+    /// Smaller goes first in its queue, among equals.
+    pub(crate) order: u32,
     pub(crate) measured: Option<Measured>,
 }
 
@@ -51,6 +53,7 @@ impl Enforcer {
                         _ => CommunicationClass::Isochronous,
                     },
                 },
+                order: u32::MAX - row.subpriority.max(0).cast_unsigned(),
                 measured: plan.measure.then(Measured::default),
             }
         };
@@ -64,6 +67,19 @@ impl Enforcer {
     pub(crate) fn row(&self, place: u16) -> (&Row, &table::Row) {
         let place = usize::from(place);
         (&self.rows[place], &self.plan.table.operations()[place])
+    }
+
+    /// The CORBA priority that threads of a native one have; `None`: they are scheduled otherwise.
+    pub(crate) fn thread_priority(&self, native: i32, orb: &Orb) -> Option<Priority> {
+        match self.reserves() {
+            true => None,
+            false => corba(native, orb.scheduling()),
+        }
+    }
+
+    /// Threads have processor time instead of priorities.
+    pub(super) fn reserves(&self) -> bool {
+        self.plan.modules.is_some_and(|modules| modules.reserve)
     }
 
     /// The rows of an interface; `None`: there are none.

@@ -14,7 +14,7 @@ pub(crate) struct Measured {
     cpu: Histogram,
     /// Used more processor time than declared.
     overruns: AtomicU64,
-    /// Done after their deadline.
+    /// Done after their deadline, or dropped because they would be.
     missed: AtomicU64,
     /// Refused by admission, or for want of room.
     refused: AtomicU64,
@@ -26,13 +26,14 @@ pub(crate) struct Measured {
 pub struct Measurement {
     /// The operation, as the table calls it.
     pub operation: String,
-    /// From when the servant of a request was found until it was answered.
+    /// From when a request was read (where there are dispatching modules; else from when its servant was found) until it was
+    /// answered.
     pub response: Distribution,
     /// Processor time of the thread that ran it.
     pub cpu: Distribution,
     /// Requests that used more processor time than the table allows them.
     pub overruns: u64,
-    /// Requests that were done after their deadline.
+    /// Requests that were done after their deadline, or dropped late.
     pub missed: u64,
     /// Requests that were refused because they could not be in time, or because their queue was full.
     pub refused: u64,
@@ -64,6 +65,10 @@ impl Measured {
 
     pub(crate) fn missed(&self) {
         self.missed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn read(&self, operation: &str) -> Measurement {

@@ -21,6 +21,7 @@ mod scheduled;
 pub(crate) use enforcer::Enforcer;
 pub use measure::{CallsBetween, Measurement};
 pub use object::Measurements;
-pub use plan::RunTimeScheduler;
+pub use plan::{Modules, RunTimeScheduler};
 pub use running::Running;
+pub(crate) use running::arrived_at;
 pub use scheduled::Scheduled;

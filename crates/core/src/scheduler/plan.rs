@@ -1,8 +1,10 @@
 //! What an ORB is to enforce.
 
+use oxorb_dispatch::Storage;
 use oxorb_sched::DispatchTable;
+use oxorb_sched::queue::Missed;
 
-/// The run-time scheduler of an ORB: the table of an analysed schedule.
+/// The run-time scheduler of an ORB: the table of an analysed schedule, and how it is enforced.
 ///
 /// An operation is found in O(1) by interface and name. On the server its requests run at the OS priority of its row, which
 /// is undone afterwards, whatever the POA's priority model says. On the client they travel with that priority, which
@@ -25,17 +27,58 @@ use oxorb_sched::DispatchTable;
 pub struct RunTimeScheduler {
     /// What was analysed.
     pub table: DispatchTable,
+    /// Requests wait in dispatching modules, one for each queue of the table; `None`: they run in the thread that read
+    /// them, at the priority of their operation. Whoever reads has to be more urgent than the modules: a lane, say.
+    pub modules: Option<Modules>,
     /// Response and processor time of every request are measured and held against the table. Costs each request two system
     /// calls and four looks at a clock.
     pub measure: bool,
 }
 
+/// How the dispatching modules of an ORB are made.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Modules {
+    /// Most requests that wait in each; a further one is answered TRANSIENT (minor `REQUESTS_BUFFERED`). Default 64.
+    pub capacity: usize,
+    /// What the queues are made of.
+    pub storage: Storage,
+    /// What becomes of requests that cannot be in time any more; one that is dropped is answered TIMEOUT (minor
+    /// `DISPATCHED_LATE`).
+    pub missed: Missed,
+    /// Threads of each. Default 1.
+    pub threads: usize,
+    /// The only processor of their threads; `None`: any.
+    pub cpu: Option<usize>,
+    /// A request that would not be done by its deadline, by the worst-case times of what waits and runs in its queue and
+    /// those above, is refused at once with TRANSIENT (minor `NOT_ADMITTED`).
+    pub admission: bool,
+    /// The threads of each module reserve what its operations use (SCHED_DEADLINE) instead of having its priority; an ORB
+    /// that cannot have that does not listen, and says how much is missing. Not together with `cpu`.
+    pub reserve: bool,
+}
+
 impl RunTimeScheduler {
-    /// Enforces a table, measuring nothing.
+    /// Enforces a table in the threads that read requests, measuring nothing.
     pub fn new(table: DispatchTable) -> RunTimeScheduler {
         RunTimeScheduler {
             table,
+            modules: None,
             measure: false,
+        }
+    }
+}
+
+impl Default for Modules {
+    fn default() -> Self {
+        Modules {
+            capacity: 64,
+            storage: Storage::default(),
+            missed: Missed::default(),
+            threads: 1,
+            cpu: None,
+            admission: false,
+            reserve: false,
         }
     }
 }

@@ -14,6 +14,8 @@ use crate::{Incident, Orb, Raised};
 thread_local! {
     /// What this thread runs: the table, and the row in it.
     static CURRENT: Cell<Option<(usize, u16)>> = const { Cell::new(None) };
+    /// When the request that this thread is about to serve was read, in nanoseconds of the monotonic clock; 0: just now.
+    static ARRIVED: Cell<u64> = const { Cell::new(0) };
     /// Processor time of the measured requests within the one that this thread runs.
     static WITHIN: Cell<u64> = const { Cell::new(0) };
 }
@@ -22,6 +24,14 @@ thread_local! {
 pub(super) fn current(enforcer: &Arc<Enforcer>) -> Option<u16> {
     let (table, row) = CURRENT.get()?;
     (table == Arc::as_ptr(enforcer).addr()).then_some(row)
+}
+
+/// Serves a request that was read at this moment and has waited since.
+pub(crate) fn arrived_at<R>(moment: u64, serve: impl FnOnce() -> R) -> R {
+    ARRIVED.set(moment);
+    let served = serve();
+    ARRIVED.set(0);
+    served
 }
 
 /// A request that runs under the rules of its row, until this is dropped. For its thread alone.
@@ -50,8 +60,8 @@ impl Running {
         orb: &Orb,
     ) -> Result<Running, SystemException> {
         let raised = match enforcer.row(row).0.priority {
-            Some(priority) => Some(orb.raise_thread(priority)?),
-            None => None,
+            Some(priority) if !enforcer.reserves() => Some(orb.raise_thread(priority)?),
+            _ => None,
         };
         let table = Arc::as_ptr(enforcer).addr();
         let before = CURRENT.replace(Some((table, row)));
@@ -59,7 +69,11 @@ impl Running {
             enforcer: Arc::clone(enforcer),
             orb: orb.clone(),
             row,
-            arrived: clock::monotonic_nanoseconds(),
+            // Of a call within this one it is not known.
+            arrived: match ARRIVED.replace(0) {
+                0 => clock::monotonic_nanoseconds(),
+                arrived => arrived,
+            },
             within: WITHIN.replace(0),
             cpu: clock::thread_cpu(),
         });

@@ -3,6 +3,7 @@
 //! ```text
 //! reader (the lane's, or the connection's own)
 //!   reads a request -> filters, in order      (filter.rs) does one of them pick a lane?
+//!                   -> otherwise by its operation  (modules.rs) a dispatching module of the run-time scheduler?
 //!                   -> otherwise the lane's    Serving: itself; its queue; a thread for each
 //!   takes it off the connection, reads on     -> Detached: own octets, own reply, the connection's Turn to write
 //! ```
@@ -20,6 +21,7 @@ use super::connection::Connection;
 use super::dispatch::{Next, Session};
 use super::filter::{Arriving, pick};
 use super::lane::Lane;
+use super::modules::{DispatchingModules, Due};
 use super::stand_in::{Desk, Home};
 use super::threadpool::{QueueOrder, Serving};
 use crate::sync::atomic::Ordering;
@@ -47,12 +49,9 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
         Ok(None) => return desk.run(orb, connection.sink()),
         Err(exception) => return refuse(orb, desk, connection, exception),
     };
-    let Assigned {
-        lane,
-        octets,
-        urgency,
-    } = assigned;
-    if let Err(exception) = lane.make_room(octets) {
+    if let Assigned::Lane { lane, octets, .. } = &assigned
+        && let Err(exception) = lane.make_room(*octets)
+    {
         return refuse(orb, desk, connection, exception);
     }
     let detached = Detached {
@@ -60,19 +59,34 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
         connection: desk.detach(orb, connection),
         served: false,
     };
-    lane.take_over(orb, detached, octets, urgency);
+    match assigned {
+        Assigned::Lane {
+            lane,
+            octets,
+            urgency,
+        } => lane.take_over(orb, detached, octets, urgency),
+        Assigned::Module(modules, due) => modules.dispatch(orb, detached, due),
+    }
     Next::Message
 }
 
 /// Who is to serve a request.
-struct Assigned {
-    lane: Arc<Lane>,
-    octets: usize,
-    urgency: Option<Urgency>,
+enum Assigned<'o> {
+    Lane {
+        lane: Arc<Lane>,
+        octets: usize,
+        urgency: Option<Urgency>,
+    },
+    /// One of the run-time scheduler's dispatching modules.
+    Module(&'o DispatchingModules, Due),
 }
 
 /// `None`: whoever read it.
-fn assigned(orb: &Orb, home: &Home, desk: &Desk) -> Result<Option<Assigned>, SystemException> {
+fn assigned<'o>(
+    orb: &'o Orb,
+    home: &Home,
+    desk: &Desk,
+) -> Result<Option<Assigned<'o>>, SystemException> {
     let inbox = desk.inbox();
     let frame = inbox.frame();
     if frame.header.kind != MessageType::REQUEST {
@@ -92,6 +106,13 @@ fn assigned(orb: &Orb, home: &Home, desk: &Desk) -> Result<Option<Assigned>, Sys
         true => None,
         false => pick(orb, &Arriving::new(frame, &request, key, desk.link()))?,
     };
+    if picked.is_none()
+        && let Some(modules) = orb.modules()
+        && let Some(due) = modules.admit(orb, &request, key)?
+    {
+        see_to_connection(orb, desk, &request, key);
+        return Ok(Some(Assigned::Module(modules, due)));
+    }
     let Some(lane) = picked.or_else(|| home.assigns().cloned()) else {
         return Ok(None);
     };
@@ -100,7 +121,7 @@ fn assigned(orb: &Orb, home: &Home, desk: &Desk) -> Result<Option<Assigned>, Sys
         QueueOrder::Arrival => None,
         QueueOrder::Urgency => Qos::of(&request.contexts).map(|qos| qos.urgency()),
     };
-    Ok(Some(Assigned {
+    Ok(Some(Assigned::Lane {
         lane,
         octets: frame.header.total(),
         urgency,
@@ -131,6 +152,19 @@ fn refuse(orb: &Orb, desk: &Desk, connection: &mut Connection, exception: System
 }
 
 impl Detached {
+    pub(super) fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    /// Answers it with an exception instead.
+    pub(super) fn refuse(mut self, exception: SystemException) {
+        self.served = true;
+        let Detached {
+            orb, connection, ..
+        } = &mut self;
+        connection.refuse_detached(orb, exception);
+    }
+
     /// Answers it, in the calling thread.
     pub(super) fn serve(mut self, home: &Home) {
         let Detached {

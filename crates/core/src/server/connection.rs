@@ -298,7 +298,10 @@ impl Connection {
     pub(super) fn refuse_detached(&mut self, orb: &Orb, exception: SystemException) {
         if let Some(inbox) = self.inbox.take() {
             let turn = self.lines.turn.clone();
-            let _ours = turn.as_ref().map(|turn| turn.to_write());
+            // Whoever reads the connection takes the turn with each message that is sent.
+            let reads = stand_in::turn().zip(turn.as_ref());
+            let reads = reads.is_some_and(|(desk, turn)| Arc::ptr_eq(&desk, turn));
+            let _ours = turn.as_ref().filter(|_| !reads).map(|turn| turn.to_write());
             self.refuse(orb, &inbox.frame(), exception);
             if let (Some(turn), Ok(request)) = (&turn, Request::parse(&inbox.frame())) {
                 turn.finish(request.id);

@@ -5,7 +5,7 @@
 //!   -> a thread of its own          (per_connection.rs), or
 //!      one of a few of a lane       (lane.rs): stays while the link is busy; reserve.rs: when all are
 //!                                    reactor.rs: how they wait
-//!      (or it reads for others:     assign.rs, filter.rs, queue.rs)
+//!      (or it reads for others:     assign.rs, filter.rs, queue.rs, modules.rs)
 //!        -> Connection::serve       (connection.rs) octets -> whole messages
 //!             -> dispatch           (dispatch.rs)   message -> Upcall -> Adapter -> Outcome
 //!                  -> Sink          (sink.rs)       reply octets, one write, same thread
@@ -32,6 +32,7 @@ mod lane;
 mod line;
 mod listener;
 mod mailbox;
+mod modules;
 mod per_connection;
 mod queue;
 mod rate_groups;
@@ -52,6 +53,7 @@ pub(crate) use line::Line;
 pub(crate) use listener::welcome;
 pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use mailbox::Mailbox;
+pub(crate) use modules::DispatchingModules;
 pub(crate) use per_connection::start_both_ways;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use queue::Queue;

@@ -88,7 +88,9 @@ pub(super) fn at_desk<R>(
         // Who reads on after a request that was taken off its connection is another thread as well.
         desk.handed_over.set(connection.is_detached());
         let filtered = !orb.options().thread_filters.is_empty();
-        desk.assigns.set(filtered || home.assigns().is_some());
+        let dispatched = orb.modules().is_some();
+        desk.assigns
+            .set(filtered || dispatched || home.assigns().is_some());
         let limited = orb.options().max_requests_per_client.is_some();
         desk.counted
             .set(limited && connection.lines.status.client.is_some());

@@ -518,6 +518,7 @@ impl Orb {
             return Err(SetupError::ShutDown.into());
         }
         self.lock_memory();
+        self.start_modules()?;
         let pools = self.pools();
         let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(self, id)?;

@@ -175,6 +175,7 @@ minors! {
         OXORB 11 REQUESTS_BUFFERED: "all threads of the server's lane are busy and its request buffer is full", "try again later, or give the threadpool more threads or a larger buffer";
         OXORB 12 NO_THREAD: "the server has no thread for the request: as many as may run do, or its thread filter picked none that takes requests", "try again later; give thread-per-request more threads, and picked threadpools a queue";
         OXORB 13 NO_DESCRIPTORS: "the client's process has no descriptor left for a connection", "raise ulimit -n (LimitNOFILE= of a systemd unit), or have the ORB keep fewer connections: MaxClientConnections, or ClientConnections multiplexed";
+        OXORB 14 NOT_ADMITTED: "by the worst-case times of what waits and runs before it, the request would not be done by its deadline", "call later or less often, or declare a later deadline; `oxorb sched analyse` says what goes before it";
         OXORB 4 TOO_MANY_OUTSTANDING: "as many asynchronous calls are outstanding as one connection holds", "await some of them first";
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
@@ -240,6 +241,7 @@ minors! {
         OXORB 5 TOO_EARLY: "the time from which the request or its reply may be delivered lies after the end of the time allowed", "let start times lie before end times and time limits";
         OXORB 2 AWAITING_REPLY: "no reply within the time allowed", "allow more time, or find out why the server is slow";
         OXORB 3 WRITING: "the naming service's disk did not finish writing within the time allowed", "check the disk; the change may still happen";
+        OXORB 11 DISPATCHED_LATE: "the request could not be done by its deadline any more when its turn came, and was dropped", "call later or less often; `oxorb sched watch` shows which operations take the time";
         OXORB 10 NOT_COMPLETED: "requests, or the cleaning up after them, did not end within the time allowed", "find out which request does not end, or raise HoldTime";
     }
     CommFailure comm_failure {

@@ -1,0 +1,272 @@
+//! The dispatching modules of an ORB: one for each queue of the run-time scheduler's table (paper 3, 3.4.6, Figure 17).
+//!
+//! ```text
+//! reader          takes a request off its connection (assign.rs), finds its row, tests whether it may be in time
+//!   -> Module     of the row's queue: waits by static order, deadline or laxity
+//!        -> its thread, at the queue's OS priority: Upcall -> servant -> reply over the connection's Turn
+//! ```
+//!
+//! Requests whose operation has no row, and calls within the process, run as without modules.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_dispatch::{Module, Plan, Threads};
+use oxorb_giop::{Qos, Request, SystemException};
+use oxorb_rt::Priority;
+use oxorb_sched::queue::{Full, Taken, Timing};
+use oxorb_sys::clock::monotonic_nanoseconds;
+use oxorb_sys::schedule::Reservation;
+
+use super::assign::Detached;
+use super::stand_in::Home;
+use crate::scheduler::{Enforcer, arrived_at};
+use crate::{Incident, Orb, raise};
+
+/// All modules of one ORB.
+pub(crate) struct DispatchingModules {
+    enforcer: Arc<Enforcer>,
+    /// The most urgent one first.
+    modules: Vec<Module<Job>>,
+    backlog: Backlog,
+    admission: bool,
+}
+
+/// Worst-case times of what waits and runs in each module, in nanoseconds.
+type Backlog = Arc<[AtomicU64]>;
+
+/// A request in its module.
+struct Job {
+    request: Detached,
+    row: u16,
+    /// Nanoseconds of the monotonic clock.
+    arrived: u64,
+}
+
+/// A request for a module.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    row: u16,
+    arrived: u64,
+    timing: Timing,
+}
+
+/// No deadline of a request is so far away.
+const NEVER: u64 = u64::MAX >> 1;
+
+impl DispatchingModules {
+    /// Starts the threads of all modules; `None`: the ORB has none.
+    ///
+    /// # Errors
+    /// No thread, or processor time that the kernel cannot keep.
+    pub(crate) fn start(orb: &Orb) -> io::Result<Option<DispatchingModules>> {
+        let Some(enforcer) = orb.enforcer() else {
+            return Ok(None);
+        };
+        let Some(plan) = enforcer.plan.modules else {
+            return Ok(None);
+        };
+        let queues = enforcer.plan.table.queues();
+        let backlog: Backlog = queues.iter().map(|_| AtomicU64::new(0)).collect();
+        let mut modules = Vec::with_capacity(queues.len());
+        for (level, queue) in queues.iter().enumerate() {
+            let mut module = Plan::new(format!("oxorb-disp-{level}"), queue.dispatching);
+            module.missed = plan.missed;
+            module.storage = plan.storage;
+            module.capacity = plan.capacity;
+            module.threads = plan.threads;
+            module.cpu = plan.cpu;
+            if plan.reserve {
+                module.scheduling = Threads::Reserved(reservation(enforcer, level)?);
+            }
+            let worker = Worker {
+                enforcer: Arc::clone(enforcer),
+                backlog: Arc::clone(&backlog),
+                level,
+                priority: enforcer.thread_priority(queue.os_priority, orb),
+            };
+            modules.push(Module::start(module, move |taken| worker.run(taken))?);
+        }
+        Ok(Some(DispatchingModules {
+            enforcer: Arc::clone(enforcer),
+            modules,
+            backlog,
+            admission: plan.admission,
+        }))
+    }
+
+    /// Whether a request is for a module, by the rules of its operation's row.
+    ///
+    /// # Errors
+    /// TRANSIENT: it would not be in time.
+    pub(super) fn admit(
+        &self,
+        orb: &Orb,
+        request: &Request<'_>,
+        key: &[u8],
+    ) -> Result<Option<Due>, SystemException> {
+        let scheduled = orb.adapter().and_then(|adapter| adapter.scheduled(key));
+        let Some(row) = scheduled.and_then(|scheduled| scheduled.find(request.operation)) else {
+            return Ok(None);
+        };
+        let (known, said) = self.enforcer.row(row);
+        let arrived = monotonic_nanoseconds();
+        let declared = Some(said.deadline).filter(|&deadline| deadline != 0);
+        // What the caller asks for counts where it is stricter.
+        let asked = Qos::of(&request.contexts).and_then(|qos| qos.deadline);
+        let asked = asked.map(|deadline| deadline.as_nanos() as u64);
+        let relative = match (declared, asked) {
+            (Some(declared), Some(asked)) => declared.min(asked),
+            (one, other) => one.or(other).unwrap_or(NEVER),
+        };
+        let deadline = arrived.saturating_add(relative).min(NEVER);
+        let timing = Timing {
+            deadline,
+            execution: said.worst_case,
+            order: known.order,
+        };
+        if self.admission && arrived + self.before(said.queue) + said.worst_case > deadline {
+            if let Some(measured) = &known.measured {
+                measured.refused();
+            }
+            return Err(raise::NOT_ADMITTED);
+        }
+        Ok(Some(Due {
+            row,
+            arrived,
+            timing,
+        }))
+    }
+
+    /// What goes before a new request of this queue at worst.
+    fn before(&self, queue: usize) -> u64 {
+        let urgent = self.backlog[..=queue].iter();
+        urgent.map(|work| work.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Puts a request into its module, or answers it with TRANSIENT.
+    pub(super) fn dispatch(&self, orb: &Orb, request: Detached, due: Due) {
+        let (known, said) = self.enforcer.row(due.row);
+        let job = Job {
+            request,
+            row: due.row,
+            arrived: due.arrived,
+        };
+        let backlog = &self.backlog[said.queue];
+        backlog.fetch_add(said.worst_case, Ordering::Relaxed);
+        if let Err(Full(job)) = self.modules[said.queue].dispatch(job, due.timing) {
+            backlog.fetch_sub(said.worst_case, Ordering::Relaxed);
+            if let Some(measured) = &known.measured {
+                measured.refused();
+            }
+            let detail = || "its dispatching module is full".to_owned();
+            orb.note(Incident::BufferFull, || said.name.clone(), detail);
+            job.request.refuse(raise::REQUESTS_BUFFERED);
+        }
+    }
+
+    /// Ends the threads after what they run; what waits is answered TRANSIENT.
+    pub(crate) fn stop(&self, until: Instant) {
+        for module in &self.modules {
+            drop(module.stop());
+        }
+        for module in &self.modules {
+            module.wait_ended(until);
+        }
+    }
+}
+
+/// So much processor time that each operation of a queue has its share: what they use together, in the shortest period.
+fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
+    let rows = || {
+        let rows = enforcer.plan.table.operations().iter();
+        rows.filter(move |row| row.queue == level && row.period != 0)
+    };
+    let period = rows().map(|row| row.period).min().unwrap_or(0);
+    let part = |worst_case: u64, of: u64| {
+        let share = u128::from(worst_case) * u128::from(period);
+        u64::try_from(share.div_ceil(of.into())).unwrap_or(u64::MAX)
+    };
+    let runtime = rows().fold(0u64, |sum, row| {
+        sum.saturating_add(part(row.worst_case, row.period))
+    });
+    if runtime == 0 || runtime > period {
+        return Err(io::Error::other(format!(
+            "processor time cannot be reserved for dispatching queue {level}: its operations use {runtime} ns of each \
+             {period} ns"
+        )));
+    }
+    let period = Duration::from_nanos(period);
+    Ok(Reservation {
+        runtime: Duration::from_nanos(runtime),
+        deadline: period,
+        period,
+    })
+}
+
+/// What the threads of one module do.
+struct Worker {
+    enforcer: Arc<Enforcer>,
+    backlog: Backlog,
+    level: usize,
+    /// Of the threads; `None`: as they are.
+    priority: Option<Priority>,
+}
+
+impl Worker {
+    fn run(&self, taken: Taken<Job>) {
+        crate::orb::mark_server_thread();
+        let (Taken::Due(job) | Taken::Late(job) | Taken::Dropped(job)) = &taken;
+        let row = job.row;
+        let done = Done(self, row);
+        if let Some(priority) = self.priority {
+            // Asks the kernel once for each thread; what it may not have is told there.
+            let _ = job.request.orb().set_thread_priority(priority);
+        }
+        match taken {
+            Taken::Due(job) => job.serve(),
+            Taken::Late(job) => {
+                self.late(&job);
+                job.serve();
+            }
+            Taken::Dropped(job) => {
+                self.late(&job);
+                if let Some(measured) = &self.enforcer.row(row).0.measured {
+                    measured.missed();
+                }
+                job.request.refuse(raise::DISPATCHED_LATE);
+            }
+        }
+        drop(done);
+    }
+
+    fn late(&self, job: &Job) {
+        let name = || self.enforcer.row(job.row).1.name.clone();
+        let waited = || {
+            let waited = monotonic_nanoseconds().saturating_sub(job.arrived);
+            format!("waited for {waited} ns")
+        };
+        job.request
+            .orb()
+            .note(Incident::DispatchedLate, name, waited);
+    }
+}
+
+impl Job {
+    fn serve(self) {
+        arrived_at(self.arrived, || self.request.serve(&Home::Thread));
+    }
+}
+
+/// A request whose time is no longer to come, also when its servant panics.
+struct Done<'w>(&'w Worker, u16);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        let Done(worker, row) = self;
+        let worst_case = worker.enforcer.row(*row).1.worst_case;
+        worker.backlog[worker.level].fetch_sub(worst_case, Ordering::Relaxed);
+    }
+}

@@ -36,6 +36,12 @@ pub trait Adapter: Send + Sync + 'static {
         None
     }
 
+    /// Shows the id of the object whose request the calling thread runs, if it runs one: for
+    /// [`PriorityTransform::outbound`](oxorb_rt::PriorityTransform::outbound). Not asked unless an ORB has a transform.
+    fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {
+        let _ = look;
+    }
+
     /// The ORB is about to end: let go of requests that are held back, which
     /// would have to be waited for.
     fn closing(&self) {}

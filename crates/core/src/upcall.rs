@@ -15,7 +15,7 @@ use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdic
 use crate::op::{NO_SLOT, Raise};
 use crate::probe::{self, Stage};
 use crate::server::Sink;
-use crate::{Operations, Orb, Ref, Servant, raise};
+use crate::{Operations, Orb, Ref, Servant, ThreadpoolId, raise};
 
 /// A request on its way to a servant, which must answer it.
 ///
@@ -184,6 +184,14 @@ impl<'r> Upcall<'r> {
             return None;
         }
         contexts.find(context_id::RT_CORBA_PRIORITY)
+    }
+
+    /// The threadpool to whose port the request came, 0: to the ORB's own. `None`: it came to none of them (from this
+    /// process, or over a connection that this side opened), or a [filter](crate::ThreadFilter) has picked its threads.
+    /// For the object adapter. Costs nothing unless asked.
+    pub fn port_of(&self) -> Option<ThreadpoolId> {
+        let came = self.sink.is_wire().then(crate::server::pool_of_request);
+        came.flatten().map(ThreadpoolId)
     }
 
     /// The ORB that serves the request.

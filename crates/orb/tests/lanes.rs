@@ -4,7 +4,6 @@
 mod common;
 
 use std::collections::HashSet;
-use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,12 +18,8 @@ use oxorb::{
     PriorityBands, PriorityModel, QueueOrder, RequestBuffering, RtPolicies, SchedulingClass,
     SystemException, SystemExceptionKind, Threadpool, ThreadpoolError, ThreadpoolId,
 };
-use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::components::{Component, tag};
-use oxorb_giop::{
-    Frame, Inbox, Limits, Message, RequestHeader, RtPolicyValue, ServiceContext, TargetAddress,
-    Version, context_id, minor,
-};
+use oxorb_giop::{Frame, Message, ReplyStatus, RtPolicyValue, minor};
 use oxorb_testkit::watchdog;
 
 #[test]
@@ -567,55 +562,6 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     server.shutdown(true).unwrap();
 }
 
-/// A request with a priority as any ORB might send it, and the context that came back.
-fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<Vec<u8>>) {
-    let profile = Interface::as_ref(object)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
-    let mut stream = TcpStream::connect(common::address(object)).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
-    let contexts: Vec<_> = context
-        .into_iter()
-        .map(|data| ServiceContext {
-            id: context_id::RT_CORBA_PRIORITY,
-            data,
-        })
-        .collect();
-    let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
-    let header = RequestHeader {
-        id: 7,
-        response: WHERE.response,
-        key: TargetAddress::Key(&profile.object_key),
-        operation: "where",
-        contexts: &contexts,
-    };
-    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
-    oxorb_giop::finish(&mut e, begun).unwrap();
-    stream.write_all(&e.finish().to_vec()).unwrap();
-    let mut inbox = Inbox::new(&Limits::default());
-    while inbox.poll().unwrap().is_none() {
-        let mut octets = [0; 1000];
-        let count = stream.read(&mut octets).unwrap();
-        assert_ne!(count, 0, "the server closed the connection");
-        inbox.room().0.extend_from_slice(&octets[..count]);
-    }
-    let frame: Frame<'_> = inbox.frame();
-    let Message::Reply(reply) = frame.message().unwrap() else {
-        panic!("{:?}", frame.header);
-    };
-    let back = reply.contexts.find(context_id::RT_CORBA_PRIORITY);
-    let back = back.map(|context| context.data.to_vec());
-    let mut d = frame.decoder(Dialect::new(2)).at(reply.body);
-    let served = Where {
-        thread: d.string().unwrap().into_owned(),
-        priority: d.short().unwrap(),
-        native: d.short().unwrap(),
-    };
-    (served, back)
-}
-
 #[test]
 fn without_lanes_a_thread_takes_the_priority_of_each_request() {
     let _guard = watchdog(LONG);
@@ -786,6 +732,64 @@ fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
     let served = worker.served.lock().unwrap().clone();
     assert_eq!(served.len(), 6);
     assert!(served.is_sorted_by(|one, next| one >= next), "{served:?}");
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// An object is served by its pool's threads alone: who comes to the port of others is sent there (A4.6).
+#[test]
+fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), client());
+    let pools = [(), ()].map(|()| {
+        let lanes = Threadpool::with_lanes([lane(10, 1), lane(20, 1)]);
+        server.create_threadpool(lanes).unwrap()
+    });
+    let worker = Arc::new(Worker::default());
+    let at = |pool: ThreadpoolId, name| {
+        let realtime = RtPolicies {
+            threadpool: Some(pool),
+            priority_model: model(PriorityModel::ServerDeclared, 20),
+            ..RtPolicies::default()
+        };
+        let poa = poa(&server, name, realtime);
+        ObjectRef::from_ref(poa.activate_servant(worker.clone()).unwrap())
+    };
+    let (here, other) = (at(pools[0], "here"), at(pools[1], "other"));
+    let plain = server.root_poa().activate_servant(worker.clone()).unwrap();
+    let plain = ObjectRef::from_ref(plain);
+    server.bind("here", &here);
+    for port_of in [&plain, &other] {
+        let url = format!("corbaloc::{}/here", common::address(port_of));
+        let object: ObjectRef = client.string_to_object(&url).unwrap();
+        for _ in 0..2 {
+            let served = whereabouts(&object);
+            assert_eq!(served.thread, format!("oxorb-{}.1", pools[0].0));
+            assert_eq!(served.priority, 20);
+        }
+    }
+    // Seen by a client that follows nothing: status LOCATION_FORWARD, and the port of the lane.
+    let mut stream = TcpStream::connect(common::address(&other)).unwrap();
+    let key = common::object_key(&elsewhere(&client, Interface::as_ref(&here)));
+    let reply = exchange(&mut stream, &key, &[]);
+    let frame = Frame::parse(&reply).unwrap();
+    let Message::Reply(reply) = frame.message().unwrap() else {
+        panic!("no reply");
+    };
+    assert_eq!(reply.status, ReplyStatus::LOCATION_FORWARD);
+    // From this process no port is crossed.
+    let local = whereabouts(&here).thread;
+    assert_eq!(Some(local.as_str()), thread::current().name());
+    // The threads are gone, and nobody else takes over.
+    server.destroy_threadpool(pools[0]).unwrap();
+    let url = format!("corbaloc::{}/here", common::address(&other));
+    let object: ObjectRef = client.string_to_object(&url).unwrap();
+    let refused = call(&object, &WHERE).unwrap_err();
+    assert_raised(
+        refused,
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

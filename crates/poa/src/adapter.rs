@@ -347,6 +347,13 @@ impl Adapter for RootAdapter {
             .and_then(|pass| pass.poa.policies.both_ways())
     }
 
+    fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {
+        let current = self.shared().map(|adapter| crate::Current::of(&adapter));
+        if let Some(id) = current.and_then(|current| current.object_id().ok()) {
+            look(id.as_bytes());
+        }
+    }
+
     fn closing(&self) {
         for manager in self.managers() {
             manager.release();

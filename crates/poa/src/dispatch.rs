@@ -113,6 +113,11 @@ impl RootAdapter {
             && let Some(pass) = &*pass
             && let Some(object) = pass.find_at_priority(key)
         {
+            match pass.right_place(self, Some(&object), key, &upcall) {
+                Ok(None) => {}
+                Ok(Some(there)) => return upcall.forward(&there),
+                Err(exception) => return refuse(exception.into(), upcall),
+            }
             let raised = pass.raise(Some(&object), key, &upcall);
             let _here = current::enter(self, pass, object.place);
             return match raised {
@@ -175,6 +180,11 @@ impl RootAdapter {
         let Some(id) = poa.id_in(key) else {
             return Tried::Refused(upcall, NO_OBJECT.into());
         };
+        match pass.right_place(self, None, key, &upcall) {
+            Ok(None) => {}
+            Ok(Some(there)) => return Tried::Done(upcall.forward(&there)),
+            Err(exception) => return Tried::Refused(upcall, exception.into()),
+        }
         let _turn = match poa.policies.thread {
             ThreadPolicy::OrbControlled => None,
             ThreadPolicy::MainThread if upcall.orb().is_main_thread() => None,

@@ -21,22 +21,22 @@ pub(crate) struct Pass {
     pub(crate) state: ManagerState,
     /// Requests for active objects may go straight to them.
     pub(crate) open: bool,
-    /// Requests run at a priority that must be found out first.
-    pub(crate) sets_priorities: bool,
+    /// Requests run at a priority that must be found out first, or on threads that they may have missed.
+    pub(crate) real_time: bool,
     pub(crate) poa: Arc<PoaInner>,
 }
 
 impl Pass {
     pub(crate) fn new(poa: &Arc<PoaInner>, state: ManagerState) -> Pass {
         poa.life.lock().passes += 1;
-        let sets_priorities = poa.sets_priorities();
+        let real_time = poa.is_real_time();
         Pass {
             incarnation: poa.incarnation,
             state,
             open: state == ManagerState::Active
                 && poa.policies.thread == ThreadPolicy::OrbControlled
-                && !sets_priorities,
-            sets_priorities,
+                && !real_time,
+            real_time,
             poa: Arc::clone(poa),
         }
     }

@@ -21,11 +21,13 @@ use oxorb_giop::{
 };
 use oxorb_rt::Priority;
 
+use crate::adapter::RootAdapter;
 use crate::key::Key;
 use crate::object_map::Found;
 use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner};
 use crate::policies::{IdAssignment, ImplicitActivation, Policies, ThreadPolicy};
+use crate::refusal::DISCARDED;
 use crate::{ManagerState, ObjectId, PoaError};
 
 /// What a POA with policies of RT-CORBA knows besides them.
@@ -59,12 +61,12 @@ impl RealTime {
 }
 
 impl PoaInner {
-    /// Whether requests run at another priority than that of the thread that received them. Asked when the POA
-    /// opens, so that requests to others need not ask.
-    pub(crate) fn sets_priorities(&self) -> bool {
-        let lanes = self.realtime.as_ref().and_then(|rt| rt.lane_priorities());
+    /// Whether requests run at another priority than that of the thread that received them, or on the threads of a
+    /// threadpool alone. Asked when the POA opens, so that requests to others need not ask.
+    pub(crate) fn is_real_time(&self) -> bool {
+        let realtime = &self.policies.realtime;
         let scheduled = || self.adapter.upgrade().is_some_and(|it| it.limits.scheduled);
-        self.policies.realtime.priority_model.is_some() && lanes.is_none() || scheduled()
+        realtime.priority_model.is_some() || realtime.threadpool.is_some() || scheduled()
     }
 
     /// The priority that an object was given, if it was.
@@ -121,7 +123,7 @@ impl Pass {
         key: Key<'_>,
         upcall: &Upcall<'_>,
     ) -> Result<Option<Urgent>, SystemException> {
-        if !self.sets_priorities {
+        if !self.real_time {
             return Ok(None);
         }
         if let Some(running) = self.run_scheduled(object, key, upcall)? {
@@ -157,6 +159,33 @@ impl Pass {
             .map(|raised| Some(Urgent::Raised(raised)))
     }
 
+    /// Where a request has to go that came to a port of other threads than the POA's: to those of its object
+    /// (LOCATION_FORWARD). `None`: it came to the right ones.
+    ///
+    /// # Errors
+    /// TRANSIENT: the threadpool is gone.
+    pub(crate) fn right_place(
+        &self,
+        adapter: &RootAdapter,
+        object: Option<&Found>,
+        key: Key<'_>,
+        upcall: &Upcall<'_>,
+    ) -> Result<Option<Ref>, SystemException> {
+        let Some(pool) = self.poa.policies.realtime.threadpool else {
+            return Ok(None);
+        };
+        match upcall.port_of() {
+            Some(port) if port != pool => {}
+            Some(_) | None => return Ok(None),
+        }
+        let type_id = object.map_or("", |object| object.servant.repository_id());
+        let reference = || {
+            let poa = Poa::of(&adapter.shared()?, &self.poa);
+            poa.reference_to(&self.poa.id_in(key)?, type_id).ok()
+        };
+        reference().map(Some).ok_or(DISCARDED)
+    }
+
     /// What the run-time scheduler has to say goes before what policies say.
     fn run_scheduled(
         &self,
@@ -180,7 +209,7 @@ impl Pass {
 
     /// The active object of a key, if the request may go straight to it but for its priority.
     pub(crate) fn find_at_priority(&self, key: Key<'_>) -> Option<Found> {
-        let straight = self.sets_priorities
+        let straight = self.real_time
             && self.state == ManagerState::Active
             && self.poa.policies.thread == ThreadPolicy::OrbControlled;
         match straight {

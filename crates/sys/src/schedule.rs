@@ -340,6 +340,51 @@ mod tests {
         });
     }
 
+    /// A9.2: the kernel has it, and the thread works on. Needs the privilege; says so where there is none.
+    #[test]
+    fn a_reservation_that_is_granted_is_what_the_kernel_schedules_by() {
+        in_a_thread(|| {
+            let asked = Reservation {
+                runtime: Duration::from_millis(2),
+                deadline: Duration::from_millis(20),
+                period: Duration::from_millis(40),
+            };
+            match reserve(asked) {
+                Ok(()) => {}
+                Err(ReservationError::NotPermitted) => {
+                    eprintln!(
+                        "NOT TESTED: this process may not reserve processor time (CAP_SYS_NICE, all processors)"
+                    );
+                    return;
+                }
+                Err(other) => panic!("{other}"),
+            }
+            let told = std::fs::read_to_string("/proc/thread-self/sched").unwrap();
+            let value = |name: &str| {
+                let line = told.lines().find(|line| line.starts_with(name));
+                let (_, value) = line.unwrap().rsplit_once(':').unwrap();
+                value.trim().parse::<u64>().unwrap()
+            };
+            assert_eq!(value("policy"), u64::from(DEADLINE));
+            assert!(value("dl.runtime") <= 2_000_000, "{told}");
+            // However much it has to do: it gets 5 % and not a quarter.
+            let on_processor = || {
+                let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+                told.split(' ').next().unwrap().parse::<u64>().unwrap()
+            };
+            let (began, before) = (std::time::Instant::now(), on_processor());
+            while began.elapsed() < Duration::from_millis(200) {}
+            let used = Duration::from_nanos(on_processor() - before);
+            assert!(used * 4 < began.elapsed(), "{used:?}");
+            // It may ask for less.
+            let less = Reservation {
+                runtime: Duration::from_millis(1),
+                ..asked
+            };
+            reserve(less).unwrap();
+        });
+    }
+
     #[test]
     fn more_than_the_kernel_gives_away_is_refused_with_the_shortfall() {
         in_a_thread(|| match reserve(WHOLE) {

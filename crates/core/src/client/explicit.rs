@@ -168,7 +168,7 @@ fn selections(
         match profile.published.real_time(policies) {
             Ok((_, Some(bands))) => priorities.extend(bands.iter().map(|band| band.low)),
             _ if profile.priority >= 0 => priorities.push(profile.priority),
-            _ => priorities.push(reference.orb().effective_priority()?.get()),
+            _ => priorities.push(reference.orb().outgoing_priority()?.get()),
         }
     }
     priorities.sort_unstable();

@@ -105,7 +105,7 @@ impl Selection {
             .any(RouteProfile::is_client_propagated);
         // Where nobody asks for it RIOP says it.
         priority = match propagated {
-            true if priority.is_none() => Some(reference.orb().effective_priority()?),
+            true if priority.is_none() => Some(reference.orb().outgoing_priority()?),
             true => priority,
             false => None,
         };

@@ -9,7 +9,7 @@ use oxorb_rt::Priority;
 use oxorb_sys::schedule::{self, Schedule};
 
 use super::scheduling::Applied;
-use crate::{Incident, Orb};
+use crate::{Incident, Orb, raise};
 
 /// What is known of a thread.
 #[derive(Clone, Copy, Default)]
@@ -51,6 +51,27 @@ impl Orb {
         match NOW.get().priority {
             Some(priority) => Ok(priority),
             None => self.scheduling().infer(),
+        }
+    }
+
+    /// The priority that a request of the calling thread carries: its own, as the application's transform has it where
+    /// a servant calls.
+    ///
+    /// # Errors
+    /// As [`effective_priority`](Self::effective_priority); DATA_CONVERSION, OMG minor 2, where the transform refuses.
+    pub(crate) fn outgoing_priority(&self) -> Result<Priority, SystemException> {
+        let priority = self.effective_priority()?;
+        match &self.options().realtime.transform {
+            None => Ok(priority),
+            Some(transform) => {
+                let mut transformed = Some(priority);
+                if let Some(adapter) = self.adapter() {
+                    adapter.look_at_running(&mut |id| {
+                        transformed = transform.outbound(priority, id);
+                    });
+                }
+                transformed.ok_or(raise::NO_NATIVE_PRIORITY)
+            }
         }
     }
 

@@ -54,9 +54,10 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
     {
         return refuse(orb, desk, connection, exception);
     }
+    let picked = matches!(assigned, Assigned::Lane { picked: true, .. });
     let detached = Detached {
         orb: orb.clone(),
-        connection: desk.detach(orb, connection),
+        connection: desk.detach(orb, connection, picked),
         served: false,
     };
     match assigned {
@@ -64,6 +65,7 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
             lane,
             octets,
             urgency,
+            ..
         } => lane.take_over(orb, detached, octets, urgency),
         Assigned::Module(modules, due) => modules.dispatch(orb, detached, due),
     }
@@ -74,6 +76,8 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
 enum Assigned<'o> {
     Lane {
         lane: Arc<Lane>,
+        /// A filter has picked it.
+        picked: bool,
         octets: usize,
         urgency: Option<Urgency>,
     },
@@ -113,6 +117,7 @@ fn assigned<'o>(
         see_to_connection(orb, desk, &request, key);
         return Ok(Some(Assigned::Module(modules, due)));
     }
+    let by_filter = picked.is_some();
     let Some(lane) = picked.or_else(|| home.assigns().cloned()) else {
         return Ok(None);
     };
@@ -123,6 +128,7 @@ fn assigned<'o>(
     };
     Ok(Some(Assigned::Lane {
         lane,
+        picked: by_filter,
         octets: frame.header.total(),
         urgency,
     }))

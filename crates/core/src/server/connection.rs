@@ -55,6 +55,9 @@ pub(crate) struct Lines {
     pub(crate) turn: Option<Arc<Turn>>,
     /// The calls that go the other way, on a bidirectional connection.
     pub(crate) calls: Option<Arc<Multiplexed>>,
+    /// The threadpool whose port it came to, 0: the ORB's own. `None`: this side opened it, or a filter has picked who
+    /// serves the request.
+    pub(crate) pool: Option<u32>,
 }
 
 /// How a message that arrives in pieces gets on.
@@ -113,12 +116,18 @@ pub(super) enum Ahead {
 }
 
 impl Connection {
-    pub(crate) fn new(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> Connection {
+    pub(crate) fn new(
+        orb: &Orb,
+        admitted: Admitted,
+        link: Arc<dyn Link>,
+        pool: Option<u32>,
+    ) -> Connection {
         let inbox = Inbox::new(&orb.options().limits);
         let lines = Lines {
             status: admitted.status,
             turn: None,
             calls: None,
+            pool,
         };
         let silent = true; // until the first octet
         Connection::of(admitted.id, link, inbox, Session::default(), lines, silent)
@@ -132,7 +141,7 @@ impl Connection {
         turn: Arc<Turn>,
         calls: Arc<Multiplexed>,
     ) -> Connection {
-        let mut connection = Connection::new(orb, admitted, link);
+        let mut connection = Connection::new(orb, admitted, link, None);
         connection.session = Session::of_our_own();
         connection.lines.turn = Some(turn);
         connection.lines.calls = Some(calls);

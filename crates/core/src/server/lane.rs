@@ -225,7 +225,7 @@ impl Lane {
         if let Some(time) = self.plan.busy_poll {
             socket_options::busy_poll(&*link, time)?;
         }
-        let connection = Connection::new(orb, admitted, Arc::clone(&link));
+        let connection = Connection::new(orb, admitted, Arc::clone(&link), Some(self.plan.pool));
         if self.plan.serving == Serving::ThreadPerConnection {
             return self.spawn(orb, |_, orb| {
                 per_connection::run(orb, &Home::Thread, connection)

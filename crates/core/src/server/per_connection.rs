@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_secs(2);
 /// Starts the thread of one connection.
 pub(crate) fn start(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
-    spawn(orb, Connection::new(orb, admitted, link))
+    spawn(orb, Connection::new(orb, admitted, link, Some(0)))
 }
 
 /// Starts the thread that reads a connection which this side opened, and over

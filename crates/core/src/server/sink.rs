@@ -106,6 +106,11 @@ impl Sink {
         Some(line)
     }
 
+    /// Whether requests come here over a connection that this thread serves.
+    pub(crate) fn is_wire(&self) -> bool {
+        matches!(self.target, Target::Link(_))
+    }
+
     /// Whether the answer to the current request takes another way.
     pub(crate) fn is_deferred(&self) -> bool {
         self.deferred

@@ -120,6 +120,11 @@ pub(super) fn turn() -> Option<Arc<Turn>> {
     DESK.with(|desk| desk.lines(|lines| lines.turn.clone()))
 }
 
+/// To which port the request came that this thread serves.
+pub(crate) fn pool() -> Option<u32> {
+    DESK.with(|desk| desk.lines(|lines| lines.pool))
+}
+
 /// A share of the connection that this thread serves, for the answer to its request `id`, which comes later and from
 /// any thread; `None` if it is not that of `link`.
 pub(super) fn keep(orb: &Orb, link: &Arc<dyn Link>, id: u32, version: Version) -> Option<Wire> {
@@ -235,7 +240,13 @@ impl Desk {
     }
 
     /// Takes the request that the inbox announces off the connection, which is read on here.
-    pub(super) fn detach(&self, orb: &Orb, connection: &mut Connection) -> Connection {
+    /// `picked`: by a filter, so that it is in the right place.
+    pub(super) fn detach(
+        &self,
+        orb: &Orb,
+        connection: &mut Connection,
+        picked: bool,
+    ) -> Connection {
         let mut served = self.served.borrow_mut();
         let served = served.as_mut().expect("a connection is being served");
         let turn = Arc::clone(served.lines.turn.get_or_insert_default());
@@ -249,7 +260,10 @@ impl Desk {
         connection.detached(
             inbox.expect("a connection is being served"),
             self.session.get(),
-            served.lines.clone(),
+            Lines {
+                pool: served.lines.pool.filter(|_| !picked),
+                ..served.lines.clone()
+            },
         )
     }
 

@@ -1,5 +1,7 @@
 //! A servant that tells which thread serves it, and one that waits at a gate; POAs on lanes.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -10,6 +12,11 @@ use oxorb::{
     Interface, ObjectRef, Orb, Outcome, Poa, Policies, Priority, PriorityModel,
     PriorityModelPolicy, RtPolicies, Servant, SystemException, ThreadpoolId, ThreadpoolLane,
     Upcall,
+};
+use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_giop::{
+    Frame, Inbox, Limits, Message, RequestHeader, ServiceContext, TargetAddress, Version,
+    context_id,
 };
 
 use super::elsewhere;
@@ -173,4 +180,58 @@ pub(crate) fn in_the_background(
 ) -> thread::JoinHandle<Result<(), SystemException>> {
     let object = object.clone();
     thread::spawn(move || call(&object, op))
+}
+
+/// A `where` with these contexts as any ORB might send it, and the reply's message.
+pub(crate) fn exchange(
+    stream: &mut TcpStream,
+    key: &[u8],
+    contexts: &[ServiceContext<'_>],
+) -> Vec<u8> {
+    stream.set_read_timeout(Some(super::LONG)).unwrap();
+    let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+    let header = RequestHeader {
+        id: 7,
+        response: WHERE.response,
+        key: TargetAddress::Key(key),
+        operation: "where",
+        contexts,
+    };
+    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    oxorb_giop::finish(&mut e, begun).unwrap();
+    stream.write_all(&e.finish().to_vec()).unwrap();
+    let mut inbox = Inbox::new(&Limits::default());
+    while inbox.poll().unwrap().is_none() {
+        let mut octets = [0; 1000];
+        let count = stream.read(&mut octets).unwrap();
+        assert_ne!(count, 0, "the server closed the connection");
+        inbox.room().0.extend_from_slice(&octets[..count]);
+    }
+    inbox.take()
+}
+
+/// A request with a priority, and the context that came back.
+pub(crate) fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<Vec<u8>>) {
+    let mut stream = TcpStream::connect(super::address(object)).unwrap();
+    let contexts: Vec<_> = context
+        .into_iter()
+        .map(|data| ServiceContext {
+            id: context_id::RT_CORBA_PRIORITY,
+            data,
+        })
+        .collect();
+    let reply = exchange(&mut stream, &super::object_key(object), &contexts);
+    let frame = Frame::parse(&reply).unwrap();
+    let Message::Reply(reply) = frame.message().unwrap() else {
+        panic!("{:?}", frame.header);
+    };
+    let back = reply.contexts.find(context_id::RT_CORBA_PRIORITY);
+    let back = back.map(|context| context.data.to_vec());
+    let mut d = frame.decoder(Dialect::new(2)).at(reply.body);
+    let served = Where {
+        thread: d.string().unwrap().into_owned(),
+        priority: d.short().unwrap(),
+        native: d.short().unwrap(),
+    };
+    (served, back)
 }

@@ -188,12 +188,49 @@ fn what_is_wrong_has_its_place() {
         let told = wrong("set.toml", &content, "check");
         assert!(told.contains(expected), "{content}\n{told}");
     }
-    let idl = "interface I {\n    @rt(wcet = 5)\n    void f();\n};\n";
-    let told = wrong("wrong.idl", idl, "check");
-    assert!(
-        told.contains("wrong.idl:3:10: @rt of I::f: wcet is a text with a unit"),
-        "{told}"
+    let member = |text: &str| format!("interface I {{\n    {text}\n}};\n");
+    let cases = [
+        (
+            member("@rt(wcet = 5) void f();"),
+            "wrong.idl:2:24: @rt of I::f: wcet is a text with a unit",
+        ),
+        (
+            member("@rt(speed = \"5 ms\") void f();"),
+            "@rt of I::f: it has no speed",
+        ),
+        (
+            member("@rt(period = \"0 ms\") void f();"),
+            "@rt of I::f: a period of 0 is none",
+        ),
+        (
+            member("@rt(wcet = \"1 ms\") attribute long x;"),
+            "wrong.idl:2:39: @rt of I::x: an attribute that can be set is two operations",
+        ),
+        (
+            "@rt(wcet = \"1 ms\")\ninterface I { void f(); };\n".into(),
+            "wrong.idl:2:11: @rt of I: it belongs before an operation",
+        ),
+        (
+            member("void f(@rt(wcet = \"1 ms\") in long x);"),
+            "@rt of I::f x: it belongs before an operation",
+        ),
+    ];
+    for (idl, expected) in cases {
+        let told = wrong("wrong.idl", &idl, "check");
+        assert!(told.contains(expected), "{idl}\n{told}");
+    }
+}
+
+#[test]
+fn attributes_that_are_read_are_operations() {
+    let folder = Folder::new("attribute");
+    let idl = folder.file(
+        "a.idl",
+        "interface I {\n    @rt(wcet = \"1 ms\", period = \"10 ms\") readonly attribute long x;\n};\n",
     );
+    let table = json(&["emit", &idl, "--language", "json"]);
+    // As it is called on the wire.
+    assert_eq!(table["operations"][0]["name"], "I::_get_x");
 }
 
 #[test]
@@ -289,39 +326,126 @@ fn the_papers_simulation_runs_in_all_forms() {
     );
 }
 
+/// Compiles a program and gives what it prints.
+fn compiled(compiler: &mut Command, program: &Path) -> String {
+    let built = compiler.arg("-o").arg(program).output();
+    let built = built.unwrap_or_else(|error| panic!("{compiler:?}: {error}"));
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let ran = Command::new(program).output().expect("it was built");
+    assert!(ran.status.success());
+    text(&ran.stdout)
+}
+
+/// What programs print of the table of [`SET`].
+const TABLE: &str = "\
+nav::Sensor::sample 99 0 0 4000000 50000000 1
+nav::Filter::update 99 0 1 6000000 50000000 1
+nav::Display::show 98 1 1 20000000 100000000 1
+nav::Map::tile 98 1 0 3000000 100000000 1
+99
+98
+";
+
 #[test]
-fn the_table_compiles() {
+fn the_table_compiles_as_rust() {
     let folder = Folder::new("emit");
-    let file = folder.path("priorities.rs");
-    good(&["emit", SET, "--out", &file]);
+    good(&["emit", SET, "--out", &folder.path("priorities.rs")]);
     let user = folder.file(
         "user.rs",
-        "#![deny(warnings, missing_docs)]\n//! Uses the table.\npub mod priorities;\n\
-         /// A priority.\npub fn of(handle: usize) -> i32 {\n    priorities::OPERATIONS[handle - 1].os_priority\n}\n",
+        "#![deny(warnings, missing_docs)]\n//! Uses the table.\n#[allow(dead_code, reason = \"not all of it is used\")]\n\
+         mod priorities;\nfn main() {\n    for it in &priorities::OPERATIONS {\n        \
+         println!(\"{} {} {} {} {} {} {}\", it.name, it.os_priority, it.preemption_priority, it.subpriority, \
+         it.worst_case_ns, it.period_ns, u8::from(it.critical));\n    }\n    for it in &priorities::QUEUES {\n        \
+         assert_eq!(it.dispatching, priorities::Dispatching::Static);\n        println!(\"{}\", it.os_priority);\n    }\n}\n",
     );
-    let built = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into()))
-        .args([
-            "--edition",
-            "2024",
-            "--crate-type",
-            "lib",
-            "--emit",
-            "metadata",
-            "-o",
-        ])
-        .arg(folder.0.join("table.rmeta"))
-        .arg(&user)
-        .output()
-        .expect("rustc starts");
-    assert!(built.status.success(), "{}", text(&built.stderr));
-    let table = json(&["emit", SET, "--language", "json"]);
-    assert_eq!(table["queues"][0]["os_priority"], 99);
-    assert_eq!(table["operations"][3]["name"], "nav::Map::tile");
-    let header = good(&["emit", SET, "--language", "cpp"]);
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let mut compiler = Command::new(rustc);
+    compiler.args(["--edition", "2024", &user]);
+    assert_eq!(compiled(&mut compiler, &folder.0.join("user")), TABLE);
+}
+
+#[test]
+fn the_table_compiles_as_cpp() {
+    if !oxorb_testkit::peers::is_there("g++") {
+        return;
+    }
+    let folder = Folder::new("emit-cpp");
+    good(&[
+        "emit",
+        SET,
+        "--language",
+        "cpp",
+        "--out",
+        &folder.path("priorities.h"),
+    ]);
+    let user = folder.file(
+        "user.cc",
+        "#include \"priorities.h\"\n#include <iostream>\nusing namespace oxorb_schedule;\n\
+         static_assert(operations[1].os_priority == 99, \"known when it is compiled\");\nint main() {\n    \
+         for (const Operation& it : operations)\n        std::cout << it.name << ' ' << it.os_priority << ' ' \
+         << it.preemption_priority << ' ' << it.subpriority << ' ' << it.worst_case_ns << ' ' << it.period_ns << ' ' \
+         << it.critical << '\\n';\n    for (const Queue& it : queues) std::cout << it.os_priority << '\\n';\n}\n",
+    );
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", &user]);
+    assert_eq!(compiled(&mut compiler, &folder.0.join("user")), TABLE);
+}
+
+#[test]
+fn names_are_escaped_in_every_language() {
+    let folder = Folder::new("emit-names");
+    let name = "odd \"name\" \\ \u{1}9 \u{e9}";
+    let set = format!(
+        "[[operation]]\nname = {}\nwcet = \"1 ms\"\nperiod = \"9 ms\"\n",
+        serde_json::json!(name)
+    );
+    let set = folder.file("set.toml", &set);
+    let table = json(&["emit", &set, "--language", "json"]);
+    assert_eq!(table["operations"][0]["name"], name);
+    good(&["emit", &set, "--out", &folder.path("priorities.rs")]);
+    let user = folder.file(
+        "user.rs",
+        "#![allow(dead_code)]\nmod priorities;\nfn main() {\n    print!(\"{}\", priorities::OPERATIONS[0].name);\n}\n",
+    );
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let mut compiler = Command::new(rustc);
+    compiler.args(["--edition", "2024", &user]);
+    assert_eq!(compiled(&mut compiler, &folder.0.join("user")), name);
+    if !oxorb_testkit::peers::is_there("g++") {
+        return;
+    }
+    good(&[
+        "emit",
+        &set,
+        "--language",
+        "cpp",
+        "--out",
+        &folder.path("priorities.h"),
+    ]);
+    let user = folder.file(
+        "user.cc",
+        "#include \"priorities.h\"\n#include <iostream>\nint main() { std::cout << oxorb_schedule::operations[0].name; }\n",
+    );
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", &user]);
+    assert_eq!(compiled(&mut compiler, &folder.0.join("user-cc")), name);
+}
+
+#[test]
+fn the_table_has_a_place_for_each_handle() {
+    let folder = Folder::new("emit-place");
+    // Its rate comes from another node, and is not known here: no error, and no priority.
+    let set = folder.file(
+        "set.toml",
+        "[[operation]]\nname = \"far\"\ntype = \"remote\"\n\
+         [[operation]]\nname = \"near\"\nwcet = \"1 ms\"\nperiod = \"9 ms\"\n",
+    );
+    good(&["check", &set]);
+    let refused = sched(&["emit", &set]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = text(&refused.stderr);
     assert!(
-        header.contains(
-            "{\"nav::Filter::update\", 99, 0, 1, 6000000u, 50000000u, 50000000u, 3, 1, true}"
-        ),
-        "{header}"
+        told.starts_with("error: the schedule leaves far out"),
+        "{told}"
     );
 }

@@ -1,7 +1,5 @@
 //! What must hold for every set of tasks: analysis against simulation, and the same arrivals in the same order.
 
-use std::time::Instant;
-
 use oxorb_sched::analysis::holistic::{Flow, Resource, Step, analyse_flows};
 use oxorb_sched::analysis::{self, Outcome, analyse};
 use oxorb_sched::level::Criticality;
@@ -264,7 +262,7 @@ proptest! {
     }
 }
 
-/// How long a thousand operations take; shown and not asserted, as a time belongs to the machine of the moment.
+/// A thousand operations are no more than the analysis takes on; `examples/thousand.rs` says how long that takes.
 #[test]
 fn a_thousand_operations() {
     let mut repository = Repository::new();
@@ -284,15 +282,8 @@ fn a_thousand_operations() {
     let priorities = OsPriorities::range(1, 99).unwrap();
     for strategy in [Scheduling::RMS, Scheduling::EDF] {
         for model in [DispatchModel::Urgency, DispatchModel::Band] {
-            let begin = Instant::now();
             let schedule = Schedule::compute(&repository, &strategy, &model, &priorities).unwrap();
-            let computed = begin.elapsed();
             let report = analyse(&schedule.tasks);
-            println!(
-                "{strategy:8} by {model}: computed in {computed:?}, analysed in {:?}, feasible: {}",
-                begin.elapsed() - computed,
-                report.is_feasible()
-            );
             assert_eq!(report.verdicts.len(), 1_000);
             assert!(
                 report
@@ -320,7 +311,7 @@ fn play(set: &TaskSet, step: usize, begun: &[u64], phases: &[u64], frame: u64) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// A flow over a processor, a link and another processor is never slower than the holistic analysis says.
     #[test]

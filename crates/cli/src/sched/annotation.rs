@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 
-use oxorb_idl::model::{
-    Annotation, AnnotationParam, AnnotationValue, DefKind, Export, Operation, Value,
-};
-use oxorb_idl::source::SourceMap;
+use oxorb_idl::model::{Annotation, AnnotationParam, AnnotationValue, DefKind, Export, Value};
+use oxorb_idl::source::{SourceMap, Span};
 use oxorb_sched::repository::Characteristics;
 use oxorb_sched::time;
 
 use super::load::Loaded;
 use crate::output::{Failed, because};
 
-/// Reads the operations that are annotated, under their scoped names.
+/// Reads the operations that are annotated, and attributes that are only read, under their scoped names.
 pub(super) fn read(
     files: &[&PathBuf],
     include: &[PathBuf],
@@ -29,28 +27,67 @@ pub(super) fn read(
             return Err(Failed::Told);
         }
     };
+    let sources = &compiled.report.sources;
     for def in compiled.model.defs() {
+        nothing_said(&def.annotations, &def.scoped_name, sources, def.span)?;
         let DefKind::Interface(interface) = &def.kind else {
             continue;
         };
         for export in &interface.exports {
-            let Export::Operation(operation) = export else {
+            let (name, span, annotations) = match export {
+                Export::Operation(it) => (&it.name, it.span, &it.annotations),
+                Export::Attribute(it) => (&it.name, it.span, &it.annotations),
+            };
+            let mut name = format!("{}::{name}", def.scoped_name);
+            if let Export::Operation(operation) = export {
+                for param in &operation.params {
+                    let what = format!("{name} {}", param.name);
+                    nothing_said(&param.annotations, &what, sources, param.span)?;
+                }
+            }
+            let Some(found) = rt(annotations) else {
                 continue;
             };
-            if let Some(found) = operation.annotations.iter().find(|one| one.name == "rt") {
-                let name = format!("{}::{}", def.scoped_name, operation.name);
-                let place = place(&compiled.report.sources, operation);
-                let said = characteristics(found)
-                    .map_err(|why| because(format!("{place}: @rt of {name}: {why}")))?;
-                loaded.add(&name, place, said)?;
+            let place = place(sources, span);
+            let wrong = |why: String| because(format!("{place}: @rt of {name}: {why}"));
+            let said = characteristics(found).map_err(wrong)?;
+            if let Export::Attribute(attribute) = export {
+                if !attribute.readonly {
+                    let why = "an attribute that can be set is two operations; declare _get_ and _set_ of it in TOML";
+                    return Err(wrong(why.into()));
+                }
+                // As it is called on the wire.
+                name = format!("{}::_get_{}", def.scoped_name, attribute.name);
             }
+            loaded.add(&name, place, said)?;
         }
     }
     Ok(())
 }
 
-fn place(sources: &SourceMap, operation: &Operation) -> String {
-    let found = sources.location(operation.span);
+fn rt(annotations: &[Annotation]) -> Option<&Annotation> {
+    annotations.iter().find(|one| one.name == "rt")
+}
+
+/// Refuses what would be without effect.
+fn nothing_said(
+    annotations: &[Annotation],
+    what: &str,
+    sources: &SourceMap,
+    span: Span,
+) -> Result<(), Failed> {
+    match rt(annotations) {
+        None => Ok(()),
+        Some(_) => {
+            let place = place(sources, span);
+            let why = "it belongs before an operation, or before an attribute that is only read";
+            Err(because(format!("{place}: @rt of {what}: {why}")))
+        }
+    }
+}
+
+fn place(sources: &SourceMap, span: Span) -> String {
+    let found = sources.location(span);
     format!("{}:{}:{}", found.file, found.line, found.column)
 }
 

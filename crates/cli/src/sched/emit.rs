@@ -28,8 +28,15 @@ pub(super) fn run(source: &Source, language: Language, out: Option<&Path>) -> Do
     if let Some(found) = schedule.anomalies.iter().find(|found| is_wrong(found)) {
         return Err(because(loaded.told(found)));
     }
-    // A table of what does not hold is worse than none.
+    // A table of what does not hold is worse than none, and so is one without a place for each handle.
     schedule.check()?;
+    let infos = loaded.repository.infos().iter();
+    if let Some(left_out) = infos
+        .into_iter()
+        .find(|info| schedule.assignment(info.handle).is_none())
+    {
+        return Err(oxorb_sched::Error::LeftOut(left_out.entry_point.clone()).into());
+    }
     let table = match language {
         Language::Rust => rust(&schedule),
         Language::Cpp => cpp(&schedule),
@@ -122,7 +129,7 @@ fn cpp(schedule: &Schedule) -> String {
         let _ = writeln!(
             out,
             "    {{{}, {}, {}, {}, {}u, {}u, {}u, {}, {}, {}}},",
-            json!(row.entry_point),
+            cpp_text(&row.entry_point),
             row.assigned.os_priority,
             row.assigned.preemption_priority,
             row.assigned.subpriority,
@@ -144,6 +151,21 @@ fn cpp(schedule: &Schedule) -> String {
     }
     out.push_str("};\n\n}  // namespace oxorb_schedule\n");
     out
+}
+
+/// A literal of C++. The rest of UTF-8 stands for itself.
+fn cpp_text(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_ascii_control() => {
+                let _ = write!(out, "\\{:03o}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
 }
 
 /// The table as JSON; `measure`: a server that reads it measures.

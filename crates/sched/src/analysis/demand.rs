@@ -3,7 +3,7 @@
 //! Exact for fully preemptive EDF; and for fully preemptive MLF, which meets all deadlines whenever EDF does.
 
 use super::fixed::task_jobs;
-use super::wait::settle;
+use super::wait::{Steps, settle};
 use crate::task::{Task, overloads};
 use crate::time::Nanos;
 
@@ -37,7 +37,7 @@ pub fn test(tasks: &[&Task]) -> Outcome {
     let first = tasks
         .iter()
         .fold(blocked, |sum, task| sum.saturating_add(task.wcet));
-    let busy = settle(first, |time| {
+    let busy = settle(&Steps::of(tasks.len()), first, |time| {
         let jobs = tasks
             .iter()
             .map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));

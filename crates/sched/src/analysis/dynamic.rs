@@ -7,13 +7,13 @@
 
 use super::fixed::{arrived, task_jobs};
 use super::verdict::Method;
-use super::wait::{Bound, Wait, interference, settle};
+use super::wait::{Bound, Steps, Wait, interference, settle};
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
 /// Steps of one analysis that may go into trying arrivals, over all tasks; beyond it the busy period alone is the bound.
-const MOST_WORK: u64 = 5_000_000;
+const MOST_WORK: u128 = 5_000_000;
 
 /// Relative key of a task's jobs: the smaller one goes first.
 fn key(task: &Task) -> Nanos {
@@ -93,7 +93,7 @@ pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
     let first = members
         .iter()
         .fold(level.blocking, |sum, task| sum.saturating_add(task.wcet));
-    let busy = settle(first, |time| {
+    let busy = settle(&Steps::of(tasks.len()), first, |time| {
         let jobs = members
             .iter()
             .map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
@@ -118,16 +118,20 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
     let candidates = level
         .peers
         .iter()
-        .map(|&place| busy / tasks[place].period + 2);
-    let many = tasks.len() as u64;
-    let too_many = candidates.sum::<u64>() > MOST_WORK / (many * many);
+        .map(|&place| u128::from(busy.saturating_add(own.jitter) / tasks[place].period + 2));
+    let many = tasks.len() as u128;
+    let too_many = candidates.sum::<u128>() > MOST_WORK / (many * many);
     let no_keys = own.dispatching == Dispatching::Laxity && set.model == DispatchModel::Urgency;
     if too_many || no_keys {
         // Whatever the order, the job is done when everything is.
         let members = level.above.iter().chain(&level.peers);
         let jobs = members.map(|&place| {
             let jobs = task_jobs(&tasks[place], busy);
-            Wait::of(place, &tasks[place], jobs - u64::from(place == at))
+            Wait::of(
+                place,
+                &tasks[place],
+                jobs.saturating_sub(u64::from(place == at)),
+            )
         });
         let bound = Bound::At {
             response: busy.saturating_add(own.jitter),
@@ -139,13 +143,14 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
     }
     let mut worst = Bound::Unknown;
     let mut latest = 0;
+    let steps = Steps::of(tasks.len());
     for arrival in arrivals(tasks, &level.peers, at, busy) {
-        let Some((done, blocker, blocking)) = run(set, at, level, arrival) else {
+        let Some((done, blocker, blocking)) = run(set, at, level, arrival, &steps) else {
             return (Bound::Unknown, Method::Keys);
         };
         let response = u64::try_from(i128::from(done) - arrival).unwrap_or(0);
         let response = response.max(own.wcet.saturating_add(own.jitter));
-        if response > latest {
+        if response > latest || worst == Bound::Unknown {
             latest = response;
             let above = level
                 .above
@@ -179,15 +184,18 @@ fn others(level: &Level, at: usize) -> impl Iterator<Item = usize> {
 /// before 0 are jobs that jitter delayed.
 fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128> {
     let own = &tasks[at];
-    let mut found = vec![-i128::from(own.jitter)];
+    let first = -i128::from(own.jitter);
+    let mut found = vec![first];
     for &place in peers {
         let other = &tasks[place];
+        let period = i128::from(other.period);
         let mut due = i128::from(key(other)) - i128::from(other.jitter) - i128::from(key(own));
+        if due < first {
+            due += (first - due + period - 1) / period * period;
+        }
         while due < i128::from(busy) {
-            if due >= -i128::from(own.jitter) {
-                found.push(due);
-            }
-            due += i128::from(other.period);
+            found.push(due);
+            due += period;
         }
     }
     found.sort_unstable();
@@ -210,6 +218,7 @@ fn run(
     at: usize,
     level: &Level,
     arrival: i128,
+    steps: &Steps,
 ) -> Option<(Nanos, Option<usize>, Nanos)> {
     let own = &set.tasks[at];
     let tasks = &set.tasks;
@@ -230,7 +239,7 @@ fn run(
     let start = u64::try_from(own_before).ok()?.saturating_add(blocking);
     if preemptive {
         let whole = start.saturating_add(own.wcet);
-        let done = settle(whole, |time| {
+        let done = settle(steps, whole, |time| {
             let above = level.above.iter().map(|&place| {
                 u128::from(task_jobs(&tasks[place], time)) * u128::from(tasks[place].wcet)
             });
@@ -242,7 +251,7 @@ fn run(
         })?;
         return Some((done, blocker, blocking));
     }
-    let began = settle(start, |time| {
+    let began = settle(steps, start, |time| {
         let above = level
             .above
             .iter()
@@ -253,7 +262,7 @@ fn run(
         });
         u128::from(start) + above.chain(peers).sum::<u128>()
     })?;
-    let done = settle(began.saturating_add(own.wcet), |time| {
+    let done = settle(steps, began.saturating_add(own.wcet), |time| {
         let above = level.interrupting.iter().map(|&place| {
             let since =
                 task_jobs(&tasks[place], time).saturating_sub(arrived(&tasks[place], began));

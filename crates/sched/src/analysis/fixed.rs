@@ -5,7 +5,7 @@
 //! analysis of Joseph and Pandya, with jitter and busy periods as Tindell has them; without, that of George, Rivierre and
 //! Spuri; between the two, that of preemption thresholds (Wang and Saksena).
 
-use super::wait::{Bound, Wait, interference, settle};
+use super::wait::{Bound, Steps, Wait, interference, settle};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
@@ -62,6 +62,7 @@ fn around(set: &TaskSet, at: usize) -> Around<'_> {
 /// task of the set.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound {
     let around = around(set, at);
+    let steps = Steps::of(set.tasks.len());
     let share = around.above.iter().chain([&at]).map(|&place| load[place].0);
     let members = || {
         around
@@ -82,7 +83,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     let busy = match whole_busy_period {
         true => {
             let start = members().fold(blocking, |sum, task| sum.saturating_add(task.wcet));
-            match settle(start, |busy| {
+            match settle(&steps, start, |busy| {
                 let jobs =
                     members().map(|task| u128::from(task_jobs(task, busy)) * u128::from(task.wcet));
                 u128::from(blocking) + jobs.sum::<u128>()
@@ -98,7 +99,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     let mut start = blocking;
     for job in 0..MOST_JOBS {
         let before = u128::from(job) * u128::from(own.wcet);
-        let began = settle(start, |time| {
+        let began = settle(&steps, start, |time| {
             let above = around.above.iter().map(|&place| &tasks[place]);
             // Whoever arrives at the very moment still goes first.
             let jobs = above.map(|task| u128::from(arrived(task, time)) * u128::from(task.wcet));
@@ -108,7 +109,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             return Bound::Unknown;
         };
         start = began;
-        let done = settle(began.saturating_add(own.wcet), |time| {
+        let done = settle(&steps, began.saturating_add(own.wcet), |time| {
             let jobs = around.interrupting.iter().map(|&place| {
                 let task = &tasks[place];
                 let since = task_jobs(task, time).saturating_sub(arrived(task, began));

@@ -67,7 +67,7 @@ pub struct Holistic {
 }
 
 /// Rounds before giving up.
-const MOST_ROUNDS: u32 = 1_000;
+const MOST_ROUNDS: u32 = 200;
 
 /// Periods by which a step may be late before it counts as having no bound: beyond it each round takes long, and no deadline
 /// is there.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::fixed::goes_first;
-use super::wait::{Bound, Wait, interference, settle};
+use super::wait::{Bound, Steps, Wait, interference, settle};
 use crate::strategy::DispatchModel;
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
@@ -61,6 +61,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option
         at,
         beside,
         others,
+        steps: Steps::of(set.tasks.len()),
     };
     let candidates = view.beside.iter().copied().chain([at]);
     let mut worst: Option<(Nanos, Nanos)> = None;
@@ -90,6 +91,7 @@ struct View<'a> {
     beside: Vec<usize>,
     /// The other groups, and tasks alone.
     others: Vec<Vec<usize>>,
+    steps: Steps,
 }
 
 impl View<'_> {
@@ -106,7 +108,7 @@ impl View<'_> {
             let jobs = u128::try_from(job - first + 1).ok()?;
             let base = u128::from(own.blocking) + jobs * u128::from(own.wcet);
             let start = u64::try_from(base).ok()?;
-            let done = settle(start, |time| {
+            let done = settle(&self.steps, start, |time| {
                 let beside = self
                     .beside
                     .iter()

@@ -156,3 +156,22 @@ fn the_papers_test_is_not_enough_for_queues_by_laxity() {
     assert_ne!(verdict.outcome, Outcome::Meets);
     assert_eq!(verdict.response, Some(13));
 }
+
+#[test]
+fn operations_of_which_no_time_is_known_yet() {
+    let tasks = [Task::periodic("a", 0, 10), Task::periodic("b", 0, 20)];
+    for model in DispatchModel::ALL {
+        let set = TaskSet::dynamic(tasks.clone(), Dispatching::Laxity, model);
+        let report = analyse(&set);
+        assert!(report.is_feasible(), "{model}: {report:?}");
+    }
+}
+
+#[test]
+fn jitter_of_many_periods_is_no_endless_search() {
+    // Jobs of b that jitter kept back arrive together: a million keys, of which none is tried one by one.
+    let mut tasks = [Task::periodic("a", 1, 1_000), Task::periodic("b", 0, 1)];
+    tasks[1].jitter = 1 << 59;
+    let set = TaskSet::dynamic(tasks, Dispatching::Deadline, DispatchModel::Band);
+    assert_eq!(analyse(&set).verdicts.len(), 2);
+}

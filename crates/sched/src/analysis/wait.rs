@@ -1,10 +1,26 @@
 //! What a job waits for, and how long at worst.
 
+use std::cell::Cell;
+
 use crate::task::Task;
 use crate::time::{LONGEST, Nanos};
 
-/// Steps towards a fixed point before giving up.
-const MOST_STEPS: u32 = 100_000;
+/// Steps towards fixed points that the analysis of one task may take before it gives up: each one looks at all tasks.
+pub(super) struct Steps(Cell<u64>);
+
+impl Steps {
+    /// For a set of so many tasks: four million looks at tasks for each verdict, and 20,000 steps at least.
+    pub(super) fn of(tasks: usize) -> Steps {
+        let tasks = (tasks as u64).max(1);
+        Steps(Cell::new((4_000_000 / tasks).max(20_000)))
+    }
+
+    fn take(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left > 0
+    }
+}
 
 /// Entries that a verdict keeps, the longest first.
 const MOST_WAITS: usize = 8;
@@ -54,10 +70,10 @@ pub(super) fn interference(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
 }
 
 /// The least fixed point of a demand that never falls, from `start` on, which must not lie above it. `None` if there is
-/// none within 36 years or 100,000 steps.
-pub(super) fn settle(start: Nanos, demand: impl Fn(Nanos) -> u128) -> Option<Nanos> {
+/// none within 36 years, or the steps are used up.
+pub(super) fn settle(steps: &Steps, start: Nanos, demand: impl Fn(Nanos) -> u128) -> Option<Nanos> {
     let mut time = start;
-    for _ in 0..MOST_STEPS {
+    while steps.take() {
         let needed = demand(time);
         if needed <= u128::from(time) {
             return Some(time);

@@ -67,8 +67,7 @@ pub(super) fn rank(
             level: 0,
             dispatches: streams
                 .iter()
-                .map(|stream| stream.count)
-                .sum::<u64>()
+                .fold(0, |sum: u64, stream| sum.saturating_add(stream.count))
                 .max(1),
             streams,
             period,

@@ -26,9 +26,13 @@ pub enum Late {
 pub struct Options {
     /// What becomes of late jobs.
     pub late: Late,
-    /// How often laxity is looked at again while a job runs, at least.
+    /// How often laxity is looked at again while a job runs, at least; less often where that would be more than ten million
+    /// times.
     pub step: Nanos,
 }
+
+/// Looks at laxity in one simulation.
+const MOST_LOOKS: u64 = 10_000_000;
 
 impl Default for Options {
     fn default() -> Self {
@@ -51,23 +55,29 @@ pub struct Release {
 /// The periodic releases of a set before `frame`, from their offsets on; all at 0 where there are none.
 ///
 /// # Errors
-/// Too many, or a period of 0.
+/// Too many, too much work for the clock, or a period of 0.
 pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     if frame > LONGEST {
         return Err(Refused::TooLong(frame));
     }
     let mut many = 0u64;
+    let mut work = 0u128;
     for task in &set.tasks {
         if task.period == 0 {
             return Err(Refused::NoPeriod(task.name.clone()));
         }
-        many = many.saturating_add(frame / task.period + 1);
+        let jobs = frame / task.period + 1;
+        many = many.saturating_add(jobs);
+        work += u128::from(jobs) * u128::from(task.wcet);
     }
     if many > MOST_JOBS {
         return Err(Refused::TooManyJobs {
             jobs: many,
             most: MOST_JOBS,
         });
+    }
+    if work > u128::from(LONGEST) {
+        return Err(Refused::TooMuchWork);
     }
     let mut releases = Vec::new();
     for (task, said) in set.tasks.iter().enumerate() {
@@ -102,9 +112,12 @@ pub(super) fn collect(set: &TaskSet, releases: &[Release]) -> Vec<Job> {
 /// Simulates these releases, which are in order of time, until the last job is done. Each job takes its worst-case time.
 /// The same releases always give the same timeline.
 pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
+    let work = releases.iter().map(|release| set.tasks[release.task].wcet);
+    let work = work.fold(0, u64::saturating_add);
     let mut run = Run {
         set,
         options,
+        step: options.step.max(work / MOST_LOOKS).max(1),
         now: 0,
         left: releases
             .iter()
@@ -143,6 +156,8 @@ pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
 struct Run<'a> {
     set: &'a TaskSet,
     options: &'a Options,
+    /// How often laxity is looked at again.
+    step: Nanos,
     now: Nanos,
     /// What each job still needs.
     left: Vec<Nanos>,
@@ -224,7 +239,7 @@ impl Run<'_> {
             && self.ready.len() > 1
             && self.task(job).dispatching == Dispatching::Laxity;
         if looked_at_again {
-            until = until.min(self.now + self.options.step.max(1));
+            until = until.min(self.now + self.step);
         }
         if until > self.now {
             self.note(Slice {

@@ -105,6 +105,8 @@ pub enum Refused {
     },
     /// The times of the frame overflow.
     TooLong(Nanos),
+    /// All jobs of the frame together take more than 36 years.
+    TooMuchWork,
     /// Jobs evicted each other without end while a timeline was constructed.
     NoEnd,
 }
@@ -118,6 +120,9 @@ impl fmt::Display for Refused {
                 "{jobs} jobs are released in the frame and {most} are the most; simulate a shorter one"
             ),
             Refused::TooLong(frame) => write!(f, "a frame of {} overflows", Show(*frame)),
+            Refused::TooMuchWork => f.write_str(
+                "all jobs of the frame together take more than 36 years; simulate a shorter one",
+            ),
             Refused::NoEnd => f.write_str("jobs evict each other without end"),
         }
     }

@@ -2,11 +2,14 @@
 //!
 //! No socket and no other process: whole requests are handed to the ORB in memory, in an order that no cache can guess,
 //! and are oneway, so that no reply is written. What is measured is parsing the request, finding POA, object and
-//! operation, and the empty upcall. Three questions, one panel each: does the number of objects matter, the number of
-//! operations, the depth of the POA?
+//! operation, and the empty upcall. Four questions, one panel each: does the number of objects matter, the number of
+//! operations, the depth of the POA, and what would the conventional layers cost (A6.7)? The last line says how much of a
+//! server's time that is.
 
+mod layered;
 mod plot;
 mod setup;
+mod share;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,6 +22,7 @@ use crate::Result;
 use crate::format::Format;
 use crate::machine::Machine;
 use setup::{By, Requests};
+use share::Share;
 
 /// Options of `oxbench demux`.
 #[derive(Args)]
@@ -56,6 +60,7 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) rounds: u32,
     pub(crate) panels: Vec<Panel>,
+    pub(crate) share: Share,
 }
 
 /// One question.
@@ -84,6 +89,8 @@ pub(crate) struct Point {
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
+    let layers = layers(options.rounds)?;
+    let share = share::measure(&layers, options.rounds)?;
     let report = Report {
         machine: Machine::this(),
         rounds: options.rounds,
@@ -91,7 +98,9 @@ pub(crate) fn run(options: &Options) -> Result {
             objects(options)?,
             operations(options.rounds)?,
             depths(options.rounds)?,
+            layers,
         ],
+        share,
     };
     options.format.print(&report)?;
     if let Some(file) = &options.plot {
@@ -174,6 +183,33 @@ fn depths(rounds: u32) -> Result<Panel> {
     })
 }
 
+const LAYERED: &str = "layers: names, tables, strings";
+const ONE_STEP: &str = "one step: place in the key";
+
+/// The conventional way beside ours: 100 objects of 50 operations, at the bottom of so many POAs.
+fn layers(rounds: u32) -> Result<Panel> {
+    let strategies = [
+        (LAYERED, By::Layers),
+        ("perfect hash of the operation", By::Perfect),
+        (ONE_STEP, By::Place),
+    ];
+    let series = strategies.into_iter().map(|(strategy, by)| {
+        let points = [1, 4, 16].into_iter().map(|depth| {
+            eprintln!("{strategy}, depth {depth} ...");
+            let requests = Requests::to_layers(by, depth)?;
+            Ok(point(depth, &requests, rounds))
+        });
+        Ok(Series {
+            strategy,
+            points: points.collect::<Result<_>>()?,
+        })
+    });
+    Ok(Panel {
+        of: "POA depth, beside conventional layers",
+        series: series.collect::<Result<_>>()?,
+    })
+}
+
 fn point(of: usize, requests: &Requests, rounds: u32) -> Point {
     let laps = REQUESTS.div_ceil(requests.len());
     let round = || {
@@ -202,21 +238,21 @@ impl fmt::Display for Report {
             self.rounds
         )?;
         for panel in &self.panels {
-            write!(f, "\n{:30}", panel.of)?;
+            write!(f, "\n{:39}", panel.of)?;
             let longest = panel.series.iter().max_by_key(|series| series.points.len());
             for point in longest.iter().flat_map(|series| &series.points) {
                 write!(f, "{:>10}", point.of)?;
             }
             writeln!(f)?;
             for series in &panel.series {
-                write!(f, "  {:28}", series.strategy)?;
+                write!(f, "  {:37}", series.strategy)?;
                 for point in &series.points {
                     write!(f, "{:>10.1}", point.nanoseconds)?;
                 }
                 writeln!(f)?;
             }
         }
-        Ok(())
+        write!(f, "{}", self.share)
     }
 }
 
@@ -237,6 +273,10 @@ mod tests {
             Requests::to_operations(By::Linear, 10).unwrap(),
             Requests::to_depth(By::Place, 5).unwrap(),
             Requests::to_depth(By::Hash, 5).unwrap(),
+            Requests::to_layers(By::Layers, 5).unwrap(),
+            Requests::to_layers(By::Perfect, 5).unwrap(),
+            Requests::to_layers(By::Place, 5).unwrap(),
+            Requests::to_nothing().unwrap(),
         ] {
             requests.serve();
             requests.serve();

@@ -10,6 +10,7 @@ use oxorb::{
     ObjectRef, Orb, Outcome, Policies, Servant, Upcall,
 };
 
+use super::layered::Layers;
 use crate::Result;
 use crate::wire;
 
@@ -22,6 +23,8 @@ pub(super) enum By {
     Perfect,
     Binary,
     Linear,
+    /// Layer by layer, not in OxORB.
+    Layers,
 }
 
 /// Requests of one measurement, and the ORB they are for.
@@ -29,6 +32,15 @@ pub(super) struct Requests {
     orb: Orb,
     servant: Arc<Counter>,
     requests: Vec<Detached>,
+    through: Through,
+}
+
+/// Who finds the servant.
+enum Through {
+    Adapter,
+    Layers(Layers),
+    /// Nobody: what remains is the request and the upcall.
+    Nothing,
 }
 
 /// Most different requests of one measurement.
@@ -43,25 +55,19 @@ struct Counter {
 
 impl Counter {
     fn new(by: By, many: usize) -> Arc<Counter> {
-        let names: Vec<&'static str> = (0..many).map(|n| &*String::leak(operation(n))).collect();
-        let names: &'static [&'static str] = names.leak();
-        let operations = match by {
-            By::Binary => {
-                let mut order: Vec<u16> = (0..many as u16).collect();
-                order.sort_by_key(|place| names[usize::from(*place)]);
-                Operations::binary(names, order.leak())
-            }
-            By::Linear => Operations::linear(names),
-            By::Place | By::Hash | By::Perfect => {
-                let hash = PerfectHash::build(names).expect("names differ");
-                Operations::perfect(names, hash)
-            }
-        };
+        let operations = operations(by, many);
         Arc::new(Counter {
             operations,
             found: AtomicUsize::new(0),
             many,
         })
+    }
+}
+
+impl Counter {
+    fn count(&self, upcall: Upcall<'_>) -> Outcome {
+        self.found.fetch_add(1, Ordering::Relaxed);
+        upcall.done()
     }
 }
 
@@ -72,9 +78,27 @@ impl Servant for Counter {
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
         if upcall.find(&self.operations) < self.many {
-            self.found.fetch_add(1, Ordering::Relaxed);
+            return self.count(upcall);
         }
         upcall.done()
+    }
+}
+
+/// So many of them, found so.
+fn operations(by: By, many: usize) -> Operations {
+    let names: Vec<&'static str> = (0..many).map(|n| &*String::leak(operation(n))).collect();
+    let names: &'static [&'static str] = names.leak();
+    match by {
+        By::Binary => {
+            let mut order: Vec<u16> = (0..many as u16).collect();
+            order.sort_by_key(|place| names[usize::from(*place)]);
+            Operations::binary(names, order.leak())
+        }
+        By::Linear | By::Layers => Operations::linear(names),
+        By::Place | By::Hash | By::Perfect => {
+            let hash = PerfectHash::build(names).expect("names differ");
+            Operations::perfect(names, hash)
+        }
     }
 }
 
@@ -103,7 +127,7 @@ impl Requests {
             id_uniqueness: IdUniqueness::Multiple,
             lookup: match by {
                 By::Place => Lookup::Active,
-                By::Hash | By::Binary => Lookup::Hash,
+                By::Hash | By::Binary | By::Layers => Lookup::Hash,
                 By::Perfect => Lookup::Perfect,
                 By::Linear => Lookup::Linear,
             },
@@ -165,6 +189,48 @@ impl Requests {
         Ok(Requests::new(orb, servant, requests))
     }
 
+    /// For each of 100 objects at the bottom of a chain of POAs, one of 50 operations.
+    pub(super) fn to_layers(by: By, depth: usize) -> Result<Requests> {
+        const OBJECTS: usize = 100;
+        const MANY: usize = 50;
+        let (orb, servant) = (Requests::orb()?, Counter::new(By::Perfect, MANY));
+        if by == By::Layers {
+            let mut layers = Layers::default();
+            layers.add_interface(&*servant, operations(By::Linear, MANY));
+            let requests = (0..OBJECTS).map(|n| {
+                let key = layers.add(depth, &format!("object {n}"), servant.clone());
+                let message = wire::oneway(&key, &operation(n % MANY), None);
+                Ok(Detached::parse(message, Dialect::GIOP_1_2)?)
+            });
+            let requests = requests.collect::<Result<_>>()?;
+            let mut requests = Requests::new(orb, servant, requests);
+            requests.through = Through::Layers(layers);
+            return Ok(requests);
+        }
+        let mut poa = orb.root_poa().clone();
+        for level in 0..depth {
+            let policies = Policies {
+                id_uniqueness: IdUniqueness::Multiple,
+                ..Policies::default()
+            };
+            poa = poa.create_poa(&format!("level {level}"), policies)?;
+        }
+        let requests = (0..OBJECTS).map(|n| {
+            let object = ObjectRef::from_ref(poa.activate_servant(servant.clone())?);
+            let slot = (by == By::Place).then_some((n % MANY) as u16);
+            request(&object, n % MANY, slot)
+        });
+        let requests = requests.collect::<Result<_>>()?;
+        Ok(Requests::new(orb, servant, requests))
+    }
+
+    /// Nothing is looked for: what a request costs else.
+    pub(super) fn to_nothing() -> Result<Requests> {
+        let mut requests = Requests::to_layers(By::Place, 4)?;
+        requests.through = Through::Nothing;
+        Ok(requests)
+    }
+
     fn orb() -> Result<Orb> {
         Ok(Orb::builder().listen("iiop://127.0.0.1:0").build()?)
     }
@@ -175,6 +241,7 @@ impl Requests {
             orb,
             servant,
             requests,
+            through: Through::Adapter,
         }
     }
 
@@ -185,7 +252,15 @@ impl Requests {
     /// Serves each once.
     pub(super) fn serve(&self) {
         for request in &self.requests {
-            let reply = request.dispatch(&self.orb);
+            let reply = match &self.through {
+                Through::Adapter => request.dispatch(&self.orb),
+                Through::Layers(layers) => {
+                    Some(request.serve(&self.orb, |upcall| layers.serve(upcall)))
+                }
+                Through::Nothing => {
+                    Some(request.serve(&self.orb, |upcall| self.servant.count(upcall)))
+                }
+            };
             debug_assert!(reply.is_none_or(|reply| reply.message().is_none()));
         }
     }

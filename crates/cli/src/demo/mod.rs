@@ -6,6 +6,7 @@ pub(crate) mod client;
 mod compare;
 mod display;
 mod process;
+mod sched;
 pub(crate) mod server;
 
 use oxorb::Builder;
@@ -25,12 +26,15 @@ pub(crate) use navigation::navigation as interface;
 /// Arguments of `oxorb demo`.
 #[derive(clap::Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
     after_help = "No privilege is needed. Without the one for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r 60`) the second \
     act has its lane but no priority, which is said.\n\n\
     Programs of any other ORB can join in while an act runs: compile navigation.idl (printed by --idl) with its IDL \
     compiler and call the object whose address is shown."
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    play: Option<Play>,
     /// How many seconds each of the two acts lasts
     #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
@@ -48,11 +52,21 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// Other demonstrations.
+#[derive(clap::Subcommand)]
+enum Play {
+    /// Overload a server under four scheduling strategies, and count missed deadlines beside the simulated ones
+    Sched(sched::Args),
+}
+
 /// CORBA priority of the urgent client and of its lane, and the priority of SCHED_FIFO that stands for it.
 const URGENT: i16 = 60;
 
 /// Plays both acts and compares them.
 pub(crate) fn run(args: Args) -> Done {
+    if let Some(Play::Sched(args)) = &args.play {
+        return sched::run(args);
+    }
     if args.idl {
         return print(include_str!("../../idl/navigation.idl"));
     }

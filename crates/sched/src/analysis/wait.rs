@@ -64,8 +64,12 @@ pub(super) enum Bound {
 /// Keeps the waits that matter most.
 pub(super) fn interference(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     let mut waits: Vec<Wait> = waits.filter(|wait| wait.time > 0).collect();
-    waits.sort_by_key(|wait| (std::cmp::Reverse(wait.time), wait.task));
-    waits.truncate(MOST_WAITS);
+    let key = |wait: &Wait| (std::cmp::Reverse(wait.time), wait.task);
+    if waits.len() > MOST_WAITS {
+        waits.select_nth_unstable_by_key(MOST_WAITS, key);
+        waits.truncate(MOST_WAITS);
+    }
+    waits.sort_unstable_by_key(key);
     waits
 }
 

@@ -1,12 +1,21 @@
 //! The ring of one thread: one writer that waits for nobody, readers that see whole records or none.
+#![allow(unexpected_cfgs, reason = "loom is asked for by RUSTFLAGS alone")]
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
+
+#[cfg(all(test, loom))]
+use loom::sync::atomic::{AtomicU64, Ordering, fence};
+#[cfg(not(all(test, loom)))]
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::Stage;
 
 /// How many records a thread keeps: some two hundred calls.
+#[cfg(not(all(test, loom)))]
 pub const RECORDS: usize = 1 << 12;
+/// So few that a model fills them.
+#[cfg(all(test, loom))]
+pub const RECORDS: usize = 2;
 
 /// That a thread came to the end of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +59,11 @@ impl Ring {
     /// Only by the thread that owns the ring.
     #[inline]
     pub(super) fn push(&self, stage: Stage) {
-        let now = oxorb_sys::clock::monotonic_nanoseconds();
+        self.push_at(oxorb_sys::clock::monotonic_nanoseconds(), stage);
+    }
+
+    #[inline]
+    fn push_at(&self, now: u64, stage: Stage) {
         let number = self.done.load(Ordering::Relaxed);
         self.begun.store(number + 1, Ordering::Relaxed);
         fence(Ordering::Release); // whoever sees a part of the record sees that it was begun
@@ -82,7 +95,50 @@ impl Ring {
     }
 }
 
-#[cfg(test)]
+/// Every order of steps, and every value that a load may see: a writer that laps its reader.
+#[cfg(all(test, loom))]
+mod model {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_sees_whole_records_or_none() {
+        loom::model(|| {
+            let ring = Arc::new(Ring::new());
+            let written = Arc::clone(&ring);
+            let writer = thread::spawn(move || {
+                for number in 0..3 {
+                    written.push_at(number, Stage::ALL[number as usize]);
+                }
+            });
+            // In a thread of its own: loom interrupts the first one less.
+            let read = Arc::clone(&ring);
+            let reader = thread::spawn(move || {
+                let (records, lost, next) = read.since(0);
+                check(&records, lost);
+                assert_eq!(lost + records.len() as u64, next);
+                next
+            });
+            let next = reader.join().unwrap();
+            writer.join().unwrap();
+            let (records, lost, end) = ring.since(next);
+            check(&records, next + lost);
+            assert_eq!((next + lost + records.len() as u64, end), (3, 3));
+        });
+    }
+
+    /// Each is the one of its number, both halves of it.
+    fn check(records: &[Record], first: u64) {
+        for (number, record) in (first..).zip(records) {
+            assert_eq!(record.at, Duration::from_nanos(number));
+            assert_eq!(record.stage, Stage::ALL[number as usize]);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -82,9 +82,9 @@ pub use oxorb_giop::{
 pub use oxorb_poa::{
     AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,
     ImplicitActivation, InvalidPolicy, Lifespan, Lookup, ManagerState, NoContext, ObjectId,
-    ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager, Policies, Policy, Refused,
-    RequestProcessing, RtPolicies, ServantActivator, ServantLocator, ServantRetention,
-    ThreadPolicy,
+    ObjectReferenceFactory, ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager,
+    Policies, Policy, Refused, RequestProcessing, RtPolicies, ServantActivator, ServantLocator,
+    ServantRetention, ThreadPolicy,
 };
 pub use oxorb_rt::{
     Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,

@@ -132,6 +132,7 @@ impl RootAdapter {
         orb.set_adapter(Arc::clone(&adapter) as Arc<dyn Adapter>);
         let root = Poa::of(&adapter, &root);
         adapter.observe(|observer| observer.established(&root));
+        root.settle_factory();
         Ok(root)
     }
 

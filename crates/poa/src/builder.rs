@@ -173,6 +173,7 @@ impl PoaBuilder {
         parent
             .adapter
             .observe(|observer| observer.established(&created));
+        created.settle_factory();
         Ok(created)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_core::{Interface, Ref, Servant, ServedBy};
+use oxorb_giop::{CompletionStatus, SystemException, minor};
 
 use crate::adapter::RootAdapter;
 use crate::object_map::ActiveObject;
@@ -10,7 +11,7 @@ use crate::poa::Poa;
 use crate::policies::{
     IdAssignment, IdUniqueness, ImplicitActivation, RequestProcessing, ServantRetention,
 };
-use crate::template::ObjectReferenceTemplate;
+use crate::template::{ObjectReferenceFactory, ObjectReferenceTemplate};
 use crate::{ObjectId, PoaError};
 
 impl Poa {
@@ -205,8 +206,35 @@ impl Poa {
         ))
     }
 
+    /// Has all references of this POA made by `factory` instead (`current_factory`): by what activates, creates and
+    /// converts, not by [`template`](Self::template), to which a factory may turn itself. For
+    /// [`AdapterObserver::established`].
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER later than that, or when it has another factory already.
+    pub fn set_current_factory(
+        &self,
+        factory: impl ObjectReferenceFactory,
+    ) -> Result<(), SystemException> {
+        let set = self.inner.factory.set(Some(Box::new(factory)));
+        set.map_err(|_| FACTORY_SETTLED)
+    }
+
+    /// The POA is made: its factory, or that it has none, is for good.
+    pub(crate) fn settle_factory(&self) {
+        self.inner.factory.get_or_init(|| None);
+    }
+
     /// Makes a reference, whatever the id.
     pub(crate) fn reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
+        match self.inner.factory.get() {
+            Some(Some(factory)) => factory.make_object(&self.template(), type_id, id),
+            _ => self.own_reference_to(id, type_id),
+        }
+    }
+
+    /// The same, past any factory.
+    pub(crate) fn own_reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         let orb = RootAdapter::orb(&self.adapter).ok_or(PoaError::Destroyed)?;
         let key = self.inner.key_of(id.as_bytes());
         if self.inner.realtime.is_some() {
@@ -215,6 +243,11 @@ impl Poa {
         Ok(orb.create_reference_with(type_id, &key, &self.inner.components)?)
     }
 }
+
+const FACTORY_SETTLED: SystemException = SystemException::bad_inv_order(
+    minor::bad_inv_order::INTERCEPTION_POINT,
+    CompletionStatus::No,
+);
 
 fn id_of(object: &ActiveObject) -> ObjectId {
     ObjectId::from(&*object.id_octets())

@@ -68,4 +68,4 @@ pub use policies::{
 };
 pub use rt_policies::RtPolicies;
 pub use servant_manager::{AdapterActivator, Cookie, Refused, ServantActivator, ServantLocator};
-pub use template::{AdapterObserver, ObjectReferenceTemplate};
+pub use template::{AdapterObserver, ObjectReferenceFactory, ObjectReferenceTemplate};

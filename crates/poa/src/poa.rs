@@ -17,6 +17,7 @@ use crate::object_map::ObjectMap;
 use crate::pass::{Life, Pass};
 use crate::realtime::RealTime;
 use crate::refusal::{BEING_DESTROYED, TIMED_OUT, WOULD_DEADLOCK};
+use crate::template::ObjectReferenceFactory;
 use crate::turn::Turn;
 use crate::{
     AdapterActivator, Current, ManagerState, PoaBuilder, PoaError, PoaManager, Policies,
@@ -91,6 +92,8 @@ pub(crate) struct PoaInner {
     pub(crate) components: Vec<TaggedComponent>,
     /// Where it has policies of RT-CORBA.
     pub(crate) realtime: Option<Box<RealTime>>,
+    /// Who makes its references, where that is not itself.
+    pub(crate) factory: OnceLock<Option<Box<dyn ObjectReferenceFactory>>>,
     pub(crate) activator: Mutex<Option<Arc<dyn AdapterActivator>>>,
     /// Set once.
     pub(crate) servant_manager: OnceLock<ServantManager>,
@@ -144,6 +147,7 @@ impl PoaInner {
             children: Mutex::default(),
             components: make.components,
             realtime: make.realtime,
+            factory: OnceLock::new(),
             activator: Mutex::default(),
             servant_manager: OnceLock::new(),
             default_servant: ArcSwapOption::empty(),

@@ -54,7 +54,7 @@ impl ObjectReferenceTemplate {
         repository_id: &str,
         id: impl Into<ObjectId>,
     ) -> Result<Ref, PoaError> {
-        self.poa.reference_to(&id.into(), repository_id)
+        self.poa.own_reference_to(&id.into(), repository_id)
     }
 }
 
@@ -64,6 +64,42 @@ impl fmt::Debug for ObjectReferenceTemplate {
             .field("adapter_name", &self.adapter_name)
             .finish()
     }
+}
+
+/// Makes the references of a POA in its place (`PortableInterceptor::ObjectReferenceFactory`): to a replicated object, say,
+/// or one behind a gateway. Set by [`Poa::set_current_factory`].
+///
+/// Called whenever a reference is made, by the thread that wants it.
+///
+/// ```
+/// use oxorb_core::Ref;
+/// use oxorb_poa::{ObjectId, ObjectReferenceFactory, ObjectReferenceTemplate, PoaError};
+///
+/// /// Whatever the servants are, clients see one interface.
+/// struct Facade;
+///
+/// impl ObjectReferenceFactory for Facade {
+///     fn make_object(
+///         &self,
+///         template: &ObjectReferenceTemplate,
+///         _: &str,
+///         id: &ObjectId,
+///     ) -> Result<Ref, PoaError> {
+///         template.make_object("IDL:bank/Facade:1.0", id.clone())
+///     }
+/// }
+/// ```
+pub trait ObjectReferenceFactory: Send + Sync + 'static {
+    /// A reference to the object of this id; `template` makes the POA's own.
+    ///
+    /// # Errors
+    /// The caller, who activates an object, say, gets the error, and the object is not activated.
+    fn make_object(
+        &self,
+        template: &ObjectReferenceTemplate,
+        repository_id: &str,
+        id: &ObjectId,
+    ) -> Result<Ref, PoaError>;
 }
 
 /// Is told about POAs and managers: what IOR interceptors need of an object
@@ -86,7 +122,8 @@ pub trait AdapterObserver: Send + Sync + 'static {
         Ok(())
     }
 
-    /// A POA was created, and has objects from now on (`components_established`).
+    /// A POA was created, and has objects from now on (`components_established`): the place to
+    /// [replace its factory](Poa::set_current_factory).
     fn established(&self, poa: &Poa) {
         let _ = poa;
     }

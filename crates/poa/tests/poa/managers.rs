@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use oxorb_giop::minor;
+use oxorb_core::Ref;
+use oxorb_giop::{SystemExceptionKind, minor};
 use oxorb_poa::{
-    AdapterObserver, ManagerState, ObjectReferenceTemplate, Poa, PoaError, PoaManager,
+    AdapterObserver, ManagerState, ObjectId, ObjectReferenceFactory, ObjectReferenceTemplate, Poa,
+    PoaError, PoaManager,
 };
 use oxorb_testkit::watchdog;
 
@@ -195,5 +197,67 @@ fn observers_are_told_of_births_states_and_deaths() {
             "destroyed RootPOA/one/two RootPOA/one",
         ]
     );
+    orb.shutdown(true).unwrap();
+}
+
+/// All objects of a POA look like this.
+const FACADE: &str = "IDL:test/Facade:1.0";
+
+struct Facade;
+
+impl ObjectReferenceFactory for Facade {
+    fn make_object(
+        &self,
+        template: &ObjectReferenceTemplate,
+        repository_id: &str,
+        id: &ObjectId,
+    ) -> Result<Ref, PoaError> {
+        assert_ne!(repository_id, FACADE);
+        match id.as_bytes() {
+            b"none" => Err(PoaError::ObjectNotActive),
+            _ => template.make_object(FACADE, id.clone()),
+        }
+    }
+}
+
+/// Has one POA's references made by a [`Facade`].
+struct Replaces;
+
+impl AdapterObserver for Replaces {
+    fn established(&self, poa: &Poa) {
+        if poa.name() == "facade" {
+            poa.set_current_factory(Facade).unwrap();
+            let twice = poa.set_current_factory(Facade).unwrap_err();
+            assert_eq!(twice.kind, SystemExceptionKind::BadInvOrder);
+        }
+    }
+}
+
+#[test]
+fn a_factory_makes_the_references_of_its_poa() {
+    let (orb, root) = start();
+    root.add_observer(Replaces);
+    let poa = root.create_poa("facade", persistent()).unwrap();
+    let plain = root.create_poa("plain", persistent()).unwrap();
+    let id = ObjectId::from("one");
+    let object = poa.activate_servant_with_id(&id, Echo::new()).unwrap();
+    assert_eq!(object.ior().type_id, FACADE);
+    assert_eq!(same(&object, 1), Ok(1), "it leads to the object");
+    assert_eq!(poa.id_to_reference("one").unwrap().ior().type_id, FACADE);
+    // Past it.
+    let own = poa
+        .template()
+        .make_object("IDL:test/Own:1.0", "one")
+        .unwrap();
+    assert_eq!(own.ior().type_id, "IDL:test/Own:1.0");
+    let other = plain.activate_servant_with_id(&id, Echo::new()).unwrap();
+    assert_ne!(other.ior().type_id, FACADE);
+    // What it refuses is not activated.
+    let none = ObjectId::from("none");
+    assert!(poa.activate_servant_with_id(&none, Echo::new()).is_err());
+    assert!(poa.id_to_servant("none").is_err());
+    // Too late.
+    let late = plain.set_current_factory(Facade).unwrap_err();
+    assert_eq!(late.kind, SystemExceptionKind::BadInvOrder);
     orb.shutdown(true).unwrap();
 }

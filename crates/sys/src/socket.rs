@@ -29,9 +29,25 @@ const MAX_SLICES: usize = 1024;
 /// `buffer` (allocates) only if it has less than `max` octets of room.
 #[inline]
 pub fn receive(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+    receive_with(socket, buffer, max, RecvFlags::empty())
+}
+
+/// As [`receive`], but never blocks: [`io::ErrorKind::WouldBlock`] when nothing has arrived.
+#[inline]
+pub fn receive_now(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+    receive_with(socket, buffer, max, RecvFlags::DONTWAIT)
+}
+
+#[inline]
+fn receive_with(
+    socket: impl AsFd,
+    buffer: &mut Vec<u8>,
+    max: usize,
+    flags: RecvFlags,
+) -> io::Result<usize> {
     buffer.reserve(max);
     let room = &mut buffer.spare_capacity_mut()[..max];
-    let ((arrived, _), _) = rustix::net::recv(socket, room, RecvFlags::empty())?;
+    let ((arrived, _), _) = rustix::net::recv(socket, room, flags)?;
     let count = arrived.len();
     let length = buffer.len() + count;
     // SAFETY: the kernel has initialised `count` octets from the old length on, and `count` is at

@@ -46,6 +46,17 @@ pub trait Link: Send + Sync {
     /// else means that the connection is lost.
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize>;
 
+    /// As [`read`](Self::read), but never blocks. Over a stream socket it is one system call.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing is there, otherwise as [`read`](Self::read).
+    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        match self.has_input() {
+            Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
+            _ => self.read(buffer, max),
+        }
+    }
+
     /// Writes all octets of all slices, in order, blocking while the peer does not take them.
     ///
     /// The slices are consumed: their content is unspecified afterwards.
@@ -198,6 +209,9 @@ macro_rules! forward {
             }
             fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
                 (**self).set_read_timeout(timeout)
+            }
+            fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+                (**self).read_now(buffer, max)
             }
             fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
                 (**self).set_write_timeout(timeout)

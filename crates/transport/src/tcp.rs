@@ -123,6 +123,13 @@ impl Link for TcpLink {
         }
     }
 
+    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        socket::receive_now(&self.socket, buffer, max)
+    }
+
     #[inline]
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let total: usize = slices.iter().map(|slice| slice.len()).sum();

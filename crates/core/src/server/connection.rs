@@ -249,12 +249,17 @@ impl Connection {
                     continue;
                 }
             }
-            if !may_wait() && (reads >= TURN || !self.link.has_input().unwrap_or(true)) {
+            let may_wait = may_wait();
+            if !may_wait && reads >= TURN {
                 return Served::Idle;
             }
             let mut inbox = desk.inbox();
             let (buffer, room) = inbox.room();
-            match self.link.read(buffer, room) {
+            let read = match may_wait {
+                true => self.link.read(buffer, room),
+                false => self.link.read_now(buffer, room),
+            };
+            match read {
                 Ok(0) => return Served::Ended,
                 Ok(octets) => {
                     probe::stamp(Stage::RequestArrived);
@@ -348,11 +353,8 @@ impl Connection {
             Before::Pause => return Ahead::Throttled,
             Before::End => return Ahead::End,
         }
-        if !self.link.has_input().unwrap_or(true) {
-            return Ahead::Nothing;
-        }
         let (buffer, room) = inbox.room();
-        match self.link.read(buffer, room) {
+        match self.link.read_now(buffer, room) {
             Ok(0) => return Ahead::End,
             Ok(octets) => {
                 if let Some(pace) = &mut self.pace {

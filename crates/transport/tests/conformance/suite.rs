@@ -44,6 +44,7 @@ macro_rules! conformance {
                 is_dead_notices_the_peer_closing,
                 is_dead_is_no_while_octets_wait,
                 has_input_tells_octets_and_the_end,
+                read_now_takes_what_is_there_and_never_blocks,
                 the_descriptor_is_readable_when_a_read_would_not_block,
                 both_ends_agree_on_names_and_facts,
             );
@@ -308,6 +309,20 @@ pub(crate) fn has_input_tells_octets_and_the_end((a, b): Pair) {
     assert!(!b.has_input().unwrap());
     a.close();
     wait_until(|| b.has_input().unwrap());
+}
+
+pub(crate) fn read_now_takes_what_is_there_and_never_blocks((a, b): Pair) {
+    let mut buffer = b"before".to_vec();
+    let nothing = b.read_now(&mut buffer, 9).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+    send(&a, b"xyz");
+    wait_until(|| b.has_input().unwrap());
+    assert_eq!(b.read_now(&mut buffer, 2).unwrap(), 2);
+    assert_eq!(b.read_now(&mut buffer, 9).unwrap(), 1);
+    assert_eq!(buffer, b"beforexyz");
+    a.close();
+    wait_until(|| b.has_input().unwrap());
+    assert_eq!(b.read_now(&mut buffer, 9).unwrap(), 0);
 }
 
 pub(crate) fn the_descriptor_is_readable_when_a_read_would_not_block((a, b): Pair) {

@@ -14,5 +14,10 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .out_dir(out_dir)
         .marshalling(Marshalling::Interpreted)
         .compile()?;
-    oxorb_idlgen::compile(["idl/probe.idl", "idl/marshal.idl", "idl/load.idl"])
+    oxorb_idlgen::compile([
+        "idl/probe.idl",
+        "idl/marshal.idl",
+        "idl/load.idl",
+        "idl/dispatch.idl",
+    ])
 }

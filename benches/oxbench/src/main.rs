@@ -8,6 +8,7 @@
 mod check;
 mod counts;
 mod demux;
+mod dispatch;
 mod experiment;
 mod format;
 mod inversion;
@@ -64,6 +65,8 @@ enum Command {
     Naming(naming::Options),
     /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
     Queues(queues::Options),
+    /// Time a pair of high priority among 1 to 1,000 of low priority, dispatched by laxity and statically (E8)
+    Dispatch(dispatch::Options),
     /// Time calls of high priority among more and more of low priority, for each architecture (E1)
     Inversion(inversion::Options),
     /// Let calls at 25, 50 and 75 Hz take more and more work, and see whose rate is kept (E13, E14)
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
         Command::Queues(options) => queues::run(&options),
+        Command::Dispatch(options) => dispatch::run(&options),
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),
         Command::Lanes(options) => lanes::run(&options),

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs the foreign ORBs and tools that `cargo xtask interop` talks to:
-# omniORB, a JDK and Maven, tshark (Debian packages) and the JacORB jars
-# (Maven Central, into target/interop/jars). Run as root on Debian 12 or later;
-# quick when everything is there already.
+# omniORB, a JDK and Maven, tshark (Debian packages), the JacORB jars and
+# OpenJDK's IDL (Maven Central, into target/interop). Run as root on Debian 12
+# or later; quick when everything is there already.
 set -eu
 cd "$(dirname "$0")/../.."
 jars=target/interop/jars
+idl=target/interop/idl
 
 packages="g++ pkg-config libomniorb4-dev omniidl omniorb omniorb-nameserver tshark default-jdk-headless maven"
 missing=""
@@ -25,9 +26,11 @@ fi
 # JacORB 3.9 needs javax.rmi, which JDKs since 11 no longer bring.
 pom=tests/interop/java/pom.xml
 if ! cmp -s "$pom" "$jars/pom.xml"; then
-    rm -rf "$jars"
+    rm -rf "$jars" "$idl" target/interop/maven
     mkdir -p "$jars"
-    mvn -q -B -f "$pom" dependency:copy-dependencies "-DoutputDirectory=$PWD/$jars"
+    mvn -q -B -f "$pom" dependency:copy-dependencies -DexcludeClassifiers=sources "-DoutputDirectory=$PWD/$jars"
+    mvn -q -B -f "$pom" dependency:unpack-dependencies -DincludeClassifiers=sources '-Dmdep.unpack.includes=**/*.idl' \
+        "-DoutputDirectory=$PWD/$idl"
     cp "$pom" "$jars/pom.xml"
 fi
-echo "peers installed: omniORB $(dpkg-query -W -f '${Version}' libomniorb4-dev), JacORB in $jars"
+echo "peers installed: omniORB $(dpkg-query -W -f '${Version}' libomniorb4-dev), JacORB in $jars, OpenJDK's IDL in $idl"

@@ -23,6 +23,8 @@ pub struct Lenient {
     pub unquoted_prefix: bool,
     /// `in Foo foo`: a parameter named like its type but for case (TAO accepts it).
     pub parameter_named_like_type: bool,
+    /// `struct S { Foo foo; };`: a member named like its type but for case (JacORB and OpenJDK's `idlj` accept it).
+    pub member_named_like_type: bool,
     /// `in string<10> name`: anonymous bounded strings in operations (omniORB accepts them).
     pub anonymous_bounded_string: bool,
     /// Names that differ from a keyword in case only (TAO's `-Cw`).
@@ -34,9 +36,10 @@ pub struct Lenient {
 
 impl Lenient {
     /// What [`allow`](Self::allow) understands: the names of the fields.
-    pub const NAMES: [&'static str; 5] = [
+    pub const NAMES: [&'static str; 6] = [
         "unquoted_prefix",
         "parameter_named_like_type",
+        "member_named_like_type",
         "anonymous_bounded_string",
         "keyword_case",
         "named_like_scope",
@@ -54,6 +57,7 @@ impl Lenient {
         let field = match name {
             "unquoted_prefix" => &mut self.unquoted_prefix,
             "parameter_named_like_type" => &mut self.parameter_named_like_type,
+            "member_named_like_type" => &mut self.member_named_like_type,
             "anonymous_bounded_string" => &mut self.anonymous_bounded_string,
             "keyword_case" => &mut self.keyword_case,
             "named_like_scope" => &mut self.named_like_scope,

@@ -29,6 +29,7 @@ pub struct Unit {
 struct Lenient {
     unquoted_prefix: bool,
     parameter_named_like_type: bool,
+    member_named_like_type: bool,
     anonymous_bounded_string: bool,
     keyword_case: bool,
     named_like_scope: bool,
@@ -54,6 +55,7 @@ impl Unit {
             lenient: Lenient {
                 unquoted_prefix: options.lenient.unquoted_prefix,
                 parameter_named_like_type: options.lenient.parameter_named_like_type,
+                member_named_like_type: options.lenient.member_named_like_type,
                 anonymous_bounded_string: options.lenient.anonymous_bounded_string,
                 keyword_case: options.lenient.keyword_case,
                 named_like_scope: options.lenient.named_like_scope,
@@ -86,6 +88,7 @@ impl Unit {
             lenient: oxorb_idl::Lenient {
                 unquoted_prefix: self.lenient.unquoted_prefix,
                 parameter_named_like_type: self.lenient.parameter_named_like_type,
+                member_named_like_type: self.lenient.member_named_like_type,
                 anonymous_bounded_string: self.lenient.anonymous_bounded_string,
                 keyword_case: self.lenient.keyword_case,
                 named_like_scope: self.lenient.named_like_scope,

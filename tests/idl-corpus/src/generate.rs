@@ -62,6 +62,8 @@ fn one(source: &Source, index: usize, work: &Path) -> Result<Outcome, String> {
     let mut lenient = oxorb_idl::Lenient {
         keyword_case: source.old,
         named_like_scope: source.old,
+        parameter_named_like_type: source.old,
+        member_named_like_type: source.old,
         ..oxorb_idl::Lenient::default()
     };
     // A first line like that of the golden cases of tests/idl-ui.

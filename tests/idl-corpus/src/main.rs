@@ -19,12 +19,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-Compiles every IDL file of Debian's omniorb-idl and of this repository, and the Rust that comes out.
+Compiles every IDL file of Debian's omniorb-idl, of OpenJDK's ORB and of this repository, and the Rust that comes
+out.
 
 Usage: cargo xtask idl-corpus [OPTIONS]
 
 Options:
-      --source <NAME>    Only this source: omniorb, omg, ours or tests; may be repeated
+      --source <NAME>    Only this source: omniorb, openjdk, omg, ours or tests; may be repeated
       --no-check         Do not compile the Rust
       --no-peers         Do not compare idl/omg with what omniORB and JacORB bring (it needs a JDK)
       --keep-going       Print every compiler message, not only the first of each file

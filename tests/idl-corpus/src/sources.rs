@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// What `--source` understands.
-pub(crate) const NAMES: &[&str] = &["omniorb", "omg", "ours", "tests"];
+pub(crate) const NAMES: &[&str] = &["omniorb", "openjdk", "omg", "ours", "tests"];
 
 /// Files of one origin, and what they need.
 pub(crate) struct Source {
@@ -21,6 +21,7 @@ pub(crate) struct Source {
 pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String> {
     let omniorb = PathBuf::from("/usr/share/idl/omniORB");
     let omg = root.join("idl/omg");
+    let openjdk = root.join("target/interop/idl");
     let mut sources = vec![
         Source {
             name: "omniorb",
@@ -29,6 +30,15 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
             // IOP.idl is in no package of Debian; ours stands in.
             include: vec![omniorb.clone(), omniorb.join("COS"), omg.clone()],
             folder: omniorb,
+            old: true,
+        },
+        Source {
+            name: "openjdk",
+            title: "OpenJDK's ORB (of WildFly)",
+            files: below(&openjdk),
+            // They include each other by name alone; where there are two of a name, the OMG's is meant.
+            include: folders(&openjdk).into_iter().rev().collect(),
+            folder: openjdk,
             old: true,
         },
         Source {
@@ -87,6 +97,14 @@ impl Source {
         let short = file.strip_prefix(&self.folder).unwrap_or(file);
         short.to_str().unwrap_or("?")
     }
+}
+
+/// The folders that hold IDL.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let files = below(folder);
+    let mut folders: Vec<_> = files.iter().filter_map(|file| file.parent()).collect();
+    folders.dedup();
+    folders.into_iter().map(Path::to_owned).collect()
 }
 
 fn below(folder: &Path) -> Vec<PathBuf> {

@@ -9,9 +9,10 @@ pub(crate) struct UsedBefore {
     pub(crate) name: String,
     pub(crate) used: String,
     pub(crate) at: Span,
-    /// A parameter named like a type, and the user wants to hear no error.
+    /// The user wants to hear no error.
     pub(crate) lenient: bool,
-    pub(crate) parameter: bool,
+    /// The lenient option that lets it pass, if one does.
+    pub(crate) option: Option<&'static str>,
 }
 
 impl Problem for UsedBefore {
@@ -47,8 +48,8 @@ impl Problem for UsedBefore {
     fn help(&self) -> Option<String> {
         let mut help =
             "choose another name, or write the name used before in full, from `::` on".to_owned();
-        if self.parameter && !self.lenient {
-            help += "; TAO lets this pass, and so does our lenient option for it";
+        if let (Some(option), false) = (self.option, self.lenient) {
+            help += &format!("; our lenient option `{option}` lets it pass, as some compilers do");
         }
         Some(help)
     }

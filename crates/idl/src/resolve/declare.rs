@@ -64,14 +64,23 @@ impl Resolver<'_> {
             return true;
         }
         if let Some(used) = scope.used(&name.name).cloned() {
-            let parameter = entity == Entity::Param;
-            let lenient = parameter && self.lenient.parameter_named_like_type;
+            let (option, lenient) = match entity {
+                Entity::Param => (
+                    Some("parameter_named_like_type"),
+                    self.lenient.parameter_named_like_type,
+                ),
+                Entity::Member | Entity::State => (
+                    Some("member_named_like_type"),
+                    self.lenient.member_named_like_type,
+                ),
+                _ => (None, false),
+            };
             let problem = UsedBefore {
                 name: name.name.to_string(),
                 used: used.name.to_string(),
                 at: used.span,
                 lenient,
-                parameter,
+                option,
             };
             self.report(name.span, problem);
             return !lenient;

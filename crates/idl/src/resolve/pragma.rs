@@ -238,6 +238,19 @@ impl Resolver<'_> {
             }
             return;
         }
+        if let Some((version, at)) = self.ids.versions.get(&def)
+            && id
+                .rsplit_once(':')
+                .is_none_or(|(_, given)| given != version)
+        {
+            let problem = PragmaProblem::SecondVersion {
+                name: self.model.def(def).name.clone(),
+                version: version.clone(),
+                at: *at,
+            };
+            self.report(span, problem);
+            return;
+        }
         match id.split_once(':') {
             Some(("IDL", rest)) => self.check_start(rest, span),
             Some(("RMI" | "DCE" | "LOCAL", _)) => {}

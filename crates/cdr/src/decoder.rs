@@ -528,6 +528,22 @@ impl<'de> Decoder<'de> {
         }
     }
 
+    /// Borrows as many octets as the unsigned long before them says, if all of that is there and the last one is a NUL; else
+    /// nothing is read.
+    #[inline(always)]
+    pub(crate) fn terminated(&mut self) -> Option<&'de [u8]> {
+        let start = aligned(self.at, 4) & POSITIONS;
+        let count = u32::load(self.octets.get(start..start + 4)?, self.swap);
+        let (text, [0]) = self.octets[start + 4..]
+            .get(..count as usize)?
+            .split_last_chunk()?
+        else {
+            return None;
+        };
+        self.at = start + 4 + count as usize;
+        Some(text)
+    }
+
     #[inline(always)]
     pub(crate) fn numbers<T: Primitive>(&mut self, n: usize) -> Result<Cow<'de, [T]>> {
         if n == 0 {

@@ -118,8 +118,18 @@ impl<'de> Decoder<'de> {
     }
 
     /// The octets of a string without the final NUL.
-    #[inline]
+    #[inline(always)]
     fn narrow_text(&mut self) -> Result<&'de [u8]> {
+        match self.terminated() {
+            Some(text) => Ok(text),
+            None => self.narrow_text_in_doubt(),
+        }
+    }
+
+    /// The same for one that continues in the next chunk, is empty without a NUL, or wrong.
+    #[cold]
+    #[inline(never)]
+    fn narrow_text_in_doubt(&mut self) -> Result<&'de [u8]> {
         let n = self.length(None, 1)?;
         match self.octets(n)? {
             [] => Ok(&[]),

@@ -25,8 +25,6 @@ pub(crate) struct Choices {
     names: usize,
     /// Sequences and values that the value being made is in.
     depth: usize,
-    /// Valuetypes have other values than null.
-    values: bool,
     /// Values made since the any began, or around what is made now.
     made: Vec<(ValueKey, TypeCode)>,
 }
@@ -50,15 +48,6 @@ impl Choices {
             names: 0,
             depth: 0,
             made: Vec::new(),
-            values: true,
-        }
-    }
-
-    /// As [`new`](Self::new), but all values of valuetypes are null.
-    pub(crate) fn without_values(octets: Vec<u8>) -> Self {
-        Self {
-            values: false,
-            ..Self::new(octets)
         }
     }
 
@@ -336,7 +325,7 @@ impl Choices {
                 let key = made[usize::from(choice) % made.len()].0.clone();
                 return Dynamic::Indirection(key);
             }
-            96.. if self.values && self.depth < DEEPEST && !is_base => {}
+            96.. if self.depth < DEEPEST && !is_base => {}
             _ => return Dynamic::Null,
         }
         let custom = matches!(

@@ -118,7 +118,7 @@ fn basic(kind: TcKind, from: &DynAny<'_>, to: &mut DynAny<'_>) {
 proptest! {
     #[test]
     fn every_value_is_built_from_its_parts(octets in choices()) {
-        let mut choices = Choices::without_values(octets);
+        let mut choices = Choices::new(octets);
         let ty = choices.top_type();
         let value = choices.value(ty.as_ref());
         let Ok(mut given) = DynAny::new(ty.clone(), value.clone()) else {
@@ -141,11 +141,11 @@ proptest! {
     /// What is not of the type is refused, and leaves the value as it was.
     #[test]
     fn nothing_of_another_type_gets_in(octets in choices(), others in choices()) {
-        let mut choices = Choices::without_values(octets);
+        let mut choices = Choices::new(octets);
         let ty = choices.top_type();
         let Ok(mut into) = DynAny::from_type_code(&ty) else { return Ok(()) };
         let before = into.copy();
-        let mut choices = Choices::without_values(others);
+        let mut choices = Choices::new(others);
         let other = choices.top_type();
         let value = choices.value(other.as_ref());
         let Ok(value) = DynAny::new(other.clone(), value) else { return Ok(()) };

@@ -16,6 +16,7 @@ use crate::output::{Done, Failed, Format, because, print, print_json};
     oxorb name bind sites/north --context corbaloc::north.example:2809/NameService")]
 pub(crate) struct BindArgs {
     /// The name, as id.kind/id.kind
+    #[arg(value_parser = super::name_argument)]
     name: Name,
     /// What shall have it: IOR:, corbaloc:, corbaname: or file:. It is not called
     reference: String,
@@ -59,6 +60,7 @@ pub(super) fn bind(args: BindArgs) -> Done {
 #[derive(clap::Args)]
 pub(crate) struct UnbindArgs {
     /// The name
+    #[arg(value_parser = super::name_argument)]
     name: Name,
     /// If it is a context, destroy that, too; it must be empty
     #[arg(long)]
@@ -87,6 +89,7 @@ pub(super) fn unbind(args: UnbindArgs) -> Done {
 #[derive(clap::Args)]
 pub(crate) struct MakeArgs {
     /// The name
+    #[arg(value_parser = super::name_argument)]
     name: Name,
     /// Make the contexts on the way, and be content if it is there
     #[arg(short, long)]
@@ -116,6 +119,7 @@ pub(super) fn make(args: MakeArgs) -> Done {
 )]
 pub(crate) struct ResolveArgs {
     /// The name
+    #[arg(value_parser = super::name_argument)]
     name: Name,
     /// Print corbaloc: instead of IOR:
     #[arg(long)]

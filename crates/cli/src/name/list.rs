@@ -17,6 +17,7 @@ use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 )]
 pub(crate) struct Args {
     /// Name of the context; the server's root unless given
+    #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
     /// Also show type and address of each object; asks the server once for each
     #[arg(short, long)]

@@ -108,3 +108,30 @@ pub(crate) fn usual(orb: &Orb) -> Result<Names, oxorb::ResolveError> {
         names => names,
     }
 }
+
+/// A name as it is typed. Who gives a URL instead is told where it belongs.
+fn name_argument(text: &str) -> Result<Name, String> {
+    let url = ["corbaname:", "corbaloc:", "IOR:"];
+    text.parse().map_err(|invalid| {
+        match url.iter().any(|scheme| text.starts_with(scheme)) {
+            true => "a URL is no name: say with --at which server is meant, and here what stands behind '#'".to_owned(),
+            false => format!("{invalid}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_in_the_place_of_a_name_is_told_where_it_belongs() {
+        let wrong = name_argument("corbaname::127.0.0.1:2809#Bank").unwrap_err();
+        assert!(wrong.contains("--at"), "{wrong}");
+        assert!(!name_argument("a.b.c").unwrap_err().contains("--at"));
+        assert_eq!(
+            name_argument("Bank/Teller.x").unwrap().to_string(),
+            "Bank/Teller.x"
+        );
+    }
+}

@@ -30,6 +30,7 @@ use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, prin
 )]
 pub(crate) struct Args {
     /// Name of the context to begin at; the server's root unless given
+    #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
     /// Remove without asking
     #[arg(short, long)]

@@ -20,6 +20,7 @@ use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 )]
 pub(crate) struct Args {
     /// Name of the context to begin at; the server's root unless given
+    #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
     /// How many contexts deep to go
     #[arg(long, default_value_t = 32, value_name = "N")]

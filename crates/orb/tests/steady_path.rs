@@ -13,10 +13,13 @@ use std::time::Duration;
 use common::*;
 use oxorb::__gen::Op;
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
+use oxorb::sched::Dispatching;
+use oxorb::sched::level::{Criticality, Importance};
+use oxorb::sched::table::{DispatchTable, Queue, Row};
 use oxorb::{
     ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, ObjectRef, Orb, Outcome,
-    Policies, Priority, PriorityModel, PriorityModelPolicy, RequestBuffering, RtPolicies, Servant,
-    Threadpool, ThreadpoolLane, Upcall,
+    Policies, Priority, PriorityModel, PriorityModelPolicy, RequestBuffering, RtPolicies,
+    RunTimeScheduler, Servant, Threadpool, ThreadpoolLane, Upcall,
 };
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, CountingAllocator, allocations};
@@ -105,7 +108,16 @@ impl Bench {
 
     /// With the object that `activate` makes of the probe.
     fn warm_at(
+        combination: (Concurrency, ClientConnections),
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        Bench::warm_under(combination, None, activate)
+    }
+
+    /// With this schedule on both sides.
+    fn warm_under(
         (concurrency, connections): (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
         // However loaded the machine: the connection counts as busy.
@@ -113,12 +125,18 @@ impl Bench {
         let server = Orb::builder()
             .listen("iiop://127.0.0.1:0")
             .concurrency(concurrency)
-            .configure(|options| options.worker_stay = patient)
+            .configure(|options| {
+                options.worker_stay = patient;
+                options.realtime.scheduler = scheduler.clone();
+            })
             .build()
             .unwrap();
         let client = Orb::builder()
             .client_connections(connections)
-            .configure(|options| options.trust_idle = patient)
+            .configure(|options| {
+                options.trust_idle = patient;
+                options.realtime.scheduler = scheduler;
+            })
             .build()
             .unwrap();
         let probe = Arc::new(Probe {
@@ -244,6 +262,52 @@ fn an_object_found_by_name_or_id_takes_no_lock() {
 
 /// Every lock of core and POA is counted per thread (`oxorb_core::lock`); the
 /// crates below have none on this path.
+#[test]
+fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    let row = Row {
+        name: "test::Pinger::ping".into(),
+        os_priority: 40,
+        queue: 0,
+        subpriority: 0,
+        worst_case: 1_000_000,
+        period: 5_000_000,
+        deadline: 5_000_000,
+        criticality: Criticality::High,
+        importance: Importance::Low,
+        critical: true,
+    };
+    let queue = Queue {
+        os_priority: 40,
+        dispatching: Dispatching::Static,
+    };
+    let table = DispatchTable::new(vec![row], vec![queue]).unwrap();
+    let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
+    for measure in [false, true] {
+        let mut scheduler = RunTimeScheduler::new(table.clone());
+        scheduler.measure = measure;
+        let scheduler = Some(Arc::new(scheduler));
+        let bench = Bench::warm_under(combination, scheduler, |server, client, probe| {
+            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+        });
+        let before = lock::taken().expect("tests are debug builds");
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client, measured: {measure}");
+        assert_eq!(
+            lock::taken().unwrap() - before,
+            0,
+            "client, measured: {measure}"
+        );
+        let server = bench.server_used();
+        assert_eq!(
+            (server.allocations, server.locks),
+            (0, 0),
+            "server, measured: {measure}"
+        );
+        bench.end();
+    }
+}
+
 #[test]
 fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
     let _guard = watchdog(LONG);

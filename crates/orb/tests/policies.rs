@@ -749,6 +749,40 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     assert_eq!(refused.1.kind, SystemExceptionKind::ObjectNotExist);
 }
 
+/// The question goes over a connection of its own: on the shared one, answers to others come first.
+#[test]
+fn so_it_is_before_a_request_over_a_shared_connection() {
+    let _guard = watchdog(LONG);
+    for connections in [
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+    ] {
+        let other = FakeServer::start();
+        let elsewhere = ior_at(other.address());
+        let client = client(connections);
+        let answers = played(
+            |server| {
+                let (_requests, mut questions) = (server.accept(), server.accept());
+                let id = questions.locate();
+                questions.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| elsewhere.encode(e));
+                let (mut requests, mut questions) = (other.accept(), other.accept());
+                let id = questions.locate();
+                questions.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
+                for number in [1, 2] {
+                    let id = requests.request();
+                    requests.answer(id, number);
+                }
+            },
+            |server| {
+                let object = server.object(&client).with(LocateFirst::Always);
+                (ping(&object, 0), ping(&object, 0))
+            },
+        );
+        assert_eq!(answers, (Ok(1), Ok(2)), "{connections:?}");
+        client.shutdown(true).unwrap();
+    }
+}
+
 #[test]
 fn validating_asks_the_server_for_the_object() {
     let _guard = watchdog(LONG);

@@ -8,15 +8,15 @@ use oxorb_giop::{
     CodeSetContext, CompletionStatus, Frame, Response, ServiceContext, SystemException, Version,
 };
 
-use super::call::{Request, write_request};
+use super::call::Request;
 use super::exchange::{Exchange, Step, one_more};
 use super::multiplexed::{Multiplexed, Slot};
-use super::reach::{self, Untried};
+use super::reach::Untried;
 use super::selection::Selection;
 use super::timing::Carried;
 use super::{Args, Peer, Reply, Timing, link, local};
 use crate::op::{NO_SLOT, Operation};
-use crate::policy::{Effective, LocateFirst, RebindMode};
+use crate::policy::{Effective, RebindMode};
 use crate::route::Route;
 use crate::server::Mailbox;
 use crate::sync::atomic::Ordering;
@@ -190,20 +190,14 @@ impl Launch<'_> {
                 code_sets: profile.code_sets?,
                 contexts,
             };
-            if policies.locate != LocateFirst::Never
-                && !profile.is_located()
-                && !shared.is_both_ways()
-                && policies.locate.wanted(octets(peer, &request, args)?)
-            {
-                match self.locate(exchange, route, index)? {
-                    Step::Done(_) => {}
-                    Step::Again => return Ok(Gone::Moved),
-                    Step::NextProfile(exception) => {
-                        unreachable = exception;
-                        untried.remove(place);
-                        continue;
-                    }
+            match exchange.locate_first(route, index, &shared, &request)? {
+                None => {}
+                Some(Step::NextProfile(exception)) => {
+                    unreachable = exception;
+                    untried.remove(place);
+                    continue;
                 }
+                Some(_) => return Ok(Gone::Moved),
             }
             match shared.send(profile, &request, args, self.timing.awaiting(policies)) {
                 Ok(slot) => return Ok(Gone::Sent(slot, index)),
@@ -246,19 +240,6 @@ impl Launch<'_> {
             Err(exception) => Err(exception),
         }
     }
-
-    /// Asks where the object is, and waits for the answer: over a connection for that alone, as synchronous calls do.
-    fn locate(
-        &self,
-        exchange: &mut Exchange<'_, '_>,
-        route: &Arc<Route>,
-        index: usize,
-    ) -> Result<Step, SystemException> {
-        match reach::again(exchange, route.profiles[index].remote())? {
-            Ok(link) => exchange.locate(route, index, link),
-            Err(exception) => Ok(Step::NextProfile(exception)),
-        }
-    }
 }
 
 /// What became of it in one round.
@@ -267,17 +248,4 @@ enum Gone {
     /// The object is elsewhere.
     Moved,
     Nowhere(SystemException),
-}
-
-/// How long the message would be.
-fn octets<'a>(
-    peer: &Peer,
-    request: &Request<'_>,
-    args: Args<'_, 'a>,
-) -> Result<usize, SystemException> {
-    let options = peer.options();
-    let dialect = link::dialect(request.code_sets, request.version.minor);
-    let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
-    write_request(&mut e, 0, request, None, None, args, &options.limits)?;
-    Ok(e.finish().len())
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use oxorb_cdr::Encoder;
 use oxorb_giop::{CompletionStatus, Response, SystemException, Version};
 
-use super::call::Request;
-use super::{Exchange, Multiplexed, Peer, Reply, Step, Timing};
+use super::call::{Request, write_request};
+use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, link, reach};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
+use crate::policy::LocateFirst;
 use crate::route::Route;
 use crate::{ClientConnections, Ref, raise};
 
@@ -36,6 +38,9 @@ impl Exchange<'_, '_> {
                 Ok(None) => return Ok(None),
                 Err(exception) => return Ok(Some(Step::NextProfile(exception))),
             };
+            if let Some(step) = self.locate_first(route, index, &shared, request)? {
+                return Ok(Some(step));
+            }
             // What comes over the connection that this thread serves, a stand-in must read.
             if response != Response::None {
                 crate::server::step_aside();
@@ -77,6 +82,37 @@ impl Exchange<'_, '_> {
         }
         Ok(Some(Step::NextProfile(unreachable)))
     }
+
+    /// Asks where the object is before the request goes over `shared`, if policy wants that, and waits for the answer.
+    /// `None`: it is there, or is not asked for.
+    ///
+    /// The question goes over a connection for that alone. So it is not asked where `shared` carries requests both ways:
+    /// there may be no other way to that side.
+    pub(super) fn locate_first(
+        &mut self,
+        route: &Arc<Route>,
+        index: usize,
+        shared: &Multiplexed,
+        request: &Request<'_>,
+    ) -> Result<Option<Step>, SystemException> {
+        let profile = &route.profiles[index];
+        let (peer, locate) = (profile.remote(), self.policies.locate);
+        if locate == LocateFirst::Never
+            || profile.is_located()
+            || shared.is_both_ways()
+            || !locate.wanted(octets(peer, request, self.args)?)
+        {
+            return Ok(None);
+        }
+        let step = match reach::again(self, peer)? {
+            Ok(link) => self.locate(route, index, link)?,
+            Err(exception) => Step::NextProfile(exception),
+        };
+        Ok(match step {
+            Step::Done(_) => None,
+            elsewhere => Some(elsewhere),
+        })
+    }
 }
 
 /// The connection that all calls share; `None`: there is none, and this side opens none.
@@ -108,4 +144,17 @@ pub(super) fn connection(
         return Ok(None);
     }
     Multiplexed::of(orb, peer, timing, attempts).map(Some)
+}
+
+/// How long the message would be.
+fn octets<'a>(
+    peer: &Peer,
+    request: &Request<'_>,
+    args: Args<'_, 'a>,
+) -> Result<usize, SystemException> {
+    let options = peer.options();
+    let dialect = link::dialect(request.code_sets, request.version.minor);
+    let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
+    write_request(&mut e, 0, request, None, None, args, &options.limits)?;
+    Ok(e.finish().len())
 }

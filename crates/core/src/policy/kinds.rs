@@ -159,7 +159,8 @@ impl Retry {
 /// When the server is asked where an object is (LocateRequest) before a request is sent to it.
 ///
 /// OxORB's own, type 0x4f580003. Default: `Never`: a forward costs the request being sent again, which is cheaper
-/// unless the request is large. Asked once for each address of a reference.
+/// unless the request is large. Asked once for each address of a reference, over a connection that no other call uses
+/// then; so not where calls go over one that carries requests both ways (bidirectional GIOP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocateFirst {
     /// Not, except by [`Ref::validate_connection`](crate::Ref::validate_connection).

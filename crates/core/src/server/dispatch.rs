@@ -299,6 +299,8 @@ impl Session {
 
     /// How text in this request is encoded: as the client said in this or an
     /// earlier request of the connection.
+    // Two callers, of which one is for each request: there it belongs in place.
+    #[inline(always)]
     pub(super) fn dialect(
         session: &Cell<Session>,
         request: &Request<'_>,

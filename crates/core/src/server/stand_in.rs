@@ -193,6 +193,7 @@ impl Desk {
     }
 
     /// Serves the message that the inbox announces.
+    #[inline(always)]
     pub(super) fn run(&self, orb: &Orb, sink: &mut Sink) -> Next {
         let inbox = self.inbox.borrow();
         let inbox = inbox.as_ref().expect("a connection is being served");

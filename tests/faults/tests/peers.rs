@@ -4,6 +4,7 @@ mod common;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,28 @@ fn peers_that_reset_in_the_middle() {
 
 #[test]
 fn peers_that_never_read_their_answers() {
+    others_are_served_meanwhile(|_stream, done| while_not(done, || {}));
+}
+
+/// Each octet is progress, but no more time is given for it.
+#[test]
+fn peers_that_read_one_octet_a_second() {
+    others_are_served_meanwhile(|mut stream, done| {
+        while_not(done, || drop(stream.read(&mut [0])));
+    });
+}
+
+/// Does something every second until all is over.
+fn while_not(done: &AtomicBool, mut act: impl FnMut()) {
+    while !done.load(Ordering::Relaxed) {
+        act();
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Some peers ask for a large answer and take it as `read` does; their connections end all the same, and the others are
+/// served before and after that.
+fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
     let _guard = watchdog(2 * LONG);
     for concurrency in CONCURRENCIES {
         let server = Server::start(&[("Concurrency", concurrency), ("StallTimeout", "500")]);
@@ -127,25 +150,25 @@ fn peers_that_never_read_their_answers() {
         let object = server.object(&client);
         assert_eq!(ping(&object, 1), Ok(2));
         let (threads, memory) = (server.status("Threads"), server.status("VmRSS"));
-        // Three of them: one worker is left to others.
-        let deaf: Vec<_> = (0..3)
-            .map(|n| {
+        let descriptors = server.descriptors();
+        let done = &AtomicBool::new(false);
+        thread::scope(|scope| {
+            // Three of them: one worker is left to others.
+            for n in 1..=3 {
                 let mut stream = TcpStream::connect(server.address()).unwrap();
                 stream.write_all(&request(&object, "big", n)).unwrap();
-                stream
-            })
-            .collect();
-        for n in 0..50 {
-            assert_eq!(ping(&object, n), Ok(n + 1));
-        }
-        // They are given up, and their answers with them.
-        server.await_threads(threads + 1);
-        let end = Instant::now() + LONG;
-        while server.status("VmRSS") > memory + GROWTH {
-            assert!(Instant::now() < end, "the answers are kept");
-            thread::sleep(Duration::from_millis(50));
-        }
-        drop(deaf);
+                scope.spawn(move || read(stream, done));
+                server.await_note(n);
+            }
+            for n in 0..50 {
+                assert_eq!(ping(&object, n), Ok(n + 1));
+            }
+            // They are given up, and their answers with them.
+            server.await_descriptors(descriptors);
+            server.await_threads(threads + 1);
+            server.await_memory(memory + GROWTH);
+            done.store(true, Ordering::Relaxed);
+        });
         assert_eq!(ping(&object, 1), Ok(2));
     }
 }

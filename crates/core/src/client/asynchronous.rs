@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException};
+use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException, SystemExceptionKind};
 
 use super::alarm::Alarm;
 use super::exchange::{one_more, pause};
@@ -257,8 +257,13 @@ impl InFlight {
                 State::Paused(_, exception) if orb.is_closing() => {
                     State::Settled(Some(Err(exception)))
                 }
-                State::Paused(until, _) if until <= Instant::now() => match self.send_again() {
+                State::Paused(until, failure) if until <= Instant::now() => match self.send_again()
+                {
                     Ok(state) => state,
+                    // What failed says more than that time is over.
+                    Err(late) if late.kind == SystemExceptionKind::Timeout => {
+                        State::Settled(Some(Err(failure)))
+                    }
                     Err(exception) => self.failed(exception),
                 },
                 State::Paused(until, exception) => match self.wait_for(until, context) {

@@ -389,6 +389,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             crate::server::step_aside();
             thread::sleep(delay);
         }
+        self.timing.left_to_send().map_err(|_| exception)?;
         Ok(())
     }
 }

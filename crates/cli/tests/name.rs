@@ -136,6 +136,39 @@ fn names_are_made_shown_and_taken_away() {
     assert_eq!(server.good(&["tree"]), "");
 }
 
+/// `corbaname:` stands wherever a reference may.
+#[test]
+fn what_has_a_name_is_reached_by_it() {
+    let server = Server::start(&["--in-memory"]);
+    server.good(&["bind", "bank/names.service", &server.url, "--parents"]);
+    let (at, _) = server.url.split_once("/NameService").expect("its key");
+    let named = |name: &str| format!("{}#{name}", at.replacen("corbaloc", "corbaname", 1));
+    let run = |args: &[&str]| {
+        let output = oxorb().args(args).output().expect("the command starts");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).expect("the command prints UTF-8");
+        (output.status.code(), said)
+    };
+    let there = named("bank/names.service");
+    let (status, said) = run(&["ping", "-c", "3", &there]);
+    assert!(status == Some(0) && said.contains("3 calls: "), "{said}");
+    let (status, said) = run(&["call", &there, "_repository_id"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(said, "\"IDL:omg.org/CosNaming/NamingContextExt:1.0\"\n");
+    let nowhere = named("bank/nobody");
+    for command in [
+        vec!["ping", &nowhere],
+        vec!["call", &nowhere, "_repository_id"],
+    ] {
+        let (status, said) = run(&command);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("there is no \"nobody\""), "{said}");
+    }
+    let (status, said) = run(&["name", "resolve", &there]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("a URL is no name: "), "{said}");
+}
+
 #[test]
 fn what_is_gone_is_found_and_removed() {
     let server = Server::start(&["--in-memory"]);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::apart;
 use super::matrix::{Cell, Column};
-use super::orb::Orb;
+use super::orb::{Orb, PORTS};
 use super::process::{Running, tool};
 
 /// The names of the GIOP message types, by number.
@@ -47,7 +48,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Starts to capture what goes to and from two ports.
+    /// Starts to capture what goes to and from the ports of two programs, of which these are the first.
     pub(super) fn start(log: &Path, server: u16, client: u16) -> Result<Self, String> {
         let file = log.with_extension("pcap");
         let args: Vec<OsString> = vec![
@@ -59,7 +60,12 @@ impl Capture {
             "-B".into(),
             "64".into(),
             "-f".into(),
-            format!("tcp port {server} or tcp port {client}").into(),
+            format!(
+                "tcp portrange {server}-{} or tcp portrange {client}-{}",
+                server + PORTS - 1,
+                client + PORTS - 1
+            )
+            .into(),
             "-w".into(),
             file.clone().into(),
         ];
@@ -101,7 +107,11 @@ impl Capture {
         std::fs::write(&self.file, octets).map_err(broken)?;
         // GIOP 1.1 fragments carry no id.
         let reassemble = cell.column != Column::Giop11;
-        let text = dissect(&self.file, &[server, client], reassemble)?;
+        let text = dissect(
+            &self.file,
+            &[ports(server), ports(client)].map(Vec::from_iter).concat(),
+            reassemble,
+        )?;
         let decoded = decode(&text, cell, server, client);
         // What is called malformed can be looked at.
         if decoded.malformed.is_empty() {
@@ -137,7 +147,13 @@ pub(super) fn dissect(file: &Path, ports: &[u16], reassemble: bool) -> Result<St
     tool("tshark", &args, Path::new("/"))
 }
 
+/// Those of the program whose first port this is.
+fn ports(first: u16) -> Range<u16> {
+    first..first + PORTS
+}
+
 fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
+    let (server, client) = (ports(server), ports(client));
     let mut decoded = Decoded::default();
     for line in text.lines() {
         let fields: Vec<&str> = line.splitn(7, '|').collect();
@@ -149,7 +165,8 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
             target.parse().unwrap_or(0_u16),
         );
         // Whoever listens on a port sends from it; the other end of the connection is the other side.
-        let by_server = source == server || (source != client && target == client);
+        let by_server =
+            server.contains(&source) || (!client.contains(&source) && client.contains(&target));
         let sender = if by_server { cell.server } else { cell.client };
         if sender != Orb::Ox {
             continue;
@@ -190,19 +207,20 @@ mod tests {
             server: Orb::Omni,
             column: Column::Giop12,
         };
-        let text = "1|40000|21000|0,0x07|||\n2|21000|40000|1|||\n3|21001|40001|1|||\n4|40001|21001|0|Malformed|8388608|bad\n\
-                    5|40000|21000|0|_ws.malformed|8388608|Malformed Packet\n6|40000|21000|3||0x00600000|a warning\n";
-        let decoded = decode(text, &cell, 21000, 21001);
+        let text = "1|40000|21000|0,0x07|||\n2|21000|40000|1|||\n3|21003|40001|1|||\n4|40001|21003|0|Malformed|8388608|bad\n\
+                    5|40000|21000|0|_ws.malformed|8388608|Malformed Packet\n6|40000|21000|3||0x00600000|a warning\n\
+                    7|40002|21002|0|||\n8|21005|40003|1|||\n";
+        let decoded = decode(text, &cell, 21000, 21003);
         assert_eq!(
             decoded.messages,
             BTreeMap::from([
-                ("Request", 2),
-                ("Reply", 1),
+                ("Request", 3),
+                ("Reply", 2),
                 ("Fragment", 1),
                 ("LocateRequest", 1)
             ])
         );
         assert_eq!(decoded.malformed.len(), 1);
-        assert_eq!(decoded.total(), 5);
+        assert_eq!(decoded.total(), 7);
     }
 }

@@ -20,13 +20,16 @@ pub(super) enum Column {
     /// GIOP 1.2, OxORB with private connections, leader/followers, priorities and RIOP on every call, omniORB
     /// addressing objects by whole reference.
     Strategies,
+    /// GIOP 1.2, the objects of OxORB living in lanes, its clients having priorities: its references carry
+    /// TAG_POLICIES and TAO_TAG_ENDPOINTS, of which no peer needs to know.
+    Lanes,
     /// GIOP 1.2, callbacks coming over the connection that the client opened: its
     /// references lead nowhere else.
     Bidirectional,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Giop10,
         Self::Giop11,
         Self::Giop12,
@@ -35,6 +38,7 @@ impl Column {
         Self::BigEndian,
         Self::Fragments,
         Self::Strategies,
+        Self::Lanes,
         Self::Bidirectional,
     ];
 
@@ -48,11 +52,12 @@ impl Column {
             Self::BigEndian => "big-endian",
             Self::Fragments => "fragments",
             Self::Strategies => "strategies",
+            Self::Lanes => "lanes",
             Self::Bidirectional => "bidirectional",
         }
     }
 
-    /// Only OxORB can be told byte order, fragment size and strategies, and needs to be told that ISO 8859-1 is its home.
+    /// Only OxORB can be told byte order, fragment size, strategies and lanes, and needs to be told that ISO 8859-1 is its home.
     /// Between the others, callbacks over one connection are not our business.
     fn is_about_oxorb(self) -> bool {
         matches!(
@@ -61,6 +66,7 @@ impl Column {
                 | Self::BigEndian
                 | Self::Fragments
                 | Self::Strategies
+                | Self::Lanes
                 | Self::Bidirectional
         )
     }

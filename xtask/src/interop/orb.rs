@@ -17,6 +17,12 @@ pub(super) enum Orb {
 /// The host in the references of a client that cannot be reached.
 const NOWHERE: &str = "behind-nat.invalid";
 
+/// Lanes of a program of OxORB in the column "lanes".
+const LANES: u16 = 2;
+
+/// The ports of one program: where it listens, and behind it those of its lanes.
+pub(super) const PORTS: u16 = 1 + LANES;
+
 /// The side of a pair that a program takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
@@ -79,6 +85,15 @@ impl Orb {
                         // Its calls carry priorities and RIOP, which no peer needs to know.
                         "--realtime".to_owned(),
                     ])),
+                    Column::Lanes => {
+                        let first = port + 1;
+                        args.extend(strings([
+                            format!(
+                                "-ORBLaneListenEndpoints *:*=iiop://127.0.0.1:{first}/portspan={LANES}"
+                            ),
+                            "--lanes".to_owned(),
+                        ]));
+                    }
                     Column::Bidirectional => args.extend(strings(match side {
                         Side::Client => ["-ORBOfferBiDirectionalGIOP 1".to_owned()],
                         Side::Server => ["-ORBAcceptBiDirectionalGIOP 1".to_owned()],

@@ -89,11 +89,14 @@ ISO 8859-1 as the peers' native code set; *latin-1* is GIOP 1.2 with ISO 8859-1 
 (`-ORBNativeCharCodeSet`), which is UTF-8 otherwise; *big-endian* is GIOP 1.2 with OxORB sending big-endian (it sends
 little-endian otherwise, as does omniORB; JacORB always sends big-endian); *fragments* is GIOP 1.2 with OxORB splitting
 every message above 1 KiB (omniORB splits at 8 KiB in every column but 1.0; JacORB never does); *strategies* is GIOP 1.2
-with OxORB using private connections and leader/followers instead of cached connections and a thread for each. In
-*fragments* and *strategies*, omniORB names objects by profile and by whole reference instead of by key; in *strategies*,
-JacORB marks the byte order of wide characters. *bidirectional* is GIOP 1.2 with callbacks over the connection that the
-client opened: the references of the client name a host that does not exist (but JacORB's, whose offer always names the
-address where it listens).
+with OxORB using private connections and leader/followers instead of cached connections and a thread for each, and sending
+a priority (RTCorbaPriority) and RIOP with every request, which the peers pass over. In *fragments* and *strategies*,
+omniORB names objects by profile and by whole reference instead of by key; in *strategies*, JacORB marks the byte order of
+wide characters. *lanes* is GIOP 1.2 with the objects of OxORB, servants and callbacks, in a threadpool with two lanes,
+CLIENT_PROPAGATED with bands or SERVER_DECLARED: their references carry TAG_POLICIES and TAO_TAG_ENDPOINTS and lead to the
+ports of lanes, which the peers call without a priority. *bidirectional* is GIOP 1.2 with callbacks over the connection
+that the client opened: the references of the client name a host that does not exist (but JacORB's, whose offer always
+names the address where it listens).
 
 ## Every pair
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::build::Programs;
 use super::capture::{Capture, Decoded};
-use super::matrix::Cell;
-use super::orb::{Orb, Side};
+use super::matrix::{Cell, Column};
+use super::orb::{Orb, PORTS, Side};
 use super::process::Running;
 use super::reference::corbaloc;
 use super::{CellResult, Places, checks};
@@ -52,9 +52,10 @@ pub(super) fn all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&cell) = cells.get(index) else { break };
-                    let server = ports + 2 * u16::try_from(index).expect("fewer cells than ports");
+                    let server =
+                        ports + 2 * PORTS * u16::try_from(index).expect("fewer cells than ports");
                     let start = Instant::now();
-                    let result = run(places, programs, cell, (server, server + 1), capture);
+                    let result = run(places, programs, cell, (server, server + PORTS), capture);
                     eprintln!("{}", progress(&result, start.elapsed()));
                     done.lock()
                         .expect("no panic while it is held")
@@ -70,7 +71,7 @@ pub(super) fn all(
 
 /// The first of enough neighbouring ports, below those the system hands out itself.
 fn free_ports(cells: usize) -> Result<u16, String> {
-    let count = 2 * u16::try_from(cells).map_err(|e| e.to_string())?;
+    let count = 2 * PORTS * u16::try_from(cells).map_err(|e| e.to_string())?;
     (21_000..32_000_u16 - count)
         .step_by(500)
         .find(|&first| {
@@ -173,6 +174,10 @@ fn pair(
     let ior =
         std::fs::read_to_string(&ior_file).map_err(|e| format!("{}: {e}", ior_file.display()))?;
 
+    if (cell.server, cell.column) == (Orb::Ox, Column::Lanes) && !leads_to(&ior, ports.0 + 1) {
+        return Err(format!("the reference leads to no lane: {ior}"));
+    }
+
     let (program, mut args) = cell.client.command(programs, Side::Client, cell, ports.1);
     args.extend(client_args(cell, ior.trim())?);
     let mut client = Running::start(&program, &args, &log.with_extension("client"))?;
@@ -199,6 +204,11 @@ fn pair(
         .map(|capture| capture.finish(cell, ports.0, ports.1))
         .transpose()?;
     Ok((text, decoded))
+}
+
+/// Whether a client that knows nothing of lanes connects to this port.
+fn leads_to(ior: &str, port: u16) -> bool {
+    corbaloc(ior).is_some_and(|url| url.contains(&format!(":{port}/")))
 }
 
 fn client_args(cell: &Cell, ior: &str) -> Result<Vec<OsString>, String> {
@@ -264,7 +274,6 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interop::matrix::Column;
 
     #[test]
     fn what_is_not_reported_fails() {

@@ -2,12 +2,13 @@
 //! generated code, the command line and the callback object.
 #![forbid(unsafe_code)]
 
+use std::error::Error;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use oxorb::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
 use oxorb::policy::{CommunicationClass, Qos, RequestQos};
-use oxorb::{Orb, SetupError, SystemException};
+use oxorb::{Orb, SystemException};
 
 pub use idl::{
     interop, interop_any, interop_async, interop_jacorb, interop_omniorb, interop_values, messaging,
@@ -15,6 +16,7 @@ pub use idl::{
 use interop::{CallbackRef, Colour, Detailed, Point, Record};
 
 pub mod handler;
+pub mod lanes;
 pub mod types;
 pub mod values;
 
@@ -37,7 +39,7 @@ pub struct Args {
 
 impl Args {
     /// Reads the command line of this process and makes the ORB it asks for.
-    pub fn start() -> Result<(Self, Orb), SetupError> {
+    pub fn start() -> Result<(Self, Orb), Box<dyn Error>> {
         std::thread::spawn(end_in_time);
         let orb = Orb::builder().args(std::env::args().skip(1));
         let orb = match std::env::args().any(|arg| arg == "--realtime") {
@@ -54,6 +56,7 @@ impl Args {
                 "--skip" => args.skip = value().split(',').map(str::to_owned).collect(),
                 "--shutdown" => args.shutdown = true,
                 "--realtime" => {}
+                "--lanes" => lanes::create(&orb)?,
                 other => panic!("unknown argument {other}"),
             }
         }
@@ -105,8 +108,7 @@ impl Callback {
             me: Mutex::default(),
             heard: Mutex::default(),
         });
-        let reference: CallbackRef = orb
-            .root_poa()
+        let reference: CallbackRef = lanes::declared(orb)
             .activate(std::sync::Arc::clone(&servant))
             .map_err(|_| internal())?;
         *servant.me.lock().expect("not poisoned") = Some(reference.clone());

@@ -13,6 +13,7 @@ use oxorb_interop::interop_async::worker::WorkError;
 use oxorb_interop::interop_async::{
     AmiWorkerHandler, AmiWorkerHandlerRef, OfficeRef, Parcel, Refused, WorkerRef,
 };
+use oxorb_interop::lanes;
 
 use crate::check::{Checks, Result, eventually, fail, holds, same, some};
 
@@ -110,7 +111,7 @@ fn later(checks: &mut Checks, o: &WorkerRef) {
 /// Handlers here: one that is no object and one that is.
 fn callbacks(checks: &mut Checks, o: &WorkerRef, orb: &Orb) -> Result {
     let handler = Arc::new(Handler::default());
-    let object: AmiWorkerHandlerRef = orb.root_poa().activate(Arc::clone(&handler))?;
+    let object: AmiWorkerHandlerRef = lanes::declared(orb).activate(Arc::clone(&handler))?;
     let ways: [To; 2] = [
         ReplyTo::Local(Arc::clone(&handler) as _),
         ReplyTo::Object(object),

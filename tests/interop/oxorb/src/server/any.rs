@@ -5,6 +5,7 @@ use oxorb::{
 };
 use oxorb_interop::interop;
 use oxorb_interop::interop_any::{self, *};
+use oxorb_interop::lanes;
 use oxorb_interop::types::NAMED;
 
 use crate::data::{Result, rotate, rotate_borrowed, rotate_values};
@@ -18,7 +19,7 @@ pub(crate) struct Suite {
 
 impl Suite {
     pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::PoaError> {
-        let poa = orb.root_poa();
+        let poa = lanes::propagated(orb);
         Ok(Self {
             contents: poa.activate(Contents { orb: orb.clone() })?,
             types: poa.activate(Types)?,

@@ -10,6 +10,7 @@ use oxorb_interop::interop_async::worker::*;
 use oxorb_interop::interop_async::{
     self, AmhWorker, AmiWorkerHandlerRef, Parcel, Refused, WorkerRef,
 };
+use oxorb_interop::lanes;
 
 use crate::data::Result;
 
@@ -24,8 +25,8 @@ impl Office {
     pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, PoaError> {
         let told = Arc::new(Handler::default());
         Ok(Self {
-            worker: orb.root_poa().activate(Amh(Worker::default()))?,
-            handler: orb.root_poa().activate(Arc::clone(&told))?,
+            worker: lanes::propagated(orb).activate(Amh(Worker::default()))?,
+            handler: lanes::propagated(orb).activate(Arc::clone(&told))?,
             told,
         })
     }

@@ -10,13 +10,13 @@ mod values;
 use std::error::Error;
 
 use oxorb::{Interface, ObjectRef, Orb, SystemException};
-use oxorb_interop::Args;
 use oxorb_interop::interop::{self, SuiteRef};
+use oxorb_interop::{Args, lanes};
 use oxorb_interop::{interop_any, interop_jacorb, interop_omniorb};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (args, orb) = Args::start()?;
-    let suite: SuiteRef = orb.root_poa().activate(Suite::new(&orb)?)?;
+    let suite: SuiteRef = lanes::propagated(&orb).activate(Suite::new(&orb)?)?;
     // Also as corbaloc::host:port/Suite.
     orb.bind("Suite", &suite);
     let unfinished = format!("{}.new", args.ior);
@@ -48,7 +48,7 @@ struct Suite {
 
 impl Suite {
     fn new(orb: &Orb) -> Result<Self, oxorb::PoaError> {
-        let poa = orb.root_poa();
+        let poa = lanes::propagated(orb);
         Ok(Self {
             orb: orb.clone(),
             numbers: poa.activate(data::Numbers)?,

@@ -10,7 +10,7 @@ use oxorb::{
     SystemExceptionKind, Upcall,
 };
 use oxorb_interop::interop::{self, *};
-use oxorb_interop::{Callback, internal, interop_jacorb};
+use oxorb_interop::{Callback, internal, interop_jacorb, lanes};
 
 type Result<T> = core::result::Result<T, SystemException>;
 
@@ -278,7 +278,7 @@ impl interop::Node for Node {
 }
 
 fn node(orb: &Orb, value: i32) -> Result<NodeRef> {
-    orb.root_poa()
+    lanes::declared(orb)
         .activate(Node {
             orb: orb.clone(),
             value,
@@ -360,9 +360,7 @@ impl interop::References for References {
     fn make_forwarded(&self, value: i32) -> Result<Option<NodeRef>> {
         let there = node(&self.orb, value)?;
         let forwarder = Arc::new(Forwarder(Interface::as_ref(&there).clone()));
-        let here = self
-            .orb
-            .root_poa()
+        let here = lanes::declared(&self.orb)
             .activate_servant(forwarder)
             .map_err(|_| internal())?;
         Ok(Some(NodeRef::from_ref(here)))
@@ -370,8 +368,7 @@ impl interop::References for References {
 
     fn make_stale(&self) -> Result<Option<NodeRef>> {
         let stale = node(&self.orb, 0)?;
-        self.orb
-            .root_poa()
+        lanes::declared(&self.orb)
             .deactivate(&stale)
             .map_err(|_| internal())?;
         Ok(Some(stale))

@@ -2,6 +2,7 @@
 
 use oxorb::{Abstract, Any, Link, Orb, SystemException, ValueBase, Valuetype};
 use oxorb_interop::interop_values::*;
+use oxorb_interop::lanes;
 use oxorb_interop::values::{Far, name_of};
 
 use crate::data::Result;
@@ -16,7 +17,7 @@ impl Values {
         orb.values().register(Base::factories());
         orb.values().register(Node::factories());
         Ok(Self {
-            page: orb.root_poa().activate(OnePage)?,
+            page: lanes::propagated(orb).activate(OnePage)?,
         })
     }
 }

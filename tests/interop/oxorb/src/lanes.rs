@@ -1,0 +1,77 @@
+//! `--lanes`: every object lives in a POA with a threadpool with lanes, so that its reference carries TAG_POLICIES and
+//! TAO_TAG_ENDPOINTS and each lane has a port of its own, and the program's own thread has a priority. Peers without
+//! RT-CORBA pass over all of it, call the first lane, and keep the components when they send the reference back.
+
+use std::error::Error;
+
+use oxorb::{
+    Orb, Poa, Policies, Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy,
+    RtPolicies, Threadpool, ThreadpoolLane,
+};
+
+const LOW: i16 = 10_000;
+const HIGH: i16 = 20_000;
+
+/// Threads of a lane: those it always has, and those that nested callbacks add.
+const STATIC: usize = 4;
+const DYNAMIC: usize = 12;
+
+/// Makes both POAs, and gives the calling thread the priority of the second lane.
+pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
+    let lane = |priority| {
+        let priority = Priority::new(priority)?;
+        Ok::<_, Box<dyn Error>>(ThreadpoolLane::new(priority, STATIC).dynamic_threads(DYNAMIC))
+    };
+    let pool = orb.create_threadpool(Threadpool::with_lanes([lane(LOW)?, lane(HIGH)?]))?;
+    // Each thread of a client has a lane, whatever its priority.
+    let bands = PriorityBands::new(&[
+        PriorityBand { low: 0, high: LOW },
+        PriorityBand {
+            low: LOW + 1,
+            high: i16::MAX,
+        },
+    ]);
+    for (model, server_priority, priority_bands) in [
+        (PriorityModel::ClientPropagated, LOW, bands),
+        (PriorityModel::ServerDeclared, HIGH, None),
+    ] {
+        let realtime = RtPolicies {
+            threadpool: Some(pool),
+            priority_model: Some(PriorityModelPolicy {
+                model,
+                server_priority,
+            }),
+            priority_bands,
+            ..RtPolicies::default()
+        };
+        let policies = Policies {
+            realtime,
+            ..Policies::default()
+        };
+        orb.root_poa().create_poa(name(model), policies)?;
+    }
+    orb.set_thread_priority(Priority::new(HIGH)?)?;
+    Ok(())
+}
+
+/// Where objects live that are there from the start: CLIENT_PROPAGATED with `--lanes`, otherwise the root POA.
+pub fn propagated(orb: &Orb) -> Poa {
+    poa(orb, PriorityModel::ClientPropagated)
+}
+
+/// Where objects live that calls make: SERVER_DECLARED with `--lanes`, otherwise the root POA.
+pub fn declared(orb: &Orb) -> Poa {
+    poa(orb, PriorityModel::ServerDeclared)
+}
+
+fn poa(orb: &Orb, model: PriorityModel) -> Poa {
+    let root = orb.root_poa();
+    root.find_poa(name(model)).unwrap_or_else(|| root.clone())
+}
+
+fn name(model: PriorityModel) -> &'static str {
+    match model {
+        PriorityModel::ClientPropagated => "propagated",
+        PriorityModel::ServerDeclared => "declared",
+    }
+}

@@ -208,7 +208,7 @@ impl Poa {
 
     /// Has all references of this POA made by `factory` instead (`current_factory`): by what activates, creates and
     /// converts, not by [`template`](Self::template), to which a factory may turn itself. For
-    /// [`AdapterObserver::established`].
+    /// [`AdapterObserver::established`](crate::AdapterObserver::established).
     ///
     /// # Errors
     /// BAD_INV_ORDER later than that, or when it has another factory already.

@@ -1,7 +1,7 @@
 //! Real time: which priority a thread has, and how it becomes one of the operating system.
 //!
 //! ```text
-//! options.realtime (options.rs)  which scheduling class, which mapping
+//! options.realtime (options/)    which scheduling class, which mapping
 //!   -> Scheduling (scheduling.rs)  of one ORB: CORBA priority -> native priority -> kernel
 //!        -> current.rs             of each thread: the priority it has now; raised for a call, restored after
 //! ```

@@ -1,0 +1,224 @@
+//! What can be configured: one table yields the struct's defaults, `-ORB`
+//! arguments, `OXORB_` environment variables and their documentation.
+
+mod named;
+mod settings;
+
+use std::time::Duration;
+
+use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
+use oxorb_giop::{Limits, Version};
+use oxorb_transport::{Access, Endpoint, Publish};
+
+pub use self::named::SettingError;
+pub(crate) use self::settings::positive;
+pub use self::settings::{SETTINGS, Setting};
+use crate::concurrency::Concurrency;
+use crate::rt::RealTime;
+use crate::server::{ReactorChoice, ThreadFilters};
+
+/// How clients share connections (CHECKLIST A4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientConnections {
+    /// Each thread has its own connection to each server, and takes no lock to
+    /// use it (A4.1, A4.10). For real time: connect before the first deadline
+    /// with [`Ref::validate_connection`](crate::Ref::validate_connection).
+    Private,
+    /// Threads take an idle connection and put it back (A4.7): as many
+    /// connections as calls that run at the same time, one short lock per call.
+    Cached,
+    /// All threads share one connection to each server, and a thread of the ORB
+    /// reads it for them all (A4.9, "active connection"). Each call takes
+    /// locks, allocates, and waits for two changes of thread.
+    Multiplexed,
+    /// All threads share one connection to each server, and one of those that
+    /// wait reads it for the others (A4.9, "leader/followers"). Each call takes
+    /// locks and allocates.
+    LeaderFollowers,
+}
+
+/// The configuration of one ORB. Made by the builder, fixed once the ORB runs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where to listen; empty: one system-chosen port on all interfaces, opened
+    /// when the first object needs an address.
+    pub listen: Vec<Endpoint>,
+    /// What references say instead of the addresses found: for servers behind
+    /// NAT, in containers, and with several interfaces. Empty: every address of
+    /// this host that others can connect to.
+    pub publish: Vec<Publish>,
+    /// `Name=URL` pairs for initial references.
+    pub init_refs: Vec<(String, String)>,
+    /// What initial references not listed are resolved below.
+    pub default_init_ref: Option<String>,
+    /// How long a two-way call may take; `None`: for ever.
+    pub round_trip_timeout: Option<Duration>,
+    /// How long connecting to one server may take.
+    pub connect_timeout: Duration,
+    /// Most octets of oneways that wait for each server under
+    /// `SyncScope::None`; one more is TRANSIENT, COMPLETED_NO.
+    pub buffered_oneways: usize,
+    /// The clocks of this machine and of its servers agree: relative time limits
+    /// travel as end times, too, which other ORBs understand.
+    pub synchronized_clocks: bool,
+    /// How long a client may stall in mid-message, or not take its replies.
+    pub stall_timeout: Duration,
+    /// How clients share connections.
+    pub client_connections: ClientConnections,
+    /// Which threads serve requests.
+    pub concurrency: Concurrency,
+    /// How threads that serve several connections wait for the next request.
+    pub reactor: ReactorChoice,
+    /// Pick the threads that serve requests, by what those are (A5.5).
+    pub thread_filters: ThreadFilters,
+    /// How long a leader/followers worker stays with a connection that fell
+    /// silent, while another worker watches the others. Longer saves system
+    /// calls for clients that pause between calls; should all others become
+    /// busy meanwhile, further connections wait this much longer.
+    pub worker_stay: Duration,
+    /// How long a client connection may be idle before it is checked (one
+    /// system call) ahead of its next use, so that a restarted server costs no
+    /// failed call.
+    pub trust_idle: Duration,
+    /// Most connections a server accepts. For a further one the connection that
+    /// idles longest is closed in order (told CloseConnection; its client
+    /// connects again when it needs to); when none idles, the new one is.
+    /// Each costs a descriptor, about 10 KiB, and a thread if it has its own.
+    pub max_connections: usize,
+    /// Most connections from one client address; a further one is closed in
+    /// order, so that its client sees TRANSIENT or goes elsewhere. `None`: no
+    /// limit but `max_connections`. All clients behind one NAT count together.
+    pub max_connections_per_client: Option<usize>,
+    /// Most requests of one client address that run at one time; a further one
+    /// is answered TRANSIENT (minor `TOO_MANY_REQUESTS`, not run), a oneway one
+    /// is dropped. `None`: as many as it has connections, and callbacks within
+    /// callbacks.
+    pub max_requests_per_client: Option<usize>,
+    /// Most octets that large messages (above 64 KiB) of one client address
+    /// hold while they arrive and are served. A further large message waits in
+    /// the client's socket, at most `stall_timeout`. `None`: no limit.
+    pub max_octets_per_client: Option<usize>,
+    /// How long a client's connection may be idle before the server closes it
+    /// in order; `None`: for ever. Its client connects again with the next
+    /// call, which costs that call the time to connect.
+    pub idle_timeout: Option<Duration>,
+    /// After how much silence the system asks whether a peer still exists, and
+    /// ends the connection of one that does not answer for as long again;
+    /// `None`: never.
+    pub keep_alive: Option<Duration>,
+    /// Who may connect, where an endpoint has no rules of its own.
+    pub access: Access,
+    /// Whether connections to servers are offered for requests of the server to
+    /// objects here (bidirectional GIOP): callbacks then need no way through NAT
+    /// or firewalls in the other direction. All calls to a server then share
+    /// one connection. An offer lets that server call any object here whose POA
+    /// does not say otherwise.
+    pub offer_bidirectional: bool,
+    /// Whether such offers of clients are taken, where the POA does not say.
+    pub accept_bidirectional: bool,
+    /// Most idle connections kept per server address (`ClientConnections::Cached`).
+    pub max_idle_connections: usize,
+    /// Most connections to servers that are kept, over all servers
+    /// (`ClientConnections::Cached`): when one more is opened, the one that
+    /// idles longest is closed. Connections in use are never closed, so there
+    /// may be more for a while. `None`: no limit.
+    pub max_client_connections: Option<usize>,
+    /// How long a connection to a server may be idle before it is closed
+    /// (`ClientConnections::Cached`); `None`: for ever. The next call then
+    /// takes the time to connect. Costs a thread while there are connections.
+    pub client_idle_timeout: Option<Duration>,
+    /// The highest GIOP version to publish and to speak.
+    pub max_giop: Version,
+    /// The code set of `char` and `string` that references name as ours first, and that we prefer. Text is Unicode here
+    /// either way, and the other one is understood, too.
+    pub native_chars: CharSet,
+    /// Byte order of what is sent. Anything but the machine's own costs time.
+    pub byte_order: ByteOrder,
+    /// Octet and number sequences longer than this many octets are sent from
+    /// where they lie; shorter ones are copied (A8.7).
+    pub gather_above: usize,
+    /// Messages longer than this many octets are sent as GIOP 1.2 fragments;
+    /// `None`: never.
+    pub fragment_size: Option<usize>,
+    /// Most requests that wait at one POA manager that holds, at one POA with a
+    /// single thread, or for the main thread; more are TRANSIENT.
+    pub max_held: usize,
+    /// How long each of them waits before it is TRANSIENT, how long a request
+    /// that came before its start time may (a later one is TRANSIENT at once),
+    /// and how long the object adapter waits for the end of requests where it is told to.
+    pub hold_time: Duration,
+    /// Stamps when a request passes which stage, in all threads of this process: see [`probe`](crate::probe), which can
+    /// also switch that while the ORB runs.
+    pub time_probes: bool,
+    /// Most requests that servants keep to answer them later (AMH) at one time;
+    /// one more is TRANSIENT (minor `TOO_MANY_UNANSWERED`) and not run. Each
+    /// takes some hundred octets.
+    pub max_unanswered: usize,
+    /// Limits on what a peer may send, and on what is sent.
+    pub limits: Limits,
+    /// Priorities, and how they reach the scheduler.
+    pub realtime: RealTime,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            listen: Vec::new(),
+            publish: Vec::new(),
+            init_refs: Vec::new(),
+            default_init_ref: None,
+            round_trip_timeout: Some(Duration::from_secs(60)),
+            connect_timeout: Duration::from_secs(5),
+            buffered_oneways: 1 << 20,
+            synchronized_clocks: false,
+            stall_timeout: Duration::from_secs(30),
+            client_connections: ClientConnections::Cached,
+            concurrency: Concurrency::ThreadPerConnection,
+            reactor: ReactorChoice::Epoll,
+            thread_filters: ThreadFilters::default(),
+            worker_stay: Duration::from_millis(1),
+            trust_idle: Duration::from_millis(5),
+            max_connections: 1000,
+            max_connections_per_client: None,
+            max_requests_per_client: None,
+            max_octets_per_client: Some(256 << 20),
+            idle_timeout: None,
+            keep_alive: Some(Duration::from_secs(60)),
+            access: Access::default(),
+            offer_bidirectional: false,
+            accept_bidirectional: false,
+            max_idle_connections: 16,
+            max_client_connections: None,
+            client_idle_timeout: None,
+            max_giop: Version::V1_2,
+            native_chars: CharSet::Utf8,
+            byte_order: ByteOrder::NATIVE,
+            gather_above: 4096,
+            fragment_size: None,
+            max_held: 256,
+            max_unanswered: 10_000,
+            hold_time: Duration::from_secs(30),
+            time_probes: false,
+            limits: Limits::default(),
+            realtime: RealTime::default(),
+        }
+    }
+}
+
+impl Options {
+    /// A buffer for the next message, out of that of the last one: a large
+    /// message must not cost its memory for as long as the connection lives.
+    #[inline]
+    pub(crate) fn keep(&self, buffer: Vec<u8>) -> Vec<u8> {
+        if buffer.capacity() > self.limits.kept_capacity {
+            return Vec::new();
+        }
+        buffer
+    }
+
+    /// A writer for one message, into a buffer that is used again.
+    pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
+        Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
+    }
+}

@@ -1,0 +1,238 @@
+//! Options by the names that arguments, environment and files give them.
+
+use std::fmt;
+
+use super::{Options, SETTINGS, Setting};
+
+impl Options {
+    /// Takes the `-ORB...` arguments out of a command line, as `ORB_init` does;
+    /// what remains is the application's.
+    ///
+    /// Both `-ORBName value` and `-ORBName=value` are understood, the name in
+    /// any case. An unknown one is an error, so that a typing mistake cannot
+    /// silently change nothing.
+    pub fn take_args(
+        &mut self,
+        args: impl IntoIterator<Item = String>,
+    ) -> Result<Vec<String>, SettingError> {
+        let mut rest = Vec::new();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            let Some(body) = arg.strip_prefix("-ORB") else {
+                rest.push(arg);
+                continue;
+            };
+            let (name, value) = match body.split_once('=') {
+                Some((name, value)) if find(name).is_some() => (name, Some(value.to_owned())),
+                _ => (body, None),
+            };
+            let setting = find(name).ok_or_else(|| SettingError {
+                setting: arg.clone(),
+                problem: unknown(name),
+            })?;
+            let missing = || SettingError {
+                setting: arg.clone(),
+                problem: format!("needs a value: {}", setting.value),
+            };
+            let mut value = value.or_else(|| args.next()).ok_or_else(missing)?;
+            // TAO's `1:0 iiop://...`, in two arguments.
+            if setting.name == "LaneListenEndpoints" && !value.contains(['=', ' ']) {
+                value = format!("{value}={}", args.next().ok_or_else(missing)?);
+            }
+            (setting.apply)(self, &value).map_err(|problem| SettingError {
+                setting: format!("-ORB{} {value}", setting.name),
+                problem,
+            })?;
+        }
+        Ok(rest)
+    }
+
+    /// Sets one option by its name, as `-ORBname value` does.
+    ///
+    /// # Errors
+    /// For an unknown name, and for a value it cannot have.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
+        let error = |problem| SettingError {
+            setting: format!("-ORB{name} {value}"),
+            problem,
+        };
+        let setting = find(name).ok_or_else(|| error(unknown(name)))?;
+        (setting.apply)(self, value).map_err(error)
+    }
+
+    /// Applies `OXORB_INITREF`, `OXORB_LISTENENDPOINTS`, ... from the environment.
+    pub fn take_env(&mut self) -> Result<(), SettingError> {
+        for setting in SETTINGS {
+            let variable = format!("OXORB_{}", setting.name.to_uppercase());
+            if let Ok(value) = std::env::var(&variable) {
+                (setting.apply)(self, &value).map_err(|problem| SettingError {
+                    setting: format!("{variable}={value}"),
+                    problem,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A setting that is unknown or has a value it cannot have.
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SettingError {
+    /// As it was given.
+    pub setting: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.problem)
+    }
+}
+
+impl fmt::Debug for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// By name; omniORB's and older spellings are understood, too.
+fn find(name: &str) -> Option<&'static Setting> {
+    let name = match name {
+        "endPoint" | "Endpoint" | "EndPoint" => "ListenEndpoints",
+        "maxGIOPVersion" => "MaxGIOPVersion",
+        "clientCallTimeOutPeriod" => "RoundTripTimeout",
+        "giopMaxMsgSize" => "MaxMessage",
+        "LaneEndpoint" => "LaneListenEndpoints",
+        name => name,
+    };
+    SETTINGS
+        .iter()
+        .find(|setting| setting.name.eq_ignore_ascii_case(name))
+}
+
+fn unknown(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let near = SETTINGS.iter().find(|setting| {
+        let known = setting.name.to_lowercase();
+        known.starts_with(&lower) || lower.starts_with(&known) || distance(&known, &lower) <= 2
+    });
+    match near {
+        Some(near) => format!("no such option; did you mean -ORB{}?", near.name),
+        None => {
+            let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+            format!("no such option; there are -ORB{}", names.join(", -ORB"))
+        }
+    }
+}
+
+/// Edits between two short words (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use oxorb_giop::Violation;
+
+    fn take(args: &[&str]) -> Result<(Options, Vec<String>), SettingError> {
+        let mut options = Options::default();
+        let rest = options.take_args(args.iter().map(|arg| (*arg).to_owned()))?;
+        Ok((options, rest))
+    }
+
+    #[test]
+    fn orb_arguments_are_taken_and_others_left() {
+        let (options, rest) = take(&[
+            "prog",
+            "-ORBInitRef",
+            "A=corbaloc::h/A",
+            "-x",
+            "-ORBRoundTripTimeout=250",
+        ])
+        .unwrap();
+        assert_eq!(rest, ["prog", "-x"]);
+        assert_eq!(
+            options.init_refs,
+            [("A".to_owned(), "corbaloc::h/A".to_owned())]
+        );
+        assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn an_unknown_argument_is_an_error_that_helps() {
+        let error = take(&["-ORBInitReff", "x"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "-ORBInitReff: no such option; did you mean -ORBInitRef?"
+        );
+    }
+
+    #[test]
+    fn a_bad_value_names_setting_and_value() {
+        let error = take(&["-ORBConcurrency", "pool"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "-ORBConcurrency pool: expected thread-per-connection, reactive, leader-followers:N, thread-per-request:N or \
+             worker-pool:N:QUEUE"
+        );
+    }
+
+    #[test]
+    fn a_missing_value_is_an_error() {
+        assert!(
+            take(&["-ORBListenEndpoints"])
+                .unwrap_err()
+                .to_string()
+                .contains("needs a value")
+        );
+    }
+
+    #[test]
+    fn limits_are_set_by_the_names_that_errors_give() {
+        let (options, _) = take(&[
+            "-ORBMaxMessage=100",
+            "-ORBMaxPartialMessages=3",
+            "-ORBMaxPartialOctets=400",
+            "-ORBMaxDepth=9",
+            "-ORBKeptCapacity=0",
+            "-ORBMaxIdleConnections=1",
+        ])
+        .unwrap();
+        let limits = &options.limits;
+        let Err(Violation::Limit { limit, setting, .. }) = limits.check_outgoing(101) else {
+            panic!("101 octets are more than 100");
+        };
+        assert_eq!((limit, find(setting).is_some()), (100, true));
+        assert_eq!(limits.max_partial_messages, 3);
+        assert_eq!(limits.max_partial_octets, 400);
+        assert_eq!(limits.cdr.max_depth, 9);
+        assert_eq!(limits.kept_capacity, 0);
+        assert_eq!(options.max_idle_connections, 1);
+    }
+
+    #[test]
+    fn the_spellings_of_other_orbs_work() {
+        let (options, _) = take(&["-ORBendPoint", "giop:tcp:127.0.0.1:2809"]).unwrap();
+        assert_eq!(options.listen[0].port, 2809);
+    }
+}

@@ -44,8 +44,8 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
 
-    /// Rounds of each point
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Rounds of each point; strategies take turns
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     /// What to print on standard output
@@ -61,10 +61,16 @@ const PAIRS: [u32; 7] = [1, 3, 10, 30, 100, 300, 1_000];
 const QUICK: [u32; 3] = [1, 10, 100];
 const STRATEGIES: [Strategy; 2] = [Strategy::RMS, Strategy::MUF];
 
+/// Requests of low pairs in each round of a point, at least.
+const REQUESTS: u32 = 2_000;
+
 /// Between two calls of the high pair.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// A round that is not over by then never will be.
+/// Between two looks whether all are served.
+const LOOK: Duration = Duration::from_micros(50);
+
+/// What is not over by then never will be.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Everything one run found out.
@@ -95,14 +101,21 @@ pub(crate) struct Point {
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
     pub(crate) max_ns: u64,
-    /// From the first request of a round to the end of the last, for each low request; the median of all rounds.
+    /// From the first of as many requests as there are low pairs to the end of the last, for each; the median.
     pub(crate) low_ns: u64,
+}
+
+/// What the rounds of one point gave, in nanoseconds.
+#[derive(Default)]
+struct Seen {
+    latencies: Vec<u64>,
+    lows: Vec<u64>,
 }
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let (pairs, rounds) = match options.quick {
-        true => (&QUICK[..], options.rounds.min(3)),
+        true => (&QUICK[..], options.rounds.min(2)),
         false => (&PAIRS[..], options.rounds),
     };
     let mut series = STRATEGIES.map(|strategy| Series {
@@ -111,13 +124,18 @@ pub(crate) fn run(options: &Options) -> Result {
     });
     let mut real_time = true;
     for &many in pairs {
-        // One strategy after the other at each size, so that a drift of the machine meets both.
-        for (strategy, series) in STRATEGIES.into_iter().zip(&mut series) {
-            eprintln!("{}, {many} low pairs ...", strategy.name);
-            let server = Server::start(strategy, many)?;
-            series.points.push(measure(&server, many, rounds)?);
-            real_time &= server.is_real_time();
-            server.orb.shutdown(true)?;
+        let mut seen = [(); STRATEGIES.len()].map(|()| Seen::default());
+        for round in 1..=rounds {
+            // In turns, so that a drift of the machine meets both.
+            for (strategy, seen) in STRATEGIES.into_iter().zip(&mut seen) {
+                eprintln!("{many} low pairs, round {round}, {} ...", strategy.name);
+                let server = Server::start(strategy, many)?;
+                real_time &= measure(&server, many, seen)?;
+                server.orb.shutdown(true)?;
+            }
+        }
+        for (seen, series) in seen.into_iter().zip(&mut series) {
+            series.points.push(seen.point(many));
         }
     }
     let [rms, muf] = &series;
@@ -143,7 +161,15 @@ struct Server {
     orb: Orb,
     high: String,
     low: Vec<String>,
-    served: Arc<AtomicU64>,
+    served: Arc<Served>,
+}
+
+/// Calls of low pairs that have been served.
+struct Served {
+    number: AtomicU64,
+    began: Instant,
+    /// When the last of them was, in nanoseconds since then.
+    last: AtomicU64,
 }
 
 impl Server {
@@ -158,7 +184,11 @@ impl Server {
             .configure(|options| options.realtime.class = SchedulingClass::Fifo)
             .build()?;
         let poa = poa(&orb)?;
-        let served = Arc::new(AtomicU64::new(0));
+        let served = Arc::new(Served {
+            number: AtomicU64::new(0),
+            began: Instant::now(),
+            last: AtomicU64::new(0),
+        });
         let activate = || -> Result<String> {
             let pair: PairRef = poa.activate(Consumer(Arc::clone(&served)))?;
             Ok(pair.to_ior())
@@ -221,7 +251,7 @@ fn table(strategy: Strategy) -> Result<DispatchTable> {
 }
 
 /// Counts the calls of low pairs.
-struct Consumer(Arc<AtomicU64>);
+struct Consumer(Arc<Served>);
 
 impl Pair for Consumer {
     fn high(&self, value: i32) -> Result<i32, SystemException> {
@@ -229,13 +259,17 @@ impl Pair for Consumer {
     }
 
     fn low(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        let now = self.0.began.elapsed().as_nanos() as u64;
+        self.0.last.fetch_max(now, Ordering::Relaxed);
+        self.0.number.fetch_add(1, Ordering::Release);
     }
 }
 
-fn measure(server: &Server, pairs: u32, rounds: u32) -> Result<Point> {
+/// One round; says whether all threads had the priorities that they were to have.
+fn measure(server: &Server, pairs: u32, seen: &mut Seen) -> Result<bool> {
     let client = Orb::builder()
         .client_connections(ClientConnections::Private)
+        .configure(|options| options.realtime.class = SchedulingClass::Fifo)
         .build()?;
     let pair = |ior: &String| -> Result<PairRef> {
         let object = client.string_to_object(ior)?;
@@ -244,26 +278,39 @@ fn measure(server: &Server, pairs: u32, rounds: u32) -> Result<Point> {
     let high = pair(&server.high)?;
     let low: Vec<PairRef> = server.low.iter().map(pair).collect::<Result<_>>()?;
     let over = AtomicBool::new(false);
-    let (mut latencies, mut lows) = thread::scope(|scope| -> Result<_> {
-        let calls = scope.spawn(|| call_again_and_again(&high, &over));
-        let lows = (0..rounds).map(|_| burst(server, &low)).collect();
+    thread::scope(|scope| -> Result {
+        let calls = scope.spawn(|| -> Result<_> {
+            // Its caller is as urgent as the pair: modules of low priority must not keep it from its processor.
+            client.set_thread_priority(Priority::MAX)?;
+            call_again_and_again(&high, &over)
+        });
+        let bursts = REQUESTS.div_ceil(pairs);
+        let lows: Result<Vec<u64>> = (0..bursts).map(|_| burst(server, &low)).collect();
         over.store(true, Ordering::Relaxed);
         let latencies = calls.join().expect("it does not panic")?;
-        let lows: Result<Vec<u64>> = lows;
-        Ok((latencies, lows?))
+        seen.latencies.extend(latencies);
+        seen.lows.extend(lows?);
+        Ok(())
     })?;
+    let statistics = client.connection_statistics();
     client.shutdown(true)?;
-    latencies.sort_unstable();
-    lows.sort_unstable();
-    let part = |part: f64| latencies[((latencies.len() - 1) as f64 * part) as usize];
-    Ok(Point {
-        pairs,
-        calls: latencies.len() as u64,
-        p50_ns: part(0.5),
-        p99_ns: part(0.99),
-        max_ns: part(1.0),
-        low_ns: lows[lows.len() / 2],
-    })
+    Ok(server.is_real_time() && statistics.count(Incident::NoRealTimePriority) == 0)
+}
+
+impl Seen {
+    fn point(mut self, pairs: u32) -> Point {
+        self.latencies.sort_unstable();
+        self.lows.sort_unstable();
+        let part = |part: f64| self.latencies[((self.latencies.len() - 1) as f64 * part) as usize];
+        Point {
+            pairs,
+            calls: self.latencies.len() as u64,
+            p50_ns: part(0.5),
+            p99_ns: part(0.99),
+            max_ns: part(1.0),
+            low_ns: self.lows[self.lows.len() / 2],
+        }
+    }
 }
 
 /// Round trips of the high pair, until the low ones are done.
@@ -283,18 +330,20 @@ fn call_again_and_again(high: &PairRef, over: &AtomicBool) -> Result<Vec<u64>> {
 
 /// All low pairs at once; nanoseconds for each.
 fn burst(server: &Server, low: &[PairRef]) -> Result<u64> {
-    let before = server.served.load(Ordering::Relaxed);
+    let served = &server.served;
+    let before = served.number.load(Ordering::Acquire);
     let begin = Instant::now();
     for pair in low {
         pair.low()?;
     }
-    while server.served.load(Ordering::Relaxed) - before < low.len() as u64 {
+    while served.number.load(Ordering::Acquire) - before < low.len() as u64 {
         if begin.elapsed() >= PATIENCE {
             return Err("the low pairs' calls do not come to an end".into());
         }
-        thread::yield_now();
+        thread::sleep(LOOK);
     }
-    Ok(begin.elapsed().as_nanos() as u64 / low.len() as u64)
+    let end = served.began + Duration::from_nanos(served.last.load(Ordering::Relaxed));
+    Ok(end.saturating_duration_since(begin).as_nanos() as u64 / low.len() as u64)
 }
 
 impl fmt::Display for Report {

@@ -1,0 +1,347 @@
+//! Threadpools: lanes with a priority each, on ports of their own (RT-CORBA 1.2, 5.7).
+
+mod error;
+mod plan;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_giop::{CompletionStatus, TcpProtocolProperties};
+use oxorb_rt::Priority;
+use oxorb_transport::Endpoint;
+
+use super::filter::PoolThread;
+use super::lane::{Lane, Plan};
+use super::listener::Listeners;
+use super::reserve::{self, Reserve};
+use crate::LaneNumber;
+use crate::lock::Mutex;
+use crate::published::Address;
+use crate::sync::MutexGuard;
+use crate::{Orb, SetupError, raise};
+
+pub use error::ThreadpoolError;
+pub use plan::{QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolLane};
+
+/// How long destroying a threadpool waits for requests that are running.
+const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// How long its threads have to end after their connections were cut.
+const LAST_THREADS: Duration = Duration::from_secs(2);
+
+/// Names a threadpool of one ORB (`RTCORBA::ThreadpoolId`). The first is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadpoolId(pub u32);
+
+/// What an ORB knows of a threadpool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadpoolLanes {
+    /// Whether its threads keep the priority of their lane.
+    pub has_lanes: bool,
+    /// The priority of each lane, in the order given; without lanes the default priority.
+    pub priorities: Vec<Priority>,
+    /// The period of each lane, where they are [rate groups](Threadpool::rate_groups); otherwise empty.
+    pub periods: Vec<Duration>,
+    /// Which threads serve.
+    pub serving: Serving,
+}
+
+/// All threadpools of one ORB.
+#[derive(Default)]
+pub(crate) struct Pools {
+    pools: Mutex<BTreeMap<ThreadpoolId, Arc<Pool>>>,
+    last: AtomicU32,
+}
+
+/// One that exists.
+pub(crate) struct Pool {
+    has_lanes: bool,
+    periods: Vec<Duration>,
+    serving: Serving,
+    lanes: Vec<OpenLane>,
+}
+
+struct OpenLane {
+    lane: Arc<Lane>,
+    priority: Priority,
+    listeners: Listeners,
+    addresses: Vec<Address>,
+}
+
+/// Addresses of a threadpool, for references.
+pub(crate) struct PoolAddresses {
+    /// With the priority of the lane behind each.
+    pub(crate) addresses: Vec<(Address, Priority)>,
+    pub(crate) has_lanes: bool,
+}
+
+impl Pools {
+    /// The threads that a filter has picked, if there are such.
+    pub(super) fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
+        let pool = Arc::clone(self.lock().get(&picked.pool)?);
+        Some(Arc::clone(&pool.lanes.get(picked.lane)?.lane))
+    }
+
+    pub(crate) fn addresses(
+        &self,
+        id: ThreadpoolId,
+        wanted: impl Fn(Priority) -> bool,
+    ) -> Option<PoolAddresses> {
+        let pool = Arc::clone(self.lock().get(&id)?);
+        let lanes = pool
+            .lanes
+            .iter()
+            .filter(|lane| !pool.has_lanes || wanted(lane.priority));
+        let addresses = lanes.flat_map(|lane| {
+            let each = lane.addresses.iter();
+            each.map(|address| (address.clone(), lane.priority))
+        });
+        Some(PoolAddresses {
+            addresses: addresses.collect(),
+            has_lanes: pool.has_lanes,
+        })
+    }
+
+    /// Whether a threadpool listens there.
+    pub(crate) fn is_own_address(&self, host: &str, port: u16) -> bool {
+        let pools = self.lock();
+        let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
+        lanes.any(|lane| {
+            let mut addresses = lane.addresses.iter();
+            addresses.any(|address| address.port == port && address.host == host)
+        })
+    }
+
+    /// How connections that a threadpool accepts from now on are set up.
+    pub(crate) fn set_tcp(&self, id: ThreadpoolId, tcp: TcpProtocolProperties) {
+        if let Some(pool) = self.lock().get(&id) {
+            for lane in &pool.lanes {
+                lane.listeners.set_tcp(tcp);
+            }
+        }
+    }
+
+    /// After the last connection: the threads that served them end.
+    pub(crate) fn end(&self) {
+        for pool in self.lock().values() {
+            for lane in &pool.lanes {
+                lane.listeners.end();
+            }
+        }
+    }
+
+    /// Stops listening; connections live on.
+    pub(crate) fn close(&self) {
+        let pools: Vec<_> = self.lock().values().cloned().collect();
+        for pool in pools {
+            pool.close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ThreadpoolId, Arc<Pool>>> {
+        self.pools.lock().expect(UNPOISONED)
+    }
+}
+
+impl Pool {
+    fn close(&self) {
+        for lane in &self.lanes {
+            lane.listeners.close();
+        }
+    }
+
+    fn stop(&self) {
+        self.close();
+        for lane in &self.lanes {
+            lane.lane.stop();
+        }
+    }
+
+    fn wait_ended(&self, until: Instant) -> bool {
+        self.lanes.iter().all(|lane| lane.lane.wait_ended(until))
+    }
+}
+
+impl Orb {
+    /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
+    /// for the steady path.
+    ///
+    /// Each lane listens where the option LaneListenEndpoints says, or else on ports that the system chooses, on the
+    /// hosts of the ORB's own endpoints.
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb, Threadpool};
+    ///
+    /// let mut options = Options::default();
+    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// let orb = Orb::new(options);
+    /// let pool = orb.create_threadpool(Threadpool::new(2))?;
+    /// orb.destroy_threadpool(pool)?;
+    /// assert!(orb.destroy_threadpool(pool).is_err(), "it is gone");
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing is left
+    /// of the pool then.
+    pub fn create_threadpool(&self, plan: Threadpool) -> Result<ThreadpoolId, ThreadpoolError> {
+        plan.check(self)?;
+        if self.is_closing() {
+            return Err(SetupError::ShutDown.into());
+        }
+        self.lock_memory();
+        self.start_modules()?;
+        let pools = self.pools();
+        let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
+        plan.check_reactor(self, id)?;
+        let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
+            .map(|at| self.new_lane(&plan, id, at).map(Arc::new))
+            .collect::<io::Result<_>>()
+            .map_err(SetupError::Threads)?;
+        if plan.borrowing {
+            reserve::lend(&lanes).map_err(SetupError::Threads)?;
+        }
+        let open = lanes
+            .iter()
+            .zip(&plan.lanes)
+            .map(|(lane, planned)| OpenLane {
+                lane: Arc::clone(lane),
+                priority: planned.priority,
+                listeners: Listeners::default(),
+                addresses: Vec::new(),
+            });
+        let mut pool = Pool {
+            has_lanes: plan.has_lanes,
+            periods: plan.periods.clone(),
+            serving: plan.serving,
+            lanes: open.collect(),
+        };
+        if let Err(error) = pool.open(self, id) {
+            pool.stop();
+            pool.wait_ended(Instant::now() + LAST_THREADS);
+            return Err(error.into());
+        }
+        pools.lock().insert(id, Arc::new(pool));
+        Ok(id)
+    }
+
+    /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets requests that run finish, tells clients
+    /// CloseConnection, ends its threads. Blocks until then: at most 30 s for requests that do not end, whose
+    /// connections are cut. References to objects in its POAs lead nowhere afterwards.
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::Unknown`] (InvalidThreadpool); BAD_INV_ORDER from within a request, which would wait for
+    /// itself; TIMEOUT when a servant still runs, whose thread ends when that does.
+    pub fn destroy_threadpool(&self, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
+        if crate::orb::within_request() {
+            return Err(ThreadpoolError::System(raise::WOULD_DEADLOCK));
+        }
+        let pool = self.pools().lock().remove(&id);
+        let pool = pool.ok_or(ThreadpoolError::Unknown(id))?;
+        pool.stop();
+        self.registry().close_of(id.0);
+        if pool.wait_ended(Instant::now() + LAST_REQUESTS) {
+            return Ok(());
+        }
+        self.registry().cut_of(id.0);
+        match pool.wait_ended(Instant::now() + LAST_THREADS) {
+            true => Ok(()),
+            false => Err(ThreadpoolError::System(raise::timeout(
+                CompletionStatus::Maybe,
+            ))),
+        }
+    }
+
+    /// The lanes of a threadpool; `None` if there is none of this name.
+    pub fn threadpool(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
+        let pools = self.pools().lock();
+        let pool = pools.get(&id)?;
+        Some(ThreadpoolLanes {
+            has_lanes: pool.has_lanes,
+            priorities: pool.lanes.iter().map(|lane| lane.priority).collect(),
+            periods: pool.periods.clone(),
+            serving: pool.serving,
+        })
+    }
+
+    fn new_lane(&self, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
+        let lane = &plan.lanes[at];
+        let realtime = &self.options().realtime;
+        let (reserve, limits) = match (plan.serving, plan.buffering) {
+            (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
+            (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
+            _ => (Reserve::default(), None),
+        };
+        let dscp = || LaneNumber::of(&realtime.lane_dscps, id.0, at as u32);
+        let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
+        let queue = limits.map(|limits| {
+            let requests = or(limits.max_requests, self.options().max_connections);
+            (
+                requests,
+                or(limits.max_octets, realtime.max_buffered_octets),
+            )
+        });
+        let plan = Plan {
+            name: format!("oxorb-{}.{at}", id.0),
+            pool: id.0,
+            priority: Some(lane.priority),
+            serving: plan.serving,
+            reactor: plan.reactor.unwrap_or(self.options().reactor),
+            order: limits.unwrap_or_default().order,
+            queue,
+            static_threads: lane.static_threads,
+            dynamic_threads: lane.dynamic_threads,
+            dynamic_idle: realtime.dynamic_idle,
+            stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
+            cpu: plan.cpu(self, id, at),
+            dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
+            prefault: realtime.lock_memory,
+            busy_poll: lane.busy_poll,
+        };
+        Lane::new(plan, reserve)
+    }
+
+    /// Where a lane listens.
+    fn lane_endpoints(&self, id: ThreadpoolId, at: usize) -> Vec<Endpoint> {
+        let options = self.options();
+        let named = options.realtime.lane_endpoints.iter();
+        let named = named.filter(|lane| lane.matches(id.0, at as u32));
+        let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
+        if !endpoints.is_empty() {
+            return endpoints;
+        }
+        let anywhere = |endpoint: &Endpoint| Endpoint {
+            port: 0,
+            port_span: 1,
+            ..endpoint.clone()
+        };
+        match options.listen.as_slice() {
+            [] => vec![Endpoint::new("", 0)],
+            listed => listed.iter().map(anywhere).collect(),
+        }
+    }
+}
+
+impl Pool {
+    fn open(&mut self, orb: &Orb, id: ThreadpoolId) -> Result<(), SetupError> {
+        for (at, open) in self.lanes.iter_mut().enumerate() {
+            let started = || {
+                open.lane.start(orb)?;
+                open.lane.start_reader(orb)?;
+                Ok(Some(Arc::clone(&open.lane)))
+            };
+            let endpoints = orb.lane_endpoints(id, at);
+            let real = open.listeners.open(orb, &endpoints, started)?;
+            for endpoint in &real {
+                open.addresses.extend(orb.addresses_of(endpoint)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,338 @@
+//! What a threadpool shall be, and which wishes contradict each other.
+
+use std::time::Duration;
+
+use oxorb_rt::Priority;
+use oxorb_sys::schedule::Class;
+
+use super::{ThreadpoolError, ThreadpoolId};
+use crate::server::reactor::ReactorChoice;
+use crate::{LaneNumber, Orb};
+
+/// So many pollers can watch one another in a chain.
+const CHAIN: usize = 5;
+
+/// A threadpool to be created (`RTCORBA::RTORB::create_threadpool`, `create_threadpool_with_lanes`).
+///
+/// ```
+/// use oxorb_core::{Threadpool, ThreadpoolLane};
+/// use oxorb_rt::Priority;
+///
+/// // One lane: threads take the priority of the request they serve.
+/// let shared = Threadpool::new(4).dynamic_threads(2);
+/// // A lane for each rate: threads keep its priority.
+/// let rates = Threadpool::with_lanes([
+///     ThreadpoolLane::new(Priority::new(10)?, 2),
+///     ThreadpoolLane::new(Priority::new(20)?, 2),
+/// ])
+/// .allow_borrowing();
+/// # Ok::<(), oxorb_rt::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Threadpool {
+    pub(super) lanes: Vec<ThreadpoolLane>,
+    pub(super) has_lanes: bool,
+    pub(super) stack_size: usize,
+    pub(super) borrowing: bool,
+    pub(super) buffering: Option<RequestBuffering>,
+    pub(super) serving: Serving,
+    pub(super) reactor: Option<ReactorChoice>,
+    /// Of rate groups; otherwise none.
+    pub(super) periods: Vec<Duration>,
+}
+
+/// One lane of a threadpool (`RTCORBA::ThreadpoolLane`).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ThreadpoolLane {
+    /// `lane_priority`.
+    pub priority: Priority,
+    /// `static_threads`: at least 1.
+    pub static_threads: usize,
+    /// `dynamic_threads`: most further ones, made when all others are busy.
+    pub dynamic_threads: usize,
+    /// The only processor its threads run on; `None`: any. Not of the specification.
+    pub cpu: Option<usize>,
+    /// How long reads of its connections look for packets in the network device before they wait for the interrupt.
+    /// Not of the specification.
+    pub busy_poll: Option<Duration>,
+    /// Marks the packets of its connections (DSCP, 0 to 63). Not of the specification, which has a ServerProtocolPolicy
+    /// with `enable_network_priority` for that.
+    pub dscp: Option<u8>,
+}
+
+/// Which thread serves a request that comes to a lane (CHECKLIST A5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Serving {
+    /// The one that has read it: one thread is a reactor (A5.6), several are leader and followers (A5.4). No hand-over,
+    /// no lock, no allocation.
+    #[default]
+    Reader,
+    /// One of the lane's threads, which take requests from a bounded queue; one further thread reads (A5.3). Requests
+    /// of one connection run side by side. How long the queue is and in which order requests leave it says
+    /// [`Threadpool::buffering`]; one that finds no place is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request
+    /// costs a hand-over to another thread (a futex call on each side while the queue is empty), a few allocations and
+    /// about ten short locks.
+    Queue,
+    /// A thread that is started for it, at most `static_threads` at a time; one further thread reads (A5.6). One more
+    /// is answered TRANSIENT, minor `NO_THREAD`. A request costs what a thread does, some tens of microseconds, and
+    /// more when it is given a priority, a processor or touched memory.
+    ThreadPerRequest,
+    /// That of its connection, which is started at the lane's priority when the connection comes (A5.6). As many as
+    /// there are connections, whatever `static_threads` says.
+    ThreadPerConnection,
+}
+
+/// Requests may wait for a thread, within limits (`allow_request_buffering`). The limits hold for each lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestBuffering {
+    /// `max_buffered_requests`: most that wait; 0: as many as there are connections. Each connection has at most one
+    /// request in the buffer; what its client sends beyond that waits in the socket.
+    pub max_requests: usize,
+    /// `max_request_buffer_size`: most octets they have in all; 0: the option MaxBufferedOctets.
+    pub max_octets: usize,
+    /// Which of them is next. Not of the specification.
+    pub order: QueueOrder,
+}
+
+/// The order in which buffered requests are served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// As they came.
+    #[default]
+    Arrival,
+    /// By what their callers say they are worth ([`RequestQos`](crate::policy::RequestQos), A3): priority, then
+    /// importance, then the nearer deadline. As they came among equals; those that say nothing last.
+    Urgency,
+}
+
+impl ThreadpoolLane {
+    /// A lane of so many threads, all there from the start.
+    pub fn new(priority: Priority, static_threads: usize) -> Self {
+        ThreadpoolLane {
+            priority,
+            static_threads,
+            dynamic_threads: 0,
+            cpu: None,
+            busy_poll: None,
+            dscp: None,
+        }
+    }
+
+    /// With so many further threads that are made when all others are busy. The request that finds them busy pays for
+    /// starting one.
+    pub fn dynamic_threads(mut self, threads: usize) -> Self {
+        self.dynamic_threads = threads;
+        self
+    }
+
+    /// Runs on this processor only.
+    pub fn cpu(mut self, cpu: usize) -> Self {
+        self.cpu = Some(cpu);
+        self
+    }
+
+    /// Marks the packets of its connections.
+    pub fn dscp(mut self, dscp: u8) -> Self {
+        self.dscp = Some(dscp);
+        self
+    }
+}
+
+impl Threadpool {
+    /// A pool without lanes, at priority 0 between requests.
+    pub fn new(static_threads: usize) -> Self {
+        Threadpool {
+            has_lanes: false,
+            ..Threadpool::with_lanes([ThreadpoolLane::new(Priority::MIN, static_threads)])
+        }
+    }
+
+    /// A pool with lanes.
+    pub fn with_lanes(lanes: impl IntoIterator<Item = ThreadpoolLane>) -> Self {
+        Threadpool {
+            lanes: lanes.into_iter().collect(),
+            has_lanes: true,
+            stack_size: 0,
+            borrowing: false,
+            buffering: None,
+            serving: Serving::Reader,
+            reactor: None,
+            periods: Vec::new(),
+        }
+    }
+
+    /// Which threads serve requests.
+    pub fn serving(mut self, serving: Serving) -> Self {
+        self.serving = serving;
+        self
+    }
+
+    /// How the lanes' threads wait for requests; otherwise as the option Reactor says.
+    ///
+    /// Under SCHED_FIFO and SCHED_RR a thread that asks without sleeping keeps all that is less urgent from its
+    /// processor. Each lane must then have one thread and a processor of its own
+    /// ([`ThreadpoolLane::cpu`]), and the machine one processor more than that.
+    pub fn reactor(mut self, reactor: ReactorChoice) -> Self {
+        self.reactor = Some(reactor);
+        self
+    }
+
+    pub(in crate::server) fn with_periods(mut self, periods: Vec<Duration>) -> Self {
+        self.periods = periods;
+        self
+    }
+
+    /// `dynamic_threads` of a pool without lanes.
+    pub fn dynamic_threads(mut self, threads: usize) -> Self {
+        if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {
+            lane.dynamic_threads = threads;
+        }
+        self
+    }
+
+    /// The lanes, in the order given; a pool without lanes has one.
+    pub fn lanes(&self) -> &[ThreadpoolLane] {
+        &self.lanes
+    }
+
+    /// `default_priority` of a pool without lanes: that of its threads between requests.
+    pub fn default_priority(mut self, priority: Priority) -> Self {
+        if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {
+            lane.priority = priority;
+        }
+        self
+    }
+
+    /// `stacksize`, octets of each thread; 0, the default: as the system does.
+    pub fn stack_size(mut self, octets: usize) -> Self {
+        self.stack_size = octets;
+        self
+    }
+
+    /// `allow_borrowing`: a lane whose threads are all busy takes one of a lower lane for a while. Up to five lanes in
+    /// a chain.
+    pub fn allow_borrowing(mut self) -> Self {
+        self.borrowing = true;
+        self
+    }
+
+    /// `allow_request_buffering`: requests that find all threads busy are read and queued. Costs a thread for each
+    /// lane.
+    /// With [`Serving::Queue`] these are the limits of the queue.
+    pub fn buffering(mut self, limits: RequestBuffering) -> Self {
+        self.buffering = Some(limits);
+        self
+    }
+
+    /// What cannot be had, and why.
+    pub(super) fn check(&self, orb: &Orb) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        if self.lanes.is_empty() {
+            return wrong("a threadpool with lanes has at least one");
+        }
+        if self.periods.iter().any(Duration::is_zero) {
+            return wrong("a rate group has a period, or a rate, above 0");
+        }
+        if self.lanes.iter().any(|lane| lane.static_threads == 0) {
+            return wrong("a lane has at least one static thread");
+        }
+        let mut priorities: Vec<_> = self.lanes.iter().map(|lane| lane.priority).collect();
+        priorities.sort();
+        if priorities.windows(2).any(|pair| pair[0] == pair[1]) {
+            return wrong(
+                "each lane of a threadpool has another priority, each rate group another period",
+            );
+        }
+        self.check_serving()?;
+        if self.borrowing && self.buffering.is_none() && self.lanes.len() > CHAIN {
+            return wrong(
+                "at most five lanes borrow from each other, unless requests are buffered",
+            );
+        }
+        if self.lanes.iter().any(|lane| lane.dscp > Some(63)) {
+            return wrong("a DSCP goes from 0 to 63");
+        }
+        for lane in &self.lanes {
+            let native = orb.scheduling().native(lane.priority);
+            native.map_err(|_| ThreadpoolError::Priority(lane.priority))?;
+        }
+        Ok(())
+    }
+}
+
+impl Threadpool {
+    fn check_serving(&self) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        let dynamic = self.lanes.iter().any(|lane| lane.dynamic_threads > 0);
+        match self.serving {
+            Serving::Reader => Ok(()),
+            _ if self.borrowing => wrong(
+                "lanes borrow threads that wait for requests; where a reader hands requests on, give each lane the \
+                 threads it needs (serving)",
+            ),
+            _ if dynamic => wrong(
+                "dynamic threads help those that read; where a reader hands requests on, give each lane the threads \
+                 it needs (serving)",
+            ),
+            Serving::Queue => Ok(()),
+            Serving::ThreadPerRequest | Serving::ThreadPerConnection
+                if self.buffering.is_some() =>
+            {
+                wrong(
+                    "with a thread for each request or connection none waits in a buffer; leave buffering out, or serve \
+                 from a queue (serving)",
+                )
+            }
+            Serving::ThreadPerRequest | Serving::ThreadPerConnection => Ok(()),
+        }
+    }
+
+    /// Where a lane's threads run.
+    pub(super) fn cpu(&self, orb: &Orb, id: ThreadpoolId, at: usize) -> Option<usize> {
+        let cpus = &orb.options().realtime.lane_cpus;
+        let named = || LaneNumber::of(cpus, id.0, at as u32).map(usize::from);
+        self.lanes[at].cpu.or_else(named)
+    }
+
+    /// Whether threads that never sleep leave room for others.
+    pub(super) fn check_reactor(&self, orb: &Orb, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        let options = orb.options();
+        if self.reactor.unwrap_or(options.reactor) == ReactorChoice::Epoll {
+            return Ok(());
+        }
+        if self.serving == Serving::ThreadPerConnection {
+            return wrong(
+                "a thread that has one connection waits at no reactor; leave busy-poll out",
+            );
+        }
+        if options.realtime.class == Class::Other {
+            return Ok(());
+        }
+        let cpus = (0..self.lanes.len()).filter_map(|at| self.cpu(orb, id, at));
+        let mut cpus: Vec<_> = cpus.collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let alone = |lane: &ThreadpoolLane| {
+            lane.static_threads == 1
+                && lane.dynamic_threads == 0
+                && self.serving == Serving::Reader
+                && self.buffering.is_none()
+        };
+        if cpus.len() != self.lanes.len() || !self.lanes.iter().all(alone) {
+            return wrong(
+                "busy-poll under SCHED_FIFO or SCHED_RR would keep everything else from the processor: give each lane \
+                 one thread that reads and serves, and a processor of its own (cpu), or use epoll or SCHED_OTHER",
+            );
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        if cpus.len() >= processors {
+            return wrong(
+                "busy-poll under SCHED_FIFO or SCHED_RR on every processor would leave none to the rest of the system: \
+                 keep one free, or use epoll or SCHED_OTHER",
+            );
+        }
+        Ok(())
+    }
+}

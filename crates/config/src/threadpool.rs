@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use oxorb_core::{
-    QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Serving, Threadpool, ThreadpoolLane,
+    LaneScheduling, QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Reservation,
+    SchedulingClass, Serving, Threadpool, ThreadpoolLane,
 };
 use oxorb_rt::Priority;
 use toml::Spanned;
@@ -26,7 +27,17 @@ const KNOWN: [&str; 9] = [
     "stack_size",
     "buffering",
 ];
-const KNOWN_OF_LANE: [&str; 6] = ["name", "priority", "threads", "dynamic", "cpu", "dscp"];
+const KNOWN_OF_LANE: [&str; 9] = [
+    "name",
+    "priority",
+    "threads",
+    "dynamic",
+    "cpu",
+    "dscp",
+    "socket_priority",
+    "busy_poll",
+    "scheduling",
+];
 const KNOWN_OF_RATE: [&str; 5] = ["name", "hz", "period", "threads", "cpu"];
 const CONCURRENCIES: &str = "\"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \"thread-per-connection\" is wanted";
 
@@ -196,7 +207,71 @@ fn read_lane(
     if let Some(dscp) = table.get("dscp") {
         read = read.dscp(source.number(dscp, 63)? as u8);
     }
+    if let Some(priority) = table.get("socket_priority") {
+        read = read.socket_priority(source.number(priority, 6)? as u8);
+    }
+    if let Some(time) = table.get("busy_poll") {
+        let micros = source.number(time, u32::MAX.into())?;
+        read = read.busy_poll(Duration::from_micros(micros));
+    }
+    if let Some(scheduling) = table.get("scheduling") {
+        read = read.scheduling(read_scheduling(source, scheduling)?);
+    }
     Ok(read)
+}
+
+/// A class, or a table of the times of a reservation, in microseconds.
+fn read_scheduling(
+    source: &Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<LaneScheduling, ConfigError> {
+    let at = value.span().start;
+    if value.get_ref().is_table() {
+        return read_reservation(source, source.table(value)?, at).map(LaneScheduling::Reserved);
+    }
+    let class = match source.text(value)? {
+        "SCHED_FIFO" => SchedulingClass::Fifo,
+        "SCHED_RR" => SchedulingClass::RoundRobin,
+        "SCHED_OTHER" => SchedulingClass::Other,
+        "SCHED_IDLE" => SchedulingClass::Idle,
+        _ => {
+            let wanted = "\"SCHED_FIFO\", \"SCHED_RR\", \"SCHED_OTHER\", \"SCHED_IDLE\" or, for SCHED_DEADLINE, \
+                          { runtime = 2000, deadline = 10000, period = 20000 } in microseconds is wanted";
+            return Err(source.error(at, wanted));
+        }
+    };
+    Ok(LaneScheduling::Class(class))
+}
+
+fn read_reservation(
+    source: &Source<'_>,
+    table: &DeTable<'_>,
+    at: usize,
+) -> Result<Reservation, ConfigError> {
+    const KNOWN: [&str; 3] = ["runtime", "deadline", "period"];
+    if let Some(key) = table
+        .keys()
+        .find(|key| !KNOWN.contains(&key.get_ref().as_ref()))
+    {
+        return Err(source.unknown(key, &KNOWN));
+    }
+    let time = |name: &str| {
+        let value = table.get(name);
+        let micros = value.map(|value| source.number(value, u32::MAX.into()));
+        micros
+            .transpose()
+            .map(|micros| micros.map(Duration::from_micros))
+    };
+    let (Some(runtime), Some(period)) = (time("runtime")?, time("period")?) else {
+        let wanted =
+            "a reservation has a runtime and a period, in microseconds, and may have a deadline";
+        return Err(source.error(at, wanted));
+    };
+    Ok(Reservation {
+        runtime,
+        deadline: time("deadline")?.unwrap_or(period),
+        period,
+    })
 }
 
 fn read_buffering(

@@ -137,6 +137,23 @@ fn what_is_wrong_is_said_with_its_place() {
             "x.toml:3: a number from 0 to 63 is wanted",
         ),
         (
+            "[[threadpool.a.lane]]\npriority = 1\nsocket_priority = 7\n",
+            "x.toml:3: a number from 0 to 6 is wanted",
+        ),
+        (
+            "[[threadpool.a.lane]]\npriority = 1\nscheduling = \"FIFO\"\n",
+            "x.toml:3: \"SCHED_FIFO\", \"SCHED_RR\", \"SCHED_OTHER\", \"SCHED_IDLE\" or, for SCHED_DEADLINE, \
+             { runtime = 2000, deadline = 10000, period = 20000 } in microseconds is wanted",
+        ),
+        (
+            "[[threadpool.a.lane]]\npriority = 1\nscheduling = { runtime = 5 }\n",
+            "x.toml:3: a reservation has a runtime and a period, in microseconds, and may have a deadline",
+        ),
+        (
+            "[[threadpool.a.lane]]\npriority = 1\nscheduling = { budget = 5 }\n",
+            "x.toml:3: nothing is called `budget` here; there are runtime, deadline, period",
+        ),
+        (
             "[threadpool.a]\nthreads = 2\nborrowing = 1\n",
             "x.toml:3: true or false is wanted",
         ),

@@ -71,7 +71,7 @@ pub use operations::Operations;
 pub use options::{ClientConnections, Options, SETTINGS, Setting, SettingError};
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
-pub use oxorb_sys::schedule::Class as SchedulingClass;
+pub use oxorb_sys::schedule::{Class as SchedulingClass, Reservation};
 pub use qos::current_qos;
 pub use reference::Ref;
 pub use rt::{
@@ -83,9 +83,9 @@ pub use scheduler::{
 };
 pub use servant::Servant;
 pub use server::{
-    Arriving, PoolThread, QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Serving,
-    ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
-    ThreadpoolLanes, request_is_cancelled,
+    Arriving, LaneScheduling, PoolThread, QueueOrder, RateGroup, ReactorChoice, RequestBuffering,
+    Serving, ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId,
+    ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
 };
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

@@ -78,6 +78,10 @@ threads = 2
 dynamic = 4
 cpu = 1
 dscp = 46                           # marks its packets
+socket_priority = 5                 # their queue in the network device, 0 to 6
+busy_poll = 50                      # microseconds that reads look for packets in the device (SO_BUSY_POLL)
+scheduling = "SCHED_RR"             # SCHED_FIFO, SCHED_RR, SCHED_OTHER, SCHED_IDLE; otherwise as -ORBSchedPolicy says
+#scheduling = { runtime = 2000, deadline = 10000, period = 20000 }   # microseconds (SCHED_DEADLINE); no cpu, no dynamic
 
 [threadpool.rest]                   # without lanes
 threads = 4

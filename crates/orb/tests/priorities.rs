@@ -5,6 +5,7 @@ mod common;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use common::lanes::{Lanes, Seen};
 use common::worker::*;
@@ -12,12 +13,14 @@ use common::{LONG, assert_raised, elsewhere};
 use oxorb::__gen::Op;
 use oxorb::policy::{ClientProtocol, TcpProtocolProperties};
 use oxorb::{
-    CompletionStatus, IdAssignment, Interface, Later, ObjectRef, Orb, Outcome, Policies, Priority,
-    PriorityModel, PriorityModelPolicy, Protocol, Protocols, RtPolicies, Servant,
-    SystemExceptionKind, Threadpool, Upcall,
+    CompletionStatus, IdAssignment, Incident, Interface, LaneScheduling, Later, ObjectRef, Orb,
+    Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
+    Reservation, RtPolicies, SchedulingClass as Class, Servant, Serving, SystemExceptionKind,
+    Threadpool, ThreadpoolError, Upcall,
 };
 use oxorb_giop::{RtPolicyValue, context_id};
 use oxorb_rt::PriorityTransform;
+use oxorb_sys::schedule;
 use oxorb_testkit::watchdog;
 
 static PASS: Op = Op::twoway("pass");
@@ -268,15 +271,24 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
         .build()
         .unwrap();
     let client = client();
-    let lanes = [lane(10, 1), lane(20, 1), lane(30, 1).dscp(46)];
+    let lanes = [
+        lane(10, 1),
+        lane(20, 1),
+        lane(30, 1).dscp(46).socket_priority(5),
+    ];
     let pool = server
         .create_threadpool(Threadpool::with_lanes(lanes))
         .unwrap();
-    for (value, tos) in [(10, "tos:0x28"), (20, "tos:0x30"), (30, "tos:0xb8")] {
+    let marks: [(i16, &[&str]); 3] = [
+        (10, &["tos:0x28"]),
+        (20, &["tos:0x30"]),
+        (30, &["tos:0xb8", "class_id:0x5"]),
+    ];
+    for (value, marks) in marks {
         let poa = lane_poa(&server, pool, value);
         let object = activate(&poa, &client, &Arc::new(Worker::default()));
         let _ = whereabouts(&object);
-        assert_told(&kernel(common::address(&object).port()), &[tos]);
+        assert_told(&kernel(common::address(&object).port()), marks);
         if value == 20 {
             let pinned = Arc::new(Pinned::default());
             let object = elsewhere(&client, &poa.activate_servant(pinned.clone()).unwrap());
@@ -292,6 +304,150 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
             refused.to_string().contains("expected POOL:LANE=NUMBER"),
             "{refused}"
         );
+    }
+}
+
+/// Lanes of one pool, each in another class, and one with processor time of its own (A9.2, A9.3).
+#[test]
+fn each_lane_is_scheduled_as_it_says() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (fifo_server(), client());
+    let classes = [
+        (10, LaneScheduling::AsOrb, Class::Fifo),
+        (
+            20,
+            LaneScheduling::Class(Class::RoundRobin),
+            Class::RoundRobin,
+        ),
+        (30, LaneScheduling::Class(Class::Other), Class::Other),
+    ];
+    let reserved = lane(40, 2).scheduling(LaneScheduling::Reserved(small_reservation()));
+    let lanes = classes.map(|(value, scheduling, _)| lane(value, 1).scheduling(scheduling));
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes(lanes.into_iter().chain([reserved])))
+        .unwrap();
+    let ask = |value| {
+        let scheduled = Arc::new(Scheduled::default());
+        let poa = lane_poa(&server, pool, value);
+        let object = elsewhere(&client, &poa.activate_servant(scheduled.clone()).unwrap());
+        call(&object, &PASS).unwrap();
+        let seen = scheduled.0.lock().unwrap().take();
+        seen.unwrap()
+    };
+    let seen = classes.map(|(value, ..)| ask(value));
+    let reserved = ask(40);
+    let refused = server.connection_statistics();
+    if refused.count(Incident::NoRealTimePriority) == 0 {
+        for ((value, _, class), seen) in classes.into_iter().zip(seen) {
+            // Continuous: from the lowest native priority upwards.
+            let priority = if class == Class::Other {
+                0
+            } else {
+                i32::from(value) + 1
+            };
+            assert_eq!(seen, (Some(value), class, priority, false), "lane {value}");
+        }
+        assert_eq!((reserved.0, reserved.3), (Some(40), true));
+    }
+    end(&[&client, &server]);
+}
+
+/// The shortfall is in the error, and nothing is left of the pool.
+#[test]
+fn a_lane_that_wants_more_time_than_there_is_does_not_start() {
+    let server = fifo_server();
+    let day = Duration::from_secs(4);
+    let greedy = LaneScheduling::Reserved(Reservation {
+        runtime: day,
+        deadline: day,
+        period: day,
+    });
+    let lanes = [lane(10, 1), lane(20, 64).scheduling(greedy)];
+    let refused = server.create_threadpool(Threadpool::with_lanes(lanes));
+    if server
+        .connection_statistics()
+        .count(Incident::NoRealTimePriority)
+        == 0
+    {
+        let told = refused.unwrap_err().to_string();
+        assert!(
+            told.contains("4s of each 4s (100.0 % of a processor)"),
+            "{told}"
+        );
+    }
+    end(&[&server]);
+}
+
+#[test]
+fn a_schedule_that_contradicts_the_rest_of_a_lane_is_refused_with_the_reason() {
+    let (fifo, plain) = (fifo_server(), server());
+    let reserved = || lane(10, 1).scheduling(LaneScheduling::Reserved(small_reservation()));
+    let round = || lane(10, 1).scheduling(LaneScheduling::Class(Class::RoundRobin));
+    let pool = |lane| Threadpool::with_lanes([lane]);
+    let cases = [
+        (&plain, pool(round()), "-ORBSchedPolicy"),
+        (&fifo, pool(round()).allow_borrowing(), "borrow"),
+        (&fifo, pool(reserved().cpu(0)), "moves threads"),
+        (&fifo, pool(reserved().dynamic_threads(1)), "from the start"),
+        (
+            &fifo,
+            pool(reserved()).serving(Serving::ThreadPerRequest),
+            "from the start",
+        ),
+        (
+            &fifo,
+            pool(lane(10, 1).socket_priority(7)),
+            "socket priority",
+        ),
+    ];
+    for (orb, plan, reason) in cases {
+        let refused = orb.create_threadpool(plan).unwrap_err();
+        assert!(matches!(refused, ThreadpoolError::BadParameter(_)));
+        assert!(refused.to_string().contains(reason), "{refused}");
+    }
+    end(&[&fifo, &plain]);
+}
+
+fn fifo_server() -> Orb {
+    Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .configure(|options| options.realtime.class = Class::Fifo)
+        .setting("PriorityMapping", "continuous")
+        .build()
+        .unwrap()
+}
+
+fn small_reservation() -> Reservation {
+    let period = Duration::from_millis(100);
+    Reservation {
+        runtime: Duration::from_millis(2),
+        deadline: period,
+        period,
+    }
+}
+
+/// Notes its thread's CORBA priority, class, native priority, and whether it has processor time of its own; in between it
+/// has another CORBA priority, which must not undo any of it.
+#[derive(Default)]
+struct Scheduled(Mutex<Option<Schedule>>);
+
+type Schedule = (Option<i16>, Class, i32, bool);
+
+impl Servant for Scheduled {
+    fn repository_id(&self) -> &str {
+        "IDL:test/Scheduled:1.0"
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        drop(upcall.orb().raise_thread(priority(50)).unwrap());
+        let now = schedule::current().unwrap();
+        let corba = upcall.orb().thread_priority().map(Priority::get);
+        *self.0.lock().unwrap() = Some((corba, now.class, now.priority, schedule::is_reserved()));
+        upcall.done()
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
     }
 }
 

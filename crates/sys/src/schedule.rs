@@ -173,6 +173,13 @@ pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     })
 }
 
+/// Whether the calling thread has processor time of its own.
+pub fn is_reserved() -> bool {
+    // SAFETY: the call takes a number only; 0 is the calling thread.
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    policy & !RESET_ON_FORK == c_long::from(DEADLINE)
+}
+
 /// What the kernel lets be reserved of each million of one processor.
 fn allowed() -> Option<u64> {
     let read = |name: &str| {

@@ -1,13 +1,14 @@
 //! Named threads, and the processors they may run on.
 //!
-//! A thread gets its attributes from a [`Builder`] before its first line of work runs: name and
-//! processor now, scheduling class and priority when lanes need them.
+//! A thread gets its attributes from a [`Builder`] before its first line of work runs.
 
 use std::io;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::schedule::{self, Reservation, ReservationError};
 
 /// What a thread shall be before it starts to work.
 ///
@@ -24,6 +25,7 @@ pub struct Builder {
     name: String,
     cpu: Option<usize>,
     stack: Option<usize>,
+    reservation: Option<Reservation>,
 }
 
 impl Builder {
@@ -33,12 +35,20 @@ impl Builder {
             name: name.into(),
             cpu: None,
             stack: None,
+            reservation: None,
         }
     }
 
     /// Runs on this processor only.
     pub fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
+        self
+    }
+
+    /// Has processor time of its own (SCHED_DEADLINE). Where this process may not reserve any, the thread starts
+    /// without: [`schedule::is_reserved`] tells it.
+    pub fn reserve(mut self, reservation: Reservation) -> Self {
+        self.reservation = Some(reservation);
         self
     }
 
@@ -51,7 +61,8 @@ impl Builder {
     /// Starts the thread, and waits until it has all its attributes.
     ///
     /// # Errors
-    /// When the thread cannot be had, or cannot have an attribute; `work` has not begun then.
+    /// When the thread cannot be had, or cannot have an attribute; `work` has not begun then. A refused reservation is
+    /// a [`ReservationError`] inside.
     pub fn spawn<T, F>(self, work: F) -> io::Result<Thread<T>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -63,7 +74,7 @@ impl Builder {
         }
         let (tell, prepared) = mpsc::sync_channel(1);
         let thread = builder.spawn(move || {
-            let prepared = self.cpu.map_or(Ok(()), pin_current_thread);
+            let prepared = prepare(self.cpu, self.reservation);
             let ready = prepared.is_ok();
             // The receiver waits for exactly this.
             let _ = tell.send(prepared);
@@ -71,6 +82,14 @@ impl Builder {
         })?;
         prepared.recv().map_err(io::Error::other)??;
         Ok(Thread(thread))
+    }
+}
+
+fn prepare(cpu: Option<usize>, reservation: Option<Reservation>) -> io::Result<()> {
+    cpu.map_or(Ok(()), pin_current_thread)?;
+    match reservation.map(schedule::reserve) {
+        None | Some(Ok(()) | Err(ReservationError::NotPermitted)) => Ok(()),
+        Some(Err(refused)) => Err(io::Error::other(refused)),
     }
 }
 
@@ -129,6 +148,20 @@ mod tests {
         let (name, cpus) = thread.unwrap().join().unwrap();
         assert_eq!(name.as_deref(), Some("lane-7"));
         assert_eq!(cpus, [cpu]);
+    }
+
+    #[test]
+    fn a_reservation_that_cannot_be_is_refused_before_any_work() {
+        let day = std::time::Duration::from_secs(24 * 3600);
+        let refused = Builder::new("greedy")
+            .reserve(Reservation {
+                runtime: day * 2,
+                deadline: day,
+                period: day,
+            })
+            .spawn(|| panic!("must not run"));
+        let inner = refused.unwrap_err().into_inner().unwrap();
+        assert!(inner.is::<ReservationError>(), "{inner}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Threads of lanes within a model, where a processor or a stack size means nothing.
+//! Threads of lanes within a model, where processor, stack size and reservation mean nothing.
 
 use std::io;
 
@@ -17,6 +17,10 @@ impl Builder {
     }
 
     pub(crate) fn stack_size(self, _: usize) -> Self {
+        self
+    }
+
+    pub(crate) fn reserve(self, _: oxorb_sys::schedule::Reservation) -> Self {
         self
     }
 

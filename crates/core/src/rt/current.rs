@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 
 use oxorb_giop::SystemException;
 use oxorb_rt::Priority;
-use oxorb_sys::schedule::{self, Schedule};
+use oxorb_sys::schedule::{self, Class, Schedule};
 
 use super::scheduling::Applied;
-use crate::{Incident, Orb, raise};
+use crate::{Incident, LaneScheduling, Orb, raise};
 
 /// What is known of a thread.
 #[derive(Clone, Copy, Default)]
@@ -20,11 +20,25 @@ struct Now {
     by: u32,
     /// How the kernel schedules it, once that was asked or changed. Whoever changes it past us is not seen.
     schedule: Option<Schedule>,
+    /// Who decides that.
+    decided: Decided,
+}
+
+/// Who decides how the kernel schedules a thread.
+#[derive(Clone, Copy, Default)]
+enum Decided {
+    /// The ORB that gives it priorities.
+    #[default]
+    Orb,
+    /// Its lane, which has a scheduling class of its own.
+    Lane(Class),
+    /// Its reservation, which a priority would end.
+    Reservation,
 }
 
 thread_local! {
     static NOW: Cell<Now> = const {
-        Cell::new(Now { priority: None, by: 0, schedule: None })
+        Cell::new(Now { priority: None, by: 0, schedule: None, decided: Decided::Orb })
     };
 }
 
@@ -127,10 +141,32 @@ impl Orb {
         Ok(Raised(Some(now), PhantomData))
     }
 
+    /// The calling thread serves a lane from now on: at its priority, and scheduled as the lane says.
+    pub(crate) fn enter_lane(&self, priority: Priority, scheduling: LaneScheduling) {
+        let mut now = NOW.get();
+        now.decided = match scheduling {
+            LaneScheduling::AsOrb => Decided::Orb,
+            LaneScheduling::Class(class) => Decided::Lane(class),
+            LaneScheduling::Reserved(_) if schedule::is_reserved() => Decided::Reservation,
+            LaneScheduling::Reserved(asked) => {
+                let which = || format!("{:?} of each {:?}", asked.runtime, asked.period);
+                self.note(Incident::NoRealTimePriority, which, String::new);
+                Decided::Orb
+            }
+        };
+        // Whether there is a native one was found out when the lane was made.
+        let _ = self.change(now, priority);
+    }
+
     fn change(&self, now: Now, priority: Priority) -> Result<(), SystemException> {
         let scheduling = self.scheduling();
         let native = scheduling.native(priority)?;
-        let schedule = match scheduling.apply(native, now.schedule)? {
+        let applied = match now.decided {
+            Decided::Orb => scheduling.apply(native, now.schedule)?,
+            Decided::Lane(class) => scheduling.apply_class(class, native, now.schedule)?,
+            Decided::Reservation => Applied::Untouched,
+        };
+        let schedule = match applied {
             Applied::Yes(schedule) => Some(schedule),
             Applied::Untouched => now.schedule,
             Applied::RefusedNow(native) => {
@@ -143,6 +179,7 @@ impl Orb {
             priority: Some(priority),
             by: scheduling.number,
             schedule,
+            ..now
         });
         Ok(())
     }

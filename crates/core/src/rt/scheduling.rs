@@ -85,13 +85,24 @@ impl Scheduling {
         native: NativePriority,
         now: Option<Schedule>,
     ) -> Result<Applied, SystemException> {
-        let wanted = Schedule {
-            class: self.class,
-            priority: native.0.into(),
-        };
-        if self.class == Class::Other {
-            return Ok(Applied::Untouched);
+        match self.class {
+            Class::Other => Ok(Applied::Untouched),
+            class => self.apply_class(class, native, now),
         }
+    }
+
+    /// The same in another class than the ORB's.
+    pub(super) fn apply_class(
+        &self,
+        class: Class,
+        native: NativePriority,
+        now: Option<Schedule>,
+    ) -> Result<Applied, SystemException> {
+        let priority = match class {
+            Class::Other | Class::Idle => 0,
+            Class::Fifo | Class::RoundRobin => native.0.into(),
+        };
+        let wanted = Schedule { class, priority };
         if now == Some(wanted) {
             return Ok(Applied::Yes(wanted));
         }

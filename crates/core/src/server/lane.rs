@@ -30,7 +30,7 @@ use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::socket_options;
 use super::stand_in::Home;
-use super::threadpool::{QueueOrder, Serving};
+use super::threadpool::{LaneScheduling, QueueOrder, Serving};
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
@@ -51,6 +51,8 @@ pub(crate) struct Plan {
     pub(crate) pool: u32,
     /// Of its threads; `None`: as they come.
     pub(crate) priority: Option<Priority>,
+    /// How the kernel schedules them.
+    pub(crate) scheduling: LaneScheduling,
     /// Which of them serve.
     pub(crate) serving: Serving,
     /// How they wait.
@@ -73,6 +75,8 @@ pub(crate) struct Plan {
     pub(crate) prefault: bool,
     /// Marks the packets of its connections.
     pub(crate) dscp: Option<u8>,
+    /// The queue of the network device that these go to.
+    pub(crate) socket_priority: Option<u8>,
     /// How long reads of its connections look for packets in the device.
     pub(crate) busy_poll: Option<Duration>,
 }
@@ -185,6 +189,9 @@ impl Lane {
         if let Some(cpu) = self.plan.cpu {
             builder = builder.cpu(cpu);
         }
+        if let LaneScheduling::Reserved(reservation) = self.plan.scheduling {
+            builder = builder.reserve(reservation);
+        }
         *self.alive() += 1;
         let alive = Alive(Arc::clone(self));
         let orb = orb.clone();
@@ -192,8 +199,7 @@ impl Lane {
             let Alive(lane) = &alive;
             crate::orb::mark_server_thread();
             if let Some(priority) = lane.plan.priority {
-                // Whether there is a native one was found out when the lane was made.
-                let _ = orb.set_thread_priority(priority);
+                orb.enter_lane(priority, lane.plan.scheduling);
             }
             if lane.plan.prefault {
                 oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
@@ -221,6 +227,9 @@ impl Lane {
         }
         if let Some(dscp) = self.plan.dscp {
             link.set_dscp(dscp)?;
+        }
+        if let Some(priority) = self.plan.socket_priority {
+            socket_options::socket_priority(&*link, priority)?;
         }
         if let Some(time) = self.plan.busy_poll {
             socket_options::busy_poll(&*link, time)?;

@@ -17,7 +17,7 @@ use crate::sync::{
     atomic::Ordering,
     thread::{self, JoinHandle},
 };
-use crate::{Incident, Orb};
+use crate::{Incident, LaneScheduling, Orb};
 
 /// How long to wait after accept failed for want of descriptors or memory.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
@@ -118,8 +118,13 @@ fn accept(
     tcp: &OnceLock<TcpProtocolProperties>,
 ) {
     let priority = lane.and_then(|lane| lane.priority());
-    if let Some(priority) = priority {
-        let _ = orb.set_thread_priority(priority);
+    if let (Some(priority), Some(lane)) = (priority, lane) {
+        // What a lane reserves is for its requests.
+        let scheduling = match lane.plan.scheduling {
+            LaneScheduling::Reserved(_) => LaneScheduling::AsOrb,
+            other => other,
+        };
+        orb.enter_lane(priority, scheduling);
     }
     let mut short = false;
     loop {

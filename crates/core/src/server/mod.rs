@@ -68,7 +68,7 @@ pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{pool as pool_of_request, step_aside, wait_beside};
 pub(crate) use threadpool::Pools;
 pub use threadpool::{
-    QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes,
+    LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError,
+    ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
 };
 pub(crate) use turn::Turn;

@@ -45,3 +45,11 @@ pub(super) fn busy_poll(link: &dyn Link, time: Duration) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Has what is sent go to a queue of the network device.
+pub(super) fn socket_priority(link: &dyn Link, priority: u8) -> io::Result<()> {
+    match link.poll_fd() {
+        Some(fd) => socket::set_queue_priority(fd, priority.into()),
+        None => Ok(()),
+    }
+}

@@ -24,7 +24,7 @@ use crate::sync::MutexGuard;
 use crate::{Orb, SetupError, raise};
 
 pub use error::ThreadpoolError;
-pub use plan::{QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolLane};
+pub use plan::{LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolLane};
 
 /// How long destroying a threadpool waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -198,6 +198,7 @@ impl Orb {
         let pools = self.pools();
         let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(self, id)?;
+        plan.check_scheduling(self, id)?;
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
             .map(|at| self.new_lane(&plan, id, at).map(Arc::new))
             .collect::<io::Result<_>>()
@@ -289,6 +290,7 @@ impl Orb {
             name: format!("oxorb-{}.{at}", id.0),
             pool: id.0,
             priority: Some(lane.priority),
+            scheduling: lane.scheduling,
             serving: plan.serving,
             reactor: plan.reactor.unwrap_or(self.options().reactor),
             order: limits.unwrap_or_default().order,
@@ -299,6 +301,7 @@ impl Orb {
             stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
             cpu: plan.cpu(self, id, at),
             dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
+            socket_priority: lane.socket_priority,
             prefault: realtime.lock_memory,
             busy_poll: lane.busy_poll,
         };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use oxorb_rt::Priority;
-use oxorb_sys::schedule::Class;
+use oxorb_sys::schedule::{Class, Reservation};
 
 use super::{ThreadpoolError, ThreadpoolId};
 use crate::server::reactor::ReactorChoice;
@@ -59,6 +59,28 @@ pub struct ThreadpoolLane {
     /// Marks the packets of its connections (DSCP, 0 to 63). Not of the specification, which has a ServerProtocolPolicy
     /// with `enable_network_priority` for that.
     pub dscp: Option<u8>,
+    /// The queue of this host's network devices that they go to (SO_PRIORITY), 0 to 6: the queueing discipline says which
+    /// that is. Not of the specification.
+    pub socket_priority: Option<u8>,
+    /// How the kernel schedules its threads. Not of the specification.
+    pub scheduling: LaneScheduling,
+}
+
+/// How the kernel schedules the threads of a lane. Without the privilege, they keep the schedule that they have, which is
+/// told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LaneScheduling {
+    /// In the class that the option SchedPolicy names.
+    #[default]
+    AsOrb,
+    /// In a class of its own. With SCHED_FIFO and SCHED_RR, its priority is the native one of the lane's priority, so the
+    /// ORB has to be of one of these, too; SCHED_OTHER and SCHED_IDLE have none, for work that has to wait for all else.
+    Class(Class),
+    /// Each thread has so much processor time of its own (SCHED_DEADLINE), and the lane's priority travels and chooses,
+    /// but does not reach the kernel. A pool with more than the kernel gives away is not created, and the error names
+    /// what was asked and what there is. Such threads are all there from the start, may run on every processor, and are
+    /// lent to nobody.
+    Reserved(Reservation),
 }
 
 /// Which thread serves a request that comes to a lane (CHECKLIST A5).
@@ -81,6 +103,16 @@ pub enum Serving {
     /// That of its connection, which is started at the lane's priority when the connection comes (A5.6). As many as
     /// there are connections, whatever `static_threads` says.
     ThreadPerConnection,
+}
+
+impl Serving {
+    /// Whether there are threads that begin while requests come.
+    fn starts_threads(self) -> bool {
+        matches!(
+            self,
+            Serving::ThreadPerRequest | Serving::ThreadPerConnection
+        )
+    }
 }
 
 /// Requests may wait for a thread, within limits (`allow_request_buffering`). The limits hold for each lane.
@@ -116,6 +148,8 @@ impl ThreadpoolLane {
             cpu: None,
             busy_poll: None,
             dscp: None,
+            socket_priority: None,
+            scheduling: LaneScheduling::AsOrb,
         }
     }
 
@@ -135,6 +169,39 @@ impl ThreadpoolLane {
     /// Marks the packets of its connections.
     pub fn dscp(mut self, dscp: u8) -> Self {
         self.dscp = Some(dscp);
+        self
+    }
+
+    /// Has its packets go to a queue of the network device, 0 to 6.
+    pub fn socket_priority(mut self, priority: u8) -> Self {
+        self.socket_priority = Some(priority);
+        self
+    }
+
+    /// Has reads of its connections look for packets in the network device for so long.
+    pub fn busy_poll(mut self, time: Duration) -> Self {
+        self.busy_poll = Some(time);
+        self
+    }
+
+    /// Has the kernel schedule its threads in another way than those of the ORB.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use oxorb_core::{LaneScheduling, ThreadpoolLane};
+    /// use oxorb_rt::Priority;
+    /// use oxorb_sys::schedule::Reservation;
+    ///
+    /// // 2 ms of processor time within 10 ms, in each 20 ms.
+    /// let control = ThreadpoolLane::new(Priority::MAX, 1).scheduling(LaneScheduling::Reserved(Reservation {
+    ///     runtime: Duration::from_millis(2),
+    ///     deadline: Duration::from_millis(10),
+    ///     period: Duration::from_millis(20),
+    /// }));
+    /// ```
+    pub fn scheduling(mut self, scheduling: LaneScheduling) -> Self {
+        self.scheduling = scheduling;
         self
     }
 }
@@ -253,6 +320,9 @@ impl Threadpool {
         if self.lanes.iter().any(|lane| lane.dscp > Some(63)) {
             return wrong("a DSCP goes from 0 to 63");
         }
+        if self.lanes.iter().any(|lane| lane.socket_priority > Some(6)) {
+            return wrong("a socket priority goes from 0 to 6");
+        }
         for lane in &self.lanes {
             let native = orb.scheduling().native(lane.priority);
             native.map_err(|_| ThreadpoolError::Priority(lane.priority))?;
@@ -285,6 +355,62 @@ impl Threadpool {
                 )
             }
             Serving::ThreadPerRequest | Serving::ThreadPerConnection => Ok(()),
+        }
+    }
+
+    /// Whether the lanes can be scheduled in ways of their own.
+    pub(super) fn check_scheduling(
+        &self,
+        orb: &Orb,
+        id: ThreadpoolId,
+    ) -> Result<(), ThreadpoolError> {
+        (0..self.lanes.len()).try_for_each(|at| self.check_scheduling_of(orb, id, at))
+    }
+
+    fn check_scheduling_of(
+        &self,
+        orb: &Orb,
+        id: ThreadpoolId,
+        at: usize,
+    ) -> Result<(), ThreadpoolError> {
+        let lane = &self.lanes[at];
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        if lane.scheduling == LaneScheduling::AsOrb {
+            return Ok(());
+        }
+        if self.borrowing {
+            return wrong(
+                "lanes that borrow from each other are scheduled alike: leave out a lane's own scheduling, or borrowing",
+            );
+        }
+        if !self.has_lanes {
+            return wrong(
+                "threads of a pool without lanes take the priority of each request, as -ORBSchedPolicy says: give the                  pool lanes, or leave out a scheduling of its own",
+            );
+        }
+        let real_time = |class| matches!(class, Class::Fifo | Class::RoundRobin);
+        match lane.scheduling {
+            LaneScheduling::Class(class)
+                if real_time(class) && !real_time(orb.options().realtime.class) =>
+            {
+                wrong(
+                    "a lane in SCHED_FIFO or SCHED_RR needs native priorities: choose one of these for the ORB, too \
+                     (-ORBSchedPolicy)",
+                )
+            }
+            LaneScheduling::Reserved(_) if self.cpu(orb, id, at).is_some() => wrong(
+                "the kernel moves threads with reserved time between processors: leave out the lane's processor (cpu, \
+                 -ORBLaneCPU), or its reservation",
+            ),
+            LaneScheduling::Reserved(_)
+                if lane.dynamic_threads > 0 || self.serving.starts_threads() =>
+            {
+                wrong(
+                    "time is reserved for threads that are there from the start: leave out dynamic threads and threads \
+                     for each request or connection, or the lane's reservation",
+                )
+            }
+            _ => Ok(()),
         }
     }
 

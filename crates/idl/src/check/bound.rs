@@ -4,18 +4,37 @@ use crate::diagnostic::{Code, Problem};
 
 #[derive(Debug)]
 pub(crate) struct Bound {
-    /// "the bound of a string" ...
-    pub(crate) what: &'static str,
+    pub(crate) of: Bounded,
     pub(crate) value: i128,
+}
+
+/// What has a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bounded {
+    Array,
+    Map,
+    Sequence,
+    String,
 }
 
 impl Problem for Bound {
     fn code(&self) -> Code {
-        Code("E0510")
+        Code(match self.of {
+            Bounded::Sequence => "E0510",
+            Bounded::String => "E0515",
+            Bounded::Array => "E0516",
+            Bounded::Map => "E0517",
+        })
     }
 
     fn message(&self) -> String {
-        format!("{} cannot be {}", self.what, self.value)
+        let what = match self.of {
+            Bounded::Array => "the dimension of an array",
+            Bounded::Map => "the bound of a map",
+            Bounded::Sequence => "the bound of a sequence",
+            Bounded::String => "the bound of a string",
+        };
+        format!("{what} cannot be {}", self.value)
     }
 
     fn label(&self) -> String {
@@ -23,7 +42,7 @@ impl Problem for Bound {
     }
 
     fn help(&self) -> Option<String> {
-        (self.value == 0 && !self.what.contains("array"))
+        (self.value == 0 && self.of != Bounded::Array)
             .then(|| "for no bound at all leave it out".into())
     }
 }

@@ -13,7 +13,10 @@ pub(crate) struct Incomplete {
 
 impl Problem for Incomplete {
     fn code(&self) -> Code {
-        Code("E0612")
+        Code(match self.recursive {
+            true => "E0614",
+            false => "E0612",
+        })
     }
 
     fn message(&self) -> String {

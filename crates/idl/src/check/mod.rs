@@ -1,7 +1,8 @@
 //! What can be wrong with IDL, one module per diagnostic or small family.
 //!
 //! A module holds what the diagnostic says and, where the check needs nothing
-//! but its subject, the check itself. Every diagnostic has a golden case
+//! but its subject, the check itself. What each rule refuses, and with which code, is
+//! the table `tests/idl-ui/facts`; many of them in one source are
 //! `tests/idl-ui/fail/<name>.idl`.
 
 pub(crate) mod ambiguous;
@@ -12,6 +13,7 @@ pub(crate) mod bits;
 pub(crate) mod bound;
 pub(crate) mod component;
 pub(crate) mod constant;
+pub(crate) mod context;
 pub(crate) mod exception_as_type;
 pub(crate) mod fixed;
 pub(crate) mod forward;

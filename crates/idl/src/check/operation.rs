@@ -30,7 +30,11 @@ enum Oneway {
 
 impl Problem for Oneway {
     fn code(&self) -> Code {
-        Code("E0610")
+        Code(match self {
+            Oneway::Returns(_) => "E0610",
+            Oneway::Out(_) => "E0615",
+            Oneway::Raises(_) => "E0616",
+        })
     }
 
     fn message(&self) -> String {

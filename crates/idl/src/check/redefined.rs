@@ -16,7 +16,12 @@ pub(crate) struct Redefined {
 
 impl Problem for Redefined {
     fn code(&self) -> Code {
-        Code("E0403")
+        Code(match &self.base {
+            Some(_) => "E0417",
+            None if self.name != self.earlier => "E0416",
+            None if self.overloads() => "E0418",
+            None => "E0403",
+        })
     }
 
     fn message(&self) -> String {
@@ -42,12 +47,14 @@ impl Problem for Redefined {
     }
 
     fn help(&self) -> Option<String> {
-        match (&self.base, self.what) {
-            (_, "an operation") if self.earlier_what == "an operation" => Some(
-                "IDL has no overloading, and operations cannot be redefined: choose another name"
-                    .into(),
-            ),
-            _ => None,
-        }
+        self.overloads().then(|| {
+            "IDL has no overloading, and operations cannot be redefined: choose another name".into()
+        })
+    }
+}
+
+impl Redefined {
+    fn overloads(&self) -> bool {
+        self.what == "an operation" && self.earlier_what == "an operation"
     }
 }

@@ -33,8 +33,8 @@ pub(crate) enum Syntax {
     },
     MemberWithoutType,
     SecondUnionMember,
-    /// An enum or a bitmask.
-    EmptyEnum(&'static str),
+    EmptyEnum,
+    EmptyBitMask,
     TrailingComma,
     RaisesOfSeveral,
     VoidAsType,
@@ -75,11 +75,12 @@ impl Problem for Syntax {
             Syntax::Unclosed { .. } => "E0308",
             Syntax::MemberWithoutType => "E0309",
             Syntax::SecondUnionMember => "E0310",
-            Syntax::EmptyEnum(_) => "E0311",
+            Syntax::EmptyEnum => "E0311",
             Syntax::TrailingComma => "E0312",
             Syntax::RaisesOfSeveral => "E0313",
             Syntax::VoidAsType => "E0314",
             Syntax::DefinitionAsType(_) => "E0315",
+            Syntax::EmptyBitMask => "E0316",
         })
     }
 
@@ -101,15 +102,8 @@ impl Problem for Syntax {
             Syntax::Unclosed { name, .. } => format!("the `{{` of `{name}` is never closed"),
             Syntax::MemberWithoutType => "this member has a type or a name, but not both".into(),
             Syntax::SecondUnionMember => "a union member has one name only".into(),
-            Syntax::EmptyEnum(what) => format!(
-                "{} {what} needs at least one {}",
-                if *what == "enum" { "an" } else { "a" },
-                if *what == "enum" {
-                    "enumerator"
-                } else {
-                    "flag"
-                }
-            ),
+            Syntax::EmptyEnum => "an enum needs at least one enumerator".into(),
+            Syntax::EmptyBitMask => "a bitmask needs at least one flag".into(),
             Syntax::TrailingComma => "the last enumerator is followed by a comma".into(),
             Syntax::RaisesOfSeveral => {
                 "attributes that raise exceptions are declared one by one".into()

@@ -27,7 +27,12 @@ pub(crate) struct Inside {
 
 impl Problem for Undeclared {
     fn code(&self) -> Code {
-        Code("E0401")
+        Code(match &self.inside {
+            None => "E0401",
+            Some(inside) if inside.hidden.is_some() => "E0414",
+            Some(inside) if inside.forward => "E0415",
+            Some(_) => "E0413",
+        })
     }
 
     fn message(&self) -> String {

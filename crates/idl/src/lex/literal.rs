@@ -9,13 +9,13 @@ use std::ops::Range;
 /// What is wrong, and in which part of the spelling.
 type Failed = (LexProblem, Range<usize>);
 
-/// The value of a number; never fails to give one.
+/// The value of a number; never fails to give one, of the kind that was meant.
 pub(crate) fn number(raw: &Raw, out: &mut Diagnostics) -> TokenKind {
     match parse_number(&raw.text) {
         Ok(kind) => kind,
         Err((problem, part)) => {
             out.push(raw.part(part.start, part.end), problem);
-            TokenKind::Integer(1)
+            meant(&raw.text)
         }
     }
 }
@@ -62,6 +62,15 @@ pub(crate) fn narrow_string(raw: &Raw, out: &mut Diagnostics) -> Option<Box<str>
         return None;
     }
     Some(string(raw, out).1.into())
+}
+
+fn meant(text: &str) -> TokenKind {
+    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    match hexadecimal {
+        false if text.ends_with(['d', 'D']) => TokenKind::Fixed("1".into()),
+        false if text.contains(['.', 'e', 'E']) => TokenKind::Float(1.0),
+        _ => TokenKind::Integer(1),
+    }
 }
 
 fn parse_number(text: &str) -> Result<TokenKind, Failed> {

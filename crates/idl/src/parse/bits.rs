@@ -2,13 +2,14 @@
 
 use super::{Parse, Parser};
 use crate::ast::{BitField, BitSet, DefinitionKind};
+use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct};
 
 impl Parser<'_, '_> {
     pub(super) fn bitmask(&mut self) -> Parse<DefinitionKind> {
         self.cursor.bump();
         let name = self.declared("the name of the bitmask")?;
-        let flags = self.enumerators(&name, "bitmask")?;
+        let flags = self.enumerators(&name, Syntax::EmptyBitMask)?;
         Ok(DefinitionKind::BitMask { name, flags })
     }
 

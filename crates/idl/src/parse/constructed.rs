@@ -182,22 +182,18 @@ impl Parser<'_, '_> {
     }
 
     fn enum_body(&mut self, name: Ident) -> Parse<Enum> {
-        let enumerators = self.enumerators(&name, "enum")?;
+        let enumerators = self.enumerators(&name, Syntax::EmptyEnum)?;
         Ok(Enum { name, enumerators })
     }
 
     /// `{ a, b }` of an enum or bitmask.
-    pub(super) fn enumerators(
-        &mut self,
-        name: &Ident,
-        what: &'static str,
-    ) -> Parse<Vec<Enumerator>> {
+    pub(super) fn enumerators(&mut self, name: &Ident, empty: Syntax) -> Parse<Vec<Enumerator>> {
         self.expect(Punct::BraceOpen)?;
         let mut enumerators = Vec::new();
         loop {
             if self.at(Punct::BraceClose) {
                 if enumerators.is_empty() {
-                    self.report(name.span, Syntax::EmptyEnum(what));
+                    self.report(name.span, empty);
                 } else {
                     self.report(self.cursor.last(), Syntax::TrailingComma);
                 }

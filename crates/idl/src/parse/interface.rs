@@ -3,6 +3,7 @@
 use super::definition::Place;
 use super::{Parse, Parser};
 use crate::ast::{Attribute, DefinitionKind, Interface, Operation, Param, ScopedName};
+use crate::check::context::context_name;
 use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct, TokenKind};
 use crate::model::{Direction, InterfaceKind};
@@ -126,8 +127,10 @@ impl Parser<'_, '_> {
             let TokenKind::Str(text) = self.cursor.peek() else {
                 return Err(self.unexpected("a string"));
             };
-            context.push(text.clone());
-            self.cursor.bump();
+            let text = text.clone();
+            let at = self.cursor.bump();
+            context_name(&text, at, self.diagnostics);
+            context.push(text);
             if !self.eat(Punct::Comma) {
                 break;
             }

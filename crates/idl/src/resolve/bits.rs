@@ -1,11 +1,12 @@
 //! Bitmasks and bitsets.
 
+use super::Resolver;
 use super::annotation::Target;
 use super::scope::{Entity, ScopeKind};
-use super::{Resolver, Wanted};
 use crate::ast::{self, Ident, Notes, TypeSpec};
 use crate::check::bases::Bases;
 use crate::check::bits::BitProblem;
+use crate::check::wrong_kind::Wanted;
 use crate::model::{Basic, BitField, BitMask, BitSet, DefId, DefKind, Flag, Type};
 use crate::source::Span;
 use std::collections::BTreeMap;

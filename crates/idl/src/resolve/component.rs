@@ -1,11 +1,12 @@
 //! Components, connectors, port types, ports and homes.
 
+use super::Resolver;
 use super::annotation::Target;
 use super::interface::MAX_BASES;
 use super::scope::Entity;
-use super::{Resolver, Wanted};
 use crate::ast::{self, Ident, Item, Notes, ScopedName, TypeKind, TypeSpec};
 use crate::check::component::{ComponentProblem, KeyFault};
+use crate::check::wrong_kind::Wanted;
 use crate::model::{
     Component, ComponentExport, DefId, DefKind, Home, Port, PortKind, PortType, Type, ValueKind,
 };

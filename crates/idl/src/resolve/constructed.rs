@@ -3,12 +3,13 @@
 use super::annotation::Target;
 use super::interface::MAX_BASES;
 use super::scope::{Entity, ScopeKind};
-use super::{Completeness, Resolver, Wanted};
+use super::{Completeness, Resolver};
 use crate::ast::{self, Ident, Label, Member, Notes, TypeSpec};
 use crate::check::anonymous::Position;
 use crate::check::bases::Bases;
 use crate::check::struct_base::StructBase;
 use crate::check::union::Union as UnionProblem;
+use crate::check::wrong_kind::Wanted;
 use crate::model::{Basic, Case, DefId, DefKind, Field, Struct, Type, Union, Value};
 use crate::source::Span;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use super::Resolver;
 use super::scope::Entity;
 use crate::ast::{Expr, ScopedName};
 use crate::check::bits::BitProblem;
-use crate::check::bound::Bound;
+use crate::check::bound::{Bound, Bounded};
 use crate::check::constant::Constant;
 use crate::check::fixed::Fixed;
 use crate::constant::{Decimal, Raw, World, evaluate, fit};
@@ -95,12 +95,12 @@ impl Resolver<'_> {
     }
 
     /// The value of a bound or dimension; `None` was reported.
-    pub(super) fn bound(&mut self, expr: &Expr, what: &'static str) -> Option<u32> {
+    pub(super) fn bound(&mut self, expr: &Expr, of: Bounded) -> Option<u32> {
         match evaluate(expr, Some(Basic::ULong), self)? {
             Raw::Integer(value) => match u32::try_from(value) {
                 Ok(value) if value > 0 => Some(value),
                 _ => {
-                    self.report(expr.span, Bound { what, value });
+                    self.report(expr.span, Bound { of, value });
                     None
                 }
             },

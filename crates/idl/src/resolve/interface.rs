@@ -1,13 +1,14 @@
 //! Interfaces, their bases, operations and attributes.
 
+use super::Resolver;
 use super::annotation::Target;
 use super::scope::{Entity, ScopeId, ScopeKind};
-use super::{Resolver, Wanted};
 use crate::ast::{self, Ident, Notes, ScopedName, TypeSpec};
 use crate::check::anonymous::Position;
 use crate::check::bases::Bases;
 use crate::check::local_type::LocalType;
 use crate::check::operation::oneway;
+use crate::check::wrong_kind::Wanted;
 use crate::model::{
     Attribute, Component, ComponentExport, DefId, DefKind, Export, Interface, InterfaceKind,
     Operation, Param, PortType, Type,

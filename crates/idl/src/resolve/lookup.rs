@@ -1,7 +1,7 @@
 //! From a name as written to what it stands for (CORBA 3.3 part 1, 7.20).
 
+use super::Resolver;
 use super::scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
-use super::{Resolver, Wanted};
 use crate::ast::{Ident, ScopedName};
 use crate::check::ambiguous::Ambiguous;
 use crate::check::exception_as_type::ExceptionAsType;
@@ -9,8 +9,8 @@ use crate::check::similar::closest;
 use crate::check::template::TemplateProblem;
 use crate::check::undeclared::{Inside, Undeclared};
 use crate::check::wrong_case::WrongCase;
-use crate::check::wrong_kind::WrongKind;
-use crate::model::{DefId, DefKind};
+use crate::check::wrong_kind::{Wanted, WrongKind};
+use crate::model::{DefId, DefKind, Type};
 use crate::source::Span;
 use std::collections::BTreeSet;
 
@@ -114,10 +114,14 @@ impl Resolver<'_> {
             span: found.declared,
             entity: found.entity,
         };
-        let Entity::Def(def) = found.entity else {
+        let Entity::Def(named) = found.entity else {
             let problem = self.wrong_kind(&entry, wanted);
             self.report(name.span(), problem);
             return None;
+        };
+        let def = match wanted.aliases() {
+            true => self.behind_aliases(named),
+            false => named,
         };
         if self.poisoned.contains(&def) {
             return None;
@@ -137,6 +141,14 @@ impl Resolver<'_> {
             self.report(name.span(), problem);
         }
         None
+    }
+
+    /// What a `typedef` of a definition stands for, after however many others; anything else is itself.
+    fn behind_aliases(&self, def: DefId) -> DefId {
+        match self.plain(&Type::Named(def)) {
+            Type::Named(plain) => *plain,
+            _ => def,
+        }
     }
 
     /// The first part of a name that does not begin with `::`: the innermost
@@ -292,7 +304,7 @@ impl Resolver<'_> {
     fn wrong_kind(&self, entry: &Entry, wanted: Wanted) -> WrongKind {
         WrongKind {
             name: entry.name.to_string(),
-            wanted: wanted.text(),
+            wanted,
             found: self.what(entry.entity),
             at: entry.span,
         }

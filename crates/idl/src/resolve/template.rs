@@ -2,12 +2,13 @@
 //! depend on arguments, and read again for each instance.
 
 use super::scope::{Entity, Entry, ScopeId, ScopeKind};
-use super::{Resolver, Wanted, entry};
+use super::{Resolver, entry};
 use crate::ast::{
     Expr, ExprKind, Ident, Instance, Item, Notes, Template, TemplateArg, TemplateParam,
     TemplateParamKind, TypeKind, TypeSpec,
 };
 use crate::check::template::TemplateProblem;
+use crate::check::wrong_kind::Wanted;
 use crate::model::{Const, DefId, DefKind, Module, TemplateModule, Type, Typedef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

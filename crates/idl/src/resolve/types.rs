@@ -1,11 +1,13 @@
 //! Types as they are written to types of the model.
 
-use super::{Completeness, Resolver, Wanted};
+use super::{Completeness, Resolver};
 use crate::ast::{Declarator, Expr, Notes, ScopedName, TypeKind, TypeSpec};
 use crate::check::anonymous::{Anonymous, Position};
+use crate::check::bound::Bounded;
 use crate::check::constant::Constant;
 use crate::check::fixed::Fixed;
 use crate::check::incomplete::Incomplete;
+use crate::check::wrong_kind::Wanted;
 use crate::model::{Basic, DefId, DefKind, Type};
 use crate::source::Span;
 
@@ -64,21 +66,21 @@ impl Resolver<'_> {
             TypeKind::Basic(basic) => Type::Basic(*basic),
             TypeKind::Object => Type::Object,
             TypeKind::String(bound) => {
-                Type::String(self.optional_bound(bound.as_deref(), "the bound of a string")?)
+                Type::String(self.optional_bound(bound.as_deref(), Bounded::String)?)
             }
             TypeKind::WString(bound) => {
-                Type::WString(self.optional_bound(bound.as_deref(), "the bound of a string")?)
+                Type::WString(self.optional_bound(bound.as_deref(), Bounded::String)?)
             }
             TypeKind::Sequence(element, bound) => {
                 // Both are looked at, whatever is wrong with the other.
                 let element = self.type_of(element, true);
-                let bound = self.optional_bound(bound.as_deref(), "the bound of a sequence");
+                let bound = self.optional_bound(bound.as_deref(), Bounded::Sequence);
                 Type::Sequence(Box::new(element?), bound?)
             }
             TypeKind::Map(key, value, bound) => {
                 let key = self.type_of(key, true);
                 let value = self.type_of(value, true);
-                let bound = self.optional_bound(bound.as_deref(), "the bound of a map");
+                let bound = self.optional_bound(bound.as_deref(), Bounded::Map);
                 Type::Map(Box::new(key?), Box::new(value?), bound?)
             }
             TypeKind::Fixed(shape) => self.fixed(spec.span, shape.as_deref())?,
@@ -170,9 +172,9 @@ impl Resolver<'_> {
     }
 
     /// `None` was reported; `Some(None)` is no bound.
-    fn optional_bound(&mut self, bound: Option<&Expr>, what: &'static str) -> Option<Option<u32>> {
+    fn optional_bound(&mut self, bound: Option<&Expr>, of: Bounded) -> Option<Option<u32>> {
         match bound {
-            Some(bound) => Some(Some(self.bound(bound, what)?)),
+            Some(bound) => Some(Some(self.bound(bound, of)?)),
             None => Some(None),
         }
     }
@@ -185,7 +187,7 @@ impl Resolver<'_> {
         let dimensions: Vec<Option<u32>> = declarator
             .dimensions
             .iter()
-            .map(|dimension| self.bound(dimension, "the dimension of an array"))
+            .map(|dimension| self.bound(dimension, Bounded::Array))
             .collect();
         let dimensions = dimensions.into_iter().collect::<Option<Vec<u32>>>()?;
         Some(Type::Array(Box::new(base), dimensions))

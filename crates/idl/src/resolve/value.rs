@@ -1,13 +1,14 @@
 //! Valuetypes, boxed types and event types.
 
+use super::Resolver;
 use super::annotation::Target;
 use super::interface::MAX_BASES;
 use super::scope::{Entity, ScopeId, ScopeKind};
-use super::{Resolver, Wanted};
 use crate::ast::{self, Declarator, Ident, Notes, ScopedName, TypeSpec, ValueWords};
 use crate::check::anonymous::Position;
 use crate::check::bases::Bases;
 use crate::check::value::ValueProblem;
+use crate::check::wrong_kind::Wanted;
 use crate::model::{
     DefId, DefKind, Direction, Factory, InterfaceKind, Param, StateMember, Type, ValueKind,
     ValueType,

@@ -64,11 +64,15 @@ pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     cases
 }
 
-/// What the first line asks for: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
+/// What the first line of a case asks for.
 pub(crate) fn options(case: &Path) -> Options {
-    let mut options = Options::default();
     let text = fs::read(root().join(case)).unwrap();
-    let text = String::from_utf8_lossy(&text);
+    options_of(&String::from_utf8_lossy(&text))
+}
+
+/// What a first line asks for: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
+pub(crate) fn options_of(text: &str) -> Options {
+    let mut options = Options::default();
     let Some(line) = text
         .lines()
         .next()
@@ -80,7 +84,7 @@ pub(crate) fn options(case: &Path) -> Options {
     while let Some(option) = words.next() {
         let value = words
             .next()
-            .unwrap_or_else(|| panic!("{case:?}: {option} without value"));
+            .unwrap_or_else(|| panic!("{option} without value"));
         match (option, value) {
             ("-I", folder) => options.include_dirs.push(folder.into()),
             ("-D", define) => options.defines.push(define.into()),
@@ -88,7 +92,7 @@ pub(crate) fn options(case: &Path) -> Options {
             ("--include-depth", depth) => options.limits.include_depth = depth.parse().unwrap(),
             ("--macro-octets", limit) => options.limits.macro_octets = limit.parse().unwrap(),
             ("--diagnostics", limit) => options.limits.diagnostics = limit.parse().unwrap(),
-            _ => panic!("{case:?}: unknown option {option} {value}"),
+            _ => panic!("unknown option {option} {value}"),
         }
     }
     options

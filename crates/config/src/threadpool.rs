@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use oxorb_core::{
-    LaneScheduling, QueueOrder, RateGroup, ReactorChoice, RequestBuffering, Reservation,
-    SchedulingClass, Serving, Threadpool, ThreadpoolLane,
+    LaneScheduling, MessageBuffers, QueueOrder, RateGroup, ReactorChoice, RequestBuffering,
+    Reservation, SchedulingClass, Serving, Threadpool, ThreadpoolLane,
 };
 use oxorb_rt::Priority;
 use toml::Spanned;
@@ -16,7 +16,7 @@ use crate::file::Source;
 /// More threads in one lane are a mistake.
 const MAX_THREADS: u64 = 10_000;
 
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "lane",
     "rate",
     "concurrency",
@@ -26,6 +26,7 @@ const KNOWN: [&str; 9] = [
     "borrowing",
     "stack_size",
     "buffering",
+    "message_buffers",
 ];
 const KNOWN_OF_LANE: [&str; 9] = [
     "name",
@@ -95,6 +96,10 @@ pub(crate) fn read(
     }
     if let Some(octets) = table.get("stack_size") {
         pool = pool.stack_size(source.number(octets, u32::MAX.into())? as usize);
+    }
+    if let Some(buffers) = table.get("message_buffers") {
+        let at = buffers.span().start;
+        pool = pool.message_buffers(read_buffers(source, source.table(buffers)?, at)?);
     }
     if let Some(limits) = table.get("buffering") {
         pool = pool.buffering(read_buffering(source, source.table(limits)?)?);
@@ -271,6 +276,27 @@ fn read_reservation(
         runtime,
         deadline: time("deadline")?.unwrap_or(period),
         period,
+    })
+}
+
+fn read_buffers(
+    source: &Source<'_>,
+    table: &DeTable<'_>,
+    at: usize,
+) -> Result<MessageBuffers, ConfigError> {
+    let number = |name: &str, most: u64| match table.get(name) {
+        Some(value) => source.number(value, most).map(|number| number as usize),
+        None => Err(source.error(at, "message buffers are { connections = N, octets = N }")),
+    };
+    if let Some(key) = table
+        .keys()
+        .find(|key| !["connections", "octets"].contains(&key.get_ref().as_ref()))
+    {
+        return Err(source.unknown(key, &["connections", "octets"]));
+    }
+    Ok(MessageBuffers {
+        connections: number("connections", 100_000)?,
+        octets: number("octets", u32::MAX.into())?,
     })
 }
 

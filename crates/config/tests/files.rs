@@ -97,7 +97,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[threadpool.a]\nthreads = 1\nthreds = 2\n",
-            "x.toml:3: nothing is called `threds` here; there are lane, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering",
+            "x.toml:3: nothing is called `threds` here; there are lane, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering, message_buffers",
         ),
         (
             "[[threadpool.a.lane]]\nthreads = 2\n",
@@ -135,6 +135,10 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             "[[threadpool.a.lane]]\npriority = 1\ndscp = 64\n",
             "x.toml:3: a number from 0 to 63 is wanted",
+        ),
+        (
+            "[threadpool.a]\nthreads = 2\nmessage_buffers = { octets = 4096 }\n",
+            "x.toml:3: message buffers are { connections = N, octets = N }",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\nsocket_priority = 7\n",

@@ -83,9 +83,9 @@ pub use scheduler::{
 };
 pub use servant::Servant;
 pub use server::{
-    Arriving, LaneScheduling, PoolThread, QueueOrder, RateGroup, ReactorChoice, RequestBuffering,
-    Serving, ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
+    Arriving, LaneMemory, LaneScheduling, MessageBuffers, PoolThread, QueueOrder, RateGroup,
+    ReactorChoice, RequestBuffering, Serving, ThreadFilter, ThreadFilters, Threadpool,
+    ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
 };
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

@@ -71,6 +71,22 @@ impl Inbox {
         }
     }
 
+    /// An empty inbox that reads into this memory for as long as messages fit.
+    pub fn with_buffer(limits: &Limits, mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        Self {
+            habit: buffer.capacity().max(READ_AHEAD),
+            buffer,
+            ..Self::new(limits)
+        }
+    }
+
+    /// The memory that octets are read into, which may be another than it began with; what is in it means nothing any
+    /// more.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
     /// Where to append octets, and at most how many; that much capacity is there.
     ///
     /// Offers all the buffer has, at least 4 KiB, when nothing is known about the next message: so a small message needs

@@ -64,14 +64,14 @@ pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
     Abstract, Amh, Arriving, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
     Concurrency, ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure,
-    Held, Incident, Incompatible, Interface, LaneEndpoints, LaneNumber, LaneScheduling, Later,
-    MappingChoice, Measurement, Measurements, Modules, MutexNotFound, ObjectRef, Options, Outcome,
-    PoolThread, Prepared, QueueOrder, Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo,
-    RequestBuffering, Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
-    SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError, Slots,
-    ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane,
-    ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
-    request_is_cancelled, wait_until,
+    Held, Incident, Incompatible, Interface, LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling,
+    Later, MappingChoice, Measurement, Measurements, MessageBuffers, Modules, MutexNotFound,
+    ObjectRef, Options, Outcome, PoolThread, Prepared, QueueOrder, Raised, RateGroup,
+    ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering, Reservation, ResolveError, RtMutex,
+    RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass, Servant, ServedBy, Serving, Setting,
+    SettingError, SetupError, Slots, ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError,
+    ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, current_qos,
+    last_failure, policy, request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{

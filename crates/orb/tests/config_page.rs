@@ -70,6 +70,7 @@ LockMemory = true                   # 1
 borrowing = false
 stack_size = 262144
 buffering = { requests = 64, octets = 65536 }
+message_buffers = { connections = 8, octets = 16384 }   # of each lane, made and touched before anybody connects
 
 [[threadpool.control.lane]]
 name = "50 Hz"                      # for people

@@ -12,6 +12,7 @@ use oxorb_transport::Link;
 
 use super::assign::assign;
 use super::dispatch::{Next, Session, refuse};
+use super::lane_memory::{Memory, Pair};
 use super::registry::{Admitted, Claim, Status};
 use super::stand_in::{self, Desk, Home};
 use super::turn::Turn;
@@ -45,6 +46,8 @@ pub(crate) struct Connection {
     detached: bool,
     /// What the calls sent over it are told when it ends.
     end: SystemException,
+    /// Whose memory its buffers are.
+    memory: Option<Arc<Memory>>,
 }
 
 /// What all threads that serve a connection share.
@@ -170,8 +173,27 @@ impl Connection {
             throttled: false,
             detached: false,
             end: raise::CONNECTION_LOST,
+            memory: None,
             lines,
             link,
+        }
+    }
+
+    /// With buffers of a lane.
+    pub(super) fn with_buffers(self, orb: &Orb, buffers: Pair) -> Connection {
+        Connection {
+            inbox: Some(Inbox::with_buffer(&orb.options().limits, buffers.read)),
+            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write),
+            memory: Some(buffers.memory),
+            ..self
+        }
+    }
+
+    /// Gives them back: it reads and answers nothing any more.
+    pub(super) fn give_back_buffers(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            let read = self.inbox.take().map(Inbox::into_buffer);
+            memory.put([read.unwrap_or_default(), self.sink.take_memory()]);
         }
     }
 

@@ -23,6 +23,7 @@ use oxorb_transport::Link;
 
 use super::assign::Work;
 use super::connection::{Connection, Served};
+use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
 use super::queue::Queue;
 use super::reactor::{self, Reactor, ReactorChoice};
@@ -79,6 +80,8 @@ pub(crate) struct Plan {
     pub(crate) socket_priority: Option<u8>,
     /// How long reads of its connections look for packets in the device.
     pub(crate) busy_poll: Option<Duration>,
+    /// Made before they come.
+    pub(crate) buffers: Option<MessageBuffers>,
 }
 
 /// The threads of a lane and the connections none of them serves at the moment.
@@ -98,6 +101,8 @@ pub(crate) struct Lane {
     /// When stalled connections were last looked for.
     last_look: Mutex<Instant>,
     pub(super) reserve: Reserve,
+    /// For connections.
+    pub(super) memory: Option<Arc<Memory>>,
     stopping: AtomicBool,
     alive: Mutex<usize>,
     changed: Condvar,
@@ -139,6 +144,7 @@ impl Lane {
         let queue = |(requests, octets)| Queue::new(requests, octets);
         Ok(Lane {
             reactor: reactor::make(plan.reactor)?,
+            memory: plan.buffers.map(|planned| Arc::new(Memory::new(planned))),
             queue: plan.queue.map(queue),
             plan,
             parked: Mutex::default(),
@@ -234,7 +240,11 @@ impl Lane {
         if let Some(time) = self.plan.busy_poll {
             socket_options::busy_poll(&*link, time)?;
         }
-        let connection = Connection::new(orb, admitted, Arc::clone(&link), Some(self.plan.pool));
+        let mut connection =
+            Connection::new(orb, admitted, Arc::clone(&link), Some(self.plan.pool));
+        if let Some(buffers) = self.memory.as_ref().and_then(Memory::take) {
+            connection = connection.with_buffers(orb, buffers);
+        }
         if self.plan.serving == Serving::ThreadPerConnection {
             return self.spawn(orb, |_, orb| {
                 per_connection::run(orb, &Home::Thread, connection)

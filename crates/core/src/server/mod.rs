@@ -29,6 +29,7 @@ mod dispatch;
 mod epoll;
 mod filter;
 mod lane;
+mod lane_memory;
 mod line;
 mod listener;
 mod mailbox;
@@ -48,6 +49,7 @@ mod turn;
 pub(crate) use dispatch::{dispatch_local, upcall};
 pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub(crate) use lane::Lane;
+pub use lane_memory::{LaneMemory, MessageBuffers};
 pub(crate) use line::Line;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use listener::welcome;

@@ -88,4 +88,5 @@ pub(super) fn leave(orb: &Orb, mut connection: Connection) {
         connection.close(orb);
         orb.registry().remove(id);
     }
+    connection.give_back_buffers();
 }

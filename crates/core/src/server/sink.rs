@@ -55,6 +55,16 @@ impl Sink {
         Sink::to(Target::Link(link), Vec::with_capacity(512))
     }
 
+    /// The same, with memory for replies.
+    pub(super) fn to_link_with(link: Arc<dyn Link>, out: Vec<u8>) -> Sink {
+        Sink::to(Target::Link(link), out)
+    }
+
+    /// The memory for replies.
+    pub(super) fn take_memory(&mut self) -> Vec<u8> {
+        mem::take(&mut self.out)
+    }
+
     /// To a link that another thread may write to.
     pub(super) fn to_shared(link: Arc<dyn Link>, turn: Arc<Turn>) -> Sink {
         Sink::to(Target::Shared(link, turn), Vec::new())

@@ -15,6 +15,7 @@ use oxorb_transport::Endpoint;
 
 use super::filter::PoolThread;
 use super::lane::{Lane, Plan};
+use super::lane_memory::LaneMemory;
 use super::listener::Listeners;
 use super::reserve::{self, Reserve};
 use crate::LaneNumber;
@@ -47,6 +48,8 @@ pub struct ThreadpoolLanes {
     pub periods: Vec<Duration>,
     /// Which threads serve.
     pub serving: Serving,
+    /// The buffers of each lane; empty where [none were made ahead](Threadpool::message_buffers).
+    pub memory: Vec<LaneMemory>,
 }
 
 /// All threadpools of one ORB.
@@ -266,6 +269,12 @@ impl Orb {
             priorities: pool.lanes.iter().map(|lane| lane.priority).collect(),
             periods: pool.periods.clone(),
             serving: pool.serving,
+            memory: pool
+                .lanes
+                .iter()
+                .filter_map(|lane| lane.lane.memory.as_ref())
+                .map(|memory| memory.report())
+                .collect(),
         })
     }
 
@@ -286,6 +295,7 @@ impl Orb {
                 or(limits.max_octets, realtime.max_buffered_octets),
             )
         });
+        let message_buffers = plan.buffers;
         let plan = Plan {
             name: format!("oxorb-{}.{at}", id.0),
             pool: id.0,
@@ -304,6 +314,7 @@ impl Orb {
             socket_priority: lane.socket_priority,
             prefault: realtime.lock_memory,
             busy_poll: lane.busy_poll,
+            buffers: message_buffers,
         };
         Lane::new(plan, reserve)
     }

@@ -6,6 +6,7 @@ use oxorb_rt::Priority;
 use oxorb_sys::schedule::{Class, Reservation};
 
 use super::{ThreadpoolError, ThreadpoolId};
+use crate::server::lane_memory::MessageBuffers;
 use crate::server::reactor::ReactorChoice;
 use crate::{LaneNumber, Orb};
 
@@ -35,6 +36,7 @@ pub struct Threadpool {
     pub(super) stack_size: usize,
     pub(super) borrowing: bool,
     pub(super) buffering: Option<RequestBuffering>,
+    pub(super) buffers: Option<MessageBuffers>,
     pub(super) serving: Serving,
     pub(super) reactor: Option<ReactorChoice>,
     /// Of rate groups; otherwise none.
@@ -223,6 +225,7 @@ impl Threadpool {
             stack_size: 0,
             borrowing: false,
             buffering: None,
+            buffers: None,
             serving: Serving::Reader,
             reactor: None,
             periods: Vec::new(),
@@ -284,6 +287,14 @@ impl Threadpool {
         self
     }
 
+    /// Memory for messages that is there before anybody connects, and touched; the amount is for each lane. Octets are
+    /// `connections * octets * 2`. Without, a connection allocates its buffers when it comes, and as its messages grow;
+    /// after warm-up neither does. Not of the specification.
+    pub fn message_buffers(mut self, buffers: MessageBuffers) -> Self {
+        self.buffers = Some(buffers);
+        self
+    }
+
     /// `allow_request_buffering`: requests that find all threads busy are read and queued. Costs a thread for each
     /// lane.
     /// With [`Serving::Queue`] these are the limits of the queue.
@@ -322,6 +333,19 @@ impl Threadpool {
         }
         if self.lanes.iter().any(|lane| lane.socket_priority > Some(6)) {
             return wrong("a socket priority goes from 0 to 6");
+        }
+        if let Some(buffers) = self.buffers {
+            let options = orb.options();
+            if buffers.octets == 0 || buffers.octets > options.limits.kept_capacity {
+                return wrong(
+                    "message buffers have from one octet to as many as a connection keeps (-ORBKeptCapacity)",
+                );
+            }
+            if buffers.connections > options.max_connections {
+                return wrong(
+                    "message buffers are for at most as many connections as may come (-ORBMaxConnections)",
+                );
+            }
         }
         for lane in &self.lanes {
             let native = orb.scheduling().native(lane.priority);

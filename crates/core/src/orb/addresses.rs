@@ -1,0 +1,137 @@
+//! Where an ORB is reached, and references that say so.
+
+use oxorb_giop::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
+use oxorb_rt::Priority;
+use oxorb_transport::Endpoint;
+
+use super::{Orb, SetupError, UNPOISONED};
+use crate::published::Address;
+use crate::server::Lane;
+use crate::{Ref, ThreadpoolError, ThreadpoolId};
+
+impl Orb {
+    /// Opens the listening endpoints, if that has not happened yet. Creating
+    /// the first object reference does it, too.
+    pub fn listen(&self) -> Result<(), SetupError> {
+        self.published().map(drop)
+    }
+
+    /// A reference to an object of this ORB: its key at our published addresses.
+    pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
+        self.create_reference_with(type_id, key, &[])
+    }
+
+    /// The same with further components in each profile that has room for them.
+    pub fn create_reference_with(
+        &self,
+        type_id: &str,
+        key: &[u8],
+        components: &[TaggedComponent],
+    ) -> Result<Ref, SetupError> {
+        let addresses = self.published()?;
+        let addresses = addresses.iter().map(Address::parts);
+        let native = self.options().native_chars;
+        let ior = crate::initial::build_ior(type_id, key, components, native, addresses);
+        Ok(Ref::new(self, ior))
+    }
+
+    /// A reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`, or the
+    /// one lane of a pool without. For the object adapter.
+    ///
+    /// With lanes every address travels with the priority of its lane, as by TAO (TAO_TAG_ENDPOINTS); clients that do
+    /// not know that use the first.
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted.
+    pub fn create_lane_reference(
+        &self,
+        pool: ThreadpoolId,
+        wanted: impl Fn(Priority) -> bool,
+        type_id: &str,
+        key: &[u8],
+        components: &[TaggedComponent],
+    ) -> Result<Ref, ThreadpoolError> {
+        let found = self.inner.pools.addresses(pool, wanted);
+        let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
+        let Some((first, priority)) = found.addresses.first() else {
+            return Err(ThreadpoolError::BadParameter(
+                "no lane of the threadpool serves this priority",
+            ));
+        };
+        let native = self.options().native_chars;
+        let mut components = components.to_vec();
+        if found.has_lanes {
+            let endpoint = |(address, priority): &(Address, Priority)| {
+                let (host, port) = (address.host.clone(), address.port);
+                (IiopEndpoint { host, port }, priority.get())
+            };
+            let all: Vec<_> = found.addresses.iter().map(endpoint).collect();
+            components.push(TaggedComponent::tao_endpoints(&all));
+        }
+        // One profile: its address, and others of the same lane as alternates of it.
+        let same =
+            |(address, of): &&(Address, Priority)| of == priority && address.port == first.port;
+        let addresses = found.addresses.iter().filter(same);
+        let addresses = addresses.map(|(address, _)| address.parts());
+        let ior = crate::initial::build_ior(type_id, key, &components, native, addresses);
+        Ok(Ref::new(self, ior))
+    }
+
+    /// How connections are set up that a threadpool, or the ORB's own threads, accept from now on
+    /// (ServerProtocolPolicy). For the object adapter; the first call for each decides.
+    pub fn set_server_tcp(&self, pool: Option<ThreadpoolId>, tcp: TcpProtocolProperties) {
+        match pool {
+            Some(pool) => self.inner.pools.set_tcp(pool, tcp),
+            None => self.inner.listeners.set_tcp(tcp),
+        }
+    }
+
+    /// Where this ORB listens, as far as it does by now.
+    pub(crate) fn listen_points(&self) -> Option<Vec<IiopEndpoint>> {
+        let point = |address: &Address| IiopEndpoint {
+            host: address.host.clone(),
+            port: address.port,
+        };
+        let addresses = self.inner.published.get()?;
+        Some(addresses.iter().map(point).collect())
+    }
+
+    /// Whether an address is one of those we publish.
+    pub(crate) fn is_own_address(&self, host: &str, port: u16) -> bool {
+        self.inner.published.get().is_some_and(|addresses| {
+            addresses
+                .iter()
+                .any(|own| own.port == port && own.host == host)
+        }) || self.inner.pools.is_own_address(host, port)
+    }
+
+    fn published(&self) -> Result<&[Address], SetupError> {
+        if let Some(addresses) = self.inner.published.get() {
+            return Ok(addresses);
+        }
+        let _one_at_a_time = self.inner.opening.lock().expect(UNPOISONED);
+        if self.is_closing() {
+            return Err(SetupError::ShutDown);
+        }
+        if self.inner.published.get().is_none() {
+            let default = [Endpoint::new("", 0)];
+            let wanted = match self.options().listen.as_slice() {
+                [] => &default,
+                listed => listed,
+            };
+            self.start_modules()?;
+            let lane = || Lane::of_orb(self);
+            let open = self.inner.listeners.open(self, wanted, lane)?;
+            let mut addresses = Vec::new();
+            for endpoint in &open {
+                for address in self.addresses_of(endpoint)? {
+                    if !addresses.contains(&address) {
+                        addresses.push(address);
+                    }
+                }
+            }
+            let _ = self.inner.published.set(addresses);
+        }
+        Ok(self.inner.published.get().expect("set above"))
+    }
+}

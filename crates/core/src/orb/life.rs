@@ -1,0 +1,236 @@
+//! How an ORB works and ends, and what it waits for then.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use oxorb_giop::SystemException;
+
+use super::{Inner, Orb, UNPOISONED};
+use crate::main_thread::Busy;
+use crate::raise;
+use crate::sync::atomic::Ordering;
+
+/// How long an orderly end waits for requests that are running.
+const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// How long an orderly end waits until buffered oneways are sent, over all servers.
+const LAST_ONEWAYS: Duration = Duration::from_secs(5);
+
+impl Orb {
+    /// Blocks until the ORB was shut down and the requests that were running
+    /// have ended. Meanwhile this is the ORB's main thread, and does what only
+    /// that one may do.
+    pub fn run(&self) {
+        let _main = self.inner.main.enter();
+        loop {
+            self.perform_work();
+            let mut ended = self.inner.ended.lock().expect(UNPOISONED);
+            while !*ended && !self.work_pending() {
+                ended = self.inner.end.wait(ended).expect(UNPOISONED);
+            }
+            if *ended {
+                break;
+            }
+        }
+        self.finish();
+    }
+
+    /// Whether something waits for the main thread.
+    pub fn work_pending(&self) -> bool {
+        !self.inner.main.is_empty()
+    }
+
+    /// Does what waits for the main thread, for programs whose main thread has
+    /// a loop of its own: the calling thread is the main thread while this runs.
+    pub fn perform_work(&self) {
+        let _main = self.inner.main.enter();
+        while !self.is_closing()
+            && let Some(job) = self.inner.main.pop()
+        {
+            job();
+        }
+    }
+
+    /// Has the main thread do something, when it comes to it; at the end of the
+    /// ORB it is dropped undone.
+    ///
+    /// # Errors
+    /// [`Busy`] when `most` wait already, or the ORB ends.
+    pub fn run_on_main(&self, job: Box<dyn FnOnce() + Send>, most: usize) -> Result<(), Busy> {
+        let ended = self.inner.ended.lock().expect(UNPOISONED);
+        if *ended {
+            return Err(Busy);
+        }
+        self.inner.main.push(job, most)?;
+        self.inner.end.notify_all();
+        Ok(())
+    }
+
+    /// Whether the calling thread is in [`run`](Self::run) or
+    /// [`perform_work`](Self::perform_work) of this ORB.
+    pub fn is_main_thread(&self) -> bool {
+        self.inner.main.is_here()
+    }
+
+    /// Ends the ORB: takes no new request, lets those that run finish and
+    /// their replies go out, tells clients CloseConnection, closes everything.
+    ///
+    /// `wait_for_completion` blocks until that is done (at most 30 s for
+    /// requests that do not end, or are not [answered](crate::Later)); it is
+    /// `BAD_INV_ORDER` from within a request, which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
+    pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
+        if wait_for_completion && within_request() {
+            return Err(raise::WOULD_DEADLOCK);
+        }
+        self.inner.closing.store(true, Ordering::SeqCst);
+        self.inner.listeners.close();
+        self.inner.pools.close();
+        self.inner.registry.close();
+        if let Some(adapter) = self.adapter() {
+            adapter.closing();
+        }
+        *self.inner.ended.lock().expect(UNPOISONED) = true;
+        self.inner.main.clear();
+        self.inner.end.notify_all();
+        if wait_for_completion {
+            self.finish();
+        }
+        Ok(())
+    }
+
+    /// Whether the ORB was shut down or is about to be.
+    pub fn is_closing(&self) -> bool {
+        self.inner.closing.load(Ordering::Relaxed)
+    }
+
+    fn finish(&self) {
+        let until = Instant::now() + LAST_REQUESTS;
+        if !self.inner.registry.wait_empty(Some(until)) {
+            self.inner.registry.cut();
+        }
+        self.await_served(until);
+        if let Some(modules) = self.modules() {
+            modules.stop(until);
+        }
+        self.inner.listeners.end();
+        self.inner.pools.end();
+        if let Some(adapter) = self.inner.adapter.get() {
+            adapter.close();
+        }
+        let peers: Vec<_> = self
+            .inner
+            .peers
+            .lock()
+            .expect(UNPOISONED)
+            .values()
+            .cloned()
+            .collect();
+        let until = Instant::now() + LAST_ONEWAYS;
+        for peer in &peers {
+            peer.flush(until);
+        }
+        self.inner.cache.close();
+        for peer in &peers {
+            peer.close();
+        }
+        self.inner.callbacks.close();
+        self.inner.alarms.close();
+        self.inner.deliveries.close();
+        if !self.inner.finished.swap(true, Ordering::SeqCst) {
+            self.inner.interceptors.destroy();
+        }
+    }
+
+    /// Until no call from this process to an object of it is running and all that is to be answered later is, or
+    /// `until`.
+    fn await_served(&self, until: Instant) {
+        let inner = &self.inner;
+        let mut ended = inner.ended.lock().expect(UNPOISONED);
+        while inner.local_calls.load(Ordering::SeqCst) > 0
+            || inner.unanswered.load(Ordering::SeqCst) > 0
+        {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            ended = self
+                .inner
+                .end
+                .wait_timeout(ended, left)
+                .expect(UNPOISONED)
+                .0;
+        }
+    }
+
+    /// A call from this process to an object of it begins; it ends when the
+    /// result is dropped. Once the ORB ends only calls made by calls are taken.
+    pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
+        self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
+        let nested = within_request();
+        LOCAL_DEPTH.with(|depth| depth.set(depth.get() + 1));
+        let call = LocalCall(self);
+        if self.inner.closing.load(Ordering::SeqCst) && !nested {
+            return Err(raise::ORB_SHUT_DOWN);
+        }
+        Ok(call)
+    }
+
+    /// A request is kept to be answered later; `None` when as many are as may.
+    pub(crate) fn keep_unanswered(&self) -> Option<Unanswered> {
+        let before = self.inner.unanswered.fetch_add(1, Ordering::SeqCst);
+        let kept = Unanswered(self.clone());
+        (before < self.options().max_unanswered).then_some(kept)
+    }
+}
+
+/// A call to an object of the caller's own ORB while it runs.
+pub(crate) struct LocalCall<'o>(&'o Orb);
+
+impl Drop for LocalCall<'_> {
+    fn drop(&mut self) {
+        LOCAL_DEPTH.with(|depth| depth.set(depth.get() - 1));
+        let inner = &self.0.inner;
+        if inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1 {
+            inner.last_ended();
+        }
+    }
+}
+
+/// A request that is to be answered later, until it is.
+pub(crate) struct Unanswered(Orb);
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let inner = &self.0.inner;
+        if inner.unanswered.fetch_sub(1, Ordering::SeqCst) == 1 {
+            inner.last_ended();
+        }
+    }
+}
+
+impl Inner {
+    /// Whoever ends the ORB may wait for that.
+    fn last_ended(&self) {
+        if self.closing.load(Ordering::SeqCst) {
+            // With the lock, or the notice might come before the wait.
+            let _ended = self.ended.lock().expect(UNPOISONED);
+            self.end.notify_all();
+        }
+    }
+}
+
+crate::sync::thread_local! {
+    /// Calls to objects of this process that this thread is in.
+    static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// This thread serves requests that came over the wire.
+    static SERVER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread serves requests, or is in a call to an object of its process.
+pub(crate) fn within_request() -> bool {
+    SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0
+}
+
+/// Called once by every thread that serves requests.
+pub(crate) fn mark_server_thread() {
+    SERVER_THREAD.with(|here| here.set(true));
+}

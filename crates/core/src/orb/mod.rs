@@ -1,0 +1,338 @@
+//! The ORB itself: what belongs to it. Where it is reached is in `addresses.rs`, how it works and ends in `life.rs`.
+
+mod addresses;
+mod life;
+mod setup_error;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
+
+use oxorb_cdr::ValueRegistry;
+
+use crate::client::{Alarms, Cache, Callbacks, Deliveries, Peer};
+use crate::incident::Watch;
+use crate::interceptor::Interceptors;
+use crate::lock::Mutex;
+use crate::main_thread::MainThread;
+use crate::options::Options;
+use crate::policy::{OrbPolicies, PolicyManager};
+use crate::published::Address;
+use crate::rt::{NamedMutexes, Scheduling};
+use crate::scheduler::Enforcer;
+use crate::server::{DispatchingModules, Listeners, Pools, Registry};
+use crate::sync::{
+    Condvar,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+use crate::{Adapter, Incident, Ref};
+
+pub(crate) use life::{Unanswered, mark_server_thread, within_request};
+pub use setup_error::SetupError;
+
+/// From so many server addresses on, those that no reference leads to are forgotten.
+const MANY_PEERS: usize = 64;
+
+/// An ORB: there may be several in a process, each with its own addresses,
+/// connections, threads and settings. Cheap to clone.
+///
+/// It lives until [`shutdown`](Orb::shutdown), whether or not a handle is kept.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxorb_core::{Options, Orb};
+///
+/// let mut options = Options::default();
+/// options.round_trip_timeout = Some(Duration::from_millis(200));
+/// let orb = Orb::new(options);
+/// assert!(orb.string_to_object("corbaloc:rir:/NameService").is_err(), "nobody said where");
+///
+/// let ending = orb.clone();
+/// std::thread::spawn(move || ending.shutdown(false));
+/// orb.run(); // until then
+/// ```
+#[derive(Clone)]
+pub struct Orb {
+    inner: Arc<Inner>,
+}
+
+/// An [`Orb`] that does not keep it alive.
+#[derive(Clone)]
+pub struct WeakOrb(Weak<Inner>);
+
+struct Inner {
+    options: Arc<Options>,
+    policies: OrbPolicies,
+    interceptors: Arc<Interceptors>,
+    callbacks: Callbacks,
+    alarms: Arc<Alarms>,
+    deliveries: Arc<Deliveries>,
+    adapter: OnceLock<Arc<dyn Adapter>>,
+    peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
+    cache: Arc<Cache>,
+    listeners: Listeners,
+    /// Where we are reached; opened when the first object needs an address.
+    published: OnceLock<Vec<Address>>,
+    opening: Mutex<()>,
+    pools: Pools,
+    registry: Registry,
+    watch: Watch,
+    /// Connections to servers are offered for callbacks.
+    offers: AtomicBool,
+    scheduling: Scheduling,
+    /// The run-time scheduler, where there is a table for it.
+    enforcer: Option<Arc<Enforcer>>,
+    /// Its dispatching modules; started before the first connection is accepted.
+    modules: OnceLock<Option<DispatchingModules>>,
+    memory_locked: AtomicBool,
+    mutexes: NamedMutexes,
+    values: ValueRegistry,
+    initial: Mutex<HashMap<String, Ref>>,
+    closing: AtomicBool,
+    /// Calls to objects of this ORB from its own process, which no connection counts.
+    local_calls: AtomicUsize,
+    /// Requests that servants keep to answer them later.
+    unanswered: AtomicUsize,
+    /// Interceptors were told of the end.
+    finished: AtomicBool,
+    ended: Mutex<bool>,
+    end: Condvar,
+    main: MainThread,
+}
+
+impl Orb {
+    /// An ORB without adapter: a client, until [`set_adapter`](Orb::set_adapter).
+    pub fn new(options: Options) -> Orb {
+        Orb::with_interceptors(options, Interceptors::default())
+    }
+
+    /// As [`new`](Orb::new), with interceptors that stay until the ORB ends.
+    pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
+        if options.time_probes {
+            crate::probe::on();
+        }
+        let scheduling = Scheduling::new(&options.realtime);
+        let plan = options.realtime.scheduler.clone();
+        Orb {
+            inner: Arc::new(Inner {
+                offers: AtomicBool::new(options.offer_bidirectional),
+                watch: Watch::default(),
+                memory_locked: AtomicBool::new(false),
+                mutexes: NamedMutexes::default(),
+                enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
+                modules: OnceLock::new(),
+                scheduling,
+                policies: OrbPolicies::new(&options),
+                options: Arc::new(options),
+                interceptors: Arc::new(interceptors),
+                callbacks: Callbacks::default(),
+                alarms: Arc::default(),
+                deliveries: Arc::default(),
+                adapter: OnceLock::new(),
+                peers: Mutex::default(),
+                cache: Arc::default(),
+                listeners: Listeners::default(),
+                published: OnceLock::new(),
+                opening: Mutex::new(()),
+                pools: Pools::default(),
+                registry: Registry::default(),
+                values: ValueRegistry::default(),
+                initial: Mutex::default(),
+                closing: AtomicBool::new(false),
+                local_calls: AtomicUsize::new(0),
+                unanswered: AtomicUsize::new(0),
+                finished: AtomicBool::new(false),
+                ended: Mutex::new(false),
+                end: Condvar::new(),
+                main: MainThread::default(),
+            }),
+        }
+    }
+
+    /// The configuration.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// The interceptors it was made with.
+    #[inline]
+    pub fn interceptors(&self) -> &Arc<Interceptors> {
+        &self.inner.interceptors
+    }
+
+    /// The policies of all calls of this ORB, to be read and changed.
+    pub fn policies(&self) -> PolicyManager<'_> {
+        self.inner.policies.manager()
+    }
+
+    #[inline]
+    pub(crate) fn policy_table(&self) -> &OrbPolicies {
+        &self.inner.policies
+    }
+
+    pub(crate) fn named_mutexes(&self) -> &NamedMutexes {
+        &self.inner.mutexes
+    }
+
+    pub(crate) fn callbacks(&self) -> &Callbacks {
+        &self.inner.callbacks
+    }
+
+    pub(crate) fn alarms(&self) -> &Arc<Alarms> {
+        &self.inner.alarms
+    }
+
+    pub(crate) fn deliveries(&self) -> &Arc<Deliveries> {
+        &self.inner.deliveries
+    }
+
+    /// Who finds servants. The first call decides.
+    pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) {
+        let _ = self.inner.adapter.set(adapter);
+    }
+
+    /// A handle that does not keep the ORB alive.
+    pub fn downgrade(&self) -> WeakOrb {
+        WeakOrb(Arc::downgrade(&self.inner))
+    }
+
+    /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.
+    pub(crate) fn lock_memory(&self) {
+        if !self.options().realtime.lock_memory
+            || self.inner.memory_locked.swap(true, Ordering::Relaxed)
+        {
+            return;
+        }
+        if let Err(error) = oxorb_sys::memory::lock_all() {
+            let who = || "process".to_owned();
+            self.note(Incident::MemoryNotLocked, who, || error.to_string());
+        }
+    }
+
+    /// Registers a reference that `resolve_initial_references` then gives.
+    /// An earlier one of the same name is replaced.
+    pub fn register_initial_reference(&self, name: &str, reference: &Ref) {
+        self.inner
+            .initial
+            .lock()
+            .expect(UNPOISONED)
+            .insert(name.to_owned(), reference.clone());
+    }
+
+    /// The one adapter; a client without one knows no objects.
+    pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
+        self.inner.adapter.get().map(|adapter| &**adapter)
+    }
+
+    /// The valuetypes that may arrive where neither they nor their bases' IDL file is known: see
+    /// [`ValueRegistry`].
+    pub fn values(&self) -> &ValueRegistry {
+        &self.inner.values
+    }
+
+    /// From now on connections to servers are offered for requests to objects
+    /// here, as with `offer_bidirectional`; only objects whose POA allows it can
+    /// be called so. For the adapter, when the first such POA is created.
+    /// Connections that are open keep to one way.
+    pub fn offer_bidirectional(&self) {
+        self.inner.offers.store(true, Ordering::Relaxed);
+        for peer in self.inner.peers.lock().expect(UNPOISONED).values() {
+            peer.set_both_ways(true);
+        }
+    }
+
+    pub(crate) fn offers_bidirectional(&self) -> bool {
+        self.inner.offers.load(Ordering::Relaxed)
+    }
+
+    /// How priorities become those of threads.
+    #[inline]
+    pub(crate) fn scheduling(&self) -> &Scheduling {
+        &self.inner.scheduling
+    }
+
+    /// The run-time scheduler.
+    pub(crate) fn enforcer(&self) -> Option<&Arc<Enforcer>> {
+        self.inner.enforcer.as_ref()
+    }
+
+    /// The run-time scheduler's dispatching modules, where there are any.
+    #[inline]
+    pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
+        self.inner.modules.get()?.as_ref()
+    }
+
+    /// Starts them, if that has not happened yet.
+    pub(crate) fn start_modules(&self) -> Result<(), SetupError> {
+        if self.inner.modules.get().is_none() {
+            let started = DispatchingModules::start(self).map_err(SetupError::Threads)?;
+            // If somebody was quicker, these end unused.
+            let _ = self.inner.modules.set(started);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.inner.pools
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.inner.watch
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// The one `Peer` of an address.
+    pub(crate) fn peer(&self, host: &str, port: u16) -> Arc<Peer> {
+        let mut peers = self.inner.peers.lock().expect(UNPOISONED);
+        // A server that calls back ever new clients must not remember them all.
+        if peers.len() >= MANY_PEERS && peers.len().is_power_of_two() {
+            peers.retain(|_, peer| Arc::strong_count(peer) > 1 || peer.is_called_back());
+        }
+        let peer = peers.entry((host.to_owned(), port)).or_insert_with(|| {
+            let (options, cache) = (&self.inner.options, &self.inner.cache);
+            let peer = Peer::new(host, port, Arc::clone(options), Arc::clone(cache));
+            peer.set_both_ways(self.offers_bidirectional());
+            Arc::new(peer)
+        });
+        if self.is_closing() {
+            peer.close();
+        }
+        Arc::clone(peer)
+    }
+
+    pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {
+        self.inner
+            .initial
+            .lock()
+            .expect(UNPOISONED)
+            .get(name)
+            .cloned()
+    }
+
+    pub(crate) fn initial_names(&self) -> Vec<String> {
+        let initial = self.inner.initial.lock().expect(UNPOISONED);
+        initial.keys().cloned().collect()
+    }
+}
+
+impl WeakOrb {
+    /// The ORB, if it still exists.
+    pub fn upgrade(&self) -> Option<Orb> {
+        self.0.upgrade().map(|inner| Orb { inner })
+    }
+}
+
+impl fmt::Debug for Orb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Orb")
+            .field("published", &self.inner.published.get())
+            .field("closing", &self.is_closing())
+            .finish()
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

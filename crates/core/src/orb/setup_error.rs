@@ -1,0 +1,116 @@
+//! Why there is no ORB, or none that listens.
+
+use std::fmt;
+
+use oxorb_giop::SystemException;
+use oxorb_transport::ListenError;
+
+use crate::interceptor::DuplicateInterceptor;
+use crate::server::OpenError;
+use crate::{Incompatible, SettingError, ThreadpoolError, raise};
+
+/// Why an ORB cannot be made or cannot listen.
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
+#[non_exhaustive]
+pub enum SetupError {
+    /// An argument or environment variable.
+    Setting(SettingError),
+    /// Two options that contradict each other.
+    Incompatible(Incompatible),
+    /// A threadpool of the configuration, by its name.
+    Threadpool(String, Box<ThreadpoolError>),
+    /// A configuration file or personality; says where and what.
+    Configuration(Box<dyn std::error::Error + Send + Sync>),
+    /// An endpoint that cannot be opened; says what to do about it.
+    Listen(ListenError),
+    /// The system gives no further thread, or no poller.
+    Threads(std::io::Error),
+    /// The system does not tell under which addresses it is reached.
+    Interfaces(std::io::Error),
+    /// Two interceptors of one kind have the same name.
+    DuplicateInterceptor(DuplicateInterceptor),
+    /// What an interceptor raised while the ORB was made.
+    Interceptor(SystemException),
+    /// The ORB was shut down.
+    ShutDown,
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Setting(error) => error.fmt(f),
+            SetupError::Incompatible(error) => error.fmt(f),
+            SetupError::Threadpool(name, error) => write!(f, "threadpool {name}: {error}"),
+            SetupError::Configuration(error) => error.fmt(f),
+            SetupError::Listen(error) => error.fmt(f),
+            SetupError::Threads(error) => write!(
+                f,
+                "the system gives no thread to serve requests: {error}; raise the limit on \
+                 processes (ulimit -u) or use fewer workers"
+            ),
+            SetupError::Interfaces(error) => write!(
+                f,
+                "cannot find the addresses of this host: {error}; name one with \
+                 -ORBListenEndpoints iiop://HOST:PORT"
+            ),
+            SetupError::DuplicateInterceptor(error) => error.fmt(f),
+            SetupError::Interceptor(exception) => {
+                write!(
+                    f,
+                    "an interceptor does not let the ORB be made: {exception}"
+                )
+            }
+            SetupError::ShutDown => f.write_str("the ORB was shut down"),
+        }
+    }
+}
+
+impl fmt::Debug for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for SetupError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            SetupError::Setting(error) => Some(error),
+            SetupError::Incompatible(error) => Some(error),
+            SetupError::Threadpool(_, error) => Some(&**error),
+            SetupError::Configuration(error) => Some(&**error),
+            SetupError::Listen(error) => Some(error),
+            SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
+            SetupError::DuplicateInterceptor(error) => Some(error),
+            SetupError::Interceptor(exception) => Some(exception),
+            SetupError::ShutDown => None,
+        }
+    }
+}
+
+impl From<SettingError> for SetupError {
+    fn from(error: SettingError) -> Self {
+        SetupError::Setting(error)
+    }
+}
+
+impl From<OpenError> for SetupError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Listen(error) => SetupError::Listen(error),
+            OpenError::Threads(error) => SetupError::Threads(error),
+        }
+    }
+}
+
+impl From<SetupError> for SystemException {
+    /// For code that only knows CORBA exceptions.
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::ShutDown => raise::ORB_SHUT_DOWN,
+            SetupError::Threads(_) => raise::NO_THREAD,
+            _ => raise::CANNOT_LISTEN,
+        }
+    }
+}

@@ -17,9 +17,9 @@ use oxorb::sched::Dispatching;
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::table::{DispatchTable, Queue, Row};
 use oxorb::{
-    ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, ObjectRef, Orb, Outcome,
-    Policies, Priority, PriorityModel, PriorityModelPolicy, RequestBuffering, RtPolicies,
-    RunTimeScheduler, Servant, Threadpool, ThreadpoolLane, Upcall,
+    ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, MessageBuffers, ObjectRef,
+    Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, RateGroup,
+    RequestBuffering, RtPolicies, RunTimeScheduler, Servant, Threadpool, ThreadpoolLane, Upcall,
 };
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, CountingAllocator, allocations};
@@ -342,16 +342,31 @@ enum Pool {
     Declared,
     /// Two lanes, of which the client's priority chooses.
     Propagated,
-    /// All that lanes can have, none of which is needed here.
+    /// With threads that come when they are needed.
+    Dynamic,
+    /// With threads of lower lanes.
+    Borrowing,
+    /// With requests that wait.
+    Buffering,
+    /// All of these, none of which is needed here.
     Everything,
+    /// With memory made before anybody connects.
+    Buffers,
+    /// A lane for each rate.
+    Rates,
     /// No lanes: threads take the priority of each request.
     Plain,
 }
 
-const POOLS: [Pool; 4] = [
+const POOLS: [Pool; 9] = [
     Pool::Declared,
     Pool::Propagated,
+    Pool::Dynamic,
+    Pool::Borrowing,
+    Pool::Buffering,
     Pool::Everything,
+    Pool::Buffers,
+    Pool::Rates,
     Pool::Plain,
 ];
 
@@ -361,22 +376,36 @@ fn warm_pool(pool: Pool) -> Bench {
     Bench::warm_at(combination, |server, client, probe| {
         let priority = |value| Priority::new(value).unwrap();
         let lanes = || [10, 20].map(|value| ThreadpoolLane::new(priority(value), 2));
+        let with_lanes = || Threadpool::with_lanes(lanes());
+        let dynamic = || lanes().map(|lane| lane.dynamic_threads(2));
+        let buffers = MessageBuffers {
+            connections: 2,
+            octets: 4096,
+        };
         let plan = match pool {
-            Pool::Declared | Pool::Propagated => Threadpool::with_lanes(lanes()),
-            Pool::Everything => Threadpool::with_lanes(lanes().map(|lane| lane.dynamic_threads(2)))
+            Pool::Declared | Pool::Propagated => with_lanes(),
+            Pool::Dynamic => Threadpool::with_lanes(dynamic()),
+            Pool::Borrowing => with_lanes().allow_borrowing(),
+            Pool::Buffering => with_lanes().buffering(RequestBuffering::default()),
+            Pool::Everything => Threadpool::with_lanes(dynamic())
                 .allow_borrowing()
                 .buffering(RequestBuffering::default()),
+            Pool::Buffers => with_lanes().message_buffers(buffers),
+            Pool::Rates => Threadpool::rate_groups([RateGroup::hz(20, 2), RateGroup::hz(1, 2)]),
             Pool::Plain => Threadpool::new(2),
         };
         let model = match pool {
-            Pool::Declared | Pool::Everything => PriorityModel::ServerDeclared,
             Pool::Propagated | Pool::Plain => PriorityModel::ClientPropagated,
+            _ => PriorityModel::ServerDeclared,
         };
+        let pool = server.create_threadpool(plan).unwrap();
+        let priorities = server.threadpool(pool).unwrap().priorities;
+        let urgent = priorities.into_iter().max().unwrap().max(priority(20));
         let realtime = RtPolicies {
-            threadpool: Some(server.create_threadpool(plan).unwrap()),
+            threadpool: Some(pool),
             priority_model: Some(PriorityModelPolicy {
                 model,
-                server_priority: 20,
+                server_priority: urgent.get(),
             }),
             ..RtPolicies::default()
         };
@@ -385,7 +414,7 @@ fn warm_pool(pool: Pool) -> Bench {
             ..Policies::default()
         };
         let poa = server.root_poa().create_poa("lanes", policies).unwrap();
-        client.set_thread_priority(priority(20)).unwrap();
+        client.set_thread_priority(urgent).unwrap();
         elsewhere(client, &poa.activate_servant(probe).unwrap())
     })
 }
@@ -423,6 +452,40 @@ fn two_system_calls_a_ping_lane_with_everything() {
         Pool::Everything,
         || warm_pool(Pool::Everything),
     );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_that_buffers() {
+    two_calls(
+        "two_system_calls_a_ping_lane_that_buffers",
+        Pool::Buffering,
+        || warm_pool(Pool::Buffering),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_that_borrows() {
+    two_calls(
+        "two_system_calls_a_ping_lane_that_borrows",
+        Pool::Borrowing,
+        || warm_pool(Pool::Borrowing),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_with_dynamic_threads() {
+    two_calls(
+        "two_system_calls_a_ping_lane_with_dynamic_threads",
+        Pool::Dynamic,
+        || warm_pool(Pool::Dynamic),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_rate_group() {
+    two_calls("two_system_calls_a_ping_rate_group", Pool::Rates, || {
+        warm_pool(Pool::Rates)
+    });
 }
 
 #[test]

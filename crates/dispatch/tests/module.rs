@@ -8,7 +8,7 @@ use oxorb_dispatch::{Module, Plan, StartError, Storage, Threads};
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{Full, Missed, Taken, Timing};
 use oxorb_sys::clock::monotonic_nanoseconds;
-use oxorb_sys::schedule::{self, Class, Reservation, Schedule};
+use oxorb_sys::schedule::{self, Class, Reservation, ReservationError, Schedule};
 
 const SECOND: u64 = 1_000_000_000;
 const SOON: Duration = Duration::from_secs(20);
@@ -205,6 +205,29 @@ fn threads_have_the_priority_of_their_module_or_say_that_they_may_not() {
     module.dispatch((), Timing::default()).unwrap();
     let now = told.recv_timeout(SOON).unwrap();
     assert_eq!(now == wanted, module.is_real_time(), "{now:?}");
+}
+
+#[test]
+fn threads_have_the_time_that_their_module_reserves_or_the_module_does_not_start() {
+    let period = Duration::from_millis(100);
+    let mut reserving = plan(Dispatching::Static, Storage::Heap);
+    reserving.scheduling = Threads::Reserved(Reservation {
+        runtime: Duration::from_millis(2),
+        deadline: period,
+        period,
+    });
+    let (tell, told) = mpsc::channel();
+    let started = Module::start(reserving, move |_: Taken<()>| {
+        let _ = tell.send(schedule::is_reserved());
+    });
+    match started {
+        Ok(module) => {
+            module.dispatch((), Timing::default()).unwrap();
+            assert_eq!(told.recv_timeout(SOON), Ok(true));
+        }
+        Err(StartError::Reservation(ReservationError::NotPermitted)) => {}
+        Err(error) => panic!("{error}"),
+    }
 }
 
 #[test]

@@ -35,7 +35,7 @@ use super::threadpool::{LaneScheduling, QueueOrder, Serving};
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     attributed,
 };
 use crate::{Concurrency, Orb};
@@ -98,8 +98,8 @@ pub(crate) struct Lane {
     pub(super) dynamic: AtomicUsize,
     /// What waits for a thread.
     pub(super) queue: Option<Queue<Work>>,
-    /// When stalled connections were last looked for.
-    last_look: Mutex<Instant>,
+    /// When stalled connections are looked for next, in nanoseconds of the monotonic clock.
+    next_look: AtomicU64,
     pub(super) reserve: Reserve,
     /// For connections.
     pub(super) memory: Option<Arc<Memory>>,
@@ -151,7 +151,7 @@ impl Lane {
             parked_count: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             dynamic: AtomicUsize::new(0),
-            last_look: Mutex::new(Instant::now()),
+            next_look: AtomicU64::new(0),
             reserve,
             stopping: AtomicBool::new(false),
             alive: Mutex::new(0),
@@ -363,12 +363,15 @@ impl Lane {
 
     /// For one thread in each tick.
     fn is_time_to_look(&self) -> bool {
-        let mut last_look = self.last_look.lock().expect(UNPOISONED);
-        let due = last_look.elapsed() >= TICK;
-        if due {
-            *last_look = Instant::now();
-        }
-        due
+        let now = oxorb_sys::clock::monotonic_nanoseconds();
+        let due = self.next_look.load(Ordering::Relaxed);
+        let next = now + TICK.as_nanos() as u64;
+        let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
+        now >= due
+            && self
+                .next_look
+                .compare_exchange(due, next, set, load)
+                .is_ok()
     }
 
     fn look_after_parked(&self, orb: &Orb) {

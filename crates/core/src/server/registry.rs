@@ -21,6 +21,9 @@ const PURGE_AFTER: Duration = Duration::from_secs(1);
 /// and ends, never per request.
 pub(crate) struct Registry {
     state: Mutex<State>,
+    /// No connection comes any more. Written under the lock; read without it by threads that look on each tick, which
+    /// must not wait for those of another lane.
+    closing: AtomicBool,
     changed: Condvar,
     /// Idle times are counted from here.
     began: Instant,
@@ -33,7 +36,6 @@ struct State {
     clients: HashMap<IpAddr, Arc<Client>>,
     /// Connections that were told to end and have not yet.
     ending: usize,
-    closing: bool,
 }
 
 struct Entry {
@@ -91,6 +93,7 @@ impl Default for Registry {
     fn default() -> Self {
         Registry {
             state: Mutex::default(),
+            closing: AtomicBool::new(false),
             changed: Condvar::new(),
             began: Instant::now(),
         }
@@ -105,7 +108,7 @@ impl Registry {
         options: &Options,
     ) -> Result<Admitted, Refused> {
         let mut state = self.lock();
-        if state.closing {
+        if self.closing.load(Ordering::SeqCst) {
             return Err(Refused::Closing);
         }
         let address = link.peer_address();
@@ -132,7 +135,7 @@ impl Registry {
     /// Registers a connection that this side opened and that requests may come over, too.
     pub(crate) fn join(&self, link: &Arc<dyn Link>) -> Option<Admitted> {
         let mut state = self.lock();
-        if state.closing {
+        if self.closing.load(Ordering::SeqCst) {
             return None;
         }
         let admitted = self.enter(&mut state, link, None, None);
@@ -325,10 +328,9 @@ impl Registry {
         }
     }
 
-    /// Whether no connection is open, nor will be.
+    /// Whether no connection is open, nor will be. Takes no lock before the ORB ends.
     pub(crate) fn has_ended(&self) -> bool {
-        let state = self.lock();
-        state.closing && state.links.is_empty()
+        self.closing.load(Ordering::SeqCst) && self.lock().links.is_empty()
     }
 
     /// How many connections are open.
@@ -346,8 +348,8 @@ impl Registry {
     /// Wakes every reader: each finishes the request it runs, says
     /// CloseConnection and ends.
     pub(crate) fn close(&self) {
-        let mut state = self.lock();
-        state.closing = true;
+        let state = self.lock();
+        self.closing.store(true, Ordering::SeqCst);
         for entry in state.links.values() {
             entry.link.close_read();
         }
@@ -487,6 +489,21 @@ mod tests {
             max_connections,
             ..Options::default()
         }
+    }
+
+    #[test]
+    fn looking_whether_the_orb_has_ended_takes_no_lock() {
+        let registry = Registry::default();
+        let locks = || crate::lock::taken().expect("tests are debug builds");
+        let before = locks();
+        assert!(!registry.has_ended());
+        assert_eq!(
+            locks(),
+            before,
+            "idle threads of all lanes look on each tick"
+        );
+        registry.close();
+        assert!(registry.has_ended());
     }
 
     #[test]

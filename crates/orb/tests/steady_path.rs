@@ -328,6 +328,34 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
     }
 }
 
+/// Locks that a caller takes whose call goes over a connection that all share: of who writes, for its place among the
+/// calls outstanding, and to look for its answer; and where it reads itself, to give out what it has read.
+const SHARED: [(ClientConnections, usize); 2] = [
+    (ClientConnections::Multiplexed, 3),
+    (ClientConnections::LeaderFollowers, 4),
+];
+
+#[test]
+fn a_ping_over_a_shared_connection_allocates_nothing_and_takes_few_locks() {
+    let _guard = watchdog(LONG);
+    for (connections, locks) in SHARED {
+        let bench = Bench::warm((Concurrency::ThreadPerConnection, connections));
+        let before = lock::taken().expect("tests are debug builds");
+        let ((), client) = allocations(|| bench.pings());
+        let taken = (lock::taken().unwrap() - before) as usize;
+        assert_eq!(client.count, 0, "{connections:?}");
+        // An answer that was there before the thread slept leaves it a token: it looks once in vain.
+        let most = PINGS * locks + PINGS / 10;
+        assert!(
+            (PINGS * locks..=most).contains(&taken),
+            "{connections:?}: {taken} locks in {PINGS} pings"
+        );
+        let server = bench.server_used();
+        assert_eq!((server.allocations, server.locks), (0, 0), "server");
+        bench.end();
+    }
+}
+
 #[test]
 fn the_lock_count_sees_a_lock() {
     let before = lock::taken().unwrap();

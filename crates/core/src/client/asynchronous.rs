@@ -15,7 +15,8 @@ use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException, SystemExce
 use super::alarm::Alarm;
 use super::exchange::{one_more, pause};
 use super::launch::{Again, Launch, Launched, Target};
-use super::multiplexed::{Multiplexed, Slot};
+use super::multiplexed::Multiplexed;
+use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
@@ -295,7 +296,7 @@ impl InFlight {
         };
         slot.poll(context.waker()).map(|answer| {
             let answer = answer?;
-            Reply::from_memory(self.reference.orb(), answer.message, answer.dialect)
+            Ok(Reply::of_answer(self.reference.orb(), answer))
         })
     }
 

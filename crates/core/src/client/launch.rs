@@ -10,9 +10,10 @@ use oxorb_giop::{
 
 use super::call::Request;
 use super::exchange::{Exchange, Step, one_more};
-use super::multiplexed::{Multiplexed, Slot};
+use super::multiplexed::Multiplexed;
 use super::reach::Untried;
 use super::selection::Selection;
+use super::slot::Slot;
 use super::timing::Carried;
 use super::{Args, Peer, Reply, Timing, link, local};
 use crate::op::{NO_SLOT, Operation};

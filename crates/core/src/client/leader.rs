@@ -2,32 +2,21 @@
 //!
 //! Whoever waits and finds nobody reading leads: reads messages, gives each to the call it answers, and when its own
 //! answer is there puts the inbox back and wakes one of those that still wait, who leads on. A caller that gives up
-//! does the same, so that there is always a leader while somebody waits.
+//! does the same, so that there is always a leader while somebody waits. Until the one that was woken comes, whoever
+//! else finds nobody reading may lead, too; it then wakes the next one in its turn.
 
 use std::io;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Inbox, MessageType, SystemException};
+use oxorb_giop::{Inbox, SystemException};
 
-use super::asynchronous::Unpark;
-use super::multiplexed::{Answer, Multiplexed, Slot, usable};
+use super::multiplexed::{Multiplexed, sleep};
+use super::replies::{Outcome, Replies, Turn};
 use super::{Peer, Timing};
 use crate::failure::Attempt;
-use crate::lock::Mutex;
-use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::thread;
 use crate::{Options, raise};
-
-/// What the leader has.
-pub(super) struct Lead {
-    /// `None` while there is a leader, and when the connection has ended.
-    inbox: Mutex<Option<Inbox>>,
-    /// When the last leader stopped, in nanoseconds of the monotonic clock.
-    stopped: AtomicU64,
-}
 
 /// How long a leader without a deadline reads before it looks around.
 const TICK: Duration = Duration::from_secs(1);
@@ -39,9 +28,7 @@ impl Multiplexed {
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let current = || peer.led.lock().expect(UNPOISONED);
-        let open = usable(&current());
-        if let Some(open) = open {
+        if let Some(open) = peer.led.usable() {
             if !open.died_idle(peer.options()) {
                 return Ok(open);
             }
@@ -49,153 +36,104 @@ impl Multiplexed {
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
-        let mut current = current();
-        if let Some(open) = usable(&current) {
+        let current = peer.led.change();
+        if let Some(open) = current.usable() {
             link.close();
             return Ok(open);
         }
-        let mut opened = Multiplexed::new(Arc::downgrade(peer), link);
-        opened.lead = Some(Lead::new(Inbox::new(&peer.options().limits)));
+        let inbox = Box::new(Inbox::new(&peer.options().limits));
+        let mut opened = Multiplexed::new(Arc::downgrade(peer), link, 0);
+        opened.replies = Replies::new(0, Some(inbox));
+        opened.unread_since = Some(AtomicU64::new(now()));
         let opened = Arc::new(opened);
-        *current = Some(Arc::clone(&opened));
+        current.set(Some(Arc::clone(&opened)));
         Ok(opened)
     }
 
     /// Whether the server has closed the connection while nobody read it. A system call, if it was idle for long.
     fn died_idle(&self, options: &Options) -> bool {
-        let Some(lead) = &self.lead else { return false };
-        let idle = oxorb_sys::clock::monotonic_nanoseconds()
-            .saturating_sub(lead.stopped.load(Ordering::Relaxed));
-        Duration::from_nanos(idle) > options.trust_idle && lead.is_free() && self.link.is_dead()
+        let Some(since) = &self.unread_since else {
+            return false;
+        };
+        let idle = now().saturating_sub(since.load(Ordering::Relaxed));
+        Duration::from_nanos(idle) > options.trust_idle
+            && self.replies.is_unread()
+            && self.link.is_dead()
     }
 
     /// Blocks until the answer is there, or its time is over: then `None`.
-    pub(super) fn wait(self: &Arc<Self>, slot: &Slot) -> Option<Result<Answer, SystemException>> {
-        let Some(lead) = &self.lead else {
-            return slot.wait();
-        };
-        let answer = self.follow_or_lead(lead, slot);
-        if answer.is_none() {
-            slot.unwatch();
-        }
-        // This caller may have been woken to lead, and has no need to any more.
-        self.promote(lead);
-        answer
-    }
-
-    fn follow_or_lead(
+    pub(super) fn follow_or_lead(
         self: &Arc<Self>,
-        lead: &Lead,
-        slot: &Slot,
-    ) -> Option<Result<Answer, SystemException>> {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        id: u32,
+        deadline: Option<Instant>,
+    ) -> Option<Outcome> {
         loop {
-            // From here on whoever stops leading can wake this thread.
-            if let Poll::Ready(answer) = slot.poll(&waker) {
-                return Some(answer);
-            }
-            let left = match slot.deadline {
-                None => None,
-                Some(deadline) => Some(deadline.checked_duration_since(Instant::now())?),
-            };
-            match (lead.take(), left) {
-                (Some(mut inbox), _) => match self.read_until_done(&mut inbox, slot, left) {
-                    Ok(()) => lead.put(inbox),
-                    // Nobody leads any more, or the others would look at a connection that has ended, again and again,
-                    // instead of letting this thread tell them so.
-                    Err(end) => {
-                        self.end(end);
-                        self.link.close();
+            match self.replies.turn(id) {
+                Turn::Answered(outcome) => return Some(outcome),
+                Turn::Follow => sleep(deadline)?,
+                Turn::Lead(inbox) => {
+                    let mut inbox = Some(inbox);
+                    let outcome = self.lead(&mut inbox, id, deadline);
+                    if let Some(since) = &self.unread_since {
+                        since.store(now(), Ordering::Relaxed);
                     }
-                },
-                (None, None) => thread::park(),
-                (None, Some(left)) => thread::park_timeout(left),
+                    match outcome {
+                        Ok(Some(outcome)) => return Some(outcome),
+                        Ok(None) => {
+                            self.replies.put_back(inbox);
+                            return None;
+                        }
+                        // Nobody leads any more, or the others would look at a connection that has ended, again and
+                        // again, instead of letting this thread tell them so.
+                        Err(end) => {
+                            self.end(end);
+                            self.link.close();
+                        }
+                    }
+                }
             }
         }
     }
 
-    /// Reads for all until the call of `slot` is answered or its time is over.
+    /// Reads for all until the call `id` is answered or its time is over; then `None`, and the inbox is still there.
     ///
     /// # Errors
     /// What the end of the connection means for the calls outstanding.
-    fn read_until_done(
+    fn lead(
         &self,
-        inbox: &mut Inbox,
-        slot: &Slot,
-        left: Option<Duration>,
-    ) -> Result<(), SystemException> {
-        let until = left.map(|left| Instant::now() + left);
-        while slot.is_waiting() {
-            match inbox.poll() {
-                Ok(Some(header)) => match header.kind {
-                    MessageType::REPLY if self.complete(inbox) => continue,
-                    MessageType::REPLY => return Err(raise::BAD_REPLY),
-                    MessageType::CLOSE_CONNECTION => return Err(raise::CONNECTION_CLOSED),
-                    MessageType::MESSAGE_ERROR => return Err(raise::MESSAGE_ERROR),
-                    _ => return Err(raise::CONNECTION_LOST),
-                },
-                Ok(None) => {}
-                Err(_) => return Err(raise::BAD_REPLY),
-            }
-            let left = match until {
+        inbox: &mut Option<Box<Inbox>>,
+        id: u32,
+        deadline: Option<Instant>,
+    ) -> Result<Option<Outcome>, SystemException> {
+        while let Some(reading) = inbox {
+            let left = match deadline {
                 None => TICK,
-                Some(until) => match until.checked_duration_since(Instant::now()) {
+                Some(deadline) => match deadline.checked_duration_since(Instant::now()) {
                     Some(left) if !left.is_zero() => left.min(TICK),
-                    _ => return Ok(()),
+                    _ => break,
                 },
             };
             let timed = self.link.set_read_timeout(Some(left));
-            let (buffer, room) = inbox.room();
+            let (buffer, room) = reading.room();
             match timed.and_then(|()| self.link.read(buffer, room)) {
                 Ok(0) => return Err(raise::CONNECTION_LOST),
                 Ok(_) => {}
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted
                     | io::ErrorKind::WouldBlock
-                    | io::ErrorKind::TimedOut => {}
+                    | io::ErrorKind::TimedOut => continue,
                     _ => return Err(raise::CONNECTION_LOST),
                 },
             }
+            if let Some(outcome) = self.replies.deliver_as_leader(inbox, id)? {
+                return Ok(Some(outcome));
+            }
         }
-        Ok(())
-    }
-
-    /// Wakes one of those that wait, if nobody leads.
-    fn promote(&self, lead: &Lead) {
-        if lead.is_free() {
-            self.nudge_one();
-        }
+        Ok(None)
     }
 }
 
-impl Lead {
-    fn new(inbox: Inbox) -> Lead {
-        let lead = Lead {
-            inbox: Mutex::new(None),
-            stopped: AtomicU64::new(0),
-        };
-        lead.put(inbox);
-        lead
-    }
-
-    /// Makes the caller the leader, if there is none.
-    fn take(&self) -> Option<Inbox> {
-        self.lock().take()
-    }
-
-    fn put(&self, inbox: Inbox) {
-        let now = oxorb_sys::clock::monotonic_nanoseconds();
-        self.stopped.store(now, Ordering::Relaxed);
-        *self.lock() = Some(inbox);
-    }
-
-    fn is_free(&self) -> bool {
-        self.lock().is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Inbox>> {
-        self.inbox.lock().expect(UNPOISONED)
-    }
+/// Of the monotonic clock, in nanoseconds.
+fn now() -> u64 {
+    oxorb_sys::clock::monotonic_nanoseconds()
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

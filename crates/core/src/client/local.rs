@@ -116,7 +116,7 @@ pub(crate) fn begin<'a>(
     }
 }
 
-/// Buffers a thread keeps for local calls: for a few calls within calls.
+/// Buffers a thread keeps for local calls, and for answers of shared connections: for a few calls within calls.
 const BUFFERS: usize = 8;
 
 /// Longest buffer a thread keeps, in octets.
@@ -126,7 +126,8 @@ thread_local! {
     static POOL: RefCell<BufferPool> = RefCell::new(BufferPool::new(BUFFERS, RETAIN));
 }
 
-fn take_buffer() -> Vec<u8> {
+/// A buffer of this thread's; [`put_buffer`] takes it back.
+pub(super) fn take_buffer() -> Vec<u8> {
     POOL.with_borrow_mut(|pool| pool.take(0))
 }
 

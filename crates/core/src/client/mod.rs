@@ -27,13 +27,18 @@ mod launch;
 mod leader;
 mod link;
 mod local;
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod multiplexed;
 mod peer;
 mod prepared;
 mod reach;
+mod receive;
+mod replies;
 mod reply;
 mod selection;
 mod shared;
+mod slot;
 mod timing;
 
 pub(crate) use alarm::Alarms;

@@ -1,54 +1,51 @@
-//! One connection that many asynchronous calls share, and the thread that reads it.
+//! One connection that many calls share: how it is opened, and how requests go out over it.
+//!
+//! How answers come back is in `replies.rs`; who reads them, in `receive.rs` and `leader.rs`.
 
-use std::collections::HashMap;
 use std::io;
 use std::mem;
 use std::sync::{Arc, Weak};
-use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::{ByteOrder, Dialect, Encoded};
+use arc_swap::ArcSwapOption;
+use oxorb_cdr::{ByteOrder, Encoded};
 use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Inbox, MessageType, Response, ServiceContext,
-    SystemException, SystemExceptionKind, Version, context_id, minor,
+    CodeSetContext, CompletionStatus, Inbox, Response, ServiceContext, SystemException,
+    SystemExceptionKind, Version, context_id, minor,
 };
 use oxorb_transport::{Link, WriteError};
 
-use super::asynchronous::Unpark;
 use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
-use super::leader::Lead;
 use super::link::dialect;
+use super::local::take_buffer;
+use super::replies::{Outcome, Outstanding, Replies, Waiter};
+use super::slot::Slot;
 use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
 use crate::server::{Turn, start_both_ways, write_message};
+use crate::sync::atomic::AtomicU64;
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, Orb, WeakOrb, raise};
-
-/// An idle connection is closed after so many ticks.
-const IDLE_TICKS: u32 = 200;
 
 /// Longest request, in octets, that is kept until its answer is there.
 const KEPT_REQUEST: usize = 64 << 10;
 
-/// Most calls outstanding on one connection; one more is TRANSIENT.
-const MAX_OUTSTANDING: usize = 1024;
-
 /// A connection shared by asynchronous calls, and by all calls where it carries
-/// requests both ways.
+/// requests both ways or the ORB is configured so.
 ///
 /// Whoever reads it never waits for the writer: a server that reads nothing
 /// before its replies are taken would otherwise stop both for good.
 pub(crate) struct Multiplexed {
     /// Told when the connection breaks: their other ones may have, too.
-    peers: Mutex<Vec<Weak<Peer>>>,
+    pub(super) peers: Mutex<Vec<Weak<Peer>>>,
     pub(super) link: Arc<dyn Link>,
     writer: Mutex<Writer>,
-    waiting: Mutex<Waiting>,
+    pub(super) replies: Replies,
     both_ways: Option<BothWays>,
-    /// Where the callers read it themselves.
-    pub(super) lead: Option<Lead>,
+    /// Where the callers read it themselves: since when nobody does, in nanoseconds of the monotonic clock.
+    pub(super) unread_since: Option<AtomicU64>,
 }
 
 /// What is special about a connection that carries requests both ways. A
@@ -63,44 +60,60 @@ struct BothWays {
     offer: Mutex<Vec<u8>>,
 }
 
-/// The calls that wait for an answer.
-#[derive(Default)]
-struct Waiting {
-    slots: HashMap<u32, Arc<Slot>>,
-    /// No further call is taken. What was answered may still have to be read.
-    closed: bool,
-}
-
 struct Writer {
     out: Vec<u8>,
-    next_id: u32,
     code_sets: Option<CodeSetContext>,
 }
 
-/// One asynchronous call that was sent.
-pub(crate) struct Slot {
-    id: u32,
-    pub(super) deadline: Option<Instant>,
-    version: Version,
-    /// The server is not told when nobody waits any more.
-    untold: bool,
-    /// What both sides had agreed on when it was sent.
-    code_sets: Option<CodeSetContext>,
-    /// The message, in case it has to go elsewhere; empty when it is long.
-    request: Vec<u8>,
-    state: Mutex<State>,
+/// The connection to a peer that its calls share at the moment, found without a lock.
+#[derive(Default)]
+pub(crate) struct Current {
+    connection: ArcSwapOption<Multiplexed>,
+    /// Held by who puts another one there.
+    change: Mutex<()>,
 }
 
-enum State {
-    Waiting(Option<Waker>),
-    Done(Result<Answer, SystemException>),
-    Taken,
+impl Current {
+    /// The connection, if there is one that takes calls.
+    pub(super) fn usable(&self) -> Option<Arc<Multiplexed>> {
+        let open = self.connection.load_full()?;
+        (!open.replies.is_closed()).then_some(open)
+    }
+
+    /// For as long as the guard lives, nobody else puts a connection there.
+    pub(super) fn change(&self) -> Change<'_> {
+        Change {
+            of: self,
+            _alone: self.change.lock().expect(UNPOISONED),
+        }
+    }
 }
 
-/// A whole reply message, and how its text is encoded.
-pub(crate) struct Answer {
-    pub(crate) message: Vec<u8>,
-    pub(crate) dialect: Dialect,
+/// The right to put another connection in the place of one.
+pub(super) struct Change<'c> {
+    of: &'c Current,
+    _alone: MutexGuard<'c, ()>,
+}
+
+impl Change<'_> {
+    pub(super) fn usable(&self) -> Option<Arc<Multiplexed>> {
+        self.of.usable()
+    }
+
+    pub(super) fn set(&self, to: Option<Arc<Multiplexed>>) {
+        self.of.connection.store(to);
+    }
+
+    /// Takes `connection` away if it is the one.
+    pub(super) fn unset(&self, connection: &Arc<Multiplexed>) {
+        let current = self.of.connection.load();
+        if current
+            .as_ref()
+            .is_some_and(|it| Arc::ptr_eq(it, connection))
+        {
+            self.set(None);
+        }
+    }
 }
 
 impl Multiplexed {
@@ -140,15 +153,15 @@ impl Multiplexed {
         peer: &Arc<Peer>,
         link: Arc<dyn Link>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let mut current = peer.multiplexed.lock().expect(UNPOISONED);
-        if let Some(open) = usable(&current) {
+        let current = peer.multiplexed.change();
+        if let Some(open) = current.usable() {
             link.close();
             return Ok(open);
         }
         let opened = if orb.offers_bidirectional() {
             Multiplexed::open_both_ways(orb, peer, link)?
         } else {
-            let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link));
+            let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, 0));
             let reader = Arc::clone(&opened);
             let inbox = Inbox::new(&peer.options().limits);
             thread::Builder::new()
@@ -157,13 +170,13 @@ impl Multiplexed {
                 .map_err(|_| raise::NO_THREAD)?;
             opened
         };
-        *current = Some(Arc::clone(&opened));
+        current.set(Some(Arc::clone(&opened)));
         Ok(opened)
     }
 
     /// The connection of `peer`, if there is one that takes calls.
     pub(crate) fn open_to(peer: &Peer) -> Option<Arc<Multiplexed>> {
-        usable(&peer.multiplexed.lock().expect(UNPOISONED))
+        peer.multiplexed.usable()
     }
 
     fn open_both_ways(
@@ -185,7 +198,7 @@ impl Multiplexed {
                 opened_here: true,
                 offer: Mutex::default(),
             }),
-            ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link))
+            ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), 0)
         });
         start_both_ways(orb, admitted, link, turn, Arc::clone(&opened)).map_err(|_| {
             orb.registry().remove(id);
@@ -196,30 +209,29 @@ impl Multiplexed {
 
     /// The way back over a connection that a client opened and offers.
     pub(crate) fn accepted(orb: &Orb, link: Arc<dyn Link>, turn: Arc<Turn>) -> Arc<Multiplexed> {
-        let mut accepted = Multiplexed::new(Weak::new(), link);
+        // Odd: the even numbers are those of the side that opened it.
+        let mut accepted = Multiplexed::new(Weak::new(), link, 1);
         accepted.both_ways = Some(BothWays {
             orb: orb.downgrade(),
             turn,
             opened_here: false,
             offer: Mutex::default(),
         });
-        // Odd: the even numbers are those of the side that opened it.
-        accepted.writer.lock().expect(UNPOISONED).next_id = 1;
         Arc::new(accepted)
     }
 
-    pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>) -> Multiplexed {
+    /// Read by a thread of its own, or of the server.
+    pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, first_id: u32) -> Multiplexed {
         Multiplexed {
             peers: Mutex::new(vec![peer]),
             link,
             writer: Mutex::new(Writer {
                 out: Vec::with_capacity(512),
-                next_id: 0,
                 code_sets: None,
             }),
-            waiting: Mutex::default(),
+            replies: Replies::new(first_id, None),
             both_ways: None,
-            lead: None,
+            unread_since: None,
         }
     }
 
@@ -245,14 +257,14 @@ impl Multiplexed {
     /// one is in use for it. A client that comes back from the same host is
     /// believed: its earlier connection may be dead without anybody knowing.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
-        let mut current = peer.multiplexed.lock().expect(UNPOISONED);
-        if let Some(other) = usable(&current)
+        let current = peer.multiplexed.change();
+        if let Some(other) = current.usable()
             && !Arc::ptr_eq(&other, self)
             && other.link.peer_address() != self.link.peer_address()
         {
             return false;
         }
-        *current = Some(Arc::clone(self));
+        current.set(Some(Arc::clone(self)));
         peer.set_both_ways(true);
         drop(current);
         self.peers
@@ -264,11 +276,10 @@ impl Multiplexed {
 
     /// Whether a call waits for its answer.
     pub(crate) fn is_awaited(&self) -> bool {
-        !self.waiting().slots.is_empty()
+        self.replies.is_awaited()
     }
 
-    /// Sends a request; its slot is completed by the reader thread. Without
-    /// a slot when no answer is expected.
+    /// Sends the request of an asynchronous call; its slot is completed by whoever reads the connection.
     pub(crate) fn send<'a>(
         &self,
         profile: &RouteProfile,
@@ -276,13 +287,93 @@ impl Multiplexed {
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Arc<Slot>, SystemException> {
+        let slot = Slot::new();
+        let waiter = Waiter::Slot(Arc::clone(&slot));
+        self.send_for(Some(waiter), profile, request, args, timing)?;
+        Ok(slot)
+    }
+
+    /// Sends the request of this thread, and waits for the answer; `None`: there will be none.
+    pub(super) fn call<'a>(
+        self: &Arc<Self>,
+        profile: &RouteProfile,
+        request: &Request<'_>,
+        args: Args<'_, 'a>,
+        timing: Timing,
+    ) -> Result<Option<Outcome>, SystemException> {
+        let waiter = match (request.op.response, &self.unread_since) {
+            (Response::None, _) => None,
+            // It may have to read itself.
+            (_, Some(_)) => Some(Waiter::Awake),
+            (_, None) => Some(Waiter::Thread(thread::current())),
+        };
+        let answered = waiter.is_some();
+        let id = self.send_for(waiter, profile, request, args, timing)?;
+        if !answered {
+            return Ok(None);
+        }
+        let answer = match self.unread_since {
+            Some(_) => self.follow_or_lead(id, timing.deadline()),
+            None => self.wait(id, timing.deadline()),
+        };
+        answer.map(Some).ok_or_else(|| {
+            if let Some(call) = self.replies.forget(id) {
+                let patience = profile.remote().options().stall_timeout;
+                self.tell_cancelled(id, &call, Some(patience));
+            }
+            raise::timeout(CompletionStatus::Maybe)
+        })
+    }
+
+    /// Blocks until the answer is there, or its time is over: then `None`.
+    fn wait(&self, id: u32, deadline: Option<Instant>) -> Option<Outcome> {
+        // The thread was named before the request went out, so an answer that is there already wakes it, too. Only the
+        // end of the connection may have come while arguments were written, by who knows what that sleeps itself.
+        let mut look = self.replies.is_closed();
+        loop {
+            if look && let Some(answer) = self.replies.take(id) {
+                return Some(answer);
+            }
+            look = true;
+            sleep(deadline)?;
+        }
+    }
+
+    /// Sends a request; gives its id. `waiter`: unless nobody waits for an answer.
+    fn send_for<'a>(
+        &self,
+        waiter: Option<Waiter>,
+        profile: &RouteProfile,
+        request: &Request<'_>,
+        args: Args<'_, 'a>,
+        timing: Timing,
+    ) -> Result<u32, SystemException> {
         let offer = self.offer();
+        let slot = match &waiter {
+            Some(Waiter::Slot(slot)) => Some(Arc::clone(slot)),
+            _ => None,
+        };
         let mut writer = self.writer.lock().expect(UNPOISONED);
         let tell = request.code_sets.filter(|_| writer.code_sets.is_none());
         let code_sets = writer.code_sets.or(tell);
-        let dialect = dialect(code_sets, request.version.minor);
-        let id = writer.next_id;
+        let id = match waiter {
+            None => self.replies.pass()?,
+            Some(waiter) => {
+                let call = Outstanding {
+                    deadline: timing.deadline(),
+                    version: request.version,
+                    untold: profile.trips_over_cancel && self.is_both_ways(),
+                    code_sets,
+                };
+                let room = match slot {
+                    Some(_) => Vec::new(),
+                    None => take_buffer(),
+                };
+                self.replies.enter(call, waiter, room)?
+            }
+        };
         let options = profile.remote().options();
+        let dialect = dialect(code_sets, request.version.minor);
         let mut e = options.encoder(mem::take(&mut writer.out), dialect);
         let offer = (!offer.is_empty()).then_some(ServiceContext {
             id: context_id::BI_DIR_IIOP,
@@ -290,30 +381,26 @@ impl Multiplexed {
         });
         let written = write_request(&mut e, id, request, tell, offer, args, &options.limits);
         let encoded = e.finish();
-        let slot = Arc::new(Slot {
-            id,
-            deadline: timing.deadline(),
-            version: request.version,
-            untold: profile.trips_over_cancel && self.is_both_ways(),
-            code_sets,
-            request: match encoded.len() {
+        if let Some(slot) = slot {
+            let kept = match encoded.len() {
                 0..=KEPT_REQUEST => encoded.to_vec(),
                 _ => Vec::new(),
-            },
-            state: Mutex::new(State::Waiting(None)),
-        });
-        let sent = written.and_then(|()| {
-            if request.op.response != Response::None {
-                self.register(id, &slot)?;
+            };
+            slot.keep(id, kept);
+        }
+        let sent = match written {
+            Ok(()) => self
+                .write(&encoded, request.version, options, timing)
+                .map_err(|failed| self.not_sent(id, &failed)),
+            Err(exception) => {
+                self.replies.forget(id);
+                Err(exception)
             }
-            self.write(&encoded, request.version, options, timing)
-                .map_err(|failed| self.not_sent(id, &failed))
-        });
+        };
         writer.out = options.keep(encoded.into_buffer());
         sent?;
         writer.code_sets = code_sets;
-        writer.next_id = id.wrapping_add(2);
-        Ok(slot)
+        Ok(id)
     }
 
     fn write(
@@ -341,21 +428,15 @@ impl Multiplexed {
     /// Nobody waits for an answer any more: forgets the call, and tells the
     /// other side if that can be done at once.
     pub(crate) fn cancel(&self, slot: &Slot, options: &Options) {
-        let known = {
-            let slots = &mut self.waiting().slots;
-            let ours = slots
-                .get(&slot.id)
-                .is_some_and(|known| std::ptr::eq(&**known, slot));
-            ours && slots.remove(&slot.id).is_some()
-        };
-        if known {
-            self.tell_cancelled(slot, Some(options.stall_timeout));
+        if let Some((id, call)) = self.replies.forget_slot(slot) {
+            self.tell_cancelled(id, &call, Some(options.stall_timeout));
         }
     }
 
-    /// CancelRequest, unless somebody is writing: nobody waits for that.
-    fn tell_cancelled(&self, slot: &Slot, patience: Option<Duration>) {
-        if slot.untold {
+    /// CancelRequest, unless somebody is writing: nobody waits for that. `patience`: how long other writes to this
+    /// connection may take.
+    pub(super) fn tell_cancelled(&self, id: u32, call: &Outstanding, patience: Option<Duration>) {
+        if call.untold {
             return;
         }
         let turn = self.both_ways.as_ref().map(|both| both.turn.to_write_now());
@@ -363,12 +444,12 @@ impl Multiplexed {
         if matches!(turn, Some(None)) || matches!(writer, Some(None)) {
             return;
         }
-        let message = oxorb_giop::cancel_request(slot.version, ByteOrder::NATIVE, slot.id);
+        let message = oxorb_giop::cancel_request(call.version, ByteOrder::NATIVE, id);
         let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
         let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
         let _ = self.link.set_write_timeout(patience);
         if sent.is_err_and(|failed| failed.written != 0) {
-            self.fail_all(raise::CONNECTION_LOST);
+            self.replies.fail_all(raise::CONNECTION_LOST);
             self.link.close();
         }
     }
@@ -387,27 +468,11 @@ impl Multiplexed {
         offer.clone()
     }
 
-    fn register(&self, id: u32, slot: &Arc<Slot>) -> Result<(), SystemException> {
-        let Waiting { slots, closed } = &mut *self.waiting();
-        if *closed {
-            return Err(raise::CONNECTION_CLOSED);
-        }
-        if slots.len() >= MAX_OUTSTANDING {
-            // Slots nobody awaits any more make room for new ones.
-            slots.retain(|_, slot| Arc::strong_count(slot) > 1);
-        }
-        if slots.len() >= MAX_OUTSTANDING {
-            return Err(raise::TOO_MANY_OUTSTANDING);
-        }
-        slots.insert(id, Arc::clone(slot));
-        Ok(())
-    }
-
     /// A request that did not go out, or not whole. A stream that was cut in
     /// the middle of a message is of no use to the other calls either; one that
     /// takes nothing more may still bring their answers, or CloseConnection.
     fn not_sent(&self, id: u32, failed: &WriteError) -> SystemException {
-        self.waiting().slots.remove(&id);
+        self.replies.forget(id);
         let completed = if failed.written == 0 {
             CompletionStatus::No
         } else {
@@ -415,257 +480,24 @@ impl Multiplexed {
         };
         let exception = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
         if failed.written != 0 {
-            self.fail_all(raise::CONNECTION_LOST);
+            self.replies.fail_all(raise::CONNECTION_LOST);
             self.link.close();
         } else if exception.kind != SystemExceptionKind::Timeout {
-            self.waiting().closed = true;
+            self.replies.close();
         }
         exception
     }
-
-    /// The reader thread: completes slots until the connection ends.
-    fn read(self: Arc<Self>, inbox: Inbox) {
-        let end = self.receive(inbox);
-        self.end(end);
-        self.link.close();
-    }
-
-    /// The connection has ended: it takes no more calls; those outstanding end
-    /// with `exception`.
-    pub(crate) fn end(self: &Arc<Self>, exception: SystemException) {
-        // Given up because nobody used it: no reason to doubt the others.
-        let retired = exception == raise::CONNECTION_CLOSED && self.waiting().closed;
-        self.fail_all(exception);
-        let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
-        for peer in peers.iter().filter_map(Weak::upgrade) {
-            if !retired {
-                peer.lost();
-            }
-            for shared in [&peer.multiplexed, &peer.led] {
-                let mut current = shared.lock().expect(UNPOISONED);
-                current.take_if(|current| Arc::ptr_eq(current, self));
-            }
-        }
-    }
-
-    /// Receives until the connection ends, and says what that means for the
-    /// calls that are still outstanding.
-    fn receive(&self, mut inbox: Inbox) -> SystemException {
-        // Without it deadlines would go unnoticed.
-        if self.link.set_read_timeout(Some(Self::TICK)).is_err() {
-            return raise::CONNECTION_LOST;
-        }
-        let mut idle_ticks = 0;
-        let mut last_look = Instant::now();
-        loop {
-            match inbox.poll() {
-                Ok(Some(header)) => match header.kind {
-                    MessageType::REPLY if self.complete(&mut inbox) => continue,
-                    MessageType::REPLY => return raise::BAD_REPLY,
-                    MessageType::CLOSE_CONNECTION => return raise::CONNECTION_CLOSED,
-                    MessageType::MESSAGE_ERROR => return raise::MESSAGE_ERROR,
-                    _ => return raise::CONNECTION_LOST,
-                },
-                Ok(None) => {}
-                Err(_) => return raise::BAD_REPLY,
-            }
-            // On a busy connection, too, time passes.
-            let now = Instant::now();
-            if now.saturating_duration_since(last_look) >= Self::TICK {
-                last_look = now;
-                self.expire(now, None);
-            }
-            let (buffer, room) = inbox.room();
-            match self.link.read(buffer, room) {
-                Ok(0) => return raise::CONNECTION_LOST,
-                Ok(_) => idle_ticks = 0,
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => {}
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                        idle_ticks += 1;
-                        if idle_ticks >= IDLE_TICKS && self.retire() {
-                            return raise::CONNECTION_CLOSED;
-                        }
-                    }
-                    _ => return raise::CONNECTION_LOST,
-                },
-            }
-        }
-    }
-
-    /// Gives the reply just received to its call, if that is still known;
-    /// false when it is not readable as a reply.
-    pub(crate) fn complete(&self, inbox: &mut Inbox) -> bool {
-        let (id, minor) = {
-            let frame = inbox.frame();
-            match oxorb_giop::Reply::parse(&frame) {
-                Ok(reply) => (reply.id, frame.header.version.minor),
-                Err(_) => return false,
-            }
-        };
-        let slot = self.waiting().slots.remove(&id);
-        if let Some(slot) = slot {
-            slot.finish(Ok(Answer {
-                message: inbox.take(),
-                dialect: dialect(slot.code_sets, minor),
-            }));
-        }
-        true
-    }
-
-    /// Takes no more calls if none is outstanding.
-    fn retire(&self) -> bool {
-        let mut waiting = self.waiting();
-        let idle = waiting.slots.is_empty();
-        waiting.closed |= idle;
-        idle
-    }
-
-    /// Fails the calls whose time is over, and tells the other side. `patience`:
-    /// how long other writes to this connection may take.
-    pub(crate) fn expire(&self, now: Instant, patience: Option<Duration>) {
-        let mut expired = Vec::new();
-        self.waiting().slots.retain(|_, slot| {
-            let late = slot.deadline.is_some_and(|deadline| deadline <= now);
-            if late {
-                expired.push(Arc::clone(slot));
-            }
-            !late
-        });
-        for slot in expired {
-            self.tell_cancelled(&slot, patience);
-            slot.finish(Err(raise::timeout(CompletionStatus::Maybe)));
-        }
-    }
-
-    /// Takes no more calls; those outstanding end with `exception`.
-    fn fail_all(&self, exception: SystemException) {
-        let slots = {
-            let mut waiting = self.waiting();
-            waiting.closed = true;
-            mem::take(&mut waiting.slots)
-        };
-        for slot in slots.into_values() {
-            slot.finish(Err(exception));
-        }
-    }
-
-    /// Wakes one of those that wait for an answer, if any.
-    pub(super) fn nudge_one(&self) {
-        let waiting = self.waiting();
-        let _ = waiting.slots.values().any(|slot| slot.nudge());
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().expect(UNPOISONED)
-    }
 }
 
-/// The connection, if it takes calls.
-pub(super) fn usable(current: &Option<Arc<Multiplexed>>) -> Option<Arc<Multiplexed>> {
-    let open = current.as_ref()?;
-    (!open.waiting().closed).then(|| Arc::clone(open))
-}
-
-impl Slot {
-    /// Whether there is no answer yet.
-    pub(crate) fn is_waiting(&self) -> bool {
-        matches!(*self.state.lock().expect(UNPOISONED), State::Waiting(_))
-    }
-
-    /// Blocks until the answer is there, or its time is over: then `None`.
-    pub(crate) fn wait(&self) -> Option<Result<Answer, SystemException>> {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
-        loop {
-            if let Poll::Ready(answer) = self.poll(&waker) {
-                return Some(answer);
-            }
-            match self.deadline {
-                None => thread::park(),
-                Some(deadline) => {
-                    let left = deadline.checked_duration_since(Instant::now())?;
-                    thread::park_timeout(left);
-                }
-            }
+/// Sleeps until this thread is woken or that time has come; `None`: it has come before.
+pub(super) fn sleep(deadline: Option<Instant>) -> Option<()> {
+    match deadline {
+        None => thread::park(),
+        Some(deadline) => {
+            thread::park_timeout(deadline.checked_duration_since(Instant::now())?);
         }
     }
-
-    /// The request as it was sent, unless it was too long to keep.
-    pub(crate) fn request(&self) -> &[u8] {
-        &self.request
-    }
-
-    /// The answer, if it is there; otherwise `waker` is woken when it is.
-    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Result<Answer, SystemException>> {
-        let mut state = self.state.lock().expect(UNPOISONED);
-        match mem::replace(&mut *state, State::Taken) {
-            State::Done(answer) => Poll::Ready(answer),
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(waker.clone()));
-                Poll::Pending
-            }
-            State::Taken => panic!("an AsyncReply was polled after it had completed"),
-        }
-    }
-
-    /// Nobody waits for the answer any more.
-    pub(super) fn unwatch(&self) {
-        let mut state = self.state.lock().expect(UNPOISONED);
-        if let State::Waiting(watcher) = &mut *state {
-            *watcher = None;
-        }
-    }
-
-    /// Wakes who waits for the answer, before it is there; false when nobody does.
-    pub(super) fn nudge(&self) -> bool {
-        match &*self.state.lock().expect(UNPOISONED) {
-            State::Waiting(Some(waker)) => {
-                waker.wake_by_ref();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn finish(&self, answer: Result<Answer, SystemException>) {
-        let before = mem::replace(
-            &mut *self.state.lock().expect(UNPOISONED),
-            State::Done(answer),
-        );
-        if let State::Waiting(Some(waker)) = before {
-            waker.wake();
-        }
-    }
+    Some(())
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn slot() -> Arc<Slot> {
-        Arc::new(Slot {
-            id: 0,
-            deadline: None,
-            version: Version::V1_2,
-            untold: false,
-            code_sets: None,
-            request: Vec::new(),
-            state: Mutex::new(State::Waiting(None)),
-        })
-    }
-
-    #[test]
-    fn a_connection_with_a_call_outstanding_does_not_retire() {
-        let (link, _other) = oxorb_transport::mem::pair(64);
-        let shared = Multiplexed::new(Weak::new(), Arc::new(link));
-        let outstanding = slot();
-        shared.register(0, &outstanding).unwrap();
-        assert!(!shared.retire());
-        shared.waiting().slots.remove(&0);
-        assert!(shared.retire());
-        // Who comes too late has certainly sent nothing, and takes a new connection.
-        assert_eq!(shared.register(2, &slot()), Err(raise::CONNECTION_CLOSED));
-    }
-}

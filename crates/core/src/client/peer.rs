@@ -11,6 +11,7 @@ use oxorb_transport::Link;
 use super::buffered::Buffer;
 use super::cache::Cache;
 use super::link::ClientLink;
+use super::multiplexed::Current;
 use super::selection::{Apart, Owner, Selection};
 use super::{Multiplexed, Timing};
 use crate::failure::{self, Attempt};
@@ -35,9 +36,9 @@ pub(crate) struct Peer {
     )]
     idle: Mutex<Vec<Box<ClientLink>>>,
     /// The connection that asynchronous calls share.
-    pub(crate) multiplexed: Mutex<Option<Arc<Multiplexed>>>,
+    pub(crate) multiplexed: Current,
     /// The connection that the calls share which read it in turn.
-    pub(crate) led: Mutex<Option<Arc<Multiplexed>>>,
+    pub(crate) led: Current,
     /// Oneways that wait to be sent, once there was one.
     pub(crate) buffer: OnceLock<Arc<Buffer>>,
     /// How often a connection was lost: others may be dead, too.
@@ -77,8 +78,8 @@ impl Peer {
             options,
             cache,
             idle: Mutex::default(),
-            multiplexed: Mutex::default(),
-            led: Mutex::default(),
+            multiplexed: Current::default(),
+            led: Current::default(),
             buffer: OnceLock::new(),
             losses: AtomicU32::new(0),
             open: Mutex::default(),
@@ -327,10 +328,7 @@ impl Peer {
             .expect("no panic while the lock is held")
             .clear();
         for shared in [&self.multiplexed, &self.led] {
-            shared
-                .lock()
-                .expect("no panic while the lock is held")
-                .take();
+            shared.change().set(None);
         }
     }
 

@@ -8,7 +8,7 @@ use oxorb_giop::{
 };
 
 use super::link::ClientLink;
-use super::{Peer, local};
+use super::{Peer, local, replies};
 use crate::op::UserException;
 use crate::probe::{self, Stage};
 use crate::{Orb, raise};
@@ -78,6 +78,17 @@ impl Reply {
             body: answer.body,
             dialect,
             source: Source::Link(Arc::clone(peer), Some(link)),
+        }
+    }
+
+    /// What came over a connection that calls share.
+    pub(super) fn of_answer(orb: &Orb, answer: replies::Answer) -> Reply {
+        Reply {
+            orb: orb.clone(),
+            status: answer.header.status,
+            body: answer.header.body,
+            dialect: answer.dialect,
+            source: Source::Memory(answer.message),
         }
     }
 

@@ -45,23 +45,14 @@ impl Exchange<'_, '_> {
             if response != Response::None {
                 crate::server::step_aside();
             }
+            let timing_of_reply = timing.awaiting(self.policies);
             let answer = shared
-                .send(profile, request, self.args, timing.awaiting(self.policies))
-                .and_then(|slot| match response {
-                    Response::None => Ok(None),
-                    _ => match shared.wait(&slot) {
-                        Some(answer) => answer.map(Some),
-                        None => {
-                            shared.cancel(&slot, peer.options());
-                            Err(raise::timeout(CompletionStatus::Maybe))
-                        }
-                    },
-                });
+                .call(profile, request, self.args, timing_of_reply)
+                .and_then(Option::transpose);
             let exception = match answer {
                 Ok(None) => return self.settle(route, index, flow, None).map(Some),
                 Ok(Some(answer)) => {
-                    let reply =
-                        Reply::from_memory(reference.orb(), answer.message, answer.dialect)?;
+                    let reply = Reply::of_answer(reference.orb(), answer);
                     return self.settle(route, index, flow, Some(reply)).map(Some);
                 }
                 Err(exception) => exception,

@@ -33,7 +33,7 @@ use crate::{Adapter, AsyncReply, Located, Op, Options, Orb, Outcome, Ref, Upcall
 static RUN: Op = Op::twoway("run");
 
 /// Runs a model again and again, each time in another order.
-fn explore(model: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
     let seconds = std::env::var("OXORB_MODEL_SECONDS");
     let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
     let mut config = shuttle::Config::new();

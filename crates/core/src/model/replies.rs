@@ -96,19 +96,24 @@ fn connections_that_break() {
     });
 }
 
-fn led() -> Orb {
+/// All calls share a connection: read by a thread of its own, or by the callers in turn.
+const SHARED: [ClientConnections; 2] = [
+    ClientConnections::Multiplexed,
+    ClientConnections::LeaderFollowers,
+];
+
+fn sharing(client_connections: ClientConnections) -> Orb {
     Orb::new(Options {
-        client_connections: ClientConnections::LeaderFollowers,
+        client_connections,
         ..Options::default()
     })
 }
 
-/// Callers that share a connection read it in turn: one that leaves with its answer always finds another one to lead.
-#[test]
-fn callers_lead_and_follow() {
-    explore(|| {
+/// Each gets its own answer; and where they read in turn, one that leaves with it always finds another one to lead.
+fn calls_share_a_connection(client_connections: ClientConnections) {
+    explore(move || {
         let server = Server::start(Options::default());
-        let client = led();
+        let client = sharing(client_connections);
         let object = server.object(&client);
         let callers: Vec<_> = [10, 20, 30]
             .into_iter()
@@ -127,12 +132,26 @@ fn callers_lead_and_follow() {
     });
 }
 
+#[test]
+fn callers_of_a_shared_connection() {
+    calls_share_a_connection(ClientConnections::Multiplexed);
+}
+
+#[test]
+fn callers_lead_and_follow() {
+    calls_share_a_connection(ClientConnections::LeaderFollowers);
+}
+
 /// A caller whose time is over, perhaps while it leads or was just asked to, leaves nobody behind who waits for ever.
 #[test]
-fn a_leader_whose_time_is_over() {
-    explore(|| {
+fn a_caller_whose_time_is_over() {
+    SHARED.into_iter().for_each(a_caller_gives_up);
+}
+
+fn a_caller_gives_up(client_connections: ClientConnections) {
+    explore(move || {
         let server = Server::start(Options::default());
-        let client = led();
+        let client = sharing(client_connections);
         let object = server.object(&client);
         let forever = object.with_timeout(None);
         let hurried = object.with_timeout(Duration::from_micros(1));
@@ -157,10 +176,14 @@ fn a_leader_whose_time_is_over() {
 
 /// The connection breaks under a leader: all that followed learn it.
 #[test]
-fn a_leader_whose_connection_breaks() {
-    explore(|| {
+fn a_shared_connection_that_breaks() {
+    SHARED.into_iter().for_each(a_connection_breaks);
+}
+
+fn a_connection_breaks(client_connections: ClientConnections) {
+    explore(move || {
         let server = Server::start(Options::default());
-        let client = led();
+        let client = sharing(client_connections);
         let object = server.object(&client).with_timeout(None);
         let callers: Vec<_> = [10, 20, 30]
             .into_iter()

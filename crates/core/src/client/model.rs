@@ -1,0 +1,193 @@
+//! Callers that read in turn, without a clock: each may give up whenever it looks, as one whose time is over does.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use oxorb_giop::{Inbox, Limits, Version};
+use shuttle::rand::{Rng as _, thread_rng};
+use shuttle::sync::{Condvar, Mutex};
+use shuttle::thread;
+
+use super::replies::{Outstanding, Replies, Turn, Waiter};
+use crate::model::explore;
+use crate::raise;
+
+const CALL: Outstanding = Outstanding {
+    deadline: None,
+    version: Version::V1_2,
+    untold: false,
+    code_sets: None,
+};
+
+/// The other side: it answers what it was asked, in any order.
+#[derive(Default)]
+struct Network {
+    asked: Mutex<VecDeque<u32>>,
+    changed: Condvar,
+}
+
+impl Network {
+    fn ask(&self, id: u32) {
+        self.asked.lock().unwrap().push_back(id);
+        self.changed.notify_all();
+    }
+
+    /// Reads some answers, and says how many; waits for the first.
+    fn read(&self, into: &mut Inbox) -> usize {
+        let mut asked = self.asked.lock().unwrap();
+        while asked.is_empty() {
+            asked = self.changed.wait(asked).unwrap();
+        }
+        let several = thread_rng().gen_range(1..=asked.len());
+        let (buffer, _) = into.room();
+        for _ in 0..several {
+            let at = thread_rng().gen_range(0..asked.len());
+            let id = asked.remove(at).expect("one of them");
+            buffer.extend_from_slice(&reply_to(id));
+        }
+        several
+    }
+}
+
+fn reply_to(id: u32) -> Vec<u8> {
+    let mut reply = b"GIOP\x01\x02\x01\x01\x0c\0\0\0".to_vec();
+    for word in [id, 0, 0] {
+        reply.extend_from_slice(&word.to_le_bytes());
+    }
+    reply
+}
+
+/// What a caller does between its request and its answer. Gives the id of the answer; `None`: it gave up.
+fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
+    let id = replies.enter(CALL, Waiter::Awake, Vec::new()).unwrap();
+    network.ask(id);
+    let mut answer = None;
+    loop {
+        match replies.turn(id) {
+            Turn::Answered(outcome) => answer = Some(outcome),
+            Turn::Follow if gives_up && thread_rng().r#gen() => break,
+            Turn::Follow => thread::park(),
+            Turn::Lead(inbox) => {
+                let mut inbox = Some(inbox);
+                while let Some(reading) = &mut inbox {
+                    if gives_up && thread_rng().r#gen() {
+                        break;
+                    }
+                    network.read(reading);
+                    answer = replies.deliver_as_leader(&mut inbox, id).unwrap();
+                }
+                if answer.is_none() {
+                    replies.put_back(inbox);
+                    break;
+                }
+            }
+        }
+        if let Some(outcome) = answer {
+            let message = outcome.ok()?.message;
+            return Some(u32::from_le_bytes(message[12..16].try_into().unwrap()));
+        }
+    }
+    replies.forget(id);
+    None
+}
+
+/// There is somebody who reads while somebody waits, whoever leaves and when.
+#[test]
+fn the_lead_is_handed_on() {
+    explore(|| {
+        let limits = Limits::default();
+        let replies = Arc::new(Replies::new(0, Some(Box::new(Inbox::new(&limits)))));
+        let network = Arc::new(Network::default());
+        let callers: Vec<_> = [false, false, true, true]
+            .into_iter()
+            .map(|gives_up| {
+                let (replies, network) = (Arc::clone(&replies), Arc::clone(&network));
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        let answer = call(&replies, &network, gives_up);
+                        assert!(gives_up || answer.is_some());
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        assert!(!replies.is_awaited() && replies.is_unread());
+    });
+}
+
+/// Whoever waits is told of the end, be it asleep, awake, or about to sleep; and nobody comes after it.
+#[test]
+fn the_end_reaches_everybody() {
+    explore(|| {
+        let limits = Limits::default();
+        let replies = Arc::new(Replies::new(0, Some(Box::new(Inbox::new(&limits)))));
+        let reading = match replies.turn(u32::MAX - 1) {
+            Turn::Lead(inbox) => inbox,
+            _ => unreachable!("nobody else is there"),
+        };
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                let replies = Arc::clone(&replies);
+                thread::spawn(move || {
+                    let Ok(id) = replies.enter(CALL, Waiter::Awake, Vec::new()) else {
+                        return;
+                    };
+                    loop {
+                        match replies.turn(id) {
+                            Turn::Answered(outcome) => {
+                                assert_eq!(outcome.err(), Some(raise::CONNECTION_LOST));
+                                return;
+                            }
+                            Turn::Follow => thread::park(),
+                            Turn::Lead(_) => unreachable!("the connection has ended"),
+                        }
+                    }
+                })
+            })
+            .collect();
+        drop(reading);
+        replies.fail_all(raise::CONNECTION_LOST);
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        assert!(replies.is_closed() && !replies.is_awaited());
+    });
+}
+
+/// A thread that was named before its request went out is woken by the answer, also by one that is there already.
+#[test]
+fn a_thread_is_woken_by_its_answer() {
+    explore(|| {
+        let replies = Arc::new(Replies::new(0, None));
+        let network = Arc::new(Network::default());
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                let (replies, network) = (Arc::clone(&replies), Arc::clone(&network));
+                thread::spawn(move || {
+                    let waiter = Waiter::Thread(thread::current());
+                    let id = replies.enter(CALL, waiter, Vec::new()).unwrap();
+                    network.ask(id);
+                    loop {
+                        thread::park();
+                        if let Some(outcome) = replies.take(id) {
+                            assert!(outcome.is_ok());
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut inbox = Inbox::new(&Limits::default());
+        let mut read = 0;
+        while read < callers.len() {
+            read += network.read(&mut inbox);
+            replies.deliver(&mut inbox).unwrap();
+        }
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        assert!(replies.retire());
+    });
+}

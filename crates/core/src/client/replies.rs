@@ -1,0 +1,631 @@
+//! The calls of one shared connection that wait for their answers: a ring of places, each found by its request id.
+//!
+//! One lock guards the ring. Nobody holds it while reading, writing or waking anybody, and it is taken once for all
+//! replies that came with one read. A place is used again and again: a call whose caller waits for it costs no
+//! allocation. Its answer stays in the place until the caller takes it; that of an asynchronous call goes to its slot.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb_cdr::Dialect;
+use oxorb_giop::{CodeSetContext, CompletionStatus, Inbox, MessageType, SystemException, Version};
+
+use super::link::dialect;
+use super::reply;
+use super::slot::Slot;
+use crate::lock::Mutex;
+use crate::raise;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{MutexGuard, thread};
+
+/// Most calls outstanding on one connection; one more is TRANSIENT.
+const MAX_OUTSTANDING: usize = 1024;
+
+/// Places there are from the start; doubled whenever more than half of them are taken.
+const PLACES: usize = 16;
+
+/// Most replies that are given out before those who wait for them are woken.
+const AT_ONCE: usize = 16;
+
+/// Replies of up to so many octets are copied; longer ones take the receive buffer along.
+const COPIED: usize = 4096;
+
+/// The calls that wait for an answer.
+pub(super) struct Replies {
+    ring: Mutex<Ring>,
+    /// As in the ring, for whoever asks without the lock.
+    closed: AtomicBool,
+}
+
+struct Ring {
+    /// As many as a power of two; the call with request id `id` is at half of that, modulo their number.
+    places: Vec<Place>,
+    next_id: u32,
+    /// Places that are not free.
+    outstanding: usize,
+    /// No further call is taken. What was answered may still have to be read.
+    closed: bool,
+    /// Where the callers read themselves: what the next one reads with, while none does.
+    inbox: Option<Box<Inbox>>,
+}
+
+enum Place {
+    Free,
+    Waiting(Waiting),
+    Answered(u32, Outcome),
+}
+
+/// What a call is told in the end.
+pub(super) type Outcome = Result<Answer, SystemException>;
+
+struct Waiting {
+    id: u32,
+    call: Outstanding,
+    waiter: Waiter,
+    /// For the answer; used again.
+    room: Vec<u8>,
+}
+
+/// What has to be known of a call until it is answered.
+#[derive(Clone, Copy)]
+pub(super) struct Outstanding {
+    pub(super) deadline: Option<Instant>,
+    pub(super) version: Version,
+    /// The server is not told when nobody waits any more.
+    pub(super) untold: bool,
+    /// What both sides had agreed on when it was sent.
+    pub(super) code_sets: Option<CodeSetContext>,
+}
+
+/// Who is to know of an answer.
+pub(super) enum Waiter {
+    /// A thread that does not sleep: it looks by itself.
+    Awake,
+    /// One that sleeps, or is about to.
+    Thread(thread::Thread),
+    Slot(Arc<Slot>),
+}
+
+/// A whole reply message.
+pub(crate) struct Answer {
+    pub(super) message: Vec<u8>,
+    pub(super) header: reply::Answer,
+    /// How its text is encoded.
+    pub(super) dialect: Dialect,
+}
+
+/// How things stand for a caller that would read itself.
+pub(super) enum Turn {
+    Answered(Outcome),
+    /// Nobody reads: it is this one's turn.
+    Lead(Box<Inbox>),
+    /// Somebody reads, and will wake this thread.
+    Follow,
+}
+
+impl Replies {
+    /// For calls whose ids begin with `first_id` and have its parity. `inbox`: where the callers read themselves.
+    pub(super) fn new(first_id: u32, inbox: Option<Box<Inbox>>) -> Replies {
+        Replies {
+            ring: Mutex::new(Ring {
+                places: (0..PLACES).map(|_| Place::Free).collect(),
+                next_id: first_id,
+                outstanding: 0,
+                closed: false,
+                inbox,
+            }),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// A place for a call, and the id of its request. `room`: for its answer.
+    pub(super) fn enter(
+        &self,
+        call: Outstanding,
+        waiter: Waiter,
+        room: Vec<u8>,
+    ) -> Result<u32, SystemException> {
+        let ring = &mut *self.ring();
+        ring.make_room()?;
+        let id = ring.free_id();
+        *ring.place(id) = Place::Waiting(Waiting {
+            id,
+            call,
+            waiter,
+            room,
+        });
+        ring.outstanding += 1;
+        Ok(id)
+    }
+
+    /// An id for a request that nobody answers.
+    pub(super) fn pass(&self) -> Result<u32, SystemException> {
+        let ring = &mut *self.ring();
+        if ring.closed {
+            return Err(raise::CONNECTION_CLOSED);
+        }
+        Ok(ring.free_id())
+    }
+
+    /// The answer, if it is there.
+    pub(super) fn take(&self, id: u32) -> Option<Outcome> {
+        self.ring().take(id)
+    }
+
+    /// The answer, or whether the caller has to read.
+    pub(super) fn turn(&self, id: u32) -> Turn {
+        let ring = &mut *self.ring();
+        if let Some(answer) = ring.take(id) {
+            return Turn::Answered(answer);
+        }
+        let inbox = ring.inbox.take();
+        if let Some(call) = ring.waiting(id) {
+            match (&inbox, &call.waiter) {
+                (Some(_), _) => call.waiter = Waiter::Awake,
+                (None, Waiter::Awake) => call.waiter = Waiter::Thread(thread::current()),
+                (None, _) => {}
+            }
+        }
+        inbox.map_or(Turn::Follow, Turn::Lead)
+    }
+
+    /// A caller that read before reads no more. It [forgets](Self::forget) its call next.
+    pub(super) fn put_back(&self, inbox: Option<Box<Inbox>>) {
+        self.ring().inbox = inbox;
+    }
+
+    /// Nobody waits for the answer any more; says what the call was if there is none yet.
+    pub(super) fn forget(&self, id: u32) -> Option<Outstanding> {
+        let (call, next) = {
+            let ring = &mut *self.ring();
+            let call = ring.waiting(id).map(|waiting| waiting.call);
+            if call.is_some() {
+                *ring.place(id) = Place::Free;
+                ring.outstanding -= 1;
+            } else {
+                ring.take(id);
+            }
+            // Who forgets it may have been woken to read.
+            (call, ring.next_to_lead())
+        };
+        if let Some(next) = next {
+            next.unpark();
+        }
+        call
+    }
+
+    /// Nobody waits for the answer of an asynchronous call any more; says what that was if there is none yet.
+    pub(super) fn forget_slot(&self, slot: &Slot) -> Option<(u32, Outstanding)> {
+        let id = slot.id()?;
+        let ring = &mut *self.ring();
+        let waiting = ring.waiting(id)?;
+        let ours =
+            |known: &Waiter| matches!(known, Waiter::Slot(known) if std::ptr::eq(&**known, slot));
+        let call = ours(&waiting.waiter).then_some(waiting.call)?;
+        *ring.place(id) = Place::Free;
+        ring.outstanding -= 1;
+        Some((id, call))
+    }
+
+    /// Gives each whole reply in `inbox` to its call, and wakes those who wait.
+    ///
+    /// # Errors
+    /// What the end of the connection means for the calls outstanding.
+    pub(super) fn deliver(&self, inbox: &mut Inbox) -> Result<(), SystemException> {
+        loop {
+            let mut wakes = Wakes::default();
+            let all = wakes.fill(inbox, &mut self.ring());
+            wakes.wake();
+            if all? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The same for a caller that reads itself, whose own call is `id`: its answer, if that was among them. Then it
+    /// leads no more, and the inbox is taken back.
+    pub(super) fn deliver_as_leader(
+        &self,
+        inbox: &mut Option<Box<Inbox>>,
+        id: u32,
+    ) -> Result<Option<Outcome>, SystemException> {
+        loop {
+            let mut wakes = Wakes::default();
+            let mut ring = self.ring();
+            let Some(reading) = inbox else {
+                return Ok(None);
+            };
+            let all = wakes.fill(reading, &mut ring);
+            let own = match all {
+                Ok(true) => ring.take(id),
+                _ => None,
+            };
+            let mut next = None;
+            if own.is_some() {
+                ring.inbox = inbox.take();
+                next = ring.next_to_lead();
+            }
+            drop(ring);
+            wakes.wake();
+            if let Some(next) = next {
+                next.unpark();
+            }
+            if all? {
+                return Ok(own);
+            }
+        }
+    }
+
+    /// Gives the reply that `inbox` announces to its call, if that is still known.
+    ///
+    /// # Errors
+    /// When it is not readable as a reply.
+    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), SystemException> {
+        let wake = self.ring().deliver(inbox)?;
+        if let Some(wake) = wake {
+            wake.now();
+        }
+        Ok(())
+    }
+
+    /// Fails the calls whose time is over: their ids, and what they were.
+    pub(super) fn expire(&self, now: Instant) -> Vec<(u32, Outstanding)> {
+        let late = |call: &Outstanding| call.deadline.is_some_and(|deadline| deadline <= now);
+        self.fail(late, raise::timeout(CompletionStatus::Maybe), false)
+    }
+
+    /// Takes no more calls; those outstanding end with `exception`.
+    pub(super) fn fail_all(&self, exception: SystemException) {
+        self.fail(|_| true, exception, true);
+    }
+
+    fn fail(
+        &self,
+        which: impl Fn(&Outstanding) -> bool,
+        exception: SystemException,
+        close: bool,
+    ) -> Vec<(u32, Outstanding)> {
+        let (mut failed, mut wakes) = (Vec::new(), Vec::new());
+        {
+            let ring = &mut *self.ring();
+            if close {
+                self.close_ring(ring);
+            }
+            for at in 0..ring.places.len() {
+                if let Place::Waiting(waiting) = &ring.places[at]
+                    && which(&waiting.call)
+                {
+                    failed.push((waiting.id, waiting.call));
+                    wakes.extend(ring.finish(at, |_| Err(exception)));
+                }
+            }
+        }
+        wakes.into_iter().for_each(Wake::now);
+        failed
+    }
+
+    /// Takes no more calls.
+    pub(super) fn close(&self) {
+        self.close_ring(&mut self.ring());
+    }
+
+    fn close_ring(&self, ring: &mut Ring) {
+        ring.closed = true;
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Takes no more calls if none is outstanding.
+    pub(super) fn retire(&self) -> bool {
+        let ring = &mut *self.ring();
+        let idle = ring.outstanding == 0;
+        if idle {
+            self.close_ring(ring);
+        }
+        idle
+    }
+
+    /// Whether a call waits for its answer.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.ring().outstanding > 0
+    }
+
+    /// Whether callers read themselves, and none does.
+    pub(super) fn is_unread(&self) -> bool {
+        self.ring().inbox.is_some()
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().expect(UNPOISONED)
+    }
+}
+
+impl Ring {
+    fn place(&mut self, id: u32) -> &mut Place {
+        let at = (id >> 1) as usize & (self.places.len() - 1);
+        &mut self.places[at]
+    }
+
+    fn waiting(&mut self, id: u32) -> Option<&mut Waiting> {
+        match self.place(id) {
+            Place::Waiting(waiting) if waiting.id == id => Some(waiting),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, id: u32) -> Option<Outcome> {
+        let place = self.place(id);
+        match mem::replace(place, Place::Free) {
+            Place::Answered(it, outcome) if it == id => {
+                self.outstanding -= 1;
+                Some(outcome)
+            }
+            other => {
+                *place = other;
+                None
+            }
+        }
+    }
+
+    /// Sees to it that at least half of the places are free.
+    fn make_room(&mut self) -> Result<(), SystemException> {
+        if self.closed {
+            return Err(raise::CONNECTION_CLOSED);
+        }
+        if self.outstanding >= MAX_OUTSTANDING {
+            self.forget_abandoned();
+        }
+        if self.outstanding >= MAX_OUTSTANDING {
+            return Err(raise::TOO_MANY_OUTSTANDING);
+        }
+        if self.outstanding * 2 >= self.places.len() {
+            // Ids that differ modulo a number do so modulo its double.
+            let twice = (0..self.places.len() * 2).map(|_| Place::Free).collect();
+            for place in mem::replace(&mut self.places, twice) {
+                let id = match &place {
+                    Place::Free => continue,
+                    Place::Waiting(Waiting { id, .. }) | Place::Answered(id, _) => *id,
+                };
+                *self.place(id) = place;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls whose slots nobody looks at any more make room for new ones.
+    fn forget_abandoned(&mut self) {
+        for place in &mut self.places {
+            if let Place::Waiting(Waiting {
+                waiter: Waiter::Slot(slot),
+                ..
+            }) = place
+                && Arc::strong_count(slot) == 1
+            {
+                *place = Place::Free;
+                self.outstanding -= 1;
+            }
+        }
+    }
+
+    /// The next id whose place is free; there is one.
+    fn free_id(&mut self) -> u32 {
+        loop {
+            let id = self.next_id;
+            self.next_id = id.wrapping_add(2);
+            if matches!(self.place(id), Place::Free) {
+                return id;
+            }
+        }
+    }
+
+    /// Gives the reply that `inbox` announces to its call, if that is still known: who is to be woken.
+    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, SystemException> {
+        let frame = inbox.frame();
+        let parsed = oxorb_giop::Reply::parse(&frame).map_err(|_| raise::BAD_REPLY)?;
+        let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
+        let header = reply::Answer {
+            status: parsed.status,
+            body: parsed.body,
+        };
+        let at = (id >> 1) as usize & (self.places.len() - 1);
+        if self.waiting(id).is_none() {
+            return Ok(None);
+        }
+        Ok(self.finish(at, |waiting| {
+            let message = match octets {
+                0..=COPIED => {
+                    let mut room = mem::take(&mut waiting.room);
+                    room.clear();
+                    room.extend_from_slice(inbox.frame().bytes);
+                    room
+                }
+                _ => inbox.take(),
+            };
+            Ok(Answer {
+                message,
+                header,
+                dialect: dialect(waiting.call.code_sets, minor),
+            })
+        }))
+    }
+
+    /// The call that waits at a place is told; who is to be woken.
+    fn finish(&mut self, at: usize, outcome: impl FnOnce(&mut Waiting) -> Outcome) -> Option<Wake> {
+        let place = &mut self.places[at];
+        let Place::Waiting(mut waiting) = mem::replace(place, Place::Free) else {
+            return None;
+        };
+        let outcome = outcome(&mut waiting);
+        match waiting.waiter {
+            Waiter::Slot(slot) => {
+                self.outstanding -= 1;
+                Some(Wake::Slot(slot, outcome))
+            }
+            Waiter::Thread(thread) => {
+                *place = Place::Answered(waiting.id, outcome);
+                Some(Wake::Thread(thread))
+            }
+            Waiter::Awake => {
+                *place = Place::Answered(waiting.id, outcome);
+                None
+            }
+        }
+    }
+
+    /// If nobody reads: one of those that sleep, who then has to.
+    fn next_to_lead(&self) -> Option<thread::Thread> {
+        self.inbox.as_ref()?;
+        self.places.iter().find_map(|place| match place {
+            Place::Waiting(Waiting {
+                waiter: Waiter::Thread(thread),
+                ..
+            }) => Some(thread.clone()),
+            _ => None,
+        })
+    }
+}
+
+/// Somebody to be woken.
+enum Wake {
+    Thread(thread::Thread),
+    Slot(Arc<Slot>, Outcome),
+}
+
+impl Wake {
+    fn now(self) {
+        match self {
+            Wake::Thread(thread) => thread.unpark(),
+            Wake::Slot(slot, outcome) => slot.finish(outcome),
+        }
+    }
+}
+
+/// Those who are to be woken when the lock is free again.
+#[derive(Default)]
+struct Wakes {
+    several: [Option<Wake>; AT_ONCE],
+    count: usize,
+}
+
+impl Wakes {
+    /// Gives out what is in `inbox`; whether that is all.
+    fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, SystemException> {
+        while self.count < AT_ONCE {
+            let Some(header) = inbox.poll().map_err(|_| raise::BAD_REPLY)? else {
+                return Ok(true);
+            };
+            match header.kind {
+                MessageType::REPLY => {}
+                MessageType::CLOSE_CONNECTION => return Err(raise::CONNECTION_CLOSED),
+                MessageType::MESSAGE_ERROR => return Err(raise::MESSAGE_ERROR),
+                _ => return Err(raise::CONNECTION_LOST),
+            }
+            if let Some(wake) = ring.deliver(inbox)? {
+                self.several[self.count] = Some(wake);
+                self.count += 1;
+            }
+        }
+        Ok(false)
+    }
+
+    fn wake(self) {
+        self.several
+            .into_iter()
+            .take(self.count)
+            .flatten()
+            .for_each(Wake::now);
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: Outstanding = Outstanding {
+        deadline: None,
+        version: Version::V1_2,
+        untold: false,
+        code_sets: None,
+    };
+
+    fn enter(replies: &Replies) -> Result<u32, SystemException> {
+        replies.enter(CALL, Waiter::Awake, Vec::new())
+    }
+
+    /// A reply without results to each of these requests.
+    fn inbox_with(ids: &[u32]) -> Inbox {
+        let mut inbox = Inbox::new(&oxorb_giop::Limits::default());
+        let (buffer, _) = inbox.room();
+        for id in ids {
+            buffer.extend_from_slice(b"GIOP\x01\x02\x01\x01\x0c\0\0\0");
+            for word in [*id, 0, 0] {
+                buffer.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+        inbox
+    }
+
+    #[test]
+    fn a_connection_with_a_call_outstanding_does_not_retire() {
+        let replies = Replies::new(0, None);
+        let id = enter(&replies).unwrap();
+        assert!(!replies.retire());
+        replies.forget(id);
+        assert!(replies.retire());
+        // Who comes too late has certainly sent nothing, and takes a new connection.
+        assert_eq!(enter(&replies), Err(raise::CONNECTION_CLOSED));
+        assert_eq!(replies.pass(), Err(raise::CONNECTION_CLOSED));
+    }
+
+    #[test]
+    fn each_reply_reaches_its_call_while_the_ring_grows() {
+        let replies = Replies::new(1, None);
+        // One stays while many come and go: ids pass its place by.
+        let first = enter(&replies).unwrap();
+        for _ in 0..3 * PLACES {
+            let id = enter(&replies).unwrap();
+            assert_eq!(id % 2, 1);
+            replies.deliver(&mut inbox_with(&[id])).unwrap();
+            assert!(replies.take(id).is_some_and(|outcome| outcome.is_ok()));
+        }
+        let many: Vec<u32> = (1..MAX_OUTSTANDING)
+            .map(|_| enter(&replies).unwrap())
+            .collect();
+        assert_eq!(enter(&replies), Err(raise::TOO_MANY_OUTSTANDING));
+        replies.deliver(&mut inbox_with(&many)).unwrap();
+        assert!(replies.take(first).is_none());
+        replies.deliver(&mut inbox_with(&[first])).unwrap();
+        assert!(
+            [first]
+                .iter()
+                .chain(&many)
+                .all(|&id| replies.take(id).is_some())
+        );
+        assert!(!replies.is_awaited());
+    }
+
+    #[test]
+    fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
+        let replies = Replies::new(0, None);
+        let given_up = enter(&replies).unwrap();
+        assert!(replies.forget(given_up).is_some());
+        let slot = Slot::new();
+        let waits = Waiter::Slot(Arc::clone(&slot));
+        let id = replies.enter(CALL, waits, Vec::new()).unwrap();
+        slot.keep(id, Vec::new());
+        replies
+            .deliver(&mut inbox_with(&[given_up, id ^ 1, id + 2]))
+            .unwrap();
+        assert!(slot.is_waiting() && replies.forget_slot(&slot).is_some());
+        assert!(
+            replies.forget_slot(&slot).is_none(),
+            "it is not there any more"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Where the answer of an asynchronous call waits for whoever made it.
+
+use std::mem;
+use std::sync::{Arc, OnceLock};
+use std::task::{Poll, Waker};
+
+use super::replies::Outcome;
+use crate::lock::Mutex;
+
+/// One asynchronous call.
+pub(crate) struct Slot {
+    /// Set when it is sent.
+    sent: OnceLock<Kept>,
+    state: Mutex<State>,
+}
+
+/// A request that was sent.
+struct Kept {
+    id: u32,
+    /// The message, in case it has to go elsewhere; empty when it is long.
+    request: Vec<u8>,
+}
+
+enum State {
+    Waiting(Option<Waker>),
+    Done(Outcome),
+    Taken,
+}
+
+impl Slot {
+    pub(super) fn new() -> Arc<Slot> {
+        Arc::new(Slot {
+            sent: OnceLock::new(),
+            state: Mutex::new(State::Waiting(None)),
+        })
+    }
+
+    /// Keeps the request as it is sent.
+    pub(super) fn keep(&self, id: u32, request: Vec<u8>) {
+        let _ = self.sent.set(Kept { id, request });
+    }
+
+    /// Of its request, once that was written.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.sent.get().map(|kept| kept.id)
+    }
+
+    /// The request as it was sent, unless it was too long to keep.
+    pub(crate) fn request(&self) -> &[u8] {
+        self.sent.get().map_or(&[], |kept| &kept.request)
+    }
+
+    /// Whether there is no answer yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(*self.state.lock().expect(UNPOISONED), State::Waiting(_))
+    }
+
+    /// The answer, if it is there; otherwise `waker` is woken when it is.
+    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Outcome> {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        match mem::replace(&mut *state, State::Taken) {
+            State::Done(answer) => Poll::Ready(answer),
+            State::Waiting(_) => {
+                *state = State::Waiting(Some(waker.clone()));
+                Poll::Pending
+            }
+            State::Taken => panic!("an AsyncReply was polled after it had completed"),
+        }
+    }
+
+    /// The call is over.
+    pub(super) fn finish(&self, answer: Outcome) {
+        let before = mem::replace(
+            &mut *self.state.lock().expect(UNPOISONED),
+            State::Done(answer),
+        );
+        if let State::Waiting(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -8,7 +8,7 @@ use crate::primitive::{POSITIONS, Primitive, aligned, padding};
 use crate::value::{Here, Incoming};
 use crate::{
     ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Layout, Limits, LongDouble, Result,
-    Scope, ValueRegistry,
+    Scope, ValueRegistry, raw,
 };
 
 /// Reads CDR from a message, borrowing from it what need not be converted.
@@ -564,7 +564,7 @@ impl<'de> Decoder<'de> {
             return Ok(Cow::Borrowed(numbers));
         }
         if self.swap {
-            return Ok(Cow::Owned(T::load_all_swapped(octets)));
+            return Ok(Cow::Owned(raw::swapped(octets)));
         }
         let read = |octets| T::from_wire(bytemuck::pod_read_unaligned(octets), false);
         Ok(Cow::Owned(octets.chunks_exact(T::SIZE).map(read).collect()))

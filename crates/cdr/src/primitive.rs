@@ -26,9 +26,6 @@ pub(crate) trait Primitive: Pod {
 
     /// Writes numbers in foreign order into as many octets as they take; a loop that becomes vector instructions.
     fn store_all_swapped(items: &[Self], room: &mut [u8]);
-
-    /// Reads the numbers that octets in foreign order are.
-    fn load_all_swapped(octets: &[u8]) -> Vec<Self>;
 }
 
 /// Every position in memory. Masked with it, one surely has another close behind: of a range from there to there, the
@@ -89,11 +86,6 @@ macro_rules! primitive {
                 for (octets, number) in room.as_chunks_mut().0.iter_mut().zip(items) {
                     *octets = number.to_wire(true);
                 }
-            }
-
-            fn load_all_swapped(octets: &[u8]) -> Vec<Self> {
-                let wires = octets.as_chunks().0;
-                wires.iter().map(|wire| Self::from_wire(*wire, true)).collect()
             }
         }
     )*};

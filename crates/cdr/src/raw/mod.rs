@@ -4,3 +4,9 @@
 //! code. Each block says why it is sound, from invariants that its type states and that debug builds assert. Which these are,
 //! what was tried first, and what checks them: `docs/design/cdr-unsafe.md`.
 #![allow(unsafe_code)]
+
+mod numbers;
+mod text;
+
+pub(crate) use numbers::swapped;
+pub(crate) use text::{is_plain, plain_copy, plain_str};

@@ -1,10 +1,8 @@
 use std::borrow::Cow;
 
-use super::{exceeds, is_plain};
+use super::exceeds;
+use crate::raw::{is_plain, plain_copy, plain_str};
 use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
-
-/// What `from_utf8` takes at once, where it can: two words.
-const BLOCK: usize = 16;
 
 impl Encoder<'_> {
     /// Writes a char, which must be one octet in the code set in use.
@@ -86,35 +84,31 @@ impl<'de> Decoder<'de> {
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'de, str>> {
         let text = self.narrow_text()?;
-        if !is_plain(text) {
-            return self.text_of_code_set(text);
-        }
-        match core::str::from_utf8(text) {
-            Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(_) => self.text_of_code_set(text),
+        match plain_str(text) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.text_of_code_set(text),
         }
     }
 
     /// Reads a string into memory of its own.
     ///
-    /// The same as [`string`](Self::string) and a copy, but faster when it is short: the check that octets are text takes
-    /// many at once only where they end with a block. Here they do.
-    #[inline]
+    /// The same as [`string`](Self::string) and a copy, but it copies while it looks whether the octets are text.
+    #[inline(always)]
     pub fn owned_string(&mut self) -> Result<String> {
-        let text = self.narrow_text()?;
-        if !is_plain(text) {
-            return Ok(self.text_of_code_set(text)?.into_owned());
+        let text = match self.terminated() {
+            Some(text) => text,
+            None => self.narrow_text_in_doubt()?,
+        };
+        match plain_copy(text) {
+            Some(text) => Ok(text.into()),
+            None => self.owned_text_of_code_set(text),
         }
-        let mut octets = Vec::with_capacity(text.len().next_multiple_of(BLOCK));
-        octets.extend_from_slice(text);
-        octets.resize(text.len().next_multiple_of(BLOCK), 0);
-        match String::from_utf8(octets) {
-            Ok(mut owned) => {
-                owned.truncate(text.len());
-                Ok(owned)
-            }
-            Err(_) => Ok(self.text_of_code_set(text)?.into_owned()),
-        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn owned_text_of_code_set(&self, text: &'de [u8]) -> Result<String> {
+        self.text_of_code_set(text).map(Cow::into_owned)
     }
 
     /// The octets of a string without the final NUL.

@@ -1,0 +1,71 @@
+//! Blocks of numbers in foreign order.
+
+use crate::primitive::Primitive;
+
+/// The numbers that octets in foreign order are, as many as there are whole ones: each goes where it belongs, and nothing is
+/// cleared before.
+pub(crate) fn swapped<T: Primitive>(octets: &[u8]) -> Vec<T> {
+    #[cfg(target_arch = "x86_64")]
+    if octets.len() >= LONG && std::is_x86_feature_detected!("avx2") {
+        // SAFETY: this CPU has these instructions.
+        return unsafe { swapped_in_vectors(octets) };
+    }
+    swapped_one_by_one(octets)
+}
+
+/// From so many octets on, vectors are worth a call and asking whether there are such.
+#[cfg(target_arch = "x86_64")]
+const LONG: usize = 128;
+
+/// The same code, as the compiler makes it for a CPU that can shuffle octets within a vector.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn swapped_in_vectors<T: Primitive>(octets: &[u8]) -> Vec<T> {
+    swapped_one_by_one(octets)
+}
+
+#[inline(always)]
+fn swapped_one_by_one<T: Primitive>(octets: &[u8]) -> Vec<T> {
+    let count = octets.len() / T::SIZE;
+    let mut numbers = Vec::with_capacity(count);
+    let places = &mut numbers.spare_capacity_mut()[..count];
+    for (octets, place) in octets.chunks_exact(T::SIZE).zip(places) {
+        place.write(T::from_wire(bytemuck::pod_read_unaligned(octets), true));
+    }
+    // SAFETY: there are `count` whole pieces of `octets`, and so each of the first `count` places was written.
+    unsafe { numbers.set_len(count) };
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_whole_number_is_swapped() {
+        let octets: Vec<u8> = (0..=255).cycle().take(400).collect();
+        for offset in 0..8 {
+            for end in offset..octets.len() {
+                let octets = &octets[offset..end];
+                let (pairs, fours, eights) =
+                    (octets.as_chunks(), octets.as_chunks(), octets.as_chunks());
+                let foreign = |wire: &[u8; 2]| i16::from_ne_bytes(*wire).swap_bytes();
+                assert_eq!(
+                    swapped::<i16>(octets),
+                    pairs.0.iter().map(foreign).collect::<Vec<_>>()
+                );
+                let foreign = |wire: &[u8; 4]| u32::from_ne_bytes(*wire).swap_bytes();
+                assert_eq!(
+                    swapped::<u32>(octets),
+                    fours.0.iter().map(foreign).collect::<Vec<_>>()
+                );
+                let foreign =
+                    |wire: &[u8; 8]| f64::from_bits(u64::from_ne_bytes(*wire).swap_bytes());
+                let expected: Vec<f64> = eights.0.iter().map(foreign).collect();
+                let bits =
+                    |numbers: Vec<f64>| numbers.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                assert_eq!(bits(swapped(octets)), bits(expected));
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Octets that are the same text in every code set: ASCII, and no NUL. Whoever has looked at all of them need not have
+//! `from_utf8` look once more.
+
+use core::mem::MaybeUninit;
+
+/// The octets as text in memory of its own, if all are ASCII and none is NUL: copied and looked at in one pass.
+// A box comes back in two registers. A `String` would come back in memory, written in pieces and then moved in larger ones,
+// for which a CPU waits.
+#[inline(never)]
+pub(crate) fn plain_copy(octets: &[u8]) -> Option<Box<str>> {
+    let mut copy = Box::new_uninit_slice(octets.len());
+    if !copy_plain(octets, &mut copy) {
+        return None;
+    }
+    // SAFETY: there are as many places as octets, and `copy_plain`, which said yes, has written all of them.
+    let copy: Box<[u8]> = unsafe { copy.assume_init() };
+    debug_assert!(*copy == *octets && octets.is_ascii());
+    // SAFETY: `copy_plain` said yes: all of them are ASCII.
+    Some(unsafe { std::str::from_boxed_utf8_unchecked(copy) })
+}
+
+/// The octets as text, if all are ASCII and none is NUL.
+#[inline]
+pub(crate) fn plain_str(octets: &[u8]) -> Option<&str> {
+    if !is_plain(octets) {
+        return None;
+    }
+    debug_assert!(octets.is_ascii());
+    // SAFETY: `is_plain` said yes: all of them are ASCII.
+    Some(unsafe { str::from_utf8_unchecked(octets) })
+}
+
+/// Whether all octets are ASCII and none is NUL.
+#[inline]
+pub(crate) fn is_plain(octets: &[u8]) -> bool {
+    match octets.len() {
+        #[cfg(target_arch = "x86_64")]
+        LONG.. if std::is_x86_feature_detected!("avx2") => {
+            // SAFETY: this CPU has these instructions.
+            unsafe { are_plain_long_blocks(octets) }
+        }
+        16.. => are_plain_blocks::<16>(octets),
+        _ => is_plain_and_short(octets),
+    }
+}
+
+/// Copies octets to as many places. Whether all are ASCII and none is NUL; if so, each place was written.
+#[inline]
+fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
+    match octets.len() {
+        #[cfg(target_arch = "x86_64")]
+        LONG.. if std::is_x86_feature_detected!("avx2") => {
+            // SAFETY: this CPU has these instructions.
+            unsafe { copy_plain_long_blocks(octets, places) }
+        }
+        16.. => copy_plain_blocks::<16>(octets, places),
+        _ => copy_short(octets, places) && is_plain_and_short(octets),
+    }
+}
+
+/// From so many octets on, wider vectors are worth a call and asking whether there are such.
+const LONG: usize = 128;
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn are_plain_long_blocks(octets: &[u8]) -> bool {
+    are_plain_blocks::<LONG>(octets)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
+    copy_plain_blocks::<LONG>(octets, places)
+}
+
+/// The least octet of each lane, as signed numbers: only ASCII other than NUL is above zero. There is no way out in the
+/// middle, so that blocks are vector instructions; where they do not end with the octets, the last one overlaps the one
+/// before it.
+#[inline(always)]
+fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
+    let Some(last) = octets.last_chunk::<N>() else {
+        return false;
+    };
+    let mut least = last.map(u8::cast_signed);
+    for block in octets.as_chunks::<N>().0 {
+        lower(&mut least, block);
+    }
+    are_above_zero(&least)
+}
+
+/// The same, and copies each block.
+#[inline(always)]
+fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
+    let (Some(last), Some(last_place)) = (octets.last_chunk::<N>(), places.last_chunk_mut()) else {
+        return false;
+    };
+    *last_place = last.map(MaybeUninit::new);
+    let mut least = last.map(u8::cast_signed);
+    for (block, place) in octets.as_chunks().0.iter().zip(places.as_chunks_mut().0) {
+        *place = block.map(MaybeUninit::new);
+        lower(&mut least, block);
+    }
+    are_above_zero(&least)
+}
+
+#[inline(always)]
+fn lower<const N: usize>(least: &mut [i8; N], block: &[u8; N]) {
+    for lane in 0..N {
+        least[lane] = least[lane].min(block[lane].cast_signed());
+    }
+}
+
+#[inline(always)]
+fn are_above_zero<const N: usize>(least: &[i8; N]) -> bool {
+    least.iter().fold(true, |all, least| all & (*least > 0))
+}
+
+/// Of fewer than 16 octets: two words that overlap, or one of two halves that do.
+#[inline(always)]
+fn is_plain_and_short(octets: &[u8]) -> bool {
+    if let (Some(first), Some(last)) = (octets.first_chunk(), octets.last_chunk()) {
+        return is_plain_word(u64::from_ne_bytes(*first))
+            && is_plain_word(u64::from_ne_bytes(*last));
+    }
+    if let (Some(first), Some(last)) = (octets.first_chunk(), octets.last_chunk()) {
+        let halves = [*first, *last].map(u32::from_ne_bytes).map(u64::from);
+        return is_plain_word(halves[0] << 32 | halves[1]);
+    }
+    octets.iter().all(|octet| octet.cast_signed() > 0)
+}
+
+#[inline(always)]
+fn is_plain_word(word: u64) -> bool {
+    // Taking one from each octet sets its top bit if it was 0; only then does it borrow from the next one.
+    (word.wrapping_sub(0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080 == 0
+}
+
+/// Copies fewer than 16 octets the same way. Always says yes.
+#[inline(always)]
+fn copy_short(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
+    copy_ends::<8>(octets, places)
+        || copy_ends::<4>(octets, places)
+        || (octets.iter().zip(places)).fold(true, |_, (octet, place)| {
+            place.write(*octet);
+            true
+        })
+}
+
+#[inline(always)]
+fn copy_ends<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
+    let (Some(first), Some(last)) = (octets.first_chunk::<N>(), octets.last_chunk::<N>()) else {
+        return false;
+    };
+    if let Some(place) = places.first_chunk_mut() {
+        *place = first.map(MaybeUninit::new);
+    }
+    if let Some(place) = places.last_chunk_mut() {
+        *place = last.map(MaybeUninit::new);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every length up to beyond a long block, aligned and not, and one octet of each kind everywhere in it.
+    #[test]
+    fn plain_is_ascii_without_nul_wherever_the_exception_is() {
+        let (longest, offsets) = if cfg!(miri) { (40, 1) } else { (150, 2) };
+        for length in 0..=longest {
+            for offset in 0..offsets {
+                let mut octets: Vec<u8> = (1..=0x7F).cycle().take(offset + length).collect();
+                check(&octets[offset..], true);
+                for at in offset..octets.len() {
+                    for exception in [0, 0x80, 0xFF] {
+                        let before = core::mem::replace(&mut octets[at], exception);
+                        check(&octets[offset..], false);
+                        octets[at] = before;
+                    }
+                }
+            }
+        }
+    }
+
+    fn check(octets: &[u8], plain: bool) {
+        let text = plain.then(|| core::str::from_utf8(octets).expect("ASCII"));
+        assert_eq!(is_plain(octets), plain, "{octets:?}");
+        assert_eq!(plain_str(octets), text);
+        assert_eq!(plain_copy(octets).as_deref(), text);
+    }
+}

@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     let args = match orb::take_args(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => {
-            output::error(&error.to_string());
+            output::error(&error);
             return ExitCode::from(2);
         }
     };

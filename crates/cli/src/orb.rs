@@ -3,15 +3,13 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use oxorb::{Builder, Options, SettingError};
+use oxorb::{Builder, Orb};
 
 static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Takes `-ORB...` arguments out of the command line, wherever they stand, and
 /// leaves the rest.
-pub(crate) fn take_args(
-    args: impl IntoIterator<Item = OsString>,
-) -> Result<Vec<OsString>, SettingError> {
+pub(crate) fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, String> {
     let (mut settings, mut rest) = (Vec::new(), Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
@@ -24,8 +22,13 @@ pub(crate) fn take_args(
             settings.extend(args.next().and_then(|value| value.into_string().ok()));
         }
     }
-    // A command that makes no ORB would not notice a mistake.
-    Options::default().take_args(settings.iter().cloned())?;
+    if !settings.is_empty() {
+        // A command that makes no ORB would not notice a mistake.
+        let builder = Orb::builder().args(settings.iter().cloned());
+        if let Some(problem) = builder.problem() {
+            return Err(problem.to_string());
+        }
+    }
     let _ = TAKEN.set(settings);
     Ok(rest)
 }

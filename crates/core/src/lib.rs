@@ -68,7 +68,7 @@ pub use main_thread::Busy;
 pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
-pub use options::{ClientConnections, Options, SETTINGS, Setting, SettingError};
+pub use options::{ClientConnections, FILE_SETTINGS, Options, SETTINGS, Setting, SettingError};
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{Class as SchedulingClass, Reservation};

@@ -1,5 +1,6 @@
 //! From configuration to a running ORB.
 
+use std::iter::zip;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_config::{ConfigError, Configuration};
 use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
 use oxorb_core::{
-    ClientConnections, Concurrency, Incompatible, Options, RunTimeScheduler, SchedulingClass,
-    SettingError, SetupError, ThreadFilter, Threadpool,
+    ClientConnections, Concurrency, FILE_SETTINGS, Incompatible, Options, RunTimeScheduler,
+    SchedulingClass, SettingError, SetupError, ThreadFilter, Threadpool,
 };
 use oxorb_giop::Version;
 use oxorb_poa::AdapterObserver;
@@ -42,17 +43,11 @@ pub struct Builder {
     threadpools: Vec<(String, Threadpool)>,
 }
 
-/// What names a file rather than a setting, as argument and as environment variable.
-const FILES: [(&str, &str, Read); 3] = [
-    ("-ORBPersonality", "OXORB_PERSONALITY", |name| {
-        Configuration::personality(name)
-    }),
-    ("-ORBConfigFile", "OXORB_CONFIGFILE", |path| {
-        Configuration::read(Path::new(path))
-    }),
-    ("-ORBSchedule", "OXORB_SCHEDULE", |path| {
-        Configuration::schedule(Path::new(path))
-    }),
+/// How each of the [`FILE_SETTINGS`] is read.
+const READERS: [Read; FILE_SETTINGS.len()] = [
+    |name| Configuration::personality(name),
+    |path| Configuration::read(Path::new(path)),
+    |path| Configuration::schedule(Path::new(path)),
 ];
 
 type Read = fn(&str) -> Result<Configuration, ConfigError>;
@@ -60,8 +55,8 @@ type Read = fn(&str) -> Result<Configuration, ConfigError>;
 impl Builder {
     pub(crate) fn new() -> Self {
         let mut builder = Builder::default();
-        for (_, variable, read) in FILES {
-            if let Ok(named) = std::env::var(variable) {
+        for (name, read) in zip(FILE_SETTINGS, READERS) {
+            if let Ok(named) = std::env::var(format!("OXORB_{}", name.to_uppercase())) {
                 builder.take(read(&named));
             }
         }
@@ -107,10 +102,11 @@ impl Builder {
     /// Applies the files that arguments name, and gives back the other arguments.
     fn take_files(&mut self, mut args: Vec<String>) -> Vec<String> {
         let mut named = false;
-        for (argument, _, read) in FILES {
+        for (setting, read) in zip(FILE_SETTINGS, READERS) {
             let is_it = |arg: &String| {
-                let name = arg.split('=').next().unwrap_or_default();
-                name.eq_ignore_ascii_case(argument)
+                let name = arg.strip_prefix("-ORB").unwrap_or_default();
+                let name = name.split('=').next().unwrap_or_default();
+                name.eq_ignore_ascii_case(setting)
             };
             while let Some(at) = args.iter().position(is_it) {
                 let arg = args.remove(at);
@@ -329,6 +325,12 @@ impl Builder {
     }
 
     /// The first error is the one to report.
+    /// The first thing that is wrong with what was set so far, if anything is: what [`build`](Self::build) would fail
+    /// with, for those who want to know before they need an ORB.
+    pub fn problem(&self) -> Option<&SetupError> {
+        self.error.as_ref()
+    }
+
     fn note(&mut self, read: Result<(), SetupError>) {
         if let Err(error) = read {
             self.error.get_or_insert(error);

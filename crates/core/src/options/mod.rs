@@ -10,7 +10,7 @@ use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::{Limits, Version};
 use oxorb_transport::{Access, Endpoint, Publish};
 
-pub use self::named::SettingError;
+pub use self::named::{FILE_SETTINGS, SettingError};
 pub(crate) use self::settings::positive;
 pub use self::settings::{SETTINGS, Setting};
 use crate::concurrency::Concurrency;

@@ -101,6 +101,9 @@ impl fmt::Debug for SettingError {
 
 impl std::error::Error for SettingError {}
 
+/// Options that name a file with other options in it. They stand in no table: only the builder of an ORB reads files.
+pub const FILE_SETTINGS: [&str; 3] = ["Personality", "ConfigFile", "Schedule"];
+
 /// By name; omniORB's and older spellings are understood, too.
 fn find(name: &str) -> Option<&'static Setting> {
     let name = match name {
@@ -118,14 +121,20 @@ fn find(name: &str) -> Option<&'static Setting> {
 
 fn unknown(name: &str) -> String {
     let lower = name.to_lowercase();
-    let near = SETTINGS.iter().find(|setting| {
-        let known = setting.name.to_lowercase();
+    let names = SETTINGS.iter().map(|setting| setting.name);
+    let names = names.chain(FILE_SETTINGS);
+    let near = names.clone().find(|known| {
+        let known = known.to_lowercase();
         known.starts_with(&lower) || lower.starts_with(&known) || distance(&known, &lower) <= 2
     });
     match near {
-        Some(near) => format!("no such option; did you mean -ORB{}?", near.name),
+        Some(near) if near.eq_ignore_ascii_case(name) => {
+            "names a file, which can only be done by arguments and environment of an ORB's builder"
+                .into()
+        }
+        Some(near) => format!("no such option; did you mean -ORB{near}?"),
         None => {
-            let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+            let names: Vec<_> = names.collect();
             format!("no such option; there are -ORB{}", names.join(", -ORB"))
         }
     }
@@ -184,6 +193,11 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "-ORBInitReff: no such option; did you mean -ORBInitRef?"
+        );
+        let error = take(&["-ORBConfig", "x"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "-ORBConfig: no such option; did you mean -ORBConfigFile?"
         );
     }
 

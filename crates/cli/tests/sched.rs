@@ -1,72 +1,23 @@
 //! `oxorb sched` as people and programs use it.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Command;
+
+use common::{Folder, good, sched, text};
 
 const SET: &str = "tests/sched/avionics.toml";
 const IDL: &str = "tests/sched/nav.idl";
-
-fn sched(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .arg("sched")
-        .args(args)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command starts")
-}
-
-fn text(octets: &[u8]) -> String {
-    String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
-}
-
-fn good(args: &[&str]) -> String {
-    let output = sched(args);
-    assert_eq!(text(&output.stderr), "", "{args:?}");
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{args:?}: {}",
-        text(&output.stdout)
-    );
-    text(&output.stdout)
-}
 
 fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&good(args)).expect("one JSON document")
 }
 
-/// A folder of this test alone, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-sched-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// What a file that is wrong makes the command say, without the folder.
 fn wrong(name: &str, content: &str, verb: &str) -> String {
-    let folder = Folder::new(name);
+    let folder = Folder::new(&format!("sched-{name}"));
     let file = folder.file(name, content);
     let output = sched(&[verb, &file]);
     assert_eq!(output.status.code(), Some(1), "{content}");
@@ -111,7 +62,7 @@ fn a_set_is_checked_and_analysed() {
 
 #[test]
 fn idl_and_calls_of_a_set_join() {
-    let folder = Folder::new("join");
+    let folder = Folder::new("sched-join");
     let calls = folder.file(
         "calls.toml",
         "[[event]]\nfrom = \"nav::Sensor::sample\"\nto = \"nav::Filter::update\"\n",
@@ -223,7 +174,7 @@ fn what_is_wrong_has_its_place() {
 
 #[test]
 fn attributes_that_are_read_are_operations() {
-    let folder = Folder::new("attribute");
+    let folder = Folder::new("sched-attribute");
     let idl = folder.file(
         "a.idl",
         "interface I {\n    @rt(wcet = \"1 ms\", period = \"10 ms\") readonly attribute long x;\n};\n",
@@ -247,7 +198,7 @@ fn what_is_not_safe_fails_with_the_reason() {
         "{told}"
     );
     // Under MUF, b is not critical.
-    let folder = Folder::new("unsafe-muf");
+    let folder = Folder::new("sched-unsafe-muf");
     let file = folder.file("set.toml", set);
     let told = good(&["analyse", &file, "--strategy", "MUF"]);
     assert!(told.contains("ok   critical   0  a:"), "{told}");
@@ -257,7 +208,7 @@ fn what_is_not_safe_fails_with_the_reason() {
 
 #[test]
 fn a_set_is_simulated_and_drawn() {
-    let folder = Folder::new("simulate");
+    let folder = Folder::new("sched-simulate");
     let (csv, jobs) = (folder.path("summary.csv"), folder.path("jobs.csv"));
     let told = json(&[
         "simulate", SET, "--csv", &csv, "--jobs", &jobs, "--format", "json",
@@ -291,7 +242,7 @@ fn a_set_is_simulated_and_drawn() {
 
 #[test]
 fn the_papers_simulation_runs_in_all_forms() {
-    let folder = Folder::new("paper");
+    let folder = Folder::new("sched-paper");
     let told = json(&[
         "simulate",
         "--paper",
@@ -348,7 +299,7 @@ nav::Map::tile 98 1 0 3000000 100000000 1
 
 #[test]
 fn the_table_compiles_as_rust() {
-    let folder = Folder::new("emit");
+    let folder = Folder::new("sched-emit");
     good(&["emit", SET, "--out", &folder.path("priorities.rs")]);
     let user = folder.file(
         "user.rs",
@@ -369,7 +320,7 @@ fn the_table_compiles_as_cpp() {
     if !oxorb_testkit::peers::is_there("g++") {
         return;
     }
-    let folder = Folder::new("emit-cpp");
+    let folder = Folder::new("sched-emit-cpp");
     good(&[
         "emit",
         SET,
@@ -393,7 +344,7 @@ fn the_table_compiles_as_cpp() {
 
 #[test]
 fn names_are_escaped_in_every_language() {
-    let folder = Folder::new("emit-names");
+    let folder = Folder::new("sched-emit-names");
     let name = "odd \"name\" \\ \u{1}9 \u{e9}";
     let set = format!(
         "[[operation]]\nname = {}\nwcet = \"1 ms\"\nperiod = \"9 ms\"\n",
@@ -433,7 +384,7 @@ fn names_are_escaped_in_every_language() {
 
 #[test]
 fn the_table_has_a_place_for_each_handle() {
-    let folder = Folder::new("emit-place");
+    let folder = Folder::new("sched-emit-place");
     // Its rate comes from another node, and is not known here: no error, and no priority.
     let set = folder.file(
         "set.toml",

@@ -1,32 +1,13 @@
 //! `oxorb sched` for several nodes: links, and flows over them.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+mod common;
 
+use std::path::PathBuf;
+
+use common::{good, sched, text};
 use serde_json::Value;
 
 const FLOWS: &str = "tests/sched/flows.toml";
-
-fn sched(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .arg("sched")
-        .args(args)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command starts")
-}
-
-fn text(octets: &[u8]) -> String {
-    String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
-}
-
-fn good(args: &[&str]) -> String {
-    let output = sched(args);
-    let why = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {why}");
-    text(&output.stdout)
-}
 
 /// The example with something else in it; removed at the end.
 struct Changed(PathBuf);

@@ -1,10 +1,12 @@
 //! `oxorb sched calibrate` and `watch`: what is analysed beside what runs (A11.17, A11.19).
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+mod common;
+
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::{Folder, good, sched};
 use oxorb::__gen::Op;
 use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
 use serde_json::Value;
@@ -72,41 +74,6 @@ fn machine(orb: &Orb) -> ObjectRef {
     activate(Machine(Some(neighbour)))
 }
 
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-live-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn sched(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command.arg("sched").args(args).output().unwrap()
-}
-
-fn good(args: &[&str]) -> String {
-    let output = sched(args);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{args:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// A server in this process that enforces the set of a file and measures.
 fn server(folder: &Folder, set: &str) -> (Orb, String) {
     let table = folder.file("table.json", &good(&["emit", set, "--language", "json"]));
@@ -131,7 +98,7 @@ fn server(folder: &Folder, set: &str) -> (Orb, String) {
 
 #[test]
 fn watch_tells_bound_and_measured_of_every_operation() {
-    let folder = Folder::new("watch");
+    let folder = Folder::new("live-watch");
     let set = folder.file("set.toml", SET);
     let (orb, url) = server(&folder, &set);
     let told = good(&[
@@ -167,7 +134,7 @@ fn watch_tells_bound_and_measured_of_every_operation() {
 
 #[test]
 fn who_does_not_measure_is_told_what_to_do() {
-    let folder = Folder::new("silent");
+    let folder = Folder::new("live-silent");
     let set = folder.file("set.toml", SET);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let object = machine(&orb);
@@ -203,7 +170,7 @@ fn application() {
 
 #[test]
 fn calibrate_runs_an_application_and_writes_what_it_takes() {
-    let folder = Folder::new("calibrate");
+    let folder = Folder::new("live-calibrate");
     let set = folder.file("set.toml", SET);
     let out = folder.0.join("calibrated.toml").display().to_string();
     let this = std::env::current_exe().unwrap().display().to_string();
@@ -251,7 +218,7 @@ fn calibrate_runs_an_application_and_writes_what_it_takes() {
 
 #[test]
 fn calibrating_nothing_says_what_is_missing() {
-    let folder = Folder::new("nothing");
+    let folder = Folder::new("live-nothing");
     let set = folder.file("set.toml", SET);
     for (args, expected) in [
         (&["calibrate", &set][..], "whom to ask?"),

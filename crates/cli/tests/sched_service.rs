@@ -1,9 +1,11 @@
 //! `oxorb sched serve`, and what is done with a service from outside.
 
-use std::path::PathBuf;
+mod common;
+
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use common::Folder;
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
@@ -74,29 +76,6 @@ fn bad(output: Output) -> String {
     String::from_utf8(output.stderr).expect("the command prints UTF-8")
 }
 
-/// A folder of this test alone, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let name = format!("oxorb-sched-service-{test}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path).expect("a folder for temporary files");
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn operations_are_loaded_listed_computed_and_analysed() {
     let server = Server::start(&["--strategy", "RMS"]);
@@ -160,7 +139,7 @@ fn annotations_of_idl_feed_a_service() {
 #[test]
 fn refusals_are_told_where_the_service_runs() {
     let mut server = Server::start(&[]);
-    let folder = Folder::new("refused");
+    let folder = Folder::new("sched-service-refused");
     let file = folder.path("set.toml");
     let set =
         "[[operation]]\nname = \"a\"\nwcet = \"3 ms\"\nperiod = \"2 ms\"\ncriticality = \"HIGH\"\n";
@@ -190,7 +169,7 @@ fn files_are_served_as_either_face() {
     let loaded = server.json(&["load", SET]);
     assert_eq!(loaded["created"], 4);
     assert_eq!(server.json(&["compute"])["good"], true);
-    let folder = Folder::new("run-time");
+    let folder = Folder::new("sched-service-run-time");
     let file = folder.path("set.toml");
     std::fs::write(&file, "[[operation]]\nname = \"new\"\nperiod = \"1 s\"\n").unwrap();
     let told = bad(server.at(&["load", &file]));
@@ -208,7 +187,7 @@ fn files_are_served_as_either_face() {
 
 #[test]
 fn a_state_outlives_kill_and_files_win_over_it() {
-    let folder = Folder::new("state");
+    let folder = Folder::new("sched-service-state");
     let state = folder.path("schedule.redb");
     let mut server = Server::start(&["--state", &state, "--strategy", "RMS"]);
     server.good(&["load", SET]);

@@ -1,7 +1,7 @@
 //! `oxorb ifr`: the Interface Repository.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -10,22 +10,24 @@ use oxorb_ifr::corba::DefinitionKind;
 use oxorb_ifr::{Entry, EntryId, INITIAL_NAME, Kind, Repository, Served, Store, Unit};
 use serde_json::json;
 
+use crate::idl::{Reading, tell};
+use crate::orb::{tell_incidents, with_args};
 use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
 
 /// Verbs of `oxorb ifr`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Put IDL files into the repository, or in the place of what was loaded from them before
+    #[command(
+        after_help = "Where two files declare the same name, the one loaded last counts.\n\n\
+        Example:\n  oxorb ifr load -I idl idl/bank.idl && oxorb ifr ls bank && oxorb ifr serve"
+    )]
     Load {
         /// IDL files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Look for included files in DIR, too
-        #[arg(short = 'I', long = "include", value_name = "DIR")]
-        include: Vec<PathBuf>,
-        /// Define a macro
-        #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
-        define: Vec<String>,
+        #[command(flatten)]
+        reading: Reading,
         #[command(flatten)]
         place: Place,
     },
@@ -38,7 +40,10 @@ pub(crate) enum Command {
         place: Place,
     },
     /// List what is in the repository
+    #[command(visible_alias = "list")]
     Ls {
+        /// Only what stands in this module, interface or type: repository id or scoped name
+        name: Option<String>,
         #[command(flatten)]
         place: Place,
         /// For whom the output is
@@ -90,12 +95,15 @@ pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Load {
             files,
-            include,
-            define,
+            reading,
             place,
-        } => load(&files, include, define, &place),
+        } => load(&files, &reading, &place),
         Command::Unload { files, place } => unload(&files, &place),
-        Command::Ls { place, format } => list(&place, format),
+        Command::Ls {
+            name,
+            place,
+            format,
+        } => list(name.as_deref(), &place, format),
         Command::Show {
             name,
             place,
@@ -111,19 +119,15 @@ pub(crate) fn run(command: Command) -> Done {
     }
 }
 
-fn load(files: &[PathBuf], include: Vec<PathBuf>, define: Vec<String>, place: &Place) -> Done {
-    let mut options = oxorb_idl::Options {
-        defines: define,
-        ..oxorb_idl::Options::default()
-    };
-    for folder in include {
-        options.include_dirs.push(std::path::absolute(folder)?);
+fn load(files: &[PathBuf], reading: &Reading, place: &Place) -> Done {
+    let mut options = reading.options();
+    for folder in &mut options.include_dirs {
+        *folder = std::path::absolute(&*folder)?;
     }
     let mut units = Vec::new();
     for file in files {
         let (unit, compiled) = Unit::read(file, &options).map_err(told)?;
-        let colour = std::io::stderr().is_terminal();
-        anstream::eprint!("{}", compiled.report.text(colour));
+        tell(&compiled.report);
         units.push(unit);
     }
     place.open()?.put(&units)?;
@@ -144,23 +148,20 @@ fn unload(files: &[PathBuf], place: &Place) -> Done {
     Ok(())
 }
 
-fn list(place: &Place, format: Format) -> Done {
+fn list(name: Option<&str>, place: &Place, format: Format) -> Done {
     let repository = place.repository()?;
+    let root = match name {
+        Some(name) => find(&repository, name)?,
+        None => Repository::ROOT,
+    };
+    let mut found = Vec::new();
+    below(&repository, root, 0, &mut found);
     if format == Format::Json {
-        let named = repository
-            .entries()
-            .filter(|(_, entry)| entry.named.is_some());
-        let rows: Vec<_> = named.map(|(_, entry)| summary(entry)).collect();
-        return print_json(&rows);
+        let rows = found.iter().map(|(_, id)| summary(repository.entry(*id)));
+        return print_json(&rows.collect::<Vec<_>>());
     }
     let mut text = String::new();
-    tree(&repository, Repository::ROOT, 0, &mut text);
-    print(text)
-}
-
-/// What stands in an entry, one line each, what stands in that below it.
-fn tree(repository: &Repository, id: EntryId, depth: usize, text: &mut String) {
-    for id in repository.contents(id, DefinitionKind::DkAll, true) {
+    for (depth, id) in found {
         let entry = repository.entry(id);
         let (word, name) = (word(&entry.kind), entry.name());
         let _ = writeln!(
@@ -170,28 +171,38 @@ fn tree(repository: &Repository, id: EntryId, depth: usize, text: &mut String) {
             entry.repository_id(),
             indent = depth * 2,
         );
-        tree(repository, id, depth + 1, text);
     }
+    print(text)
+}
+
+/// What stands in an entry and in what stands there, with how deep each is.
+fn below(repository: &Repository, id: EntryId, depth: usize, found: &mut Vec<(usize, EntryId)>) {
+    for id in repository.contents(id, DefinitionKind::DkAll, true) {
+        found.push((depth, id));
+        below(repository, id, depth + 1, found);
+    }
+}
+
+/// The entry with a repository id or scoped name.
+fn find(repository: &Repository, name: &str) -> Result<EntryId, Failed> {
+    let found = repository.lookup_id(name);
+    let found = found.or_else(|| repository.lookup(Repository::ROOT, name));
+    found.ok_or_else(|| {
+        because(format!(
+            "the repository does not know {name:?}; `oxorb ifr ls` lists what it knows"
+        ))
+    })
 }
 
 fn show(name: &str, place: &Place, format: Format) -> Done {
     let repository = place.repository()?;
-    let found = repository.lookup_id(name);
-    let found = found.or_else(|| repository.lookup(Repository::ROOT, name));
-    let Some(id) = found else {
-        return Err(because(format!(
-            "the repository does not know {name:?}; `oxorb ifr ls` lists what it knows"
-        )));
-    };
+    let id = find(&repository, name)?;
     let entry = repository.entry(id);
     let contents = repository.contents(id, DefinitionKind::DkAll, false);
     if format == Format::Json {
-        let contents: Vec<_> = contents
-            .iter()
-            .map(|id| summary(repository.entry(*id)))
-            .collect();
+        let rows = contents.iter().map(|id| summary(repository.entry(*id)));
         let mut all = summary(entry);
-        all["contents"] = json!(contents);
+        all["contents"] = rows.collect();
         return print_json(&all);
     }
     let mut text = String::new();
@@ -208,9 +219,8 @@ fn serve(place: &Place, host: &str, port: u16, ior_file: Option<PathBuf>, watch:
     let mut seen = Stamp::of(&place.store);
     let repository = place.repository()?;
     let count = repository.entries().count();
-    let orb = Orb::builder()
-        .listen(&format!("iiop://{host}:{port}"))
-        .build()?;
+    let orb = with_args(Orb::builder().listen(&format!("iiop://{host}:{port}"))).build()?;
+    tell_incidents(&orb);
     let served = oxorb_ifr::serve(&orb, repository)?;
     let root = served.reference();
     if let Some(file) = ior_file {
@@ -284,7 +294,7 @@ impl Place {
 fn told(error: oxorb_ifr::Error) -> Failed {
     match error {
         oxorb_ifr::Error::Idl(failed) => {
-            anstream::eprint!("{}", failed.report.text(true));
+            tell(&failed.report);
             Failed::Told
         }
         error => because(error),
@@ -362,7 +372,7 @@ fn line(repository: &Repository, entry: &Entry) -> String {
 fn called(entry: &Entry) -> String {
     match &entry.named {
         Some(named) => named.absolute_name.clone(),
-        None => entry.ty.to_string(),
+        None => entry.ty.as_ref().mention().to_string(),
     }
 }
 

@@ -9,6 +9,7 @@ use oxorb_idltypes::Types;
 use oxorb_ifr::client;
 use oxorb_ifr::corba::RepositoryRef;
 
+use crate::idl::Reading;
 use crate::output::{Failed, because};
 
 /// Which IDL to take types from.
@@ -17,29 +18,14 @@ pub(crate) struct IdlArgs {
     /// IDL file that declares the interface; may be given several times
     #[arg(long = "idl", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Look for included files in DIR, too
-    #[arg(short = 'I', long = "include", value_name = "DIR")]
-    include: Vec<PathBuf>,
-    /// Define a macro
-    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
-    define: Vec<String>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl IdlArgs {
     /// Compiles the files. What is wrong with them is printed here.
     pub(crate) fn load(&self) -> Result<Types, Failed> {
-        let options = oxorb_idl::Options {
-            include_dirs: self.include.clone(),
-            defines: self.define.clone(),
-            ..oxorb_idl::Options::default()
-        };
-        match oxorb_idl::compile(&self.files, &options) {
-            Ok(compiled) => Ok(Types::new(compiled.model)),
-            Err(failed) => {
-                anstream::eprint!("{}", failed.report.text(true));
-                Err(Failed::Told)
-            }
-        }
+        Ok(Types::new(self.reading.model(&self.files)?))
     }
 }
 

@@ -174,6 +174,12 @@ fn settings_of_the_orb_are_taken_and_mistakes_in_them_told() {
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
     assert!(message.contains("did you mean -ORBInitRef?"), "{message}");
+    // Those that name files are read by the builder alone.
+    good(&["ior", "show", ACCOUNT, "-ORBPersonality", "avionics"]);
+    let output = oxorb(&["ior", "show", ACCOUNT, "-ORBConfigFile", "missing.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("missing.toml"), "{message}");
 }
 
 #[test]
@@ -225,7 +231,7 @@ fn idl_diff_says_whom_a_change_breaks() {
     );
 
     assert!(good(&["idl", "show", &old]).contains("interface Clock"));
-    assert!(bad(&["idl", "fmt", "--check", &more]).contains("more.idl is not in this style"));
+    assert!(bad(&["idl", "fmt", "--check", &more]).contains("more.idl: not in this style"));
     good(&["idl", "fmt", &more]);
     good(&["idl", "fmt", "--check", &more]);
     good(&["idl", "check", &more]);
@@ -234,6 +240,65 @@ fn idl_diff_says_whom_a_change_breaks() {
         1
     );
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn idl_comes_from_standard_input_too() {
+    let run = |args: &[&str], input: &[u8]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        command.stdin.take().unwrap().write_all(input).unwrap();
+        command.wait_with_output().unwrap()
+    };
+    let formatted = run(&["idl", "fmt", "-"], b"struct  S{long a;};");
+    assert_eq!(text(&formatted.stdout), "struct S { long a; };\n");
+    let checked = run(
+        &["idl", "check", "-", "--format", "json"],
+        b"struct S { Foo a; };",
+    );
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(text(&checked.stdout).ends_with("]\n"), "a line ends");
+}
+
+#[test]
+fn fmt_keeps_the_encoding_of_a_file() {
+    let file = std::env::temp_dir().join(format!("oxorb-latin-{}.idl", std::process::id()));
+    std::fs::write(&file, b"struct  S{long a;};// caf\xe9\n").unwrap();
+    good(&["idl", "fmt", file.to_str().unwrap()]);
+    let formatted = std::fs::read(&file).unwrap();
+    assert_eq!(formatted, b"struct S { long a; }; // caf\xe9\n");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn sizes_are_told_to_programs_too() {
+    let file = std::env::temp_dir().join(format!("oxorb-sizes-{}.idl", std::process::id()));
+    std::fs::write(
+        &file,
+        "interface I { string f(in long a); oneway void g(); };",
+    )
+    .unwrap();
+    let sizes = json(&[
+        "idl",
+        "show",
+        "--sizes",
+        "--format",
+        "json",
+        file.to_str().unwrap(),
+    ]);
+    let wanted = serde_json::json!([
+        {"interface": "I", "operation": "f", "request": {"min": 4, "max": 7},
+         "reply": {"min": 4, "max": null}, "exceptions": null},
+        {"interface": "I", "operation": "g", "request": {"min": 0, "max": 0},
+         "reply": null, "exceptions": null},
+    ]);
+    assert_eq!(sizes, wanted);
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

@@ -342,6 +342,8 @@ fn exceptions_are_json_and_the_status_says_so() {
         "{}",
         text(&gone.stderr)
     );
+    let told: Value = serde_json::from_slice(&gone.stdout).expect("also as JSON");
+    assert_eq!(told["name"], "TRANSIENT");
 }
 
 #[test]
@@ -352,7 +354,11 @@ fn wrong_arguments_are_named() {
             &["withdraw", "-5"][..],
             "args[0] (amount): -5 is no unsigned long",
         ),
-        (&["withdraw", "x"], "args[0] (amount): this is no JSON"),
+        (
+            &["withdraw", "x"],
+            "args[0] (amount): expected a number, found a string",
+        ),
+        (&["withdraw", "[1"], "args[0] (amount): this is no JSON"),
         (
             &["withdraw"],
             "it takes 1 argument, not 0: long long withdraw(in unsigned long amount)",
@@ -383,6 +389,7 @@ fn wrong_arguments_are_named() {
             &["nothing"],
             "bank::Account has no operation or attribute nothing; it has withdraw, book",
         ),
+        (&["widthraw", "1"], "did you mean withdraw?"),
         (&["balance=1", "2"], "written with one value"),
     ] {
         let message = bank.bad(args);

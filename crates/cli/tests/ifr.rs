@@ -44,6 +44,8 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     let listed = stdout(ifr(&folder, &["ls", "--format", "json"]));
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed[0]["name"], "::m");
+    let within = stdout(ifr(&folder, &["list", "m::A"]));
+    assert_eq!(within, "operation f  IDL:m/A/f:1.0\n");
 
     std::fs::write(folder.join("a.idl"), "module m { interface A { long f(").unwrap();
     assert_eq!(ifr(&folder, &["load", "a.idl"]).status.code(), Some(1));

@@ -33,6 +33,7 @@ mod resolve;
 pub mod show;
 pub mod source;
 
+pub use check::similar::closest;
 pub use driver::{Compiled, Failed, Report, compile, compile_from};
 pub use options::{Lenient, Limits, Options};
 pub use preprocess::preprocess;

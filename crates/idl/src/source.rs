@@ -67,7 +67,7 @@ pub struct Disk;
 impl Loader for Disk {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
         if path.is_dir() {
-            return Err(io::ErrorKind::NotFound.into());
+            return Err(io::Error::new(io::ErrorKind::NotFound, "this is a folder"));
         }
         std::fs::read(path)
     }

@@ -1,11 +1,13 @@
 //! Results and exceptions as JSON.
 
-use oxorb::{SystemException, last_failure};
+use oxorb::{SystemException, last_failure, minor};
 use oxorb_dynamic::json::{Json, Shared};
 use oxorb_dynamic::{Exception, Results, Signature};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::json;
+
+use crate::output::{Failed, because, print_json};
 
 /// The return value alone, or `{"returns": ..., "out": {...}}` when there are inout or out parameters.
 pub(crate) struct ResultsJson<'r> {
@@ -85,11 +87,19 @@ impl Serialize for ExceptionJson<'_> {
     }
 }
 
-/// For people: what happened, and at which endpoint.
-pub(super) fn explained(exception: &Exception) -> String {
+/// Prints an exception as JSON; what is left is the message for people: what happened, and at which endpoint.
+pub(super) fn told(exception: &Exception) -> Failed {
+    if let Err(failed) = print_json(&ExceptionJson(exception)) {
+        return failed;
+    }
+    if exception.to_system().minor == minor::marshal::WCHAR_FROM_1_0_CLIENT {
+        return because(format!(
+            "{exception}; a corbaloc: means GIOP 1.0 unless it says more: corbaloc::1.2@HOST:PORT/KEY"
+        ));
+    }
     match failure(exception) {
-        Some(failure) => failure.to_string(),
-        None => exception.to_string(),
+        Some(failure) => because(failure),
+        None => because(exception),
     }
 }
 

@@ -94,7 +94,13 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
             true => json(),
             false => bare(),
         },
-        _ => json(),
+        // As IDL spells them.
+        Shape::Simple(Kind::Boolean) if matches!(word, "TRUE" | "FALSE") => {
+            Ok(Value::Bool(word == "TRUE"))
+        }
+        _ if word.starts_with(['{', '[', '"']) => json(),
+        // What is no JSON then is said to be a string where something else is needed.
+        _ => json().or_else(|_: String| bare()),
     }
 }
 

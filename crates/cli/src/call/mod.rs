@@ -11,7 +11,7 @@ use oxorb::{ClientConnections, Context, Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
 use crate::orb::with_args;
-use crate::output::{Done, Failed, because, print_json};
+use crate::output::{Done, because, print_json};
 use crate::types::{IdlArgs, Known, Source};
 
 pub(crate) use answer::{ExceptionJson, ResultsJson};
@@ -120,13 +120,10 @@ fn call(object: &Ref, signature: &Signature, values: &[Dynamic], oneway: bool) -
     let context = Context::new();
     if oneway || signature.oneway {
         let sent = oxorb_dynamic::send(object, signature, values, &context);
-        return sent.map_err(|exception| because(answer::explained(&exception)));
+        return sent.map_err(|exception| answer::told(&exception));
     }
     match oxorb_dynamic::invoke(object, signature, values, &context) {
         Ok(results) => print_json(&ResultsJson::new(signature, &results)),
-        Err(exception) => {
-            print_json(&ExceptionJson(&exception))?;
-            Err(Failed::Because(answer::explained(&exception)))
-        }
+        Err(exception) => Err(answer::told(&exception)),
     }
 }

@@ -5,6 +5,7 @@ use oxorb_dynamic::Signature;
 use oxorb_idltypes::{Interface, Types};
 use serde_json::{Value, json};
 
+use super::answer;
 use crate::output::{Failed, because};
 
 /// What the user wants of the object.
@@ -39,12 +40,13 @@ impl Wanted<'_> {
             .filter(|known| !known.starts_with('_'));
         let attributes = interface.attributes.iter().map(|known| known.name.as_str());
         let names: Vec<&str> = operations.chain(attributes).collect();
-        let has = match names.as_slice() {
-            [] => "nothing".to_owned(),
-            names => names.join(", "),
+        let has = match oxorb_idl::closest(name, names.iter().copied()) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None if names.is_empty() => "it has nothing".to_owned(),
+            None => format!("it has {}", names.join(", ")),
         };
         because(format!(
-            "{scoped} has no operation or attribute {name}; it has {has}"
+            "{scoped} has no operation or attribute {name}; {has}"
         ))
     }
 }
@@ -132,10 +134,7 @@ pub(super) fn is_answer(exception: &SystemException) -> bool {
     )
 }
 
+/// The failure of a question that comes before the call; told as that of the call would be.
 pub(super) fn unreachable(exception: SystemException) -> Failed {
-    let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
-    match failure {
-        Some(failure) => because(failure),
-        None => because(exception),
-    }
+    answer::told(&exception.into())
 }

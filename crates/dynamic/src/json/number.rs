@@ -66,7 +66,7 @@ pub(super) fn read_double(text: &str) -> Option<f64> {
         "-Infinity" => Some(f64::NEG_INFINITY),
         // Rust reads "inf" and "infinity" in any case, too, which is not what is documented.
         text if text.ends_with(|last: char| last.is_ascii_digit() || last == '.') => {
-            text.parse().ok()
+            text.parse().ok().filter(|value: &f64| value.is_finite())
         }
         _ => None,
     }

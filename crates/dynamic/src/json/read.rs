@@ -335,7 +335,10 @@ fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonEr
 
 fn double(json: &Value) -> Result<f64, JsonError> {
     match json {
-        Value::Number(number) => number.as_f64().ok_or_else(|| unlike("a number", json)),
+        Value::Number(number) => number
+            .as_f64()
+            .filter(|value| value.is_finite())
+            .ok_or_else(|| JsonError::new(format!("{number} is too large for double"))),
         Value::String(text) => read_double(text)
             .filter(|value| !value.is_finite())
             .ok_or_else(|| unlike("a number, or \"NaN\", \"Infinity\", \"-Infinity\"", json)),

@@ -1,7 +1,7 @@
 //! "Did you mean": the known word closest to an unknown one.
 
-/// The closest of `known` to `word`, if one is close enough to be a slip.
-pub(crate) fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+/// The closest of `known` to `word`, if one is close enough to be a slip: for "did you mean".
+pub fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // A quarter of a word may be wrong, and one letter of a short one.
     let allowed = (word.chars().count() / 4).max(1);
     known

@@ -1,0 +1,32 @@
+//! `oxorb idl check`: what is wrong with IDL.
+
+use super::source::{Source, tell};
+use crate::output::{Done, Failed, Format, print};
+
+/// Arguments of `oxorb idl check`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Every problem is told in one run, with its place and how to mend it; warnings do not fail \
+        the check.\n\nExamples:\n  oxorb idl check idl/*.idl\n  \
+        oxorb idl check -I /usr/share/idl/omniORB --format json bank.idl"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// For whom the diagnostics are
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Done {
+    let source = &args.source;
+    let (report, good) = match oxorb_idl::compile(&source.files(), &source.reading.options()) {
+        Ok(compiled) => (compiled.report, true),
+        Err(failed) => (failed.report, false),
+    };
+    match args.format {
+        Format::Json => print(format_args!("{}\n", report.json()))?,
+        Format::Text => tell(&report),
+    }
+    if good { Ok(()) } else { Err(Failed::Told) }
+}

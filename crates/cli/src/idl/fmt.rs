@@ -1,0 +1,107 @@
+//! `oxorb idl fmt`: IDL in one style.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use oxorb_idl::format::{Options, format};
+
+use super::source::readable;
+use crate::output::{Done, because, print};
+
+/// Arguments of `oxorb idl fmt`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Comments, directives and macros stay; files that do not compile can be formatted, too. Files are \
+        UTF-8, or else ISO 8859-1, and stay so.\n\n\
+        Examples:\n  oxorb idl fmt idl/*.idl\n  oxorb idl fmt --check idl/*.idl    (in CI)\n  \
+        oxorb idl fmt - < bank.idl           (to standard output, for editors)"
+)]
+pub(crate) struct Args {
+    /// IDL files; - is standard input, formatted to standard output
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write nothing; fail if a file is not in this style
+    #[arg(long)]
+    check: bool,
+    /// Spaces per level
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
+    indent: u8,
+    /// Longest line in characters, where a break is possible
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(20..=1000))]
+    width: u16,
+}
+
+/// Goes through all files, whatever is wrong with one.
+pub(super) fn run(args: &Args) -> Done {
+    let style = Options {
+        indent: usize::from(args.indent),
+        width: usize::from(args.width),
+    };
+    let mut wrong = Vec::new();
+    for file in &args.files {
+        if let Err(why) = reformat(file, args.check, &style) {
+            wrong.push(match file.as_os_str() == "-" {
+                true => format!("standard input: {why}"),
+                false => format!("{}: {why}", file.display()),
+            });
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(because(wrong.join("\n       "))),
+    }
+}
+
+fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
+    let mut octets = Vec::new();
+    std::fs::File::open(readable(file))
+        .and_then(|mut open| open.read_to_end(&mut octets))
+        .map_err(|error| error.to_string())?;
+    let coding = Coding::of(&octets);
+    let text = coding.decode(&octets);
+    let formatted = format(&text, style).map_err(|error| error.to_string())?;
+    if check {
+        return match formatted == text {
+            true => Ok(()),
+            false => Err("not in this style".into()),
+        };
+    }
+    if file.as_os_str() == "-" {
+        let _ = print(formatted);
+    } else if formatted != text {
+        std::fs::write(file, coding.encode(&formatted)).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// How the text of a file is written: as the compiler reads it.
+#[derive(Clone, Copy)]
+enum Coding {
+    Utf8,
+    /// ISO 8859-1, the encoding of IDL before UTF-8 was common.
+    Latin1,
+}
+
+impl Coding {
+    fn of(octets: &[u8]) -> Self {
+        match std::str::from_utf8(octets) {
+            Ok(_) => Coding::Utf8,
+            Err(_) => Coding::Latin1,
+        }
+    }
+
+    fn decode(self, octets: &[u8]) -> String {
+        match self {
+            Coding::Utf8 => String::from_utf8_lossy(octets).into_owned(),
+            Coding::Latin1 => octets.iter().copied().map(char::from).collect(),
+        }
+    }
+
+    fn encode(self, text: &str) -> Vec<u8> {
+        match self {
+            Coding::Utf8 => text.as_bytes().to_vec(),
+            // Nothing but white space was added, so each character is one of those that were read.
+            Coding::Latin1 => text.chars().map(|c| c as u8).collect(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `oxorb idl gen`: from IDL to Rust.
+
+use std::path::PathBuf;
+
+use oxorb_idlgen::{Builder, Error, Marshalling, OperationLookup};
+
+use super::source::{Source, tell};
+use crate::output::{Done, Failed, because};
+
+/// Arguments of `oxorb idl gen`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same.\n\n\
+        Examples:\n  oxorb idl gen --out src idl/bank.idl\n  \
+        oxorb idl gen --out src idl/bank.idl --check    (in CI: is what was committed up to date?)\n  \
+        oxorb idl gen --out src idl/bank.idl --interpret bank::Admin    (smaller code for what is called rarely)"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Folder for the Rust files, one for each IDL file
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// How values are marshalled: by code of its own for each type, which is fast, or by tables and one
+    /// interpreter for all types, which is small. The octets are the same
+    #[arg(long, value_enum, default_value_t)]
+    marshalling: Kind,
+    /// Interpret the module, interface or type NAME (bank::Account) with all in it, and the types that only it uses;
+    /// `@interpreted` in the IDL does the same
+    #[arg(long, value_name = "NAME")]
+    interpret: Vec<String>,
+    /// The operation NAME of a valuetype (bank::Purse::spend) may change the value; `@mutating` in the IDL does the same
+    #[arg(long, value_name = "NAME")]
+    mutating: Vec<String>,
+    /// Also make a trait for servants of NAME (an interface, or all in a module) that answer later, from any thread;
+    /// `@amh` in the IDL does the same
+    #[arg(long, value_name = "NAME")]
+    amh: Vec<String>,
+    /// Also make reply handlers and `sendc_` methods for NAME (an interface, or all in a module); `@ami` in the IDL
+    /// does the same
+    #[arg(long, value_name = "NAME")]
+    ami: Vec<String>,
+    /// How skeletons find operations by name: perfect, binary or linear
+    #[arg(long, value_name = "HOW", default_value_t)]
+    operation_lookup: OperationLookup,
+    /// Write nothing; fail if a file is not what would be written
+    #[arg(long)]
+    check: bool,
+}
+
+/// Kinds of generated code.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// Fast
+    #[default]
+    Compiled,
+    /// Small
+    Interpreted,
+}
+
+pub(super) fn run(args: Args) -> Done {
+    let check = args.check;
+    let generated = match builder(args).generate() {
+        Ok(generated) => generated,
+        Err(Error::Idl(failed)) => {
+            tell(&failed.report);
+            return Err(Failed::Told);
+        }
+        Err(error) => return Err(because(error)),
+    };
+    for report in &generated.reports {
+        tell(report);
+    }
+    if check {
+        let stale = generated.files.check();
+        return match stale.as_slice() {
+            [] => Ok(()),
+            stale => {
+                let files: Vec<_> = stale.iter().map(ToString::to_string).collect();
+                Err(because(format!(
+                    "{}; run `oxorb idl gen` without --check and commit the result",
+                    files.join("; ")
+                )))
+            }
+        };
+    }
+    Ok(generated.files.write()?)
+}
+
+fn builder(args: Args) -> Builder {
+    let reading = &args.source.reading;
+    let mut builder = Builder::new()
+        .files(args.source.files())
+        .lenient(reading.lenient())
+        .out_dir(args.out)
+        .operation_lookup(args.operation_lookup)
+        .marshalling(match args.marshalling {
+            Kind::Compiled => Marshalling::Compiled,
+            Kind::Interpreted => Marshalling::Interpreted,
+        });
+    for folder in &reading.include {
+        builder = builder.include(folder);
+    }
+    for definition in &reading.define {
+        builder = builder.define(definition);
+    }
+    for name in args.interpret {
+        builder = builder.interpret(name);
+    }
+    for operation in args.mutating {
+        builder = builder.mutating(operation);
+    }
+    for name in args.amh {
+        builder = builder.amh(name);
+    }
+    for name in args.ami {
+        builder = builder.ami(name);
+    }
+    builder
+}

@@ -1,0 +1,76 @@
+//! `oxorb idl show`: what IDL means.
+
+use oxorb_idlgen::{Bounds, Sizes};
+use serde_json::json;
+
+use super::source::Source;
+use crate::output::{Done, Format, print, print_json};
+
+/// Arguments of `oxorb idl show`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  oxorb idl show bank.idl\n  oxorb idl show --format json bank.idl | jq .definitions\n  \
+        oxorb idl show --equivalent component.idl    (IDL3 as the IDL2 that it stands for)\n  \
+        oxorb idl show --implied ami bank.idl        (with reply handlers and sendc_ operations)\n  \
+        oxorb idl show --sizes bank.idl              (how large requests and replies get)"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Print components, homes and event types as the interfaces and valuetypes that they stand for
+    #[arg(long)]
+    equivalent: bool,
+    /// Print what interfaces imply as well: for asynchronous calls with callbacks, reply handlers and `sendc_` operations
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["equivalent", "sizes"])]
+    implied: Option<Implied>,
+    /// Print how many octets the arguments, results and exceptions of each operation take
+    #[arg(long, conflicts_with = "equivalent")]
+    sizes: bool,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t, conflicts_with_all = ["equivalent", "implied"])]
+    format: Format,
+}
+
+/// What interfaces imply.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Implied {
+    /// Asynchronous method invocation
+    Ami,
+}
+
+pub(super) fn run(args: &Args) -> Done {
+    let model = args.source.model()?;
+    if args.equivalent {
+        return print(oxorb_idl::equivalent::print(&model));
+    }
+    if let Some(Implied::Ami) = args.implied {
+        let of = oxorb_idl::implied::all(&model);
+        return print(oxorb_idl::implied::print(&model, of));
+    }
+    if args.sizes {
+        let sizes = oxorb_idlgen::sizes(&model);
+        return match args.format {
+            Format::Json => print_json(&sizes_json(&sizes)),
+            Format::Text => print(sizes),
+        };
+    }
+    match args.format {
+        Format::Json => print_json(&oxorb_idl::show::json(&model)),
+        Format::Text => print(oxorb_idl::print::print(&model)),
+    }
+}
+
+/// Octets; `max` is null where nothing bounds it, `reply` and `exceptions` are where there are none.
+fn sizes_json(sizes: &Sizes) -> serde_json::Value {
+    let octets = |bounds: Bounds| json!({ "min": bounds.min, "max": bounds.max });
+    let rows = sizes.rows.iter().map(|row| {
+        json!({
+            "interface": row.interface,
+            "operation": row.operation,
+            "request": octets(row.request),
+            "reply": row.reply.map(octets),
+            "exceptions": row.exceptions.map(octets),
+        })
+    });
+    rows.collect()
+}

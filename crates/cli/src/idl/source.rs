@@ -1,0 +1,86 @@
+//! Which IDL, and how to read it: what the verbs and other commands share.
+
+use std::path::{Path, PathBuf};
+
+use oxorb_idl::model::Model;
+use oxorb_idl::{Lenient, Options, Report};
+
+use crate::output::Failed;
+
+/// IDL files, and how to read them.
+#[derive(clap::Args)]
+pub(super) struct Source {
+    /// IDL files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+}
+
+/// How to read IDL.
+#[derive(clap::Args)]
+pub(crate) struct Reading {
+    /// Look for included files in DIR, too
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub(super) include: Vec<PathBuf>,
+    /// Define a macro
+    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
+    pub(super) define: Vec<String>,
+    /// Let a departure from the specification pass as a warning; may be repeated
+    #[arg(long, value_name = "WHAT", value_parser = oxorb_idl::Lenient::NAMES)]
+    lenient: Vec<String>,
+}
+
+impl Source {
+    pub(super) fn files(&self) -> Vec<&Path> {
+        self.files.iter().map(|file| readable(file)).collect()
+    }
+
+    /// What the files mean; what is wrong with them is printed here.
+    pub(super) fn model(&self) -> Result<Model, Failed> {
+        self.reading.model(&self.files())
+    }
+}
+
+impl Reading {
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            include_dirs: self.include.clone(),
+            defines: self.define.clone(),
+            lenient: self.lenient(),
+            ..Options::default()
+        }
+    }
+
+    pub(super) fn lenient(&self) -> Lenient {
+        let mut lenient = Lenient::default();
+        for name in &self.lenient {
+            lenient.allow(name);
+        }
+        lenient
+    }
+
+    /// What files mean; what is wrong with them is printed here.
+    pub(crate) fn model<P: AsRef<Path>>(&self, files: &[P]) -> Result<Model, Failed> {
+        match oxorb_idl::compile(files, &self.options()) {
+            Ok(compiled) => Ok(compiled.model),
+            Err(failed) => {
+                tell(&failed.report);
+                Err(Failed::Told)
+            }
+        }
+    }
+}
+
+/// Prints what the front end has to say, with the lines in question.
+pub(crate) fn tell(report: &Report) {
+    anstream::eprint!("{}", report.text(true));
+}
+
+/// A file that can be opened where the user may have written `-`.
+pub(super) fn readable(file: &Path) -> &Path {
+    match file.as_os_str() == "-" {
+        true => Path::new("/dev/stdin"),
+        false => file,
+    }
+}

@@ -121,7 +121,9 @@ impl Any {
         &self.ty
     }
 
-    /// The value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent) to that of `T`.
+    /// The value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent) to that of `T`. Every object
+    /// reference can be had as an `Object`, and every valuetype as a `ValueBase` (as `Any::to_object` and `Any::to_value` of
+    /// the C++ mapping, 4.16): omniORB gives an `Object` in an any the type of its interface.
     ///
     /// Clones a `T` that was put in, decodes one that was received. Fails when octets received are wrong after all.
     /// Object references in what was received belong to the ORB that received it.
@@ -189,7 +191,7 @@ impl Any {
         if let Some(value) = self.downcast_ref::<T>() {
             return Ok(Some(value.clone()));
         }
-        if !self.ty.equivalent(&T::type_code()) {
+        if !self.is_a(&T::type_code()) {
             return Ok(None);
         }
         let read = |received: &Received| {
@@ -208,6 +210,14 @@ impl Any {
             Content::Received(received) => read(received),
             _ => read(&self.received()?),
         }
+    }
+
+    /// Whether the value can be read as this: also any reference as an `Object`, and any value as a `ValueBase`.
+    fn is_a(&self, wanted: &TypeCode) -> bool {
+        let kind = self.ty.as_ref().resolved().kind();
+        self.ty.equivalent(wanted)
+            || kind == TcKind::Objref && *wanted == TypeCode::OBJECT
+            || kind == TcKind::Value && *wanted == TypeCode::VALUE_BASE
     }
 
     /// The value as if it had been received.

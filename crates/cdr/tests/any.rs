@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use oxorb_cdr::{
     Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Field,
-    Result, TcKind, TypeCode, Typed, Wchar, WcharSet, Wstring,
+    RawReference, Result, TcKind, TypeCode, Typed, Wchar, WcharSet, Wstring,
 };
 use proptest::prelude::*;
 use types::{Choices, EVERYTHING, choices, order, reader, written};
@@ -199,6 +199,18 @@ fn aliases_and_names_do_not_stand_in_the_way() {
     assert_ne!(any, Any::new(2.5f64));
     let compact = Any::with_type(Overdrawn::type_code().compact(), any_exception()).expect("fits");
     assert_eq!(compact.get(), Ok(Some(Overdrawn { missing: 1 })));
+}
+
+#[test]
+fn every_reference_is_an_object() {
+    let node = TypeCode::interface("IDL:Node:1.0", "Node");
+    let nil = Any::with_type(node, Dynamic::Null).expect("fits");
+    assert_eq!(
+        nil.get::<RawReference>(),
+        Ok(Some(RawReference::default())),
+        "its own type code is that of Object"
+    );
+    assert_eq!(Any::new(1i32).get::<RawReference>(), Ok(None));
 }
 
 fn any_exception() -> Dynamic {

@@ -21,6 +21,23 @@ inline std::string show(const InteropAny::Labelled& v) {
 inline std::string show(const InteropAny::Choice& v) {
   return show(v._d()) + ":" + (v._d() == 1 ? show(v.content()) : v._d() == 2 ? show(v.kind()) : show(v.plain()));
 }
+inline std::string show(const InteropAny::TypeCodes& v) {
+  return show_sequence(v, [](CORBA::TypeCode_ptr element) { return element; });
+}
+inline std::string show_two(const InteropAny::TwoAnys_slice* v) { return show_items(v, 2); }
+
+inline bool is_node(const CORBA::Any& any) {
+  return CORBA::TypeCode_var(any.type())->equivalent(Interop::_tc_Node);
+}
+
+template <class T>
+void insert(CORBA::Any& any, const T& value) { any <<= value; }
+// (A copy of a fixed has no limits and cannot be sent; one that was assigned to has.)
+inline void insert(CORBA::Any& any, const InteropAny::Priced& value) {
+  auto* own = new InteropAny::Priced;
+  *own = value;
+  any <<= own;
+}
 
 // Calls take(what can be put into an any, a function that shows it); false for an empty any or an unknown type.
 template <class Take>
@@ -39,18 +56,27 @@ bool visit(const CORBA::Any& any, Take take) {
   { const char* v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
   { const CORBA::WChar* v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
   { const char* v; if (any >>= CORBA::Any::to_string(v, BOUND))
-      return take(CORBA::Any::from_string(const_cast<char*>(v), BOUND), [&] { return show(v); }), true; }
+      return take(CORBA::Any::from_string(const_cast<char*>(v), BOUND), [&] { return "short " + show(v); }), true; }
+  { const CORBA::WChar* v; if (any >>= CORBA::Any::to_wstring(v, BOUND))
+      return take(CORBA::Any::from_wstring(const_cast<CORBA::WChar*>(v), BOUND), [&] { return "short " + show(v); }), true; }
   { Colour v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
   { CORBA::TypeCode_ptr v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
-  { Node_ptr v; if (any >>= v)
-      return take(v, [&] { return "node " + (CORBA::is_nil(v) ? std::string("nil") : show(v->value())); }), true; }
+  // (A Node can also be taken out of an any of an Object.)
+  { CORBA::Object_var v; if (!is_node(any) && (any >>= CORBA::Any::to_object(v.out())))
+      return take(v.in(), [&] { return "object, " + show(Node_var(Node::_narrow(v)).in()); }), true; }
+  { Node_ptr v; if (any >>= v) return take(v, [&] { return show(v); }), true; }
   CONTENT(CORBA::Any)
-  CONTENT(Point) CONTENT(Record) CONTENT(Tree) CONTENT(WideRecord)
+  CONTENT(Point) CONTENT(Record) CONTENT(Tree) CONTENT(Words) CONTENT(WideRecord) CONTENT(Holder)
   CONTENT(ByShort) CONTENT(ByUShort) CONTENT(ByLong) CONTENT(ByULong) CONTENT(ByLongLong) CONTENT(ByULongLong)
-  CONTENT(ByChar) CONTENT(ByBoolean) CONTENT(ByEnum) CONTENT(Nested)
-  CONTENT(Octets) CONTENT(Longs) CONTENT(Strings) CONTENT(Points) CONTENT(LongLists) CONTENT(FewLongs) CONTENT(Unions)
+  CONTENT(ByChar) CONTENT(ByBoolean) CONTENT(ByEnum) CONTENT(ByMiddle) CONTENT(Nested) CONTENT(WideChoice)
+  CONTENT(Octets) CONTENT(Booleans) CONTENT(Chars) CONTENT(Shorts) CONTENT(UShorts) CONTENT(Longs) CONTENT(ULongs)
+  CONTENT(LongLongs) CONTENT(ULongLongs) CONTENT(Floats) CONTENT(Doubles) CONTENT(Strings) CONTENT(ShortTexts)
+  CONTENT(WideStrings) CONTENT(WideChars) CONTENT(Colours) CONTENT(Points) CONTENT(Records) CONTENT(Trees) CONTENT(Unions)
+  CONTENT(LongLists) CONTENT(Rows) CONTENT(Nodes) CONTENT(FewLongs) CONTENT(FewStrings)
   ARRAY_CONTENT(Matrix, show_matrix) ARRAY_CONTENT(Names, show_names) ARRAY_CONTENT(Pair, show_pair)
-  CONTENT(InteropAny::Labelled) CONTENT(InteropAny::Choice) CONTENT(InteropAny::Anys) CONTENT(InteropAny::Priced)
+  ARRAY_CONTENT(Digest, show_digest) ARRAY_CONTENT(Grid, show_grid) ARRAY_CONTENT(InteropAny::TwoAnys, show_two)
+  CONTENT(InteropAny::Labelled) CONTENT(InteropAny::Choice) CONTENT(InteropAny::Anys) CONTENT(InteropAny::TypeCodes)
+  CONTENT(InteropAny::Prices) CONTENT(InteropAny::Priced)
   FIXED_CONTENT(5, 2) FIXED_CONTENT(4, 4) FIXED_CONTENT(31, 0)
 #undef BASIC_CONTENT
 #undef WRAPPED_CONTENT
@@ -60,11 +86,13 @@ bool visit(const CORBA::Any& any, Take take) {
   return false;
 }
 
+inline bool is_empty(const CORBA::Any& any) { return CORBA::TypeCode_var(any.type())->kind() == CORBA::tk_null; }
+
+// Only what can be taken out can be shown.
 inline std::string show(const CORBA::Any& any) {
-  std::string out;
-  CORBA::TypeCode_var type = any.type();
-  if (!visit(any, [&](const auto&, auto shown) { out = "any " + shown(); })) out = "any of " + show(type.in());
-  return out;
+  std::string out = "any";
+  if (is_empty(any) || visit(any, [&](const auto&, auto shown) { out += " " + shown(); })) return out;
+  throw "cannot take out a value of " + show(CORBA::TypeCode_var(any.type()).in());
 }
 
 // The type codes that type_named knows.
@@ -72,8 +100,8 @@ inline CORBA::TypeCode_ptr type_named(const std::string& name) {
 #define TYPE(T) if (name == "Interop/" #T) return Interop::_tc_##T;
   TYPE(Colour) TYPE(Metres) TYPE(ShortText) TYPE(Point) TYPE(Record) TYPE(Tree) TYPE(WideRecord)
   TYPE(ByShort) TYPE(ByUShort) TYPE(ByLong) TYPE(ByULong)
-  TYPE(ByChar) TYPE(ByBoolean) TYPE(ByEnum) TYPE(Nested) TYPE(Octets) TYPE(FewLongs) TYPE(FewStrings) TYPE(Rows)
-  TYPE(Matrix) TYPE(Pair) TYPE(Empty) TYPE(Detailed) TYPE(Chosen) TYPE(Node)
+  TYPE(ByChar) TYPE(ByBoolean) TYPE(ByEnum) TYPE(ByMiddle) TYPE(Nested) TYPE(Octets) TYPE(FewLongs) TYPE(FewStrings) TYPE(Rows)
+  TYPE(Trees) TYPE(Matrix) TYPE(Grid) TYPE(Pair) TYPE(Empty) TYPE(Detailed) TYPE(Chosen) TYPE(Node)
 #undef TYPE
 #define TYPE(T) if (name == "InteropAny/" #T) return InteropAny::_tc_##T;
   TYPE(Anys) TYPE(TwoAnys) TYPE(Labelled) TYPE(Choice) TYPE(Carrying) TYPE(Price) TYPE(Fraction) TYPE(Prices) TYPE(Priced)
@@ -83,9 +111,9 @@ inline CORBA::TypeCode_ptr type_named(const std::string& name) {
 const char* const TYPE_NAMES[] = {
   "Interop/Colour", "Interop/Metres", "Interop/ShortText", "Interop/Point", "Interop/Record", "Interop/Tree",
   "Interop/WideRecord", "Interop/ByShort", "Interop/ByUShort", "Interop/ByLong", "Interop/ByULong",
-  "Interop/ByChar", "Interop/ByBoolean", "Interop/ByEnum",
-  "Interop/Nested", "Interop/Octets", "Interop/FewLongs", "Interop/FewStrings", "Interop/Rows", "Interop/Matrix",
-  "Interop/Pair", "Interop/Empty", "Interop/Detailed", "Interop/Chosen", "Interop/Node", "InteropAny/Anys",
+  "Interop/ByChar", "Interop/ByBoolean", "Interop/ByEnum", "Interop/ByMiddle",
+  "Interop/Nested", "Interop/Octets", "Interop/FewLongs", "Interop/FewStrings", "Interop/Rows", "Interop/Trees",
+  "Interop/Matrix", "Interop/Grid", "Interop/Pair", "Interop/Empty", "Interop/Detailed", "Interop/Chosen", "Interop/Node", "InteropAny/Anys",
   "InteropAny/TwoAnys", "InteropAny/Labelled", "InteropAny/Choice", "InteropAny/Carrying", "InteropAny/Price",
   "InteropAny/Fraction", "InteropAny/Prices", "InteropAny/Priced",
 };

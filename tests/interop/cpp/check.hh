@@ -77,6 +77,7 @@ void rotate_all(const std::string& name, std::initializer_list<T> values, Op op)
 template <class Var>
 Var empty_var() {
   if constexpr (std::is_same_v<Var, Matrix_var>) return Var(Matrix_alloc());
+  else if constexpr (std::is_same_v<Var, Grid_var>) return Var(Grid_alloc());
   else return Var();
 }
 // Rotates values held by a _var.

@@ -152,6 +152,11 @@ static void aggregates(Suite_ptr suite) {
     rotate_var(Matrix_var(Matrix_dup(a)), Matrix_var(Matrix_dup(b)), CALL(o, rotate_matrix),
                [](const Matrix_var& v) { return show_matrix(v.in()); });
   });
+  check("array_of_arrays", [&] {
+    const Grid a = {{1, 2, 3}, {4, 5, 6}}, b = {{-1, -2, -3}, {-4, -5, -6}};
+    rotate_var(Grid_var(Grid_dup(a)), Grid_var(Grid_dup(b)), CALL(o, rotate_grid),
+               [](const Grid_var& v) { return show_grid(v.in()); });
+  });
   check("array_of_strings", [&] {
     Names_var x(Names_alloc()), y(Names_alloc());
     x[0] = "left", x[1] = "", y[0] = "", y[1] = "right";
@@ -181,6 +186,10 @@ static void choices(Suite_ptr suite) {
     x->big(-9), y->_default(), y->_d(5);
     rotate_var(x, y, CALL(o, rotate_ushort));
     rotate_var(y, x, CALL(o, rotate_ushort));
+    ByMiddle_var first(new ByMiddle), last(new ByMiddle);
+    first->_default(), last->l(3);
+    rotate_var(first, last, CALL(o, rotate_middle));
+    rotate_var(last, first, CALL(o, rotate_middle));
   });
   check("union_long", [&] {
     ByLong_var x(new ByLong), y(new ByLong);
@@ -232,6 +241,12 @@ static void choices(Suite_ptr suite) {
     x->outline(outline), y->rec(record("green", 2)), z->l(3), z->_d(blue);
     rotate_var(x, y, CALL(o, rotate_enum));
     rotate_var(y, z, CALL(o, rotate_enum));
+  });
+  check("union_enum_middle", [&] {
+    ByMiddle_var x(new ByMiddle), y(new ByMiddle);
+    x->s("green"), y->l(-1);
+    rotate_var(x, y, CALL(o, rotate_middle));
+    rotate_var(y, x, CALL(o, rotate_middle));
   });
   check("union_nested", [&] {
     Nested_var x(new Nested), y(new Nested);

@@ -1,6 +1,7 @@
 // Checks of any, TypeCode and fixed: see interop_any.idl.
 #include "any.hh"
 #include "check.hh"
+#include "dynany.hh"
 
 using namespace InteropAny;
 
@@ -9,7 +10,7 @@ static Contents_var contents;
 template <class T>
 CORBA::Any any_of(const T& value) {
   CORBA::Any any;
-  any <<= value;
+  insert(any, value);
   return any;
 }
 static CORBA::Any any_as(CORBA::TypeCode_ptr type, CORBA::Any any) {
@@ -17,13 +18,18 @@ static CORBA::Any any_as(CORBA::TypeCode_ptr type, CORBA::Any any) {
   return any;
 }
 
+static CORBA::Any short_text(const char* text) { return any_of(CORBA::Any::from_string(const_cast<char*>(text), BOUND)); }
+static CORBA::Any short_text(const CORBA::WChar* text) {
+  return any_of(CORBA::Any::from_wstring(const_cast<CORBA::WChar*>(text), BOUND));
+}
+
 static void same_types(CORBA::TypeCode_ptr expected, CORBA::TypeCode_ptr got) {
   holds(expected->equal(got), "the type " + show(expected) + ", got a different " + show(got));
 }
 
-// Rotates neighbouring values, and has the server take each out of its any.
+// Rotates neighbouring values, and has the server take each out of its any; then the same with what DynAny builds.
 static void anys(const std::string& name, const std::function<std::vector<CORBA::Any>()>& make) {
-  check(name, [&] {
+  check("any_" + name, [&] {
     std::vector<CORBA::Any> values = make();
     values.push_back(values.front());
     for (size_t i = 0; i + 1 < values.size(); ++i) {
@@ -34,6 +40,15 @@ static void anys(const std::string& name, const std::function<std::vector<CORBA:
       same_types(CORBA::TypeCode_var(y->type()), CORBA::TypeCode_var(result->type()));
       CORBA::Any_var again = contents->retype(x);
       same("retyped", show(x.in()), show(again.in()));
+    }
+  });
+  check("dynany_" + name, [&] {
+    for (const CORBA::Any& value : make()) {
+      CORBA::Any built = dynany::rebuilt(orb, value);
+      CORBA::Any_var taken = contents->retype(built), back = contents->rebuild(built);
+      same("retyped", show(value), show(taken.in()));
+      same("rebuilt", show(value), show(back.in()));
+      holds(CORBA::TypeCode_var(value.type())->equivalent(CORBA::TypeCode_var(back->type())), "an equivalent type");
     }
   });
 }
@@ -57,73 +72,116 @@ static void content(Interop::Suite_ptr suite) {
     rotate_var(x, y, CALL(contents, rotate_any));
     rotate_var(y, x, CALL(contents, rotate_any));
   });
-  anys("any_integers", [] {
+  anys("integers", [] {
     return std::vector<CORBA::Any>{any_of(CORBA::Any::from_octet(255)), any_of(CORBA::Short(-2)), any_of(CORBA::UShort(65535)),
         any_of(CORBA::Long(-2147483647)), any_of(CORBA::ULong(4294967295u)), any_of(CORBA::LongLong(-1) << 40),
         any_of(~CORBA::ULongLong(0))};
   });
-  anys("any_floats", [] { return std::vector<CORBA::Any>{any_of(CORBA::Float(-0.0f)), any_of(CORBA::Double(1.5))}; });
-  anys("any_long_double", [] { return std::vector<CORBA::Any>{any_of(CORBA::LongDouble(1.5)), any_of(CORBA::LongDouble(-2))}; });
-  anys("any_boolean_char", [] {
+  anys("floats", [] { return std::vector<CORBA::Any>{any_of(CORBA::Float(-0.0f)), any_of(CORBA::Double(1.5))}; });
+  anys("long_double", [] { return std::vector<CORBA::Any>{any_of(CORBA::LongDouble(1.5)), any_of(CORBA::LongDouble(-2))}; });
+  anys("boolean_char", [] {
     return std::vector<CORBA::Any>{any_of(CORBA::Any::from_boolean(true)), any_of(CORBA::Any::from_char('x')), any_of(CORBA::Any::from_boolean(false))};
   });
-  anys("any_string", [] {
-    return std::vector<CORBA::Any>{any_of("text"), any_of("")};
+  anys("string", [] {
+    return std::vector<CORBA::Any>{any_of("text"), any_of(""), any_of(items<Strings, const char*>({"one", ""})),
+        any_of(items<ShortTexts, const char*>({"12345678"})),
+        any_of(items<FewStrings, const char*>({"a", "b", "c"}))};
   });
-  anys("any_wide", [] {
+  anys("wide", [] {
+    return std::vector<CORBA::Any>{any_of(CORBA::Any::from_wchar(L'\u20ac')), any_of(L"\u65e5\u672c"), any_of(L""),
+        any_of(items<WideStrings, const CORBA::WChar*>({L"one", L"", L"\u20ac"})),
+        any_of(items<WideChars, CORBA::WChar>({L'a', L'\u20ac'})), chosen<WideChoice>([](auto& u) { u.s(L"clef \xd834\xdd1e"); })};
+  });
+  anys("string_named", [] {
+    return std::vector<CORBA::Any>{any_as(_tc_ShortText, short_text("12345678")), any_as(_tc_ShortText, short_text(""))};
+  });
+  anys("wide_named", [] {
+    return std::vector<CORBA::Any>{any_as(_tc_ShortWideText, short_text(L"12345678")), any_as(_tc_ShortWideText, short_text(L""))};
+  });
+  anys("string_bounded", [] { return std::vector<CORBA::Any>{short_text("12345678"), short_text("")}; });
+  anys("wide_bounded", [] { return std::vector<CORBA::Any>{short_text(L"12345678"), short_text(L"")}; });
+  anys("wide_struct", [] {
     WideRecord record;
     record.shift = 1, record.letter = L'\u20ac', record.text = L"odd", record.after = 2;
-    return std::vector<CORBA::Any>{any_of(CORBA::Any::from_wchar(L'\u20ac')), any_of(L"\u65e5\u672c"), any_of(record)};
+    return std::vector<CORBA::Any>{any_of(record), any_of(CORBA::Long(1))};
   });
-  anys("any_enum", [] { return std::vector<CORBA::Any>{any_of(blue), any_of(red)}; });
-  anys("any_typedef", [] {
+  anys("enum", [] { return std::vector<CORBA::Any>{any_of(blue), any_of(red)}; });
+  anys("typedef", [] {
     CORBA::Any metres = any_of(CORBA::Long(-5));
     return std::vector<CORBA::Any>{any_as(_tc_Metres, metres), any_of(CORBA::Long(5))};
   });
-  anys("any_struct", [] { return std::vector<CORBA::Any>{any_of(point(1)), any_of(record("in an any", 3)), any_of(record("", 0))}; });
-  anys("any_recursive", [] { return std::vector<CORBA::Any>{any_of(tree("t", 3)), any_of(tree("leaf", 0))}; });
-  anys("any_union", [] {
+  anys("struct", [] { return std::vector<CORBA::Any>{any_of(point(1)), any_of(record("in an any", 3)), any_of(record("", 0)),
+        any_of(Words{1, 2, 3, 4, 5})}; });
+  anys("recursive", [] {
+    return std::vector<CORBA::Any>{any_of(tree("t", 3)), any_of(tree("leaf", 0))};
+  });
+  anys("recursive_sequence", [] {
+    return std::vector<CORBA::Any>{any_of(tree("sequence", 3).branches), any_of(Trees())};
+  });
+  anys("union", [] {
     return std::vector<CORBA::Any>{any_of(by_short(-1)), any_of(by_short(1)), chosen<ByUShort>([](auto& u) { u.big(-9); }),
         chosen<ByLong>([](auto& u) { u.p(point(4)); }), chosen<ByULong>([](auto& u) { u.d(-0.5); }),
         chosen<ByChar>([](auto& u) { u.s("a"); }), chosen<ByBoolean>([](auto& u) { u.d(0.25); }),
-        chosen<ByEnum>([](auto& u) { u.rec(record("green", 2)); }), chosen<Nested>([](auto& u) { u.inner(by_short(0)); })};
+        chosen<ByEnum>([](auto& u) { u.rec(record("green", 2)); }), chosen<ByEnum>([](auto& u) { u.l(-4); }),
+        chosen<ByMiddle>([](auto& u) { u.s("middle"); }), chosen<ByMiddle>([](auto& u) { u.l(9); }), chosen<Nested>([](auto& u) { u.inner(by_short(0)); })};
   });
-  anys("any_union_longlong", [] {
+  anys("union_no_member", [] {
+    return std::vector<CORBA::Any>{chosen<ByUShort>([](auto& u) { u._default(), u._d(5); }), chosen<ByLong>([](auto& u) { u._default(); }),
+        chosen<ByMiddle>([](auto& u) { u._default(); }), chosen<ByChar>([](auto& u) { u._default(), u._d('m'); })};
+  });
+  anys("union_longlong", [] {
     return std::vector<CORBA::Any>{chosen<ByLongLong>([](auto& u) { u.s(-3); }),
         chosen<ByULongLong>([](auto& u) { u.texts(items<Strings, const char*>({"a", "b"})); })};
   });
-  anys("any_sequence", [] {
+  anys("sequence", [] {
     LongLists lists;
     lists.length(2);
     lists[1] = items<Longs, int>({1, 2});
     Unions unions;
     unions.length(1);
     unions[0] = by_short(0);
-    return std::vector<CORBA::Any>{any_of(items<Octets, int>({0, 255})), any_of(Longs()),
-        any_of(items<Strings, const char*>({"one", ""})), any_of(items<Points, Point>({point(1), point(2)})),
-        any_of(lists), any_of(items<FewLongs, int>({7})), any_of(unions)};
+    Rows rows;
+    rows.length(2);
+    for (int i = 0; i < 6; ++i) rows[i / 3][i % 3] = i;
+    return std::vector<CORBA::Any>{any_of(items<Octets, int>({0, 255})), any_of(Longs()), any_of(items<Booleans, bool>({true, false})),
+        any_of(items<Chars, char>({'a', 'b'})), any_of(items<Shorts, int>({-32768, 1})), any_of(items<UShorts, int>({65535, 1})),
+        any_of(items<ULongs, CORBA::ULong>({4294967295u})), any_of(items<LongLongs, CORBA::LongLong>({FAR, 1})),
+        any_of(items<ULongLongs, CORBA::ULongLong>({HUGE_NUMBER})), any_of(items<Floats, float>({-0.0f, 1.5f})),
+        any_of(items<Doubles, double>({-0.0, 1.5})), any_of(items<Colours, Colour>({blue, red})),
+        any_of(items<Points, Point>({point(1), point(2)})), any_of(items<Records, Record>({record("a", 1)})),
+        any_of(lists), any_of(rows), any_of(items<FewLongs, int>({7})), any_of(unions)};
   });
-  anys("any_array", [] {
+  anys("array", [] {
     const Matrix matrix = {{1, 2, 3}, {4, 5, 6}};
+    const Grid grid = {{1, 2, 3}, {4, 5, 6}};
+    const Digest digest = {1, 2, 3, 4, 255};
     Names_var names(Names_alloc());
     names[0] = "left", names[1] = "";
     Pair_var pair(Pair_alloc());
     pair[0] = record("a", 1), pair[1] = record("b", 2);
     return std::vector<CORBA::Any>{any_of(Matrix_forany(Matrix_dup(matrix))), any_of(Names_forany(Names_dup(names))),
-        any_of(Pair_forany(Pair_dup(pair)))};
+        any_of(Pair_forany(Pair_dup(pair))), any_of(Grid_forany(Grid_dup(grid))), any_of(Digest_forany(Digest_dup(digest)))};
   });
-  anys("any_reference", [&] {
+  anys("reference", [&] {
     References_var o = suite->reference_tests();
     Node_var x = o->make_node(12), y = o->make_node(13);
-    return std::vector<CORBA::Any>{any_of(x.in()), any_of(y.in())};
+    CORBA::Object_ptr object = x.in();
+    Holder holder;
+    holder.label = "held", holder.inside = y;
+    Nodes nodes;
+    nodes.length(2), nodes[0] = x, nodes[1] = y;
+    return std::vector<CORBA::Any>{any_of(x.in()), any_of(y.in()), any_of(object), any_of(holder), any_of(nodes)};
   });
-  anys("any_any", [] {
-    return std::vector<CORBA::Any>{any_of(any_of(CORBA::Long(7))), any_of(any_of(any_of(record("deep", 2)))), any_of(any_of(any_of("shallow")))};
+  anys("any", [] {
+    return std::vector<CORBA::Any>{any_of(any_of(CORBA::Long(7))), any_of(any_of(any_of(record("deep", 2)))), any_of(any_of(any_of("shallow"))),
+        any_of(CORBA::Any())};
   });
-  anys("any_typecode", [] { return std::vector<CORBA::Any>{any_of(_tc_Tree), any_of(CORBA::_tc_long), any_of(_tc_ByEnum)}; });
-  anys("any_fixed", [] {
+  anys("typecode", [] { return std::vector<CORBA::Any>{any_of(_tc_Tree), any_of(CORBA::_tc_long), any_of(_tc_ByEnum),
+        any_of(items<TypeCodes, CORBA::TypeCode_ptr>({CORBA::TypeCode::_duplicate(_tc_Trees), CORBA::TypeCode::_duplicate(_tc_Pair)}))}; });
+  anys("fixed", [] {
     return std::vector<CORBA::Any>{any_of(CORBA::Any::from_fixed(CORBA::Fixed("-123.45"), 5, 2)),
-        any_of(CORBA::Any::from_fixed(CORBA::Fixed("0.1234"), 4, 4)), any_of(CORBA::Any::from_fixed(CORBA::Fixed("-1234567890123456789012345678901"), 31, 0))};
+        any_of(CORBA::Any::from_fixed(CORBA::Fixed("0.1234"), 4, 4)), any_of(CORBA::Any::from_fixed(CORBA::Fixed("-1234567890123456789012345678901"), 31, 0)),
+        any_of(items<Prices, Price>({Price(CORBA::Fixed("111.25")), Price(CORBA::Fixed("-222.75"))})), any_of(Priced{1, Price(CORBA::Fixed("123.4")), 0.5})};
   });
   check("any_sequence_of_any", [] {
     Anys_var x(new Anys), y(new Anys);

@@ -85,6 +85,7 @@ class AggregatesServant : public POA_Interop::Aggregates {
   ROTATE_FIXED_ARRAY(Matrix, rotate_matrix)
   ROTATE_VARIABLE_ARRAY(Names, rotate_names)
   ROTATE_VARIABLE_ARRAY(Pair, rotate_pair)
+  ROTATE_FIXED_ARRAY(Grid, rotate_grid)
 };
 
 class ChoicesServant : public POA_Interop::Choices {
@@ -97,6 +98,7 @@ class ChoicesServant : public POA_Interop::Choices {
   ROTATE_VARIABLE(ByChar, rotate_char)
   ROTATE_VARIABLE(ByBoolean, rotate_boolean)
   ROTATE_VARIABLE(ByEnum, rotate_enum)
+  ROTATE_VARIABLE(ByMiddle, rotate_middle)
   ROTATE_VARIABLE(Nested, rotate_nested)
   ROTATE_VARIABLE(Unions, rotate_unions)
 };
@@ -305,7 +307,7 @@ class ExtrasServant : public POA_InteropOmniorb::Extras {
 // ---- the way in --------------------------------------------------------------------
 
 // server_any.cc
-CORBA::Object_ptr any_suite();
+CORBA::Object_ptr any_suite(CORBA::ORB_ptr orb);
 // server_async.cc
 CORBA::Object_ptr async_office();
 // server_values.cc
@@ -324,7 +326,7 @@ class SuiteServant : public POA_Interop::Suite {
   References_ptr reference_tests() override { return reference<ReferencesServant>(); }
   CORBA::Object_ptr extras(const char* name) override {
     if (std::string(name) == "omniorb") return reference<ExtrasServant>();
-    if (std::string(name) == "any") return any_suite();
+    if (std::string(name) == "any") return any_suite(orb);
     if (std::string(name) == "async") return async_office();
     if (std::string(name) == "values") return values_suite(orb);
     return CORBA::Object::_nil();

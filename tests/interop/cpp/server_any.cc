@@ -1,8 +1,21 @@
 // The servants for interop_any.idl.
 #include "any.hh"
+#include "dynany.hh"
 #include "rotate.hh"
 
 using namespace InteropAny;
+
+static CORBA::ORB_var orb;
+
+static CORBA::Any retyped(const CORBA::Any& a) {
+  CORBA::Any b;
+  bool known = is_empty(a) || visit(a, [&](const auto& value, auto) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, CORBA::Any>) b <<= retyped(value);
+    else insert(b, value);
+  });
+  if (!known) throw CORBA::BAD_PARAM(0, CORBA::COMPLETED_NO);
+  return b;
+}
 
 class ContentsServant : public POA_InteropAny::Contents {
   using Any = CORBA::Any;
@@ -13,11 +26,8 @@ class ContentsServant : public POA_InteropAny::Contents {
   ROTATE_VARIABLE(Labelled, rotate_labelled)
   ROTATE_VARIABLE(Choice, rotate_choice)
   void raise_any(const CORBA::Any& content) override { throw Carrying(content); }
-  CORBA::Any* retype(const CORBA::Any& a) override {
-    CORBA::Any_var b = new CORBA::Any;
-    if (!visit(a, [&](const auto& value, auto) { b.inout() <<= value; })) throw CORBA::BAD_PARAM(0, CORBA::COMPLETED_NO);
-    return b._retn();
-  }
+  CORBA::Any* retype(const CORBA::Any& a) override { return new CORBA::Any(retyped(a)); }
+  CORBA::Any* rebuild(const CORBA::Any& a) override { return new CORBA::Any(dynany::rebuilt(orb, a)); }
 };
 
 class TypesServant : public POA_InteropAny::Types {
@@ -41,4 +51,7 @@ class AnySuiteServant : public POA_InteropAny::Suite {
   Decimals_ptr decimal_tests() override { return reference<DecimalsServant>(); }
 };
 
-CORBA::Object_ptr any_suite() { return reference<AnySuiteServant>(); }
+CORBA::Object_ptr any_suite(CORBA::ORB_ptr the_orb) {
+  orb = CORBA::ORB::_duplicate(the_orb);
+  return reference<AnySuiteServant>();
+}

@@ -57,6 +57,8 @@ inline std::string show(const Interop::WideRecord& v) {
   return "{" + show(v.shift) + " " + show(v.letter) + " " + show(v.text.in()) + " " + show(v.after) + "}";
 }
 inline std::string show(const Interop::ByShort& v);
+inline std::string show(Interop::Node_ptr v) { return "node " + (CORBA::is_nil(v) ? std::string("nil") : show(v->value())); }
+inline std::string show(const Interop::Holder& v) { return "{" + show(v.label.in()) + " " + show(v.inside.in()) + "}"; }
 inline std::string show(const CORBA::Any& v);  // any.hh
 
 // Sequences: `as` turns an element, which may be a proxy, into what can be shown.
@@ -77,6 +79,9 @@ inline std::string show(const Interop::FewStrings& v) { return show_sequence(v, 
 inline std::string show(const Interop::WideStrings& v) {
   return show_sequence(v, [](const CORBA::WChar* element) { return element; });
 }
+inline std::string show(const Interop::Nodes& v) {
+  return show_sequence(v, [](Interop::Node_ptr element) { return element; });
+}
 inline std::string show(const Interop::Rows& v) {
   std::string out = std::to_string(v.length()) + "[";
   for (CORBA::ULong i = 0; i < v.length(); ++i) out += show_items(v[i], 3);
@@ -91,6 +96,8 @@ std::string show_items(const T* items, CORBA::ULong count) {
 }
 inline std::string show_matrix(const Interop::Matrix_slice* v) { return show_items(v[0], 3) + show_items(v[1], 3); }
 inline std::string show_names(const Interop::Names_slice* v) { return show(v[0].in()) + show(v[1].in()); }
+inline std::string show_grid(const Interop::Grid_slice* v) { return show_items(v[0], 3) + show_items(v[1], 3); }
+inline std::string show_digest(const Interop::Digest_slice* v) { return show_items(v, 5); }
 inline std::string show_pair(const Interop::Pair_slice* v) { return show(v[0]) + show(v[1]); }
 
 inline std::string show(const Interop::Record& v) {
@@ -132,6 +139,10 @@ inline std::string show(const Interop::ByBoolean& v) {
 inline std::string show(const Interop::ByEnum& v) {
   std::string label = show(v._d()) + ":";
   return label + (v._d() == Interop::red ? show(v.outline()) : v._d() == Interop::green ? show(v.rec()) : show(v.l()));
+}
+inline std::string show(const Interop::ByMiddle& v) {
+  std::string label = show(v._d()) + ":";
+  return label + (v._d() == Interop::green ? show(v.s()) : v._d() == Interop::blue ? show(v.l()) : "");
 }
 inline std::string show(const Interop::Nested& v) {
   return show(v._d()) + ":" + (v._d() == 1 ? show(v.inner()) : show(v.paint()));

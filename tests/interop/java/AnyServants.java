@@ -20,10 +20,18 @@ final class AnyServants {
         }
 
         Any retype(Any a) {
-            Anys.Content content = Anys.content(a);
-            if (content == null) throw new org.omg.CORBA.BAD_PARAM();
-            return content.insert(orb);
+            return AnyServants.retype(a, orb);
         }
+
+        Any rebuild(Any a) {
+            return DynAnys.rebuilt(orb, a);
+        }
+    }
+
+    static Any retype(Any a, org.omg.CORBA.ORB orb) {
+        Anys.Content content = Anys.content(a);
+        if (content == null) throw new org.omg.CORBA.BAD_PARAM();
+        return content.insert(orb);
     }
 
     static final class TypeRest {

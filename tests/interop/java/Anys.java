@@ -1,8 +1,11 @@
 package peers;
 
+import static java.util.Map.entry;
+
 import java.lang.reflect.Method;
 import java.lang.reflect.InvocationTargetException;
 import java.math.BigDecimal;
+import java.util.Map;
 import org.omg.CORBA.Any;
 import org.omg.CORBA.ORB;
 import org.omg.CORBA.TCKind;
@@ -10,6 +13,18 @@ import org.omg.CORBA.TypeCode;
 
 /** What is in an any: for the server, which puts it into another, and the client, which shows it. */
 final class Anys {
+    /** The names of the sequences of types that have no name. */
+    private static final Map<Integer, String> SEQUENCES = Map.ofEntries(
+            entry(TCKind._tk_octet, "Interop.Octets"), entry(TCKind._tk_boolean, "Interop.Booleans"),
+            entry(TCKind._tk_char, "Interop.Chars"), entry(TCKind._tk_wchar, "Interop.WideChars"),
+            entry(TCKind._tk_short, "Interop.Shorts"), entry(TCKind._tk_ushort, "Interop.UShorts"),
+            entry(TCKind._tk_long, "Interop.Longs"), entry(TCKind._tk_ulong, "Interop.ULongs"),
+            entry(TCKind._tk_longlong, "Interop.LongLongs"), entry(TCKind._tk_ulonglong, "Interop.ULongLongs"),
+            entry(TCKind._tk_float, "Interop.Floats"), entry(TCKind._tk_double, "Interop.Doubles"),
+            entry(TCKind._tk_wstring, "Interop.WideStrings"), entry(TCKind._tk_sequence, "Interop.LongLists"),
+            entry(TCKind._tk_array, "Interop.Rows"), entry(TCKind._tk_any, "InteropAny.Anys"),
+            entry(TCKind._tk_TypeCode, "InteropAny.TypeCodes"), entry(TCKind._tk_fixed, "InteropAny.Prices"));
+
     private Anys() {}
 
     /** What was taken out of an any, and how to put it into another. */
@@ -42,21 +57,32 @@ final class Anys {
                 case TCKind._tk_ulonglong: return new Content(any.extract_ulonglong(), a -> a.insert_ulonglong(any.extract_ulonglong()));
                 case TCKind._tk_float: return new Content(any.extract_float(), a -> a.insert_float(any.extract_float()));
                 case TCKind._tk_double: return new Content(any.extract_double(), a -> a.insert_double(any.extract_double()));
-                case TCKind._tk_any: return new Content(any.extract_any(), a -> a.insert_any(any.extract_any()));
+                case TCKind._tk_null: return new Content("nothing", a -> {});
+                case TCKind._tk_any: {
+                    Content inner = content(any.extract_any());
+                    return inner == null ? null : new Content(any.extract_any(), a -> a.insert_any(inner.insert(ORB.init())));
+                }
                 case TCKind._tk_TypeCode: return new Content(any.extract_TypeCode(), a -> a.insert_TypeCode(any.extract_TypeCode()));
-                case TCKind._tk_wstring: return new Content(any.extract_wstring(), a -> a.insert_wstring(any.extract_wstring()));
+                case TCKind._tk_wstring:
+                    // (insert_wstring would lose the bound.)
+                    if (type.length() != 0) return helped(any, "Interop.ShortWideText");
+                    return new Content(any.extract_wstring(), a -> a.insert_wstring(any.extract_wstring()));
                 case TCKind._tk_string:
-                    // (insert_string would lose the bound.)
                     if (type.length() != 0) return helped(any, "Interop.ShortText");
                     return new Content(any.extract_string(), a -> a.insert_string(any.extract_string()));
                 case TCKind._tk_fixed: {
                     BigDecimal value = any.extract_fixed();
                     return new Content(value, a -> a.insert_fixed(value, type));
                 }
-                case TCKind._tk_sequence: return helped(any, type.length() == 0 ? sequenceName(type.content_type()) : "Interop.FewLongs");
-                case TCKind._tk_array: return helped(any, arrayName(type.content_type()));
-                case TCKind._tk_objref: return helped(any, "Interop.Node");
-                case TCKind._tk_struct, TCKind._tk_union, TCKind._tk_enum, TCKind._tk_alias, TCKind._tk_except:
+                case TCKind._tk_sequence: return helped(any, sequenceName(type, plain(type.content_type())));
+                case TCKind._tk_array: return helped(any, arrayName(plain(type.content_type())));
+                case TCKind._tk_objref: {
+                    if (type.name().equals("Node")) return helped(any, "Interop.Node");
+                    org.omg.CORBA.Object value = any.extract_Object();
+                    return new Content(value, a -> a.insert_Object(value, type));
+                }
+                case TCKind._tk_struct, TCKind._tk_union, TCKind._tk_enum, TCKind._tk_alias, TCKind._tk_except,
+                        TCKind._tk_value, TCKind._tk_value_box:
                     return helped(any, type.id().replaceAll(".*oxorb.org/(.*):1.0", "$1").replace('/', '.'));
                 default: return null;
             }
@@ -65,35 +91,54 @@ final class Anys {
         }
     }
 
+    private static TypeCode plain(TypeCode type) throws org.omg.CORBA.TypeCodePackage.BadKind {
+        return type.kind() == TCKind.tk_alias ? plain(type.content_type()) : type;
+    }
+
     /** Peers may leave out the names of sequences and arrays. */
-    private static String sequenceName(TypeCode element) throws org.omg.CORBA.TypeCodePackage.BadKind {
-        while (element.kind() == TCKind.tk_alias) element = element.content_type();
+    private static String sequenceName(TypeCode type, TypeCode element) throws org.omg.CORBA.TypeCodePackage.BadKind {
+        boolean bounded = type.length() != 0;
         switch (element.kind().value()) {
-            case TCKind._tk_octet: return "Interop.Octets";
-            case TCKind._tk_long: return "Interop.Longs";
-            case TCKind._tk_string: return "Interop.Strings";
-            case TCKind._tk_any: return "InteropAny.Anys";
-            case TCKind._tk_sequence: return "Interop.LongLists";
-            default: return element.name().equals("ByShort") ? "Interop.Unions" : "Interop.Points";
+            case TCKind._tk_long: return bounded ? "Interop.FewLongs" : "Interop.Longs";
+            case TCKind._tk_string: return bounded ? "Interop.FewStrings" : element.length() != 0 ? "Interop.ShortTexts" : "Interop.Strings";
+            case TCKind._tk_union: return "Interop.Unions";
+            case TCKind._tk_struct, TCKind._tk_enum, TCKind._tk_objref: return "Interop." + element.name() + "s";
+            case TCKind._tk_value: return "InteropValues." + element.name() + "s";
+            default: return SEQUENCES.get(element.kind().value());
         }
     }
 
     private static String arrayName(TypeCode element) throws org.omg.CORBA.TypeCodePackage.BadKind {
-        while (element.kind() == TCKind.tk_alias) element = element.content_type();
         switch (element.kind().value()) {
+            case TCKind._tk_octet: return "Interop.Digest";
             case TCKind._tk_string: return "Interop.Names";
-            case TCKind._tk_array: return "Interop.Matrix";
+            case TCKind._tk_array: return plain(element.content_type()).kind() == TCKind.tk_long ? "Interop.Grid" : "Interop.Matrix";
             default: return "Interop.Pair";
         }
     }
 
     private static Content helped(Any any, String name) {
         Object value = call(name, "extract", any);
-        return new Content(value, a -> call(name, "insert", a, value));
+        return new Content(value, a -> insert(a, name, value));
+    }
+
+    /** Puts a value into an any as the helper of its class does. */
+    static void insert(Any any, String name, Object value) {
+        if (name.endsWith("Trees")) {
+            any.type(type(name));
+            call(name, "write", any.create_output_stream(), value);
+        } else {
+            call(name, "insert", any, value);
+        }
     }
 
     /** The type code that the helper of this class has. */
     static TypeCode type(String name) {
+        // (Trees have Tree in them, but JacORB's own type code of them only its name.)
+        if (name.endsWith("Trees")) {
+            ORB orb = ORB.init();
+            return orb.create_alias_tc(Interop.TreesHelper.id(), "Trees", orb.create_sequence_tc(0, Interop.TreeHelper.type()));
+        }
         return (TypeCode) call(name.replace('/', '.'), "type");
     }
 

@@ -244,6 +244,7 @@ public final class Client {
         rotation("struct_recursive", o, "rotate_tree", tree("t", 4), tree("leaf", 0));
         rotation("struct_reserved_words", o, "rotate_words", new Words(1, 2, 3, 4, 5), new Words(-1, -2, -3, -4, -5));
         rotation("array", o, "rotate_matrix", new short[][] {{1, 2, 3}, {4, 5, 6}}, new short[][] {{-1, -2, -3}, {-4, -5, -6}});
+        rotation("array_of_arrays", o, "rotate_grid", new int[][] {{1, 2, 3}, {4, 5, 6}}, new int[][] {{-1, -2, -3}, {-4, -5, -6}});
         rotation("array_of_strings", o, "rotate_names", new String[] {"left", ""}, new String[] {"", "right"});
         rotation("array_of_structs", o, "rotate_pair", new Interop.Record[] {record("a", 1), record("b", 2)},
                 new Interop.Record[] {record("c", 3), record("d", 4)});
@@ -311,6 +312,13 @@ public final class Client {
             y.rec(record("green", 2));
             z.l(3);
             rotate(o, "rotate_enum", x, y, z);
+        });
+        check("union_enum_middle", () -> {
+            ByMiddle x = new ByMiddle();
+            ByMiddle y = new ByMiddle();
+            x.s("green");
+            y.l(-1);
+            rotate(o, "rotate_middle", x, y, x);
         });
         check("union_nested", () -> {
             Nested x = new Nested();

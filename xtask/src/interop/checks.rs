@@ -66,6 +66,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "struct_recursive",
             "struct_reserved_words",
             "array",
+            "array_of_arrays",
             "array_of_strings",
             "array_of_structs",
         ],
@@ -82,6 +83,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "union_char",
             "union_boolean",
             "union_enum",
+            "union_enum_middle",
             "union_nested",
             "union_sequence",
             "union_no_member",
@@ -122,12 +124,19 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "any_long_double",
             "any_boolean_char",
             "any_string",
+            "any_string_named",
+            "any_string_bounded",
             "any_wide",
+            "any_wide_named",
+            "any_wide_bounded",
+            "any_wide_struct",
             "any_enum",
             "any_typedef",
             "any_struct",
             "any_recursive",
+            "any_recursive_sequence",
             "any_union",
+            "any_union_no_member",
             "any_union_longlong",
             "any_sequence",
             "any_array",
@@ -142,6 +151,38 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "any_in_struct",
             "any_in_union",
             "any_in_exception",
+        ],
+    ),
+    (
+        "DynAny",
+        &[
+            "dynany_integers",
+            "dynany_floats",
+            "dynany_long_double",
+            "dynany_boolean_char",
+            "dynany_string",
+            "dynany_string_named",
+            "dynany_string_bounded",
+            "dynany_wide",
+            "dynany_wide_named",
+            "dynany_wide_bounded",
+            "dynany_wide_struct",
+            "dynany_enum",
+            "dynany_typedef",
+            "dynany_struct",
+            "dynany_recursive",
+            "dynany_recursive_sequence",
+            "dynany_union",
+            "dynany_union_no_member",
+            "dynany_union_longlong",
+            "dynany_sequence",
+            "dynany_array",
+            "dynany_exception",
+            "dynany_reference",
+            "dynany_reference_nil",
+            "dynany_any",
+            "dynany_typecode",
+            "dynany_fixed",
         ],
     ),
     (
@@ -300,7 +341,7 @@ pub(super) fn not_applicable(check: &str, cell: &Cell) -> Option<&'static str> {
 
 /// A limit of a version or of a peer (seen with omniORB 4.2.5 and JacORB 3.9).
 struct Rule {
-    /// Names; one that ends in `*` stands for all that begin so.
+    /// Names; one that ends in `*` stands for all that begin so, one that begins with it for all that end so.
     checks: &'static [&'static str],
     when: fn(&Cell) -> bool,
     reason: &'static str,
@@ -308,14 +349,17 @@ struct Rule {
 
 impl Rule {
     fn covers(&self, check: &str) -> bool {
-        self.checks.iter().any(|name| {
-            name.strip_suffix('*')
-                .map_or(*name == check, |start| check.starts_with(start))
-        })
+        self.checks.iter().any(
+            |name| match (name.strip_suffix('*'), name.strip_prefix('*')) {
+                (Some(start), _) => check.starts_with(start),
+                (_, Some(end)) => check.ends_with(end),
+                _ => *name == check,
+            },
+        )
     }
 }
 
-const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*", "any_wide"];
+const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*", "any_wide*", "dynany_wide*"];
 
 const RULES: &[Rule] = &[
     Rule {
@@ -377,7 +421,7 @@ const RULES: &[Rule] = &[
         reason: "omniORB agrees on wide characters in GIOP 1.2 only",
     },
     Rule {
-        checks: &["wide_struct", "any_wide"],
+        checks: &["wide_struct", "*any_wide_struct"],
         when: |c| c.column == Column::Giop11 && c.has(Orb::Jac),
         reason: "JacORB does not align a wchar after an octet in GIOP 1.1",
     },
@@ -409,14 +453,18 @@ const RULES: &[Rule] = &[
         reason: "such a character takes two octets in UTF-8, and a char is one",
     },
     Rule {
-        checks: &["union_no_member", "union_default_label"],
+        checks: &[
+            "union_no_member",
+            "union_default_label",
+            "*any_union_no_member",
+        ],
         when: |c| c.has(Orb::Jac),
         reason: "JacORB does not keep which label of the default it received",
     },
     Rule {
         checks: &[
             "long_double",
-            "any_long_double",
+            "*any_long_double",
             "union_far_labels",
             "context",
         ],
@@ -424,17 +472,37 @@ const RULES: &[Rule] = &[
         reason: "JacORB has no long double, no labels beyond long, and sends no context",
     },
     Rule {
-        checks: &["any_exception"],
+        checks: &["*any_string_bounded", "*any_wide_bounded"],
+        when: |c| c.has(Orb::Jac),
+        reason: "JacORB forgets the bound of a string in an any, unless the string has a name (typedef)",
+    },
+    Rule {
+        checks: &["dynany_string_named", "dynany_wide_named"],
+        when: |c| c.has(Orb::Jac),
+        reason: "JacORB's DynAny drops the name (typedef) of a type, and the bound of a string with it",
+    },
+    Rule {
+        checks: &["dynany_fixed"],
+        when: |c| c.has(Orb::Jac),
+        reason: "JacORB's DynAnyFactory makes no fixed: it starts with zero, which JacORB cannot read",
+    },
+    Rule {
+        checks: &["*any_recursive_sequence"],
+        when: |c| c.has(Orb::Omni) && c.has(Orb::Jac),
+        reason: "JacORB raises BAD_INV_ORDER for the type code, in which omniORB refers back to the typedef of the sequence",
+    },
+    Rule {
+        checks: &["*any_exception"],
         when: |c| c.has(Orb::Omni),
         reason: "omniORB writes exceptions into an any without their repository ids, and raises MARSHAL when one is there",
     },
     Rule {
-        checks: &["any_reference_nil"],
+        checks: &["*any_reference_nil"],
         when: |c| c.has(Orb::Omni),
         reason: "omniORB fails an assertion of its own with a nil reference in an any",
     },
     Rule {
-        checks: &["any_union_longlong"],
+        checks: &["*any_union_longlong"],
         when: |c| c.has(Orb::Jac) && c.client != c.server,
         reason: "JacORB raises MARSHAL for such a union in an any of others, and they for its own; its type code is right",
     },

@@ -252,6 +252,24 @@ fn decoded_messages(results: &[CellResult]) -> BTreeMap<&'static str, u64> {
     sum
 }
 
-fn letter(index: usize) -> char {
-    char::from(b'a' + u8::try_from(index).unwrap_or(25).min(25))
+/// a, b, ... z, aa, ab, ...
+fn letter(index: usize) -> String {
+    let last = char::from(b'a' + (index % 26) as u8);
+    match index / 26 {
+        0 => last.to_string(),
+        before => letter(before - 1) + &last.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_do_not_run_out() {
+        assert_eq!(
+            [0, 25, 26, 53].map(letter),
+            ["a", "z", "aa", "bb"].map(str::to_owned)
+        );
+    }
 }

@@ -15,6 +15,7 @@ pub use idl::{
 };
 use interop::{CallbackRef, Colour, Detailed, Point, Record};
 
+pub mod dynany;
 pub mod handler;
 pub mod lanes;
 pub mod types;

@@ -4,9 +4,10 @@ use core::fmt::Debug;
 
 use oxorb::cdr::{Decode, Encode};
 use oxorb::{
-    Any, Decimal, FixedPoint, Interface, LongDouble, ObjectRef, Orb, TypeCode, Typed, Wchar,
-    Wstring,
+    Any, Decimal, Dynamic, FixedPoint, Interface, LongDouble, ObjectRef, Orb, TypeCode, Typed,
+    Wchar, Wstring,
 };
+use oxorb_interop::dynany;
 use oxorb_interop::interop::*;
 use oxorb_interop::interop_any::{
     self, Carrying, Choice, ContentsRef, DecimalsRef, Labelled, Priced, TypesRef, contents,
@@ -21,6 +22,7 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
     let contents = Contents {
         object: some(any.any_tests()?)?,
         orb,
+        build: false,
     };
     simple(checks, &contents);
     constructed(checks, &contents);
@@ -36,6 +38,19 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
 struct Contents<'o> {
     object: ContentsRef,
     orb: &'o Orb,
+    /// Whether values are built with DynAny.
+    build: bool,
+}
+
+/// Checks values as they are, and then built with DynAny.
+fn anys(checks: &mut Checks, o: &Contents<'_>, name: &str, run: impl Fn(&Contents<'_>) -> Result) {
+    checks.check(&format!("any_{name}"), || run(o));
+    let built = Contents {
+        object: o.object.clone(),
+        orb: o.orb,
+        build: true,
+    };
+    checks.check(&format!("dynany_{name}"), || run(&built));
 }
 
 impl Contents<'_> {
@@ -51,9 +66,49 @@ impl Contents<'_> {
             self.holds("result", y, &result)?;
             self.holds("inout", x, &b)?;
             self.holds("out", y, &c)?;
-            self.holds("retyped", x, &self.object.retype(&Any::new(x.clone()))?)?;
+            self.comes_back(x)?;
         }
         Ok(())
+    }
+
+    /// The same for a value of a type that Rust does not tell from others.
+    fn travel_as(&self, ty: TypeCode, value: impl Into<Dynamic>) -> Result {
+        let (value, y) = (value.into(), Any::new(7));
+        let any = Any::with_type(ty.clone(), value.clone())?;
+        let mut b = any.clone();
+        let (result, c) = self.object.rotate_any(&y, &mut b)?;
+        self.holds("inout", &7, &b)?;
+        for any in [result, c].into_iter().chain(self.back(&any)?) {
+            holds(
+                ty.equivalent(any.type_code()),
+                &format!("a {ty}, got a {}", any.type_code()),
+            )?;
+            same("value", &value, &any.dynamic()?)?;
+        }
+        Ok(())
+    }
+
+    fn comes_back<T>(&self, value: &T) -> Result
+    where
+        T: Typed + Encode + for<'de> Decode<'de> + Clone + Debug + Send + Sync + 'static,
+    {
+        for any in self.back(&Any::new(value.clone()))? {
+            self.holds("back", value, &any)?;
+        }
+        Ok(())
+    }
+
+    /// What the server makes of an any: it takes out the value and puts it into another, and builds it with DynAny if that
+    /// has been done here, too.
+    fn back(&self, any: &Any) -> Result<Vec<Any>> {
+        if !self.build {
+            return Ok(vec![self.object.retype(any)?]);
+        }
+        let built = dynany::rebuilt(any)?;
+        Ok(vec![
+            self.object.retype(&built)?,
+            self.object.rebuild(&built)?,
+        ])
     }
 
     fn holds<T>(&self, what: &str, expected: &T, any: &Any) -> Result
@@ -79,7 +134,7 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
         o.holds("out", &1, &c)?;
         same("inout", &TypeCode::NULL, b.type_code())
     });
-    checks.check("any_integers", || {
+    anys(checks, o, "integers", |o| {
         o.travel(&[255_u8, 0])?;
         o.travel(&[-2_i16, i16::MAX])?;
         o.travel(&[65535_u16, 1])?;
@@ -88,17 +143,18 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
         o.travel(&[-1_i64 << 40, 1])?;
         o.travel(&[u64::MAX, 1])
     });
-    checks.check("any_floats", || {
+    anys(checks, o, "floats", |o| {
         o.travel(&[-0.0_f32, 1.5])?;
         o.travel(&[1.5, -0.0])
     });
-    checks.check("any_long_double", || {
+    anys(checks, o, "long_double", |o| {
         // As omniORB on x86 means it, which leaves six of the octets as they are.
         let x87 = |value: f64| Any::new(LongDouble::from_bits(LongDouble::from(value).to_x87()));
         let mut b = x87(1.5);
         let (result, c) = o.object.rotate_any(&x87(-2.0), &mut b)?;
-        let again = o.object.retype(&x87(0.25))?;
-        for (expected, any) in [(1.5, result), (-2.0, b), (1.5, c), (0.25, again)] {
+        let mut all = vec![(1.5, result), (-2.0, b), (1.5, c)];
+        all.extend(o.back(&x87(0.25))?.into_iter().map(|any| (0.25, any)));
+        for (expected, any) in all {
             let got: LongDouble = some(any.get()?)?;
             same(
                 "value",
@@ -108,33 +164,41 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
         }
         Ok(())
     });
-    checks.check("any_boolean_char", || {
+    anys(checks, o, "boolean_char", |o| {
         o.travel(&[true, false])?;
         o.travel(&['x', ' '])
     });
-    checks.check("any_string", || {
+    anys(checks, o, "string", |o| {
         o.travel(&["text".to_owned(), String::new()])?;
-        let short = some(Any::new_as(short_text::type_code(), "12345678".to_owned()));
-        // A bound makes another type, which a plain `String` is not.
-        let bounded = match short {
-            Ok(any) => any,
-            Err(_) => Any::with_type(
-                short_text::type_code(),
-                Any::new("12345678".to_owned())
-                    .dynamic()
-                    .or_else(|e| fail(e.to_string()))?,
-            )
-            .or_else(|e| fail(e.to_string()))?,
-        };
-        same(
-            "retyped",
-            &bounded.dynamic(),
-            &o.object.retype(&bounded)?.dynamic(),
-        )
+        o.travel(&[words(&["one", ""])])?;
+        let texts = |texts: &[&str]| Dynamic::Sequence(texts.iter().map(|&t| t.into()).collect());
+        o.travel_as(short_texts::type_code(), texts(&["12345678", ""]))?;
+        o.travel_as(few_strings::type_code(), texts(&["a", "b", "c"]))
     });
-    checks.check("any_wide", || {
+    anys(checks, o, "wide", |o| {
         o.travel(&[Wchar('€'), Wchar('a')])?;
         o.travel(&[Wstring("日本".to_owned()), Wstring::default()])?;
+        o.travel(&[["one", "", "€"]
+            .map(|text| Wstring(text.to_owned()))
+            .to_vec()])?;
+        o.travel(&[vec![Wchar('a'), Wchar('€')]])?;
+        o.travel(&[WideChoice::S("clef 𝄞".to_owned()), WideChoice::C('€')])
+    });
+    anys(checks, o, "string_named", |o| {
+        o.travel_as(short_text::type_code(), "12345678")
+    });
+    anys(checks, o, "wide_named", |o| {
+        let text = Dynamic::Wstring("12345678".to_owned());
+        o.travel_as(short_wide_text::type_code(), text)
+    });
+    anys(checks, o, "string_bounded", |o| {
+        o.travel_as(TypeCode::bounded_string(8), "12345678")
+    });
+    anys(checks, o, "wide_bounded", |o| {
+        let text = Dynamic::Wstring("12345678".to_owned());
+        o.travel_as(TypeCode::bounded_wstring(8), text)
+    });
+    anys(checks, o, "wide_struct", |o| {
         o.travel(&[WideRecord {
             shift: 1,
             letter: '€',
@@ -142,54 +206,99 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
             after: 2,
         }])
     });
-    checks.check("any_enum", || o.travel(&[Colour::Blue, Colour::Red]));
-    checks.check("any_typedef", || {
+    anys(checks, o, "enum", |o| {
+        o.travel(&[Colour::Blue, Colour::Red])
+    });
+    anys(checks, o, "typedef", |o| {
         let distance = some(Any::new_as(metres::type_code(), -5))?;
         let mut b = distance.clone();
         let (result, c) = o.object.rotate_any(&Any::new(5), &mut b)?;
         same("type", &metres::type_code(), result.type_code())?;
         o.holds("result", &-5, &result)?;
         o.holds("out", &-5, &c)?;
-        o.holds("retyped", &-5, &o.object.retype(&distance)?)
+        for any in o.back(&distance)? {
+            o.holds("back", &-5, &any)?;
+        }
+        Ok(())
     });
 }
 
 fn constructed(checks: &mut Checks, o: &Contents<'_>) {
-    checks.check("any_struct", || {
+    anys(checks, o, "struct", |o| {
         o.travel(&[point(1), point(2)])?;
+        o.travel(&[Words {
+            r#type: 1,
+            self_: 2,
+            class: 3,
+            string: 4,
+            r#final: 5,
+        }])?;
         o.travel(&[record("in an any", 3), record("", 0)])
     });
-    checks.check("any_recursive", || {
+    anys(checks, o, "recursive", |o| {
         o.travel(&[tree("t", 3), tree("leaf", 0)])
     });
-    checks.check("any_union", || {
+    anys(checks, o, "recursive_sequence", |o| {
+        o.travel(&[tree("sequence", 3).branches, vec![]])?;
+        let named = Any::new(tree("named", 2).branches).dynamic()?;
+        o.travel_as(trees::type_code(), named)
+    });
+    anys(checks, o, "union", |o| {
         o.travel(&[by_short(-1), by_short(1)])?;
         o.travel(&[ByUShort::Big(-9)])?;
         o.travel(&[ByLong::P(point(4)), ByLong::Data(vec![9, 8])])?;
         o.travel(&[ByULong::D(-0.5)])?;
         o.travel(&[ByChar::S("a".to_owned()), ByChar::L(26)])?;
         o.travel(&[ByBoolean::D(0.25), ByBoolean::S("yes".to_owned())])?;
-        o.travel(&[ByEnum::Rec(record("green", 2)), ByEnum::Outline(vec![])])?;
+        o.travel(&[
+            ByEnum::Rec(record("green", 2)),
+            ByEnum::Outline(vec![]),
+            ByEnum::l(-4),
+        ])?;
+        o.travel(&[ByMiddle::S("middle".to_owned()), ByMiddle::L(9)])?;
         o.travel(&[Nested::Inner(by_short(0))])
     });
-    checks.check("any_union_longlong", || {
+    anys(checks, o, "union_no_member", |o| {
+        o.travel(&[ByUShort::Other(some(by_u_short::OtherLabel::new(5))?)])?;
+        o.travel(&[ByLong::other()])?;
+        o.travel(&[ByMiddle::other()])?;
+        o.travel(&[ByChar::Other(some(by_char::OtherLabel::new('m'))?)])
+    });
+    anys(checks, o, "union_longlong", |o| {
         o.travel(&[ByLongLong::S(-3), ByLongLong::R([1, 2, 3])])?;
         o.travel(&[ByULongLong::Texts(words(&["a", "b"]))])
     });
-    checks.check("any_sequence", || {
+    anys(checks, o, "sequence", |o| {
         o.travel(&[vec![0_u8, 255], vec![]])?;
         o.travel(&[vec![], vec![1, 2]])?;
-        o.travel(&[words(&["one", ""])])?;
+        o.travel(&[vec![true, false]])?;
+        o.travel(&[vec!['a', 'b']])?;
+        o.travel(&[vec![i16::MIN, 1]])?;
+        o.travel(&[vec![u16::MAX, 1]])?;
+        o.travel(&[vec![u32::MAX]])?;
+        o.travel(&[vec![FAR, 1]])?;
+        o.travel(&[vec![HUGE_NUMBER]])?;
+        o.travel(&[vec![-0.0_f32, 1.5]])?;
+        o.travel(&[vec![-0.0, 1.5]])?;
+        o.travel(&[vec![Colour::Blue, Colour::Red]])?;
         o.travel(&[vec![point(1), point(2)]])?;
+        o.travel(&[vec![record("a", 1)]])?;
         o.travel(&[vec![vec![], vec![1, 2]]])?;
-        o.travel(&[vec![by_short(0)]])
+        o.travel(&[vec![[0, 1, 2], [3, 4, 5]]])?;
+        o.travel(&[vec![by_short(0)]])?;
+        o.travel_as(
+            few_longs::type_code(),
+            Dynamic::Sequence(vec![Dynamic::Long(7)]),
+        )
     });
-    checks.check("any_array", || {
+    anys(checks, o, "array", |o| {
         o.travel(&[[[1_i16, 2, 3], [4, 5, 6]]])?;
         o.travel(&[["left".to_owned(), String::new()]])?;
+        o.travel(&[[[1, 2, 3], [4, 5, 6]]])?;
+        o.travel(&[[1_u8, 2, 3, 4, 255]])?;
         o.travel(&[[record("a", 1), record("b", 2)]])
     });
-    checks.check("any_exception", || {
+    anys(checks, o, "exception", |o| {
         o.travel(&[Empty {}])?;
         o.travel(&[Detailed {
             reason: "in an any".to_owned(),
@@ -200,45 +309,70 @@ fn constructed(checks: &mut Checks, o: &Contents<'_>) {
 }
 
 fn objects(checks: &mut Checks, o: &Contents<'_>, suite: &SuiteRef) {
-    checks.check("any_reference", || {
+    anys(checks, o, "reference", |o| {
         let references = some(suite.reference_tests()?)?;
-        let node = some(references.make_node(12)?)?;
-        let back = o.object.retype(&Any::new(Some(node)))?;
-        match back.get_in::<Option<NodeRef>>(&**o.orb)? {
-            Some(Some(node)) => same("value", &12, &node.value()?),
-            other => fail(format!("expected a node, got {other:?}")),
+        let (x, y) = (references.make_node(12)?, references.make_node(13)?);
+        for back in o.back(&Any::new(x.clone()))? {
+            let node = some(some(back.get_in::<Option<NodeRef>>(&**o.orb)?)?)?;
+            same("node", &12, &node.value()?)?;
         }
+        let object: ObjectRef = some(x.clone())?.unchecked_narrow();
+        for back in o.back(&Any::new(Some(object)))? {
+            let object = some(some(back.get_in::<Option<ObjectRef>>(&**o.orb)?)?)?;
+            same("object", &12, &some(object.narrow::<NodeRef>()?)?.value()?)?;
+        }
+        let held = Holder {
+            label: "held".to_owned(),
+            inside: y.clone(),
+        };
+        for back in o.back(&Any::new(held))? {
+            let held = some(back.get_in::<Holder>(&**o.orb)?)?;
+            same("label", "held", &*held.label)?;
+            same("in a struct", &13, &some(held.inside)?.value()?)?;
+        }
+        for back in o.back(&Any::new(vec![x, y]))? {
+            let nodes: Nodes = some(back.get_in(&**o.orb)?)?;
+            same("in a sequence", &13, &some(nodes[1].clone())?.value()?)?;
+        }
+        Ok(())
     });
-    checks.check("any_reference_nil", || {
+    anys(checks, o, "reference_nil", |o| {
         let nil = Any::new(None::<NodeRef>);
         let mut b = Any::new(1);
         o.object.rotate_any(&nil, &mut b)?;
         o.holds("inout", &None::<NodeRef>, &b)?;
-        let again = o.object.retype(&nil)?;
-        // JacORB makes an `Object` of every nil.
-        if let Some(object) = again.get_in::<Option<ObjectRef>>(&**o.orb)? {
-            return same("retyped", &None, &object);
+        // (JacORB makes an `Object` of every nil.)
+        for again in o.back(&nil)? {
+            o.holds("back", &None::<ObjectRef>, &again)?;
         }
-        o.holds("retyped", &None::<NodeRef>, &again)
+        Ok(())
     });
-    checks.check("any_any", || {
+    anys(checks, o, "any", |o| {
         let shallow = Any::new(Any::new("shallow".to_owned()));
         let deep = Any::new(Any::new(Any::new(record("deep", 2))));
         let mut b = deep.clone();
         let (result, c) = o.object.rotate_any(&shallow, &mut b)?;
-        for any in [result, c, o.object.retype(&deep)?] {
+        for any in [result, c].into_iter().chain(o.back(&deep)?) {
             let inner = some(any.get::<Any>()?)?;
             o.holds("innermost", &record("deep", 2), &some(inner.get::<Any>()?)?)?;
         }
-        o.holds("inner", &"shallow".to_owned(), &some(b.get::<Any>()?)?)
+        o.holds("inner", &"shallow".to_owned(), &some(b.get::<Any>()?)?)?;
+        for any in o.back(&Any::new(Any::default()))? {
+            let empty = some(any.get::<Any>()?)?;
+            same("empty", &TypeCode::NULL, empty.type_code())?;
+        }
+        Ok(())
     });
-    checks.check("any_typecode", || {
-        o.travel(&[Tree::type_code(), TypeCode::LONG, ByEnum::type_code()])
+    anys(checks, o, "typecode", |o| {
+        o.travel(&[Tree::type_code(), TypeCode::LONG, ByEnum::type_code()])?;
+        o.travel(&[vec![trees::type_code(), pair::type_code()]])
     });
-    checks.check("any_fixed", || {
+    anys(checks, o, "fixed", |o| {
         o.travel(&[fixed::<5, 2>("-123.45")?])?;
         o.travel(&[fixed::<4, 4>("0.1234")?])?;
-        o.travel(&[fixed::<31, 0>("-1234567890123456789012345678901")?])
+        o.travel(&[fixed::<31, 0>("-1234567890123456789012345678901")?])?;
+        o.travel(&[fixeds::<5, 2, 2>(["111.25", "-222.75"])?])?;
+        o.travel(&[priced(1, "123.4", 0.5)?])
     });
 }
 
@@ -394,6 +528,14 @@ fn fixeds<const D: u16, const S: u8, const N: usize>(
     texts.into_iter().map(fixed).collect()
 }
 
+fn priced(before: u8, amount: &str, after: f64) -> Result<Priced> {
+    Ok(Priced {
+        before,
+        amount: fixed(amount)?,
+        after,
+    })
+}
+
 fn decimals(checks: &mut Checks, o: &DecimalsRef) {
     // (With all digits: see `fixed_zeros` in the harness.)
     checks.check("fixed", || {
@@ -425,13 +567,6 @@ fn decimals(checks: &mut Checks, o: &DecimalsRef) {
         rotate(&values, |a, b| o.rotate_prices(a, b))
     });
     checks.check("fixed_in_struct", || {
-        let priced = |before, amount, after| -> Result<Priced> {
-            Ok(Priced {
-                before,
-                amount: fixed(amount)?,
-                after,
-            })
-        };
         let values = [priced(1, "123.4", 0.5)?, priced(2, "-567.8", -0.5)?];
         rotate(&values, |a, b| o.rotate_priced(a, b))
     });

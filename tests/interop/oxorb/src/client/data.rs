@@ -240,6 +240,12 @@ pub(crate) fn aggregates(checks: &mut Checks, suite: &SuiteRef) -> Result {
             |a, b| o.rotate_matrix(a, b),
         )
     });
+    checks.check("array_of_arrays", || {
+        rotate(
+            &[[[1, 2, 3], [4, 5, 6]], [[-1, -2, -3], [-4, -5, -6]]],
+            |a, b| o.rotate_grid(a, b),
+        )
+    });
     checks.check("array_of_strings", || {
         let names = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
         rotate(&[names("left", ""), names("", "right")], |a, b| {
@@ -274,7 +280,9 @@ pub(crate) fn choices(checks: &mut Checks, suite: &SuiteRef) -> Result {
     checks.check("union_no_member", || {
         let none = some(by_u_short::OtherLabel::new(5))?;
         let (x, y) = (ByUShort::Big(-9), ByUShort::Other(none));
-        rotate(&[x.clone(), y, x], |a, b| o.rotate_ushort(a, b))
+        rotate(&[x.clone(), y, x], |a, b| o.rotate_ushort(a, b))?;
+        let (x, y) = (ByMiddle::other(), ByMiddle::L(3));
+        rotate(&[x.clone(), y, x], |a, b| o.rotate_middle(a, b))
     });
     checks.check("union_long", || {
         let (x, y) = (ByLong::P(point(4)), ByLong::Data(vec![9, 8, 7]));
@@ -330,6 +338,10 @@ pub(crate) fn choices(checks: &mut Checks, suite: &SuiteRef) -> Result {
             ByEnum::l(3),
         ];
         rotate(&values, |a, b| o.rotate_enum(a, b))
+    });
+    checks.check("union_enum_middle", || {
+        let (x, y) = (ByMiddle::S("green".to_owned()), ByMiddle::L(-1));
+        rotate(&[x.clone(), y, x], |a, b| o.rotate_middle(a, b))
     });
     checks.check("union_nested", || {
         rotate(

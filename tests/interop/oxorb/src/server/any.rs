@@ -1,8 +1,10 @@
 //! Objects for `interop_any.idl`.
 
 use oxorb::{
-    Any, CompletionStatus, FixedPoint, LongDouble, Orb, SystemException, TypeCode, Wchar, Wstring,
+    Any, CompletionStatus, FixedPoint, LongDouble, ObjectRef, Orb, SystemException, TypeCode,
+    Wchar, Wstring,
 };
+use oxorb_interop::dynany;
 use oxorb_interop::interop;
 use oxorb_interop::interop_any::{self, *};
 use oxorb_interop::lanes;
@@ -42,42 +44,64 @@ impl interop_any::Suite for Suite {
     }
 }
 
+/// The value in an any, as the first of these types that it is, in a new one.
+macro_rules! fresh_as {
+    ($any:expr, $scope:expr, $($type:ty,)*) => {
+        (|| -> oxorb::cdr::Result<Option<Any>> {
+            $(if let Some(value) = $any.get_in::<$type>($scope)? {
+                return Ok(Some(Any::new(value)));
+            })*
+            Ok(None)
+        })()
+    };
+}
+
 struct Contents {
     orb: Orb,
 }
 
 impl Contents {
-    /// The value in an any, as the first of these types that it is, in a new one.
+    /// The value in an any in a new one.
     fn fresh(&self, any: &Any) -> oxorb::cdr::Result<Option<Any>> {
-        macro_rules! try_types {
-            ($($type:ty,)*) => {$(
-                if let Some(value) = any.get_in::<$type>(&*self.orb)? {
-                    return Ok(Some(Any::new(value)));
-                }
-            )*};
+        if *any.type_code() == TypeCode::NULL {
+            return Ok(Some(Any::default()));
         }
-        try_types! {
+        if let Some(inner) = any.get_in::<Any>(&*self.orb)? {
+            return Ok(self.fresh(&inner)?.map(Any::new));
+        }
+        fresh_as!(
+            any, &*self.orb,
             u8, i16, u16, i32, u32, i64, u64, f32, f64, LongDouble,
             bool, char, Wchar, String, Wstring,
-            Any, TypeCode,
-            interop::Colour, interop::Point, interop::Record, interop::Tree, interop::WideRecord,
+            TypeCode, Option<interop::NodeRef>, Option<ObjectRef>,
+            interop::Colour, interop::Point, interop::Record, interop::Tree, interop::Words,
+            interop::WideRecord, interop::Holder,
             interop::ByShort, interop::ByUShort, interop::ByLong, interop::ByULong,
             interop::ByLongLong, interop::ByULongLong, interop::ByChar, interop::ByBoolean,
-            interop::ByEnum, interop::Nested,
-            Vec<u8>, Vec<i32>, Vec<String>, interop::Points, interop::LongLists, interop::Unions,
-            interop::Matrix, interop::Names, interop::Pair,
-            interop::Empty, interop::Detailed, Option<interop::NodeRef>,
-            Labelled, Choice, Anys, Priced,
+            interop::ByEnum, interop::ByMiddle, interop::Nested, interop::WideChoice,
+            Vec<u8>, Vec<bool>, Vec<char>, Vec<i16>, Vec<u16>, Vec<i32>, Vec<u32>, Vec<i64>, Vec<u64>,
+            Vec<f32>, Vec<f64>, Vec<String>, Vec<Wchar>, Vec<Wstring>,
+            interop::Colours, interop::Points, interop::Records, interop::Trees, interop::Unions,
+            interop::LongLists, interop::Rows, interop::Nodes,
+            interop::Matrix, interop::Grid, interop::Names, interop::Digest, interop::Pair,
+            interop::Empty, interop::Detailed,
+            Labelled, Choice, Anys, TwoAnys, TypeCodes, Prices, Priced,
             FixedPoint<5, 2>, FixedPoint<4, 4>, FixedPoint<31, 0>,
-        }
-        Ok(None)
+        )
     }
 
     /// Types with bounds, which Rust does not tell from those without.
     fn bounded(any: &Any) -> Option<Any> {
-        let ty = any.type_code().clone();
-        let value = any.dynamic().ok()?;
-        Any::with_type(ty, value).ok()
+        let ty = any.type_code();
+        let known = [
+            interop::short_text::type_code,
+            interop::short_wide_text::type_code,
+            interop::short_texts::type_code,
+            interop::few_longs::type_code,
+            interop::few_strings::type_code,
+        ];
+        let known = known.iter().any(|known| ty.equivalent(&known()));
+        known.then(|| Any::with_type(ty.clone(), any.dynamic().ok()?).ok())?
     }
 }
 
@@ -104,6 +128,10 @@ impl interop_any::Contents for Contents {
         fresh
             .or_else(|| Self::bounded(a))
             .ok_or(SystemException::bad_param(0, CompletionStatus::No))
+    }
+
+    fn rebuild(&self, a: &Any) -> Result<Any> {
+        dynany::rebuilt(a).map_err(|_| SystemException::data_conversion(0, CompletionStatus::No))
     }
 }
 

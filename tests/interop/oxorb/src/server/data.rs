@@ -144,6 +144,7 @@ impl interop::Aggregates for Aggregates {
         rotate_matrix: Matrix => Matrix,
         rotate_names: Names => Names,
         rotate_pair: Pair => Pair,
+        rotate_grid: Grid => Grid,
     }
 }
 
@@ -160,6 +161,7 @@ impl interop::Choices for Choices {
         rotate_char: ByChar => ByChar,
         rotate_boolean: ByBoolean => ByBoolean,
         rotate_enum: ByEnum => ByEnum,
+        rotate_middle: ByMiddle => ByMiddle,
         rotate_nested: Nested => Nested,
         rotate_unions: [ByShort] => Unions,
     }

@@ -32,7 +32,7 @@ pub(crate) struct Options {
     cpus: Placement,
 
     /// Rounds of each codec and row. Codecs take turns, and each round is a new process
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
     /// Milliseconds for each row, byte order and direction in each round

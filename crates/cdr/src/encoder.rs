@@ -1,7 +1,8 @@
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::interpreted::FixedPart;
-use crate::primitive::{POSITIONS, Primitive};
+use crate::primitive::{Primitive, aligned};
+use crate::raw::Room;
 use crate::value::Outgoing;
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, LongDouble, Result};
 
@@ -25,12 +26,7 @@ use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, Lo
 /// ```
 #[derive(Debug)]
 pub struct Encoder<'a> {
-    /// All of it is initialised; what lies beyond `used` is scratch.
-    buffer: Vec<u8>,
-    /// Octets written into `buffer`.
-    used: usize,
-    /// Where in `buffer` alignment counts from, as if what was gathered were in it (wrapping).
-    origin: usize,
+    room: Room,
     swap: bool,
     order: ByteOrder,
     dialect: Dialect,
@@ -45,9 +41,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn new(buffer: Vec<u8>, order: ByteOrder, dialect: Dialect) -> Self {
         Self {
-            buffer,
-            used: 0,
-            origin: 0,
+            room: Room::new(buffer),
             swap: order.is_foreign(),
             order,
             dialect,
@@ -88,7 +82,7 @@ impl<'a> Encoder<'a> {
     /// Octets written so far, gathered ones included.
     #[inline]
     pub fn position(&self) -> usize {
-        self.used + self.gathered.octets()
+        self.room.used() + self.gathered.octets()
     }
 
     /// Writes zero octets up to the next multiple of `to`, a power of two up to eight.
@@ -98,28 +92,19 @@ impl<'a> Encoder<'a> {
             to.is_power_of_two() && to <= 8,
             "CDR aligns to 1, 2, 4 or 8"
         );
-        let padding = self.padding(to);
-        self.claim(padding).fill(0);
+        self.room.align(to);
     }
 
     /// Makes room for this many octets at once, so that writing them does not grow the buffer step by step.
     #[inline]
     pub fn reserve(&mut self, octets: usize) {
-        if self.buffer.len() - self.used < octets {
-            self.grow(octets);
-        }
+        self.room.reserve(octets);
     }
 
     /// Writes an octet.
     #[inline]
     pub fn octet(&mut self, v: u8) {
-        match self.buffer.get_mut(self.used) {
-            Some(octet) => {
-                *octet = v;
-                self.used += 1;
-            }
-            None => self.used = self.number_at_the_end(v),
-        }
+        self.number(v);
     }
 
     /// Writes a boolean, as 0 or 1.
@@ -202,9 +187,7 @@ impl<'a> Encoder<'a> {
     /// Writes octets without a count. Long ones are referenced if [`gather_above`](Self::gather_above) says so.
     #[inline]
     pub fn octets(&mut self, v: &'a [u8]) {
-        if v.len() > self.gather_above && self.gathered.push(self.used, v) {
-            self.origin = self.origin.wrapping_sub(v.len());
-        } else {
+        if v.len() <= self.gather_above || !self.gather(v) {
             self.copy_octets(v);
         }
     }
@@ -272,29 +255,21 @@ impl<'a> Encoder<'a> {
     /// Writes a value whose layout is known beforehand, with one check of the room for all its members.
     #[inline]
     pub fn fixed<T: Fixed>(&mut self, v: &T) {
-        let padding = self.padding(const { T::LAYOUT.first_align() });
-        match self.phase().wrapping_add(padding) & const { T::LAYOUT.align() - 1 } {
+        let start = aligned(self.room.phase(), const { T::LAYOUT.first_align() });
+        match start & const { T::LAYOUT.align() - 1 } {
             // Where most values start, and after a long: every offset is a constant.
-            0 => self.fixed_from::<T, 0>(v, padding),
-            4 => self.fixed_from::<T, 4>(v, padding),
+            0 => self.fixed_from::<T, 0>(v),
+            4 => self.fixed_from::<T, 4>(v),
             _ => self.fixed_anywhere(v),
         }
     }
 
     #[inline(always)]
-    fn fixed_from<T: Fixed, const PHASE: usize>(&mut self, v: &T, padding: usize) {
-        let used = self.used & POSITIONS;
+    fn fixed_from<T: Fixed, const PHASE: usize>(&mut self, v: &T) {
         let (first, size) = const { (T::LAYOUT.first_align(), T::LAYOUT.size_at(PHASE)) };
-        match self.buffer.get_mut(used..used + first - 1 + size) {
-            Some(room) => {
-                room[..first].fill(0);
-                let mut writer = FixedWriter::new(&mut room[padding..][..size], PHASE, self.swap);
-                v.put(&mut writer);
-                writer.finish();
-                self.used = used + padding + size;
-            }
-            None => self.fixed_anywhere(v),
-        }
+        let mut writer = FixedWriter::new(self.room.claim_aligned(first, size), PHASE, self.swap);
+        v.put(&mut writer);
+        writer.finish();
     }
 
     #[cold]
@@ -348,16 +323,16 @@ impl<'a> Encoder<'a> {
     /// # Ok::<(), oxorb_cdr::Error>(())
     /// ```
     pub fn encapsulation(&mut self, f: impl FnOnce(&mut Encoder<'a>) -> Result<()>) -> Result<()> {
-        let before = self.used;
+        let before = self.room.used();
         self.ulong(0);
-        let start = self.used;
-        let (origin, gather_above) = (self.origin, self.gather_above);
+        let start = self.room.used();
+        let (origin, gather_above) = (self.room.origin(), self.gather_above);
         let values = self.values.take(); // those inside are on their own
-        self.origin = start;
+        self.room.begin();
         self.gather_above = usize::MAX;
         self.octet(self.order.flag().into());
         let written = f(self).and_then(|()| {
-            let length = self.used - start;
+            let length = self.room.used() - start;
             u32::try_from(length).map_err(|_| {
                 ErrorKind::BoundExceeded {
                     length,
@@ -366,7 +341,7 @@ impl<'a> Encoder<'a> {
                 .at(self.position() - length)
             })
         });
-        self.origin = origin;
+        self.room.set_origin(origin);
         self.gather_above = gather_above;
         self.values = values;
         match written {
@@ -375,7 +350,7 @@ impl<'a> Encoder<'a> {
                 Ok(())
             }
             Err(error) => {
-                self.used = before;
+                self.room.truncate(before);
                 Err(error)
             }
         }
@@ -402,8 +377,8 @@ impl<'a> Encoder<'a> {
         let mut encoder = Self::new(Vec::new(), order, dialect);
         encoder.octet(order.flag().into());
         f(&mut encoder)?;
-        let mut octets = encoder.buffer;
-        octets.truncate(encoder.used);
+        let (mut octets, used) = encoder.room.into_parts();
+        octets.truncate(used);
         Ok(octets)
     }
 
@@ -414,7 +389,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn patch_ulong(&mut self, at: usize, v: u32) {
         assert!(
-            at + 4 <= self.gathered.first_cut().unwrap_or(self.used),
+            at + 4 <= self.gathered.first_cut().unwrap_or(self.room.used()),
             "patched octets must be written and owned"
         );
         self.overwrite(at, v);
@@ -427,10 +402,10 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn truncate(&mut self, to: usize) {
         let used = to.checked_sub(self.gathered.octets());
-        let used =
-            used.filter(|&used| used <= self.used && used >= self.gathered.last_cut().unwrap_or(0));
-        self.used =
-            used.expect("only a position after the last gathered slice can be gone back to");
+        let own = self.gathered.last_cut().unwrap_or(0)..=self.room.used();
+        let used = used.filter(|used| own.contains(used));
+        let used = used.expect("only a position after the last gathered slice can be gone back to");
+        self.room.truncate(used);
         if let Some(values) = &mut self.values {
             values.forget_from(to);
         }
@@ -439,7 +414,8 @@ impl<'a> Encoder<'a> {
     /// Ends the message.
     #[inline]
     pub fn finish(self) -> Encoded<'a> {
-        Encoded::new(self.buffer, self.used, self.gathered)
+        let (buffer, used) = self.room.into_parts();
+        Encoded::new(buffer, used, self.gathered)
     }
 
     /// An error about what would be written next.
@@ -454,74 +430,51 @@ impl<'a> Encoder<'a> {
         f: impl FnOnce(&mut Encoder<'b>) -> Result<()>,
     ) -> Result<()> {
         let mut encoder = Encoder {
-            buffer: core::mem::take(&mut self.buffer),
+            room: core::mem::replace(&mut self.room, Room::new(Vec::new())),
             gather_above: usize::MAX,
             gathered: Gathered::after(self.gathered.octets()),
             values: self.values.take(),
-            used: self.used,
-            origin: self.origin,
             swap: self.swap,
             order: self.order,
             dialect: self.dialect,
         };
         let written = f(&mut encoder);
-        self.buffer = encoder.buffer;
-        self.used = encoder.used;
+        self.room = encoder.room;
         self.values = encoder.values;
         written
     }
 
     /// Octets in the encoder's own buffer.
     pub(crate) fn own_octets(&self) -> usize {
-        self.used
+        self.room.used()
     }
 
     /// Overwrites four of the buffer's own octets.
     #[inline]
     pub(crate) fn overwrite(&mut self, at: usize, v: u32) {
-        v.store(self.swap, &mut self.buffer[at..at + 4]);
+        v.store(self.swap, &mut self.room.written_mut()[at..at + 4]);
     }
 
     /// Distance from the alignment origin; only its low three bits mean anything.
     #[inline(always)]
     pub(crate) fn phase(&self) -> usize {
-        self.used.wrapping_sub(self.origin)
+        self.room.phase()
     }
 
-    /// Octets to the next multiple of `align`.
-    #[inline(always)]
-    fn padding(&self, align: usize) -> usize {
-        self.origin.wrapping_sub(self.used) & (align - 1)
+    /// References octets instead of copying them; `false` if there is no place for more.
+    #[inline]
+    fn gather(&mut self, v: &'a [u8]) -> bool {
+        let used = self.room.used();
+        if self.gathered.is_full() || self.room.skip(v.len()).is_none() {
+            return false;
+        }
+        self.gathered.push(used, v);
+        true
     }
 
     #[inline(always)]
     fn number<T: Primitive>(&mut self, v: T) {
-        let (used, swap) = (self.used & POSITIONS, self.swap);
-        let padding = self.padding(T::ALIGN);
-        let room = self
-            .buffer
-            .get_mut(used..used + const { T::ALIGN - 1 + T::SIZE });
-        // Stored after the octets, and whichever way these were: a run of numbers keeps the position in a register.
-        self.used = match room {
-            Some(room) => {
-                // Zeroing as many octets as padding can have and then writing over some needs no branch; what is beyond
-                // `used` is scratch anyway.
-                room[..T::ALIGN].fill(0);
-                v.store(swap, &mut room[padding..]);
-                used + padding + T::SIZE
-            }
-            None => self.number_at_the_end(v),
-        };
-    }
-
-    /// Writes a number where the buffer may have to grow; gives what is used then.
-    #[cold]
-    #[inline(never)]
-    fn number_at_the_end<T: Primitive>(&mut self, v: T) -> usize {
-        self.align(T::ALIGN);
-        let swap = self.swap;
-        v.store(swap, self.claim(T::SIZE));
-        self.used
+        self.room.number(v, self.swap);
     }
 
     #[inline(always)]
@@ -540,23 +493,6 @@ impl<'a> Encoder<'a> {
     /// The next octets, counted as used: the caller must write all of them.
     #[inline(always)]
     pub(crate) fn claim(&mut self, octets: usize) -> &mut [u8] {
-        self.reserve(octets);
-        let start = self.used;
-        self.used += octets;
-        &mut self.buffer[start..start + octets]
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, octets: usize) {
-        let needed = self.used + octets;
-        let wanted = needed.max(self.buffer.len() * 2).max(256);
-        // Within the capacity there is; beyond it, doubling keeps the cost of growing linear.
-        let length = if needed <= self.buffer.capacity() {
-            wanted.min(self.buffer.capacity())
-        } else {
-            wanted
-        };
-        self.buffer.resize(length, 0);
+        self.room.claim(octets)
     }
 }

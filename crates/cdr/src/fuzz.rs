@@ -1,5 +1,6 @@
 //! Entry points of the fuzz targets: whatever the octets are, nothing may panic.
 
+pub use crate::model::encode_as_modelled;
 pub use crate::value::fuzz::decode_values;
 use crate::{
     Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Limits,

@@ -22,17 +22,19 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Appends a segment after `cut` own octets; `false` when there is no place for one more.
+    /// Whether there is no place for one more.
     #[inline]
-    pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) -> bool {
-        if self.count == MAX_SEGMENTS {
-            return false;
-        }
+    pub(crate) fn is_full(&self) -> bool {
+        self.count == MAX_SEGMENTS
+    }
+
+    /// Appends a segment after `cut` own octets. There must be a place for it.
+    #[inline]
+    pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) {
         self.segments[self.count] = segment;
         self.cuts[self.count] = cut;
         self.count += 1;
         self.octets += segment.len();
-        true
     }
 
     /// Octets in all segments together.

@@ -40,6 +40,7 @@ pub mod interpreted;
 mod limits;
 mod long_double;
 mod map;
+mod model;
 mod nilable;
 mod octet_seq;
 mod primitive;

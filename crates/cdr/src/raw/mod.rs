@@ -6,7 +6,9 @@
 #![allow(unsafe_code)]
 
 mod numbers;
+mod room;
 mod text;
 
 pub(crate) use numbers::swapped;
+pub(crate) use room::Room;
 pub(crate) use text::{is_plain, plain_copy, plain_str};

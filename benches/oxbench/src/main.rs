@@ -5,6 +5,7 @@
 //! small virtual machine, is told in `docs/benchmarking.md`.
 #![forbid(unsafe_code)]
 
+mod bootstrap;
 mod check;
 mod counts;
 mod demux;
@@ -27,6 +28,7 @@ mod report;
 mod session;
 mod steps;
 mod throughput;
+mod verdict;
 mod whitebox;
 mod wire;
 

@@ -116,12 +116,21 @@ impl Bench {
 
     /// With this schedule on both sides.
     fn warm_under(
-        (concurrency, connections): (Concurrency, ClientConnections),
+        combination: (Concurrency, ClientConnections),
         scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
         // However loaded the machine: the connection counts as busy.
-        let patient = Duration::from_secs(20);
+        Bench::warm_for(Duration::from_secs(20), combination, scheduler, activate)
+    }
+
+    /// With connections that count as busy for so long.
+    fn warm_for(
+        patient: Duration,
+        (concurrency, connections): (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
         let server = Orb::builder()
             .listen("iiop://127.0.0.1:0")
             .concurrency(concurrency)
@@ -527,6 +536,44 @@ fn two_system_calls_a_ping_pool_without_lanes() {
 
 fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
     two_calls(test, combination, || Bench::warm(combination));
+}
+
+/// A connection that idles beside the one that is measured: nobody stays with either.
+fn beside_another(combination: (Concurrency, ClientConnections)) -> (Bench, Orb) {
+    let stay = Duration::from_millis(1);
+    let bench = Bench::warm_for(stay, combination, None, |server, client, probe| {
+        elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+    });
+    let other = Orb::builder().build().unwrap();
+    let same = elsewhere(&other, bench.object.as_ref());
+    assert_eq!(ping(&same, 1), Ok(2));
+    bench.pings();
+    bench.probe.seen.lock().unwrap().clear();
+    (bench, other)
+}
+
+/// One thread that waits alone does not have to arm what it has served, nor to read until nothing is there.
+#[test]
+fn three_system_calls_a_ping_reactive_beside_another_connection() {
+    let test = "three_system_calls_a_ping_reactive_beside_another_connection";
+    let trace = syscalls::traced(test, || {
+        let _guard = watchdog(LONG);
+        let (bench, other) = beside_another(COMBINATIONS[4]);
+        call(&bench.object, &BEGIN).unwrap();
+        bench.pings();
+        call(&bench.object, &END).unwrap();
+        other.shutdown(true).unwrap();
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    assert_eq!(
+        trace.section("server").own,
+        [
+            ("epoll_pwait", PINGS + 1),
+            ("recvfrom", PINGS + 1),
+            ("sendto", PINGS + 1)
+        ]
+    );
 }
 
 /// Counts the system calls of `combination` in a process of its own, in which

@@ -70,6 +70,27 @@ impl Poller {
         )?)
     }
 
+    /// Watches `source` under a token, always armed: it is reported again and again while there is something to read.
+    /// For a poller at which one thread alone waits; saves it the system call that arms.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn add_always(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
+        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        let always = EventData::new_u64(token);
+        Ok(epoll::add(&self.epoll, source, always, ALWAYS)?)
+    }
+
+    /// Arms a source that was [disarmed](Self::disarm) for good again.
+    ///
+    /// # Errors
+    /// As for [`rearm`](Self::rearm).
+    pub fn rearm_always(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
+        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        let always = EventData::new_u64(token);
+        Ok(epoll::modify(&self.epoll, source, always, ALWAYS)?)
+    }
+
     /// Arms `source` for the next report, which comes at once if there is something to read.
     ///
     /// # Errors
@@ -106,7 +127,7 @@ impl Poller {
         Ok(epoll::delete(&self.epoll, source)?)
     }
 
-    /// Waits until a descriptor can be read, or its peer is gone, and disarms it.
+    /// Waits until a descriptor can be read, or its peer is gone, and disarms it unless it is always armed.
     ///
     /// `None` says that `timeout` has passed (`None`: never does), that somebody woke this poller,
     /// or that a signal came.
@@ -161,9 +182,8 @@ pub fn first_readable(
     Ok((first, second))
 }
 
-const ARMED: EventFlags = EventFlags::IN
-    .union(EventFlags::RDHUP)
-    .union(EventFlags::ONESHOT);
+const ALWAYS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
+const ARMED: EventFlags = ALWAYS.union(EventFlags::ONESHOT);
 
 /// What the owner of a [`Poller`] calls a descriptor: any number but `u64::MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -218,6 +238,25 @@ mod tests {
         there.read_exact(&mut [0; 2]).unwrap();
         poller.rearm(&there, Token(6)).unwrap();
         assert_eq!(ready(&poller, NOW), None);
+    }
+
+    #[test]
+    fn what_is_always_armed_is_reported_until_it_is_read_or_disarmed() {
+        let (mut here, mut there) = UnixStream::pair().unwrap();
+        let poller = Poller::new().unwrap();
+        poller.add_always(&there, Token(5)).unwrap();
+        assert_eq!(ready(&poller, NOW), None);
+        here.write_all(b"ab").unwrap();
+        assert_eq!(ready(&poller, LONG), Some(5));
+        assert_eq!(ready(&poller, LONG), Some(5), "not read yet");
+        poller.disarm(&there, Token(5)).unwrap();
+        assert_eq!(ready(&poller, NOW), None);
+        poller.rearm_always(&there, Token(5)).unwrap();
+        assert_eq!(ready(&poller, LONG), Some(5));
+        there.read_exact(&mut [0; 2]).unwrap();
+        assert_eq!(ready(&poller, NOW), None);
+        here.write_all(b"c").unwrap();
+        assert_eq!(ready(&poller, LONG), Some(5));
     }
 
     #[test]

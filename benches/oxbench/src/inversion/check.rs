@@ -1,20 +1,9 @@
 //! The bounds that the project set itself for E1, and whether a run met them. Times never fail anything.
 
-use std::fmt;
-
-use super::bootstrap::Ratio;
 use super::report::{Point, Report, Version};
+use crate::bootstrap::Ratio;
 use crate::load::Architecture;
-
-/// What is asked and what was seen.
-pub(super) struct Verdict {
-    bound: &'static str,
-    /// `None`: the run does not tell.
-    met: Option<(bool, String)>,
-}
-
-/// One line each.
-pub(super) struct Verdicts(Vec<Verdict>);
+use crate::verdict::{Verdicts, at_least, at_most};
 
 /// Of a client of high priority.
 #[derive(Clone, Copy)]
@@ -59,7 +48,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
         .iter()
         .filter(|point| point.architecture == Architecture::Lanes)
         .map(|point| Ratio::exactly(point.high.p50 as f64 / point.low.p50.max(1) as f64));
-    Verdicts(vec![
+    Verdicts::new([
         at_most(
             "lanes: high p50 below low p50 at every n (largest ratio)",
             worst(slower),
@@ -95,37 +84,4 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
 
 fn worst(ratios: impl Iterator<Item = Ratio>) -> Option<Ratio> {
     ratios.max_by(|this, other| this.seen.total_cmp(&other.seen))
-}
-
-fn at_most(bound: &'static str, seen: Option<Ratio>, limit: f64) -> Verdict {
-    let met = seen.map(|seen| {
-        (
-            seen.seen <= limit,
-            format!("{seen}, wanted at most {limit}"),
-        )
-    });
-    Verdict { bound, met }
-}
-
-fn at_least(bound: &'static str, seen: Option<Ratio>, limit: f64) -> Verdict {
-    let met = seen.map(|seen| {
-        (
-            seen.seen >= limit,
-            format!("{seen}, wanted at least {limit}"),
-        )
-    });
-    Verdict { bound, met }
-}
-
-impl fmt::Display for Verdicts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Verdict { bound, met } in &self.0 {
-            match met {
-                Some((true, seen)) => writeln!(f, "met      {bound}: {seen}")?,
-                Some((false, seen)) => writeln!(f, "NOT MET  {bound}: {seen}")?,
-                None => writeln!(f, "unknown  {bound}: not measured in this run")?,
-            }
-        }
-        Ok(())
-    }
 }

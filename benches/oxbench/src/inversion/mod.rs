@@ -3,7 +3,6 @@
 //! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; and a saturating version, in which the
 //! others call back to back and keep their servant busy for 200 us of each call.
 
-mod bootstrap;
 mod check;
 mod plot;
 mod report;

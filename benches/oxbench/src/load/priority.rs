@@ -4,13 +4,14 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 
 use crate::Result;
 
-/// Lets the calling thread run at that priority of SCHED_FIFO from now on; at 0 like any other thread.
+/// Lets the calling thread run at that priority of SCHED_FIFO from now on; at 0 as the threads of the others do, in the class
+/// that its process was started with.
 pub(super) fn set(priority: i16) -> Result {
+    if priority == 0 {
+        return Ok(());
+    }
     let schedule = Schedule {
-        class: match priority {
-            0 => Class::Other,
-            _ => Class::Fifo,
-        },
+        class: Class::Fifo,
         priority: priority.into(),
     };
     schedule::set_current(schedule)

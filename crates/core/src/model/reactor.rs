@@ -12,7 +12,7 @@ use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Mutex, MutexGuard};
 use shuttle::thread;
 
-use crate::server::{Reactor, Watch};
+use crate::server::{Armed, Reactor, Watch};
 
 /// Links by their tokens.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct ModelReactor(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    watched: BTreeMap<u64, (Arc<dyn Link>, bool)>,
+    watched: BTreeMap<u64, (Arc<dyn Link>, Option<Armed>)>,
     woken: bool,
 }
 
@@ -39,22 +39,30 @@ impl ModelReactor {
         let found = state
             .watched
             .iter_mut()
-            .find(|(_, (link, armed))| *armed && ready(link));
+            .find(|(_, (link, armed))| armed.is_some() && ready(link));
         found.map(|(token, (_, armed))| {
-            *armed = false;
+            *armed = armed.filter(|armed| *armed == Armed::Always);
             Some(Token(*token))
         })
     }
 }
 
 impl Reactor for ModelReactor {
-    fn add(&self, link: &Arc<dyn Link>, Token(token): Token) -> io::Result<()> {
-        self.state().watched.insert(token, (Arc::clone(link), true));
+    fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
+        let watched = (Arc::clone(link), Some(armed));
+        self.state().watched.insert(token, watched);
         Ok(())
     }
 
-    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
-        self.add(link, token)
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
+        self.add(link, token, armed)
+    }
+
+    fn disarm(&self, _: &Arc<dyn Link>, Token(token): Token) -> io::Result<()> {
+        if let Some((_, armed)) = self.state().watched.get_mut(&token) {
+            *armed = None;
+        }
+        Ok(())
     }
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {

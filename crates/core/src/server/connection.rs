@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     silent: bool,
     /// Not read until other messages of the client leave room.
     pub(super) throttled: bool,
+    /// The reactor of its lane reports what comes over it.
+    pub(super) armed: bool,
     /// Holds one request that was taken off its connection, and reads nothing.
     detached: bool,
     /// What the calls sent over it are told when it ends.
@@ -171,6 +173,7 @@ impl Connection {
             claim: Claim::of(lines.status.client.as_ref()),
             silent,
             throttled: false,
+            armed: false,
             detached: false,
             end: raise::CONNECTION_LOST,
             memory: None,
@@ -222,6 +225,8 @@ impl Connection {
         may_wait: impl Fn() -> bool,
     ) -> Served {
         let mut reads = 0;
+        // Nothing more was there when it was read last.
+        let mut drained = false;
         loop {
             loop {
                 let polled = desk.inbox().poll();
@@ -272,7 +277,7 @@ impl Connection {
                 }
             }
             let may_wait = may_wait();
-            if !may_wait && reads >= TURN {
+            if !may_wait && (drained || reads >= TURN) {
                 return Served::Idle;
             }
             let mut inbox = desk.inbox();
@@ -286,6 +291,7 @@ impl Connection {
                 Ok(octets) => {
                     probe::stamp(Stage::RequestArrived);
                     reads += 1;
+                    drained = octets < room;
                     if let Some(pace) = &mut self.pace {
                         pace.octets += octets;
                     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use oxorb_sys::poll::{Poller, Token};
 use oxorb_transport::Link;
 
-use super::reactor::{Reactor, Watch};
+use super::reactor::{Armed, Reactor, Watch};
 
 /// Sleeps in the kernel.
 pub(super) struct Epoll(Poller);
@@ -22,12 +22,24 @@ impl Epoll {
 }
 
 impl Reactor for Epoll {
-    fn add(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
-        self.0.add(descriptor(link.poll_fd())?, token)
+    fn add(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
+        let link = descriptor(link.poll_fd())?;
+        match armed {
+            Armed::Once => self.0.add(link, token),
+            Armed::Always => self.0.add_always(link, token),
+        }
     }
 
-    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
-        self.0.rearm(descriptor(link.poll_fd())?, token)
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
+        let link = descriptor(link.poll_fd())?;
+        match armed {
+            Armed::Once => self.0.rearm(link, token),
+            Armed::Always => self.0.rearm_always(link, token),
+        }
+    }
+
+    fn disarm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
+        self.0.disarm(descriptor(link.poll_fd())?, token)
     }
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
@@ -96,12 +108,16 @@ impl BusyPoll {
 }
 
 impl Reactor for BusyPoll {
-    fn add(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
-        self.epoll.add(link, token)
+    fn add(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
+        self.epoll.add(link, token, armed)
     }
 
-    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
-        self.epoll.rearm(link, token)
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
+        self.epoll.rearm(link, token, armed)
+    }
+
+    fn disarm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()> {
+        self.epoll.disarm(link, token)
     }
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {

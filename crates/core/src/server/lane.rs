@@ -26,7 +26,7 @@ use super::connection::{Connection, Served};
 use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
 use super::queue::Queue;
-use super::reactor::{self, Reactor, ReactorChoice};
+use super::reactor::{self, Armed, Reactor, ReactorChoice};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::socket_options;
@@ -250,8 +250,9 @@ impl Lane {
                 per_connection::run(orb, &Home::Thread, connection)
             });
         }
+        connection.armed = true;
         self.put(connection);
-        let added = self.reactor.add(&link, Token(id));
+        let added = self.reactor.add(&link, Token(id), self.arming());
         if added.is_err() {
             self.take(id);
         }
@@ -343,11 +344,15 @@ impl Lane {
     }
 
     /// Lets a connection wait for its next request and a thread.
-    pub(super) fn park(&self, orb: &Orb, connection: Connection) {
+    pub(super) fn park(&self, orb: &Orb, mut connection: Connection) {
+        if connection.armed {
+            return self.put(connection);
+        }
+        connection.armed = true;
         let id = connection.id;
         let link = Arc::clone(&connection.link);
         self.put(connection);
-        if self.reactor.rearm(&link, Token(id)).is_err()
+        if self.reactor.rearm(&link, Token(id), self.arming()).is_err()
             && let Some(connection) = self.take(id)
         {
             self.end(orb, connection);
@@ -358,7 +363,39 @@ impl Lane {
     /// something: it gets another chance with the next look.
     pub(super) fn put_off(&self, mut connection: Connection) {
         connection.throttled = true;
+        if std::mem::take(&mut connection.armed) {
+            self.disarm(&connection.link, connection.id);
+        }
         self.put(connection);
+    }
+
+    /// Somebody else reads a connection until it is parked again.
+    pub(super) fn disarm(&self, link: &Arc<dyn Link>, id: u64) {
+        // Else it is reported, and taken by nobody.
+        let _ = self.reactor.disarm(link, Token(id));
+    }
+
+    /// That did not come about.
+    pub(super) fn rearm(&self, link: &Arc<dyn Link>, id: u64) {
+        let _ = self.reactor.rearm(link, Token(id), self.arming());
+    }
+
+    /// For how many reports its connections are armed.
+    fn arming(&self) -> Armed {
+        match self.polls_alone() {
+            true => Armed::Always,
+            false => Armed::Once,
+        }
+    }
+
+    /// Whether one thread alone ever waits at its reactor.
+    pub(super) fn polls_alone(&self) -> bool {
+        let pollers = match self.plan.serving {
+            Serving::Reader => self.plan.static_threads,
+            Serving::Queue | Serving::ThreadPerRequest => 1,
+            Serving::ThreadPerConnection => 0,
+        };
+        pollers == 1 && self.plan.dynamic_threads == 0 && self.reserve.is_empty()
     }
 
     /// For one thread in each tick.
@@ -407,8 +444,11 @@ impl Lane {
 
     pub(super) fn take(&self, id: u64) -> Option<Connection> {
         let mut parked = self.parked();
-        let taken = parked.remove(&id);
+        let mut taken = parked.remove(&id);
         self.parked_count.store(parked.len(), Ordering::Relaxed);
+        if let Some(connection) = &mut taken {
+            connection.armed &= self.polls_alone();
+        }
         taken
     }
 

@@ -62,7 +62,7 @@ pub(crate) use queue::Queue;
 pub use rate_groups::RateGroup;
 pub use reactor::ReactorChoice;
 #[cfg(all(test, feature = "model"))]
-pub(crate) use reactor::{Reactor, Watch};
+pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
 pub use sink::Sink;
 pub(crate) use sink::{Kept, write_message};

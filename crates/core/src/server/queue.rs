@@ -35,6 +35,8 @@ struct State<T> {
     octets: usize,
     /// Threads that wait for one.
     idle: usize,
+    /// So many of them were woken, and have not come yet.
+    called: usize,
     closed: bool,
 }
 
@@ -52,6 +54,7 @@ impl<T> Queue<T> {
                 waiting: VecDeque::with_capacity(max_requests.min(AHEAD)),
                 octets: 0,
                 idle: 0,
+                called: 0,
                 closed: false,
             }),
             came: Condvar::new(),
@@ -95,9 +98,11 @@ impl<T> Queue<T> {
             urgency,
         };
         state.waiting.insert(at, waiting);
-        let somebody_waits = state.idle > 0;
+        // Who was woken for another request and finds that gone takes this one.
+        let somebody_sleeps = state.idle > state.called;
+        state.called += usize::from(somebody_sleeps);
         drop(state);
-        if somebody_waits {
+        if somebody_sleeps {
             self.came.notify_one();
         }
     }
@@ -126,6 +131,11 @@ impl<T> Queue<T> {
             let (again, timed_out) = self.came.wait_timeout(state, left).expect(UNPOISONED);
             state = again;
             state.idle -= 1;
+            state.called = match timed_out.timed_out() {
+                // Nobody else was called in its place.
+                true => state.called.min(state.idle),
+                false => state.called.saturating_sub(1),
+            };
             if timed_out.timed_out() {
                 return self.next(&mut state);
             }

@@ -47,14 +47,17 @@ impl ReactorChoice {
     }
 }
 
-/// Watches links. Each is *armed* for one report: the thread that gets it has the link to itself until somebody arms it
-/// again. Any number of threads may wait.
+/// Watches links. Each is *armed*, for one report: the thread that gets it has the link to itself until somebody arms it
+/// again, and any number of threads may wait. Or for all of them, where one thread alone waits.
 pub(crate) trait Reactor: Send + Sync {
     /// Watches a link, armed, under a token.
-    fn add(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()>;
+    fn add(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()>;
 
     /// Arms a link again; what it has to read by then counts.
-    fn rearm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()>;
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()>;
+
+    /// Reports nothing of a link until it is armed again.
+    fn disarm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()>;
 
     /// Watches a link no more.
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()>;
@@ -75,6 +78,14 @@ pub(crate) trait Reactor: Send + Sync {
 
     /// Watches another reactor, or ceases for the time being: a lane that has run out of threads.
     fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
+}
+
+/// For how many reports a link is armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Armed {
+    Once,
+    /// For all, where one thread alone waits: it never has to arm what it has served.
+    Always,
 }
 
 /// What to do about a reactor that is watched.

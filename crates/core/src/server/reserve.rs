@@ -56,6 +56,11 @@ impl Reserve {
         })
     }
 
+    /// Whether only threads of the lane itself ever wait at its reactor.
+    pub(super) fn is_empty(&self) -> bool {
+        self.reader.is_none() && self.lender.get().is_none()
+    }
+
     /// The lane that a token of this lane's reactor stands for.
     #[inline]
     pub(super) fn borrower(&self, token: u64) -> Option<Arc<Lane>> {

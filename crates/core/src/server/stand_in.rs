@@ -368,6 +368,13 @@ impl Desk {
             false,
         );
         served.orb.registry().share(served.id);
+        let lane = match &served.home {
+            Home::Lane(lane) if lane.polls_alone() => Some(lane),
+            _ => None,
+        };
+        if let Some(lane) = lane {
+            lane.disarm(&served.link, served.id);
+        }
         let (orb, home, id) = (served.orb.clone(), served.home.clone(), served.id);
         let started = thread::Builder::new()
             .name("oxorb-stand-in".to_owned())
@@ -380,6 +387,9 @@ impl Desk {
             Err(_) => {
                 STAND_INS.fetch_sub(1, Ordering::Relaxed);
                 served.orb.registry().leave(id);
+                if let Some(lane) = lane {
+                    lane.rearm(&served.link, id);
+                }
             }
         }
     }

@@ -5,19 +5,21 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// A ratio and its 95 % interval.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Ratio {
-    pub(super) seen: f64,
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub(crate) struct Ratio {
+    pub(crate) seen: f64,
     /// `None` where there is none.
-    interval: Option<(f64, f64)>,
+    pub(crate) interval: Option<(f64, f64)>,
 }
 
 const DRAWS: usize = 1000;
 
 impl Ratio {
     /// Of the quantile of `these` by that of `those`; both are in ascending order.
-    pub(super) fn of(these: &[u64], those: &[u64], quantile: f64) -> Ratio {
+    pub(crate) fn of(these: &[u64], those: &[u64], quantile: f64) -> Ratio {
         if these.is_empty() || those.is_empty() {
             return Ratio::exactly(f64::NAN);
         }
@@ -36,7 +38,7 @@ impl Ratio {
         }
     }
 
-    pub(super) fn exactly(seen: f64) -> Ratio {
+    pub(crate) fn exactly(seen: f64) -> Ratio {
         Ratio {
             seen,
             interval: None,

@@ -1,0 +1,76 @@
+//! Calls a second against the number of clients, as an SVG file: a panel for each placement.
+
+use std::path::Path;
+
+use clap::ValueEnum as _;
+use plotters::prelude::*;
+
+use super::report::Report;
+use crate::Result;
+use crate::load::Architecture;
+use crate::plot::{Area, Drawn};
+
+const PANEL: (u32, u32) = (620, 420);
+
+/// Draws `report` into `file`.
+pub(super) fn draw(report: &Report, file: &Path) -> Result {
+    let panels = report.placements().count().max(1);
+    let size = (PANEL.0 * panels as u32, PANEL.1 + 40);
+    let area = SVGBackend::new(file, size).into_drawing_area();
+    // Errors of the drawing borrow the file's name.
+    draw_panels(report, panels, &area)
+        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
+    area.present()
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    Ok(())
+}
+
+fn draw_panels<'a>(report: &Report, panels: usize, area: &Area<'a>) -> Drawn<'a> {
+    area.fill(&WHITE)?;
+    let area = area.titled(&report.machine.to_string(), ("sans-serif", 14))?;
+    let panels = area.split_evenly((1, panels));
+    for (placement, panel) in report.placements().zip(&panels) {
+        draw_panel(report, placement, panel)?;
+    }
+    Ok(())
+}
+
+fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'a> {
+    let most_clients = report.points.iter().map(|point| point.clients).max();
+    let most_calls = report.points.iter().map(|point| point.rate()).max();
+    let mut chart = ChartBuilder::on(panel)
+        .caption(placement, ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(64)
+        .build_cartesian_2d(
+            0..most_clients.unwrap_or(1) + 1,
+            0.0..most_calls.unwrap_or(1) as f64 / 1000.0 * 1.1,
+        )?;
+    chart
+        .configure_mesh()
+        .x_desc("clients")
+        .y_desc("thousand calls a second")
+        .draw()?;
+    for &architecture in Architecture::value_variants() {
+        let color = architecture.color();
+        let line: Vec<_> = report
+            .line(placement, architecture)
+            .map(|point| (point.clients, point.rate() as f64 / 1000.0))
+            .collect();
+        if line.is_empty() {
+            continue;
+        }
+        let dots = line.iter().map(|&at| Circle::new(at, 3, color.filled()));
+        chart.draw_series(dots.collect::<Vec<_>>())?;
+        chart
+            .draw_series(LineSeries::new(line, color.stroke_width(2)))?
+            .label(architecture.to_string())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
+        .background_style(WHITE.mix(0.8))
+        .draw()
+}

@@ -1,0 +1,214 @@
+//! What a run found out, for reading and for programs.
+
+use std::fmt;
+use std::time::Duration;
+
+use clap::ValueEnum as _;
+use serde::Serialize;
+
+use crate::bootstrap::Ratio;
+use crate::load::{Architecture, KeptOut, Samples, Spread};
+use crate::machine::Machine;
+use crate::verdict::{Verdicts, at_least};
+
+/// Everything one run found out.
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub(super) machine: Machine,
+    pub(super) kept_out: Vec<(String, KeptOut)>,
+    pub(super) rounds: u32,
+    /// Of each round.
+    pub(super) milliseconds: u64,
+    pub(super) points: Vec<Point>,
+}
+
+/// One architecture with one number of clients in one placement.
+#[derive(Serialize)]
+pub(super) struct Point {
+    pub(super) placement: String,
+    pub(super) architecture: Architecture,
+    pub(super) clients: usize,
+    /// Calls a second of each round, in ascending order.
+    pub(super) rates: Vec<u64>,
+    /// Median of the rates by that of omniORB.
+    pub(super) to_omniorb: Option<Ratio>,
+    /// How long calls took, over all rounds.
+    pub(super) calls: Spread,
+}
+
+impl Point {
+    /// `rounds`: how long each call of each round took.
+    pub(super) fn new(
+        placement: String,
+        architecture: Architecture,
+        clients: usize,
+        duration: Duration,
+        rounds: Vec<Samples>,
+    ) -> Point {
+        let rate = |round: &Samples| (round.len() as f64 / duration.as_secs_f64()) as u64;
+        let mut rates: Vec<u64> = rounds.iter().map(rate).collect();
+        rates.sort_unstable();
+        Point {
+            placement,
+            architecture,
+            clients,
+            rates,
+            to_omniorb: None,
+            calls: Spread::of(rounds.concat()),
+        }
+    }
+
+    /// `omniorb`: its rates, in ascending order.
+    pub(super) fn compare(&mut self, omniorb: &[u64]) {
+        if self.architecture != Architecture::OmniOrb {
+            self.to_omniorb = Some(Ratio::of(&self.rates, omniorb, 0.5));
+        }
+    }
+
+    /// Calls a second: of the round in the middle.
+    pub(super) fn rate(&self) -> u64 {
+        let middle = self.rates.len().saturating_sub(1) / 2;
+        self.rates.get(middle).copied().unwrap_or_default()
+    }
+}
+
+impl Report {
+    /// Its placements, in the order in which they were measured.
+    pub(super) fn placements(&self) -> impl Iterator<Item = &str> {
+        self.kept_out
+            .iter()
+            .map(|(placement, _)| placement.as_str())
+    }
+
+    /// The points of one architecture in one placement, in the order of their numbers of clients.
+    pub(super) fn line<'r>(
+        &'r self,
+        placement: &'r str,
+        architecture: Architecture,
+    ) -> impl Iterator<Item = &'r Point> {
+        self.points
+            .iter()
+            .filter(move |at| at.placement == placement && at.architecture == architecture)
+    }
+
+    /// Ahead of omniORB at every count.
+    pub(super) fn verdicts(&self) -> Verdicts {
+        let ours = |it: &&Architecture| {
+            !matches!(
+                it,
+                Architecture::Floor | Architecture::Lanes | Architecture::OmniOrb
+            )
+        };
+        let ours = || Architecture::value_variants().iter().filter(ours);
+        Verdicts::new(self.placements().flat_map(|placement| {
+            ours().map(move |&architecture| {
+                let worst = self
+                    .line(placement, architecture)
+                    .filter_map(|point| Some((point.clients, point.to_omniorb?)))
+                    .min_by(|(_, this), (_, other)| this.seen.total_cmp(&other.seen));
+                let at = worst.map_or(String::new(), |(clients, _)| format!(" (with {clients} clients)"));
+                at_least(
+                    format!("{placement}: calls a second of {architecture} by those of omniORB, worst n{at}"),
+                    worst.map(|(_, ratio)| ratio),
+                    AHEAD,
+                )
+            })
+        }))
+    }
+}
+
+/// Strictly ahead: to two digits, as the table shows it.
+const AHEAD: f64 = 1.01;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        writeln!(
+            f,
+            "{} rounds of {} ms a point: the median, and the lowest and the highest; microseconds",
+            self.rounds, self.milliseconds
+        )?;
+        for (placement, kept_out) in &self.kept_out {
+            writeln!(f, "\n{placement}; {kept_out}")?;
+            writeln!(
+                f,
+                "  {:>7} {:9}{:>9}{:>18}   {:22}{:>8}{:>8}{:>9}",
+                "clients", "", "calls/s", "", "to omniorb", "p50", "p99", "max"
+            )?;
+            for point in self.points.iter().filter(|it| it.placement == *placement) {
+                writeln!(f, "  {point}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extreme = |rate: Option<&u64>| rate.copied().unwrap_or_default();
+        let spread = format!(
+            "{} to {}",
+            extreme(self.rates.first()),
+            extreme(self.rates.last())
+        );
+        let ratio = self
+            .to_omniorb
+            .map_or("-".to_owned(), |ratio| ratio.to_string());
+        write!(
+            f,
+            "{:>7} {:9}{:>9}{spread:>18}   {ratio:22}",
+            self.clients,
+            self.architecture,
+            self.rate()
+        )?;
+        write!(f, "{:>8.1}", self.calls.p50 as f64 / 1000.0)?;
+        write!(f, "{:>8.1}", self.calls.p99 as f64 / 1000.0)?;
+        write!(f, "{:>9.1}", self.calls.max as f64 / 1000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(architecture: Architecture, clients: usize, rates: &[usize]) -> Point {
+        let rounds = rates.iter().map(|&rate| vec![1000; rate]).collect();
+        let duration = Duration::from_secs(1);
+        Point::new("here".into(), architecture, clients, duration, rounds)
+    }
+
+    #[test]
+    fn ahead_at_every_count_is_ahead_at_the_worst() {
+        let mut points = vec![
+            point(Architecture::Threads, 1, &[300, 200, 210]),
+            point(Architecture::Threads, 4, &[90, 80, 70]),
+        ];
+        assert_eq!(points[0].rate(), 210);
+        points[0].compare(&[100, 100, 100]);
+        points[1].compare(&[100, 100, 100]);
+        let report = Report {
+            machine: Machine::this(),
+            kept_out: vec![(
+                "here".into(),
+                KeptOut {
+                    throttling: true,
+                    awake: vec![],
+                },
+            )],
+            rounds: 3,
+            milliseconds: 1000,
+            points,
+        };
+        let verdicts = report.verdicts().to_string();
+        let threads = verdicts.lines().find(|line| line.contains(" threads "));
+        let threads = threads.expect("it was measured");
+        assert!(
+            threads.starts_with("NOT MET") && threads.contains("4 clients): 0.80"),
+            "{threads}"
+        );
+        assert!(
+            verdicts.contains("unknown  here: calls a second of led"),
+            "{verdicts}"
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! Which requests an answer is for.
 
-use oxorb_dynamic::Signature;
+use oxorb_dynamic::json::{JsonError, Names, from_json};
+use oxorb_dynamic::{Signature, TypeCode};
 use serde_json::Value;
 
 /// Stands for any value.
@@ -12,33 +13,53 @@ pub(super) struct Pattern(Vec<Option<Value>>);
 
 impl Pattern {
     /// From an array in the order of the parameters, or an object by their names.
-    pub(super) fn new(json: &Value, signature: &Signature) -> Result<Self, String> {
+    pub(super) fn new(
+        json: &Value,
+        signature: &Signature,
+        names: &dyn Names,
+    ) -> Result<Self, String> {
         let count = signature.inputs().count();
-        match json {
+        let patterns: Vec<Option<Value>> = match json {
             Value::Array(values) if values.len() <= count => {
-                Ok(Pattern(values.iter().cloned().map(Some).collect()))
+                values.iter().cloned().map(Some).collect()
             }
-            Value::Array(_) => Err(format!("there are only {count} arguments: {signature}")),
+            Value::Array(_) => {
+                return Err(format!("there are only {count} arguments: {signature}"));
+            }
             Value::Object(values) => {
                 let known = |name: &&String| signature.inputs().any(|param| param.name == **name);
-                match values.keys().find(|name| !known(name)) {
-                    Some(name) => Err(format!("there is no argument {name}: {signature}")),
-                    None => Ok(Pattern(
-                        signature
-                            .inputs()
-                            .map(|param| values.get(&param.name).cloned())
-                            .collect(),
-                    )),
+                if let Some(name) = values.keys().find(|name| !known(name)) {
+                    return Err(format!("there is no argument {name}: {signature}"));
                 }
+                let inputs = signature.inputs();
+                inputs
+                    .map(|param| values.get(&param.name).cloned())
+                    .collect()
             }
-            _ => Err("expected an array, or an object by the names of parameters".to_owned()),
+            _ => {
+                return Err("expected an array, or an object by the names of parameters".to_owned());
+            }
+        };
+        for (pattern, param) in patterns.iter().zip(signature.inputs()) {
+            possible(pattern.as_ref(), &param.ty, names)
+                .map_err(|error| error.within(&param.name).to_string())?;
         }
+        Ok(Pattern(patterns))
     }
 
     /// Whether it is for these arguments.
     pub(super) fn matches(&self, args: &[Value]) -> bool {
         let mut pairs = self.0.iter().zip(args);
         pairs.all(|(pattern, arg)| pattern.as_ref().is_none_or(|pattern| fits(pattern, arg)))
+    }
+}
+
+/// A plain pattern that is no value of the parameter's type would never fit. Objects and arrays may be patterns in part.
+fn possible(pattern: Option<&Value>, ty: &TypeCode, names: &dyn Names) -> Result<(), JsonError> {
+    match pattern {
+        None | Some(Value::Array(_) | Value::Object(_)) => Ok(()),
+        Some(Value::String(any)) if any == ANYTHING => Ok(()),
+        Some(plain) => from_json(plain, ty, names).map(drop),
     }
 }
 
@@ -67,26 +88,33 @@ fn fits(pattern: &Value, value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oxorb_dynamic::TypeCode;
+    use oxorb_dynamic::json::Plain;
     use serde_json::json;
 
     #[test]
     fn members_and_arguments_left_out_do_not_matter() {
         let signature = Signature::new("f")
-            .with_in("a", TypeCode::LONG)
+            .with_in("a", TypeCode::LONGLONG)
             .with_out("b", TypeCode::LONG)
             .with_in("c", TypeCode::STRING);
-        let pattern = Pattern::new(&json!({ "c": { "x": [1, "*"] } }), &signature).unwrap();
-        assert!(pattern.matches(&[json!(7), json!({ "x": [1.0, null], "y": 2 })]));
-        assert!(!pattern.matches(&[json!(7), json!({ "x": [1] })]));
-        assert!(!pattern.matches(&[json!(7), json!({ "y": [1, 2] })]));
+        let pattern = |json| Pattern::new(&json, &signature, &Plain);
+        let members = pattern(json!({ "c": { "x": [1, "*"] } })).unwrap();
+        assert!(members.matches(&[json!(7), json!({ "x": [1.0, null], "y": 2 })]));
+        assert!(!members.matches(&[json!(7), json!({ "x": [1] })]));
+        assert!(!members.matches(&[json!(7), json!({ "y": [1, 2] })]));
 
-        let first = Pattern::new(&json!(["9007199254740993"]), &signature).unwrap();
+        let first = pattern(json!(["9007199254740993"])).unwrap();
         assert!(first.matches(&[json!(9007199254740993u64), json!("")]));
         assert!(Pattern::default().matches(&[json!(1)]));
 
-        assert!(Pattern::new(&json!({ "b": 1 }), &signature).is_err());
-        assert!(Pattern::new(&json!([1, 2, 3]), &signature).is_err());
-        assert!(Pattern::new(&json!(1), &signature).is_err());
+        for wrong in [
+            json!({ "b": 1 }),
+            json!([1, 2, 3]),
+            json!(1),
+            json!({ "a": "one" }),
+            json!(["*", 5]),
+        ] {
+            assert!(pattern(wrong.clone()).is_err(), "{wrong}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::answer::{Answer, Content};
 use super::pattern::Pattern;
-use super::template::has_references;
+use super::template::{self, has_references};
 
 /// A script as it was written.
 #[derive(Debug, Default, Deserialize)]
@@ -110,7 +110,7 @@ impl Written {
     fn check(self, at: &str, signature: &Signature, names: &dyn Names) -> Result<Answer, String> {
         let when = match &self.when {
             Some(json) => {
-                Pattern::new(json, signature).map_err(|why| format!("{at}.when: {why}"))?
+                Pattern::new(json, signature, names).map_err(|why| format!("{at}.when: {why}"))?
             }
             None => Pattern::default(),
         };
@@ -150,7 +150,7 @@ impl Written {
                 .with
                 .clone()
                 .unwrap_or_else(|| Value::Object(Default::default()));
-            check_value(&members, ty, names, &format!("{at}.with"))?;
+            check_value(&members, ty, (signature, names), &format!("{at}.with"))?;
             return Ok(Content::User(ty.clone(), members));
         }
         let kind = match SystemExceptionKind::from_repository_id(name) {
@@ -193,14 +193,24 @@ impl Written {
         names: &dyn Names,
     ) -> Result<Content, String> {
         if let Some(returns) = &self.returns {
-            check_value(returns, &signature.returns, names, &format!("{at}.returns"))?;
+            check_value(
+                returns,
+                &signature.returns,
+                (signature, names),
+                &format!("{at}.returns"),
+            )?;
         }
         for (name, value) in &self.out {
             let param = signature.outputs().find(|param| param.name == *name);
             let param = param.ok_or_else(|| {
                 format!("{at}.out: there is no inout or out parameter {name}: {signature}")
             })?;
-            check_value(value, &param.ty, names, &format!("{at}.out.{name}"))?;
+            check_value(
+                value,
+                &param.ty,
+                (signature, names),
+                &format!("{at}.out.{name}"),
+            )?;
         }
         Ok(Content::Results {
             returns: self.returns.clone(),
@@ -209,10 +219,16 @@ impl Written {
     }
 }
 
-/// What refers to arguments can only be checked when there are some.
-fn check_value(json: &Value, ty: &TypeCode, names: &dyn Names, at: &str) -> Result<(), String> {
+/// Of what refers to arguments only the names can be checked before there are some.
+fn check_value(
+    json: &Value,
+    ty: &TypeCode,
+    (signature, names): (&Signature, &dyn Names),
+    at: &str,
+) -> Result<(), String> {
     if has_references(json) {
-        return Ok(());
+        let params: Vec<&str> = signature.inputs().map(|param| &*param.name).collect();
+        return template::check(json, &params).map_err(|why| format!("{at}: {why}: {signature}"));
     }
     from_json(json, ty, names)
         .map(drop)

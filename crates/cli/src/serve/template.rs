@@ -20,6 +20,50 @@ pub(super) fn has_references(template: &Value) -> bool {
     }
 }
 
+/// Whether every reference names an argument of these names.
+pub(super) fn check(template: &Value, params: &[&str]) -> Result<(), String> {
+    match template {
+        Value::String(text) => references(text)?.into_iter().try_for_each(|reference| {
+            let (root, path) = root(reference);
+            let known = match root.parse::<usize>() {
+                _ if params.contains(&root) => true,
+                Ok(at) => at < params.len(),
+                Err(_) => root == "count" && path.is_empty(),
+            };
+            match known {
+                true => Ok(()),
+                false => Err(unknown(reference)),
+            }
+        }),
+        Value::Array(elements) => elements.iter().try_for_each(|each| check(each, params)),
+        Value::Object(members) => members.values().try_for_each(|each| check(each, params)),
+        _ => Ok(()),
+    }
+}
+
+/// What stands behind the dollars of a text.
+fn references(text: &str) -> Result<Vec<&str>, String> {
+    match text.strip_prefix('$') {
+        Some(escaped) if escaped.starts_with('$') => return Ok(Vec::new()),
+        Some(whole) if !whole.starts_with('{') => return Ok(vec![whole]),
+        _ => {}
+    }
+    let parts = text.split("${").skip(1);
+    parts
+        .map(|part| part.split_once('}').map(|(reference, _)| reference))
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| format!("{text}: a brace is not closed"))
+}
+
+/// The argument that a reference begins with, and the way from there.
+fn root(reference: &str) -> (&str, &str) {
+    reference.split_at(reference.find(['.', '[']).unwrap_or(reference.len()))
+}
+
+fn unknown(reference: &str) -> String {
+    format!("${reference}: there is no such argument")
+}
+
 /// Puts in what references stand for.
 pub(super) fn expand(template: &Value, scope: &Scope<'_>) -> Result<Value, String> {
     Ok(match template {
@@ -67,9 +111,8 @@ fn expand_text(text: &str, scope: &Scope<'_>) -> Result<Value, String> {
 
 impl Scope<'_> {
     fn find(&self, reference: &str) -> Result<Value, String> {
-        let unknown = || format!("${reference}: there is no such argument");
-        let end = reference.find(['.', '[']).unwrap_or(reference.len());
-        let (root, path) = reference.split_at(end);
+        let unknown = || unknown(reference);
+        let (root, path) = root(reference);
         let named = self.args.iter().find(|(name, _)| *name == root);
         let value = match (named, root.parse::<usize>()) {
             (Some((_, value)), _) => value,
@@ -117,6 +160,17 @@ mod tests {
         assert_eq!(expanded(text), Ok(json!("10 to A, call 3")));
         assert_eq!(expanded(json!("$$0")), Ok(json!("$0")));
         assert_eq!(expanded(json!("costs 5$")), Ok(json!("costs 5$")));
+    }
+
+    #[test]
+    fn references_are_checked_before_there_are_arguments() {
+        let checked = |template: Value| check(&template, &["amount", "route"]);
+        for right in ["$1", "$route[7].x", "${0} of ${count}", "$$nobody", "plain"] {
+            assert_eq!(checked(json!([right])), Ok(()), "{right}");
+        }
+        for wrong in ["$2", "$nobody", "${amount} ${nobody}", "${amount"] {
+            assert!(checked(json!({ "a": wrong })).is_err(), "{wrong}");
+        }
     }
 
     #[test]

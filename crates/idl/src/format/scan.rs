@@ -52,6 +52,12 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
             line_start = true;
         }
         if c.is_whitespace() || c == '\u{feff}' || rest.starts_with("\\\n") {
+            if c == '\\' && joins_words(&source[..at], &rest[2..]) {
+                return Err(error(
+                    line,
+                    "a `\\` joins two lines in mid-word: join them first",
+                ));
+            }
             space = true;
             at += c.len_utf8();
             continue;
@@ -97,6 +103,12 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
         (newlines, space) = (0, false);
     }
     Ok(pieces)
+}
+
+/// Whether the text before and after a `\` at the end of a line may be one token, which white space would take apart.
+fn joins_words(before: &str, after: &str) -> bool {
+    let touches = |c: char| !c.is_whitespace();
+    before.ends_with(touches) && after.starts_with(touches)
 }
 
 fn is_wordy(c: char) -> bool {

@@ -116,7 +116,7 @@ fn formatted_idl_is_as_recorded() {
 /// space is changed: the second is checked by the formatter itself.
 #[test]
 fn formatting_is_stable() {
-    for folder in ["ok", "fail", "tokens", "format"] {
+    for folder in ["ok", "fail", "facts", "tokens", "format"] {
         for case in cases(folder) {
             let text = std::fs::read(root().join(&case)).unwrap();
             let text = String::from_utf8_lossy(&text);
@@ -131,4 +131,14 @@ fn formatting_is_stable() {
             }
         }
     }
+}
+
+#[test]
+fn a_token_over_two_lines_is_not_taken_apart() {
+    let split = "typedef lo\\\nng T;";
+    let error = format(split, &format::Options::default()).unwrap_err();
+    assert!(error.to_string().starts_with("line 1: "), "{error}");
+    let between = "typedef \\\n long T;";
+    let formatted = format(between, &format::Options::default()).unwrap();
+    assert_eq!(formatted, "typedef long T;\n");
 }

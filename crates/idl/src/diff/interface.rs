@@ -1,6 +1,6 @@
 //! Changes of interfaces, operations and attributes.
 
-use super::types::shape;
+use super::types::{moved, shape};
 use super::{Diff, Effect};
 use crate::model::{Attribute, DefId, Export, Interface, Operation};
 
@@ -122,14 +122,24 @@ impl Diff<'_> {
                 "parameters travel in order, without names",
             );
         }
+        let moved = moved(
+            was.params.iter().map(|param| &*param.name),
+            now.params.iter().map(|param| &*param.name),
+        );
         for (old, new) in was.params.iter().zip(&now.params) {
             if old.direction != new.direction {
                 let what = format!("the parameter `{}` goes another way", old.name);
                 let why = "`in` is in the request, `out` in the reply";
                 self.add(name, Effect::Wire, what, why);
             }
-            let swapped = old.name != new.name;
-            if swapped && shape(self.old, &old.ty) == shape(self.new, &new.ty) {
+            if old.name != new.name && moved(&old.name, &new.name) {
+                let what = format!(
+                    "the parameter `{}` gave its place to `{}`",
+                    old.name, new.name
+                );
+                let why = "parameters travel in order, without names";
+                self.add(name, Effect::Wire, what, why);
+            } else if old.name != new.name && shape(self.old, &old.ty) == shape(self.new, &new.ty) {
                 let what = format!("the parameter `{}` is called `{}` now", old.name, new.name);
                 let why = "parameters travel in order, without names; mind their meaning";
                 self.add(name, Effect::Nothing, what, why);

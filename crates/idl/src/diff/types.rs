@@ -3,6 +3,7 @@
 use super::{Diff, Effect};
 use crate::model::{Case, Const, Enum, Field, Model, Type, Union, ValueType};
 use crate::print::{type_text, value_text};
+use std::collections::BTreeSet;
 
 impl Diff<'_> {
     /// The type of something that `name` and `what` say.
@@ -10,7 +11,10 @@ impl Diff<'_> {
         let (was_shape, now_shape) = (shape(self.old, was), shape(self.new, now));
         let (was, now) = (text(self.old, was), text(self.new, now));
         if was_shape != now_shape {
-            let what = format!("{what} was `{was}` and is `{now}` now");
+            let what = match was == now {
+                true => format!("{what} is of `{was}`, which is another type now"),
+                false => format!("{what} was `{was}` and is `{now}` now"),
+            };
             let why = "it has another form on the wire, or other bounds";
             self.add(name, Effect::Wire, what, why);
         } else if was != now {
@@ -21,12 +25,16 @@ impl Diff<'_> {
     }
 
     pub(super) fn fields(&mut self, name: &str, was: &[&Field], now: &[&Field]) {
+        let moved = moved(
+            was.iter().map(|field| &*field.name),
+            now.iter().map(|field| &*field.name),
+        );
         for (was, now) in was.iter().zip(now) {
             let member = format!("{name}::{}", was.name);
             if was.name != now.name {
-                let moved = shape(self.old, &was.ty) != shape(self.new, &now.ty);
+                let other = shape(self.old, &was.ty) != shape(self.new, &now.ty);
                 let what = format!("the member `{}` gave its place to `{}`", was.name, now.name);
-                match moved {
+                match other || moved(&was.name, &now.name) {
                     true => {
                         let why = "members travel in order, without names";
                         self.add(&member, Effect::Wire, what, why);
@@ -177,6 +185,16 @@ impl Diff<'_> {
         }
         self.local_exports(name, &was.exports, &now.exports);
     }
+}
+
+/// Tells of the names at one place whether either stands, or stood, at another: then it is no new name for the same
+/// thing, and each peer takes one thing for the other.
+pub(super) fn moved<'n>(
+    was: impl Iterator<Item = &'n str>,
+    now: impl Iterator<Item = &'n str>,
+) -> impl Fn(&str, &str) -> bool {
+    let (was, now): (BTreeSet<&str>, BTreeSet<&str>) = (was.collect(), now.collect());
+    move |old, new| now.contains(old) || was.contains(new)
 }
 
 fn labels(model: &Model, case: &Case) -> String {

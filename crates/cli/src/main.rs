@@ -82,7 +82,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    output::no_panics_of_stores();
+    oxorb_store::hide_panics();
     let args = match orb::take_args(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => {

@@ -88,14 +88,3 @@ fn settle(written: std::io::Result<()>) -> Done {
         other => Ok(other?),
     }
 }
-
-/// Panics of the database library are not printed: the stores catch them and say which file is damaged.
-pub(crate) fn no_panics_of_stores() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        let place = panic.location().map_or("", |location| location.file());
-        if !place.contains("/redb-") {
-            usual(panic);
-        }
-    }));
-}

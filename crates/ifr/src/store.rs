@@ -1,9 +1,9 @@
 //! Units in a file.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use oxorb_store::{close, guarded};
 use redb::{Database, ReadOnlyDatabase, ReadableDatabase, ReadableTable as _, TableDefinition};
 
 use crate::{Error, Unit};
@@ -152,21 +152,6 @@ fn units(path: &Path, mut rows: Vec<Row>) -> Result<Vec<Unit>, Error> {
     let units = rows.iter().map(|(_, json)| serde_json::from_slice(json));
     let units: Result<_, _> = units.collect();
     units.map_err(|error| failed(path, error))
-}
-
-/// The database library panics on some of what a damaged file can say. Nothing of what it was doing is used afterwards
-/// but the database, which then says that it is damaged again, at worst.
-fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
-}
-
-/// Closes a database, which writes. What was acknowledged is written already; who opens it next is told of the damage.
-fn close(database: impl Sized) {
-    let _ = guarded(|| {
-        drop(database);
-        Ok(())
-    });
 }
 
 /// Opens, as soon as no other process has it open.

@@ -8,7 +8,6 @@
 //!
 //! Priorities are not kept: the same operations under the same strategy always get the same ones (A12.10).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use oxorb_sched::Repository;
@@ -17,6 +16,7 @@ use oxorb_sched::repository::{
     CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
 };
 use oxorb_sched::service::Service;
+use oxorb_store::{close, guarded};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 
 use crate::Error;
@@ -146,13 +146,8 @@ impl State {
 }
 
 impl Drop for State {
-    /// Closing writes. What was acknowledged is written already; who opens it next is told of any damage.
     fn drop(&mut self) {
-        let database = self.database.take();
-        let _ = guarded(|| {
-            drop(database);
-            Ok(())
-        });
+        close(self.database.take());
     }
 }
 
@@ -174,13 +169,6 @@ fn same(one: &RtInfo, other: &RtInfo) -> bool {
         && one.characteristics == other.characteristics
         && one.dependencies == other.dependencies
         && one.enabled == other.enabled
-}
-
-/// The database library panics on some of what a damaged file can say. Nothing of what it was doing is used afterwards
-/// but the database, which then says that it is damaged again, at worst.
-fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
 }
 
 /// Makes what every file has.

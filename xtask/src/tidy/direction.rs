@@ -6,7 +6,7 @@
 //! wire side    cdr -> giop ----------------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> orb;  idl and dynamic -> idltypes -> cli
-//! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli;  orb -> otel
+//! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli;  store -> ifr, naming;  orb -> otel
 //! ```
 
 use std::path::Path;
@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 29] = [
+const LAYERS: [Layer; 30] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -122,13 +122,18 @@ const LAYERS: [Layer; 29] = [
         why: "it turns IDL into types for tools, and nothing that only runs needs it",
     },
     Layer {
+        package: "oxorb-store",
+        uses: &[],
+        why: "a database in a file knows nothing of what is kept in it",
+    },
+    Layer {
         package: "oxorb-ifr",
-        uses: &["oxorb", "oxorb-idl", "oxorb-idltypes"],
+        uses: &["oxorb", "oxorb-idl", "oxorb-idltypes", "oxorb-store"],
         why: "a service is an application that also reads IDL",
     },
     Layer {
         package: "oxorb-naming",
-        uses: &["oxorb"],
+        uses: &["oxorb", "oxorb-store"],
         why: "a service is an application",
     },
     Layer {
@@ -143,7 +148,7 @@ const LAYERS: [Layer; 29] = [
     },
     Layer {
         package: "oxorb-scheduler",
-        uses: &["oxorb", "oxorb-sched"],
+        uses: &["oxorb", "oxorb-sched", "oxorb-store"],
         why: "a service is an application",
     },
     Layer {
@@ -163,6 +168,7 @@ const LAYERS: [Layer; 29] = [
             "oxorb-naming",
             "oxorb-sched",
             "oxorb-scheduler",
+            "oxorb-store",
         ],
         why: "the command is a user of the facade, as an application is",
     },

@@ -13,11 +13,11 @@ mod change;
 mod writer;
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oxorb_store::{close, guarded};
 use redb::backends::InMemoryBackend;
 use redb::{
     Database, ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
@@ -240,21 +240,6 @@ impl Store {
         let done = guarded(|| work(&self.database.begin_read()?));
         done.map_err(|error| failed(&self.path, error))
     }
-}
-
-/// The database library panics on some of what a damaged file can say. Nothing of what it was doing is used afterwards
-/// but the database, which then says that it is damaged again, at worst.
-fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
-}
-
-/// Closes a database, which writes. What was acknowledged is written already; who opens it next is told of the damage.
-fn close(database: Database) {
-    let _ = guarded(|| {
-        drop(database);
-        Ok(())
-    });
 }
 
 /// Makes what every store has; gives its number and format.

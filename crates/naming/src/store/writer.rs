@@ -5,10 +5,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use oxorb_store::guarded;
 use redb::Database;
 
+use super::ContextId;
 use super::change::{Change, Refusal, Tables};
-use super::{ContextId, guarded};
 use crate::Limits;
 
 /// Changes that may wait for the disk. Each is that of a client which waits.

@@ -120,8 +120,7 @@ fn a_request_the_server_promises_not_to_have_run_is_sent_again() {
         let answers = played(
             |server| {
                 let mut connection = server.accept();
-                let id = connection.request();
-                connection.answer(id, 1);
+                connection.answer_next(1);
                 connection.request();
                 connection.close_connection();
                 drop(connection);
@@ -147,8 +146,7 @@ fn a_request_that_may_have_run_is_not_sent_again() {
         let lost = played(
             |server| {
                 let mut connection = server.accept();
-                let id = connection.request();
-                connection.answer(id, 1);
+                connection.answer_next(1);
                 // Taken, and then the connection just ends.
                 connection.request();
             },
@@ -241,8 +239,7 @@ fn a_time_limit_of_nothing_is_over_before_the_call() {
         |server| {
             let mut connection = server.accept();
             for number in [1, 2] {
-                let id = connection.request();
-                connection.answer(id, number);
+                connection.answer_next(number);
             }
         },
         |server| {
@@ -383,8 +380,7 @@ fn a_result_that_cannot_be_decoded_is_marshal_yes_and_the_connection_lives_on() 
                     Ok(())
                 });
             }
-            let id = connection.request();
-            connection.answer(id, 1);
+            connection.answer_next(1);
         },
         |server| {
             let object = server.object(&client);
@@ -432,16 +428,14 @@ fn a_forward_to_where_nobody_is_falls_back_to_the_original() {
                 // Forwarded to nobody; back again, and answered.
                 let id = connection.request();
                 connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
-                let id = connection.request();
-                connection.answer(id, 1);
+                connection.answer_next(1);
                 // Forwarded to nobody twice: that is the end, and not a storm.
                 for _ in 0..2 {
                     let id = connection.request();
                     connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
                 }
                 // The next call begins at the original again.
-                let id = connection.request();
-                connection.answer(id, 2);
+                connection.answer_next(2);
             },
             |server| {
                 let object = server.object(&client);
@@ -473,8 +467,7 @@ fn a_forward_target_that_dies_falls_back_to_the_original() {
             forwarded.answer(id, 1);
             drop((forwarded, target));
             died.wait();
-            let id = connection.request();
-            connection.answer(id, 2);
+            connection.answer_next(2);
         },
         |server| {
             let object = server.object(&client);

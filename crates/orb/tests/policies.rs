@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use common::fake::{BlackHole, FakeServer, Received, ior_at, ior_of, played};
+use common::fake::{BlackHole, FakeServer, Received, ior_at, ior_of, past_a_hole, played};
 use common::*;
 use oxorb::__gen::Op;
 use oxorb::policy::{
@@ -568,8 +568,7 @@ fn no_rebind_refuses_to_follow_once_bound_until_validated_anew() {
     let results = played(
         |server| {
             let mut connection = server.accept();
-            let id = connection.request();
-            connection.answer(id, 1);
+            connection.answer_next(1);
             let id = connection.request();
             forward(
                 &mut connection,
@@ -611,8 +610,7 @@ fn no_reconnect_notices_a_lost_connection_and_no_rebind_does_not() {
         let (first, second) = played(
             |server| {
                 let mut connection = server.accept();
-                let id = connection.request();
-                connection.answer(id, 1);
+                connection.answer_next(1);
                 drop(connection);
                 closed.wait();
                 let mut again = server.accept();
@@ -722,8 +720,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
         |server| {
             let mut connection = server.accept();
             // Short enough to be sent at once.
-            let id = connection.request();
-            connection.answer(id, 1);
+            connection.answer_next(1);
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::LOC_SYSTEM_EXCEPTION, |e| {
                 NOT_YOU.encode(e)
@@ -824,8 +821,7 @@ fn policies_are_reconciled_with_what_the_server_published() {
     played(
         |server| {
             let mut connection = server.accept();
-            let id = connection.request();
-            connection.answer(id, 1);
+            connection.answer_next(1);
         },
         |server| {
             let object = prioritized(&client, server.address());
@@ -874,8 +870,7 @@ fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
             for _ in 0..3 {
                 refuse(&mut connection, CompletionStatus::No);
             }
-            let id = connection.request();
-            connection.answer(id, 7);
+            connection.answer_next(7);
             for _ in 0..3 {
                 refuse(&mut connection, CompletionStatus::No); // the third: bounded
             }
@@ -931,29 +926,7 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
 
 #[test]
 fn an_endpoint_that_swallows_packets_does_not_cost_the_others_their_time() {
-    // Longer than all of it may take: the ORB would wait longer for the first endpoint alone.
-    let _guard = watchdog(LONG);
-    let hole = BlackHole::new();
-    let client = Orb::builder()
-        .connect_timeout(10 * LONG)
-        .round_trip_timeout(None)
-        .build()
-        .unwrap();
-    let answers = played(
-        |server| {
-            let mut connection = server.accept();
-            for number in [1, 2] {
-                let id = connection.request();
-                connection.answer(id, number);
-            }
-        },
-        |server| {
-            let ior = ior_of(&[hole.address(), server.address()]);
-            let object = client.string_to_object(&ior.to_string()).unwrap();
-            let asynchronous = ping(&object, 0);
-            (asynchronous, ping(&object, 0))
-        },
-    );
+    let answers = past_a_hole(|object| (ping(object, 0), ping(object, 0)));
     assert_eq!(answers, (Ok(1), Ok(2)));
 }
 

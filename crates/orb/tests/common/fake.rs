@@ -10,6 +10,7 @@ use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
 use oxorb_giop::{
     Frame, IiopProfile, Inbox, Ior, Limits, LocateStatus, Message, ReplyStatus, Version,
 };
+use oxorb_testkit::watchdog;
 
 use super::{LONG, PINGER};
 
@@ -142,6 +143,12 @@ impl FakeConnection {
         });
     }
 
+    /// Takes a `ping` and answers it.
+    pub(crate) fn answer_next(&mut self, number: i64) {
+        let id = self.request();
+        self.answer(id, number);
+    }
+
     pub(crate) fn close_connection(&mut self) {
         self.send(&oxorb_giop::close_connection(
             Version::V1_2,
@@ -243,4 +250,30 @@ impl BlackHole {
     pub(crate) fn address(&self) -> SocketAddr {
         self.listener.local_addr().unwrap()
     }
+}
+
+/// What two calls get of an object whose first endpoint swallows packets. The ORB would wait longer for that one alone
+/// than all of it may take.
+pub(crate) fn past_a_hole<R: Send>(calls: impl FnOnce(&ObjectRef) -> R) -> R {
+    let _guard = watchdog(LONG);
+    let hole = BlackHole::new();
+    let client = Orb::builder()
+        .connect_timeout(10 * LONG)
+        .round_trip_timeout(None)
+        .build()
+        .unwrap();
+    let answers = played(
+        |server| {
+            let mut connection = server.accept();
+            for number in [1, 2] {
+                connection.answer_next(number);
+            }
+        },
+        |server| {
+            let ior = ior_of(&[hole.address(), server.address()]);
+            calls(&client.string_to_object(&ior.to_string()).unwrap())
+        },
+    );
+    client.shutdown(true).unwrap();
+    answers
 }

@@ -341,8 +341,8 @@ mod tests {
             scope.spawn({
                 let mutex = &mutex;
                 move || {
-                    // Niceness is a thread's own on Linux, and anybody may be nicer.
-                    rustix::process::setpriority_process(None, 10).unwrap();
+                    // Niceness is a thread's own on Linux, and anybody may be nicer: even than a test that is run under nice.
+                    rustix::process::setpriority_process(None, 19).unwrap();
                     let nice = priority_of(thread());
                     let guard = mutex.lock().unwrap();
                     say.send((thread(), nice)).unwrap();

@@ -293,17 +293,25 @@ impl<'a> Encoder<'a> {
     ///
     /// From the second one on they all lie alike, so this becomes a loop over blocks of constant size in which every
     /// offset is a constant. Costs about as much as copying the members one by one in memory.
+    #[inline]
     pub fn fixed_slice<T: Fixed>(&mut self, items: &[T]) {
         let Some((first, rest)) = items.split_first() else {
             return;
         };
         self.fixed(first);
+        if !rest.is_empty() {
+            self.fixed_alike(rest);
+        }
+    }
+
+    #[inline(never)]
+    fn fixed_alike<T: Fixed>(&mut self, items: &[T]) {
         let swap = self.swap;
-        let room = self.claim(rest.len() * T::LAYOUT.stride());
+        let room = self.claim(items.len() * T::LAYOUT.stride());
         if swap {
-            put_alike::<T, true>(room, rest);
+            put_alike::<T, true>(room, items);
         } else {
-            put_alike::<T, false>(room, rest);
+            put_alike::<T, false>(room, items);
         }
     }
 
@@ -401,11 +409,11 @@ impl<'a> Encoder<'a> {
     /// When something was gathered since, or the position was never reached.
     #[inline]
     pub fn truncate(&mut self, to: usize) {
-        let used = to.checked_sub(self.gathered.octets());
-        let own = self.gathered.last_cut().unwrap_or(0)..=self.room.used();
-        let used = used.filter(|used| own.contains(used));
-        let used = used.expect("only a position after the last gathered slice can be gone back to");
-        self.room.truncate(used);
+        assert!(
+            self.gathered.end() <= to && to <= self.position(),
+            "only a position after the last gathered slice can be gone back to"
+        );
+        self.room.truncate(to - self.gathered.octets());
         if let Some(values) = &mut self.values {
             values.forget_from(to);
         }
@@ -447,6 +455,12 @@ impl<'a> Encoder<'a> {
     /// Octets in the encoder's own buffer.
     pub(crate) fn own_octets(&self) -> usize {
         self.room.used()
+    }
+
+    /// Forgets what was just written into the encoder's own buffer, after so many octets of it.
+    #[inline]
+    pub(crate) fn take_back(&mut self, own_octets: usize) {
+        self.room.truncate(own_octets);
     }
 
     /// Overwrites four of the buffer's own octets.

@@ -11,6 +11,8 @@ pub(crate) struct Gathered<'a> {
     cuts: [usize; MAX_SEGMENTS],
     count: usize,
     octets: usize,
+    /// The position in the message after the last segment.
+    end: usize,
 }
 
 impl<'a> Gathered<'a> {
@@ -18,6 +20,7 @@ impl<'a> Gathered<'a> {
     pub(crate) fn after(octets: usize) -> Self {
         Self {
             octets,
+            end: octets,
             ..Self::default()
         }
     }
@@ -35,6 +38,7 @@ impl<'a> Gathered<'a> {
         self.cuts[self.count] = cut;
         self.count += 1;
         self.octets += segment.len();
+        self.end = cut + self.octets;
     }
 
     /// Octets in all segments together.
@@ -48,9 +52,10 @@ impl<'a> Gathered<'a> {
         self.cuts().first().copied()
     }
 
+    /// The position after the last segment: nothing before it can be taken back.
     #[inline]
-    pub(crate) fn last_cut(&self) -> Option<usize> {
-        self.cuts().last().copied()
+    pub(crate) fn end(&self) -> usize {
+        self.end
     }
 
     #[inline]

@@ -4,7 +4,8 @@
 use std::fmt;
 
 use super::Codec;
-use super::report::{Interval, Report};
+use super::report::Report;
+use crate::bootstrap::Ratio;
 
 /// To omniORB: strictly not slower, as far as the rounds can tell; half the time for sequences of structs.
 const ANY_ROW: f64 = 1.0;
@@ -14,9 +15,7 @@ const SEQUENCES_OF_STRUCTS: f64 = 0.5;
 struct Verdict {
     what: String,
     most: f64,
-    /// Between the best rounds, as in the table.
-    ratio: f64,
-    interval: Interval,
+    ratio: Ratio,
 }
 
 /// What this run says of each bound.
@@ -29,24 +28,18 @@ pub(crate) struct Verdicts {
 pub(crate) fn verdicts(report: &Report) -> Verdicts {
     let mut verdicts = Vec::new();
     for line in &report.lines {
-        let compared = (Codec::Compiled, Codec::OmniOrb);
-        let Some(ratios) = line.ratios(compared.0, compared.1) else {
-            continue;
-        };
-        let Some(intervals) = line.intervals(compared.0, compared.1) else {
+        let Some(ratios) = line.judged(Codec::Compiled, Codec::OmniOrb) else {
             continue;
         };
         let most = match is_sequence_of_structs(line.row) {
             true => SEQUENCES_OF_STRUCTS,
             false => ANY_ROW,
         };
-        let measured = ratios.into_iter().zip(intervals);
-        for (direction, (ratio, interval)) in ["encode", "decode"].into_iter().zip(measured) {
+        for (direction, ratio) in ["encode", "decode"].into_iter().zip(ratios) {
             verdicts.push(Verdict {
                 what: format!("{} {}-endian, {direction}", line.row, line.order),
                 most,
                 ratio,
-                interval,
             });
         }
     }
@@ -60,13 +53,25 @@ fn is_sequence_of_structs(row: &str) -> bool {
     row.starts_with("samples-") || row.starts_with("entries-")
 }
 
+/// How what took the time above compares with what took the time below: so in all of the interval, or equal.
+fn word(ratio: Ratio) -> &'static str {
+    let (low, high) = ratio.interval.unwrap_or((ratio.seen, ratio.seen));
+    if high < 1.0 {
+        "faster"
+    } else if low > 1.0 {
+        "slower"
+    } else {
+        "equal"
+    }
+}
+
 impl Verdict {
     /// Two copies of the same octets take the same time, and a run finds one or the other a little faster: who is not
     /// slower is told by the interval. Half the time is a number like any other.
     fn is_met(&self) -> bool {
         match self.most == ANY_ROW {
-            true => self.interval.word() != "slower",
-            false => (self.ratio * 100.0).round() <= self.most * 100.0,
+            true => word(self.ratio) != "slower",
+            false => (self.ratio.seen * 100.0).round() <= self.most * 100.0,
         }
     }
 }
@@ -85,25 +90,16 @@ impl fmt::Display for Verdicts {
             self.verdicts.len()
         )?;
         let [faster, equal, slower] =
-            ["faster", "equal", "slower"].map(|word| count(&|v| v.interval.word() == word));
+            ["faster", "equal", "slower"].map(|one| count(&|verdict| word(verdict.ratio) == one));
         writeln!(
             f,
             "{faster} faster, {equal} equal, {slower} slower: where the median ratio of {} rounds lies, at 95 %",
             self.rounds
         )?;
         for verdict in &self.verdicts {
-            let Verdict {
-                what,
-                most,
-                ratio,
-                interval,
-            } = verdict;
-            let Interval { low, high } = interval;
-            write!(
-                f,
-                "{what:36} {ratio:>5.2}, {low:.2} to {high:.2} {:6}",
-                interval.word()
-            )?;
+            let Verdict { what, most, ratio } = verdict;
+            let shown = ratio.to_string();
+            write!(f, "{what:36} {shown:20} {:6}", word(*ratio))?;
             match verdict.is_met() {
                 true => writeln!(f)?,
                 false => writeln!(f, "  MISSED, at most {most:.2}")?,
@@ -117,25 +113,39 @@ impl fmt::Display for Verdicts {
 mod tests {
     use super::*;
 
-    fn verdict(most: f64, ratio: f64, low: f64, high: f64) -> Verdict {
+    fn ratio(seen: f64, low: f64, high: f64) -> Ratio {
+        Ratio {
+            seen,
+            interval: Some((low, high)),
+        }
+    }
+
+    fn verdict(most: f64, ratio: Ratio) -> Verdict {
         Verdict {
             what: String::new(),
             most,
             ratio,
-            interval: Interval { low, high },
         }
     }
 
     #[test]
+    fn who_is_slower_is_so_in_all_of_the_interval() {
+        assert_eq!(word(ratio(0.95, 0.9, 0.99)), "faster");
+        assert_eq!(word(ratio(0.95, 0.9, 1.0)), "equal");
+        assert_eq!(word(ratio(1.05, 1.0, 1.1)), "equal");
+        assert_eq!(word(ratio(1.05, 1.01, 1.1)), "slower");
+    }
+
+    #[test]
     fn not_slower_is_told_by_the_interval() {
-        assert!(verdict(ANY_ROW, 1.02, 0.97, 1.04).is_met());
-        assert!(verdict(ANY_ROW, 0.90, 0.88, 0.93).is_met());
-        assert!(!verdict(ANY_ROW, 1.00, 1.01, 1.04).is_met());
+        assert!(verdict(ANY_ROW, ratio(1.02, 0.97, 1.04)).is_met());
+        assert!(verdict(ANY_ROW, ratio(0.90, 0.88, 0.93)).is_met());
+        assert!(!verdict(ANY_ROW, ratio(1.00, 1.01, 1.04)).is_met());
     }
 
     #[test]
     fn half_the_time_is_told_by_the_ratio() {
-        assert!(verdict(SEQUENCES_OF_STRUCTS, 0.504, 0.45, 0.60).is_met());
-        assert!(!verdict(SEQUENCES_OF_STRUCTS, 0.51, 0.45, 0.60).is_met());
+        assert!(verdict(SEQUENCES_OF_STRUCTS, ratio(0.504, 0.45, 0.60)).is_met());
+        assert!(!verdict(SEQUENCES_OF_STRUCTS, ratio(0.51, 0.45, 0.60)).is_met());
     }
 }

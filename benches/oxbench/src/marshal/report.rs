@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::Codec;
 use super::code::Code;
 use crate::Result;
+use crate::bootstrap::Ratio;
 use crate::machine::Machine;
 
 /// Everything one run found out. Times are in nanoseconds.
@@ -135,59 +136,42 @@ impl Line {
         ])
     }
 
-    /// Where the median of what each round says of that lies, to encode and to decode.
-    pub(crate) fn intervals(&self, codec: Codec, to: Codec) -> Option<[Interval; 2]> {
+    /// The same, with where the median of what each round says of it lies.
+    pub(crate) fn judged(&self, codec: Codec, to: Codec) -> Option<[Ratio; 2]> {
         let (this, other) = (self.of(codec)?, self.of(to)?);
-        let of = |this: &Times, other: &Times| {
+        let [encode, decode] = self.ratios(codec, to)?;
+        let of = |seen: f64, this: &Times, other: &Times| {
             let rounds = this.rounds.iter().zip(&other.rounds);
-            Interval::of_median(rounds.map(|(this, other)| this / other).collect())
+            let ratios = rounds.map(|(this, other)| this / other).collect();
+            Ratio {
+                seen,
+                interval: interval_of_median(ratios),
+            }
         };
         Some([
-            of(&this.encode, &other.encode)?,
-            of(&this.decode, &other.decode)?,
+            of(encode, &this.encode, &other.encode),
+            of(decode, &this.decode, &other.decode),
         ])
     }
 }
 
-/// Where a ratio lies, as far as some rounds can tell.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Interval {
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-}
-
-impl Interval {
-    /// The interval that holds the median with 95 % or more, whatever the distribution: between two of the values, as many
-    /// from the ends as a coin that is tossed so often shows heads in one case of forty. Of fewer than six values, all of
-    /// them, which is less than that.
-    fn of_median(mut values: Vec<f64>) -> Option<Interval> {
-        values.sort_by(f64::total_cmp);
-        let tosses = values.len() as f64;
-        let mut cut = 0usize;
-        let mut chance = 0.5f64.powf(tosses); // of exactly `cut` heads
-        let mut below = chance; // of as many at most
-        while below <= 0.025 {
-            cut += 1;
-            chance *= (tosses - cut as f64 + 1.0) / cut as f64;
-            below += chance;
-        }
-        let cut = cut.saturating_sub(1);
-        Some(Interval {
-            low: *values.get(cut)?,
-            high: *values.get(values.len().checked_sub(cut + 1)?)?,
-        })
+/// The interval that holds the median with 95 % or more, whatever the distribution: between two of the values, as many from
+/// the ends as a coin that is tossed so often shows heads in one case of forty. Of fewer than six values, all of them, which
+/// is less than that.
+fn interval_of_median(mut values: Vec<f64>) -> Option<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let tosses = values.len() as f64;
+    let mut cut = 0usize;
+    let mut chance = 0.5f64.powf(tosses); // of exactly `cut` heads
+    let mut below = chance; // of as many at most
+    while below <= 0.025 {
+        cut += 1;
+        chance *= (tosses - cut as f64 + 1.0) / cut as f64;
+        below += chance;
     }
-
-    /// How what took the time above compares with what took the time below.
-    pub(crate) fn word(self) -> &'static str {
-        if self.high < 1.0 {
-            "faster"
-        } else if self.low > 1.0 {
-            "slower"
-        } else {
-            "equal"
-        }
-    }
+    let cut = cut.saturating_sub(1);
+    let high = values.len().checked_sub(cut + 1)?;
+    Some((*values.get(cut)?, *values.get(high)?))
 }
 
 impl fmt::Display for Report {
@@ -274,24 +258,14 @@ mod tests {
 
     #[test]
     fn an_interval_leaves_out_what_is_rare() {
-        let of = |n: u32| Interval::of_median((1..=n).rev().map(f64::from).collect());
-        let interval = |low, high| Some(Interval { low, high });
+        let of = |n: u32| interval_of_median((1..=n).rev().map(f64::from).collect());
         assert_eq!(of(0), None);
-        assert_eq!(of(1), interval(1.0, 1.0));
-        assert_eq!(of(5), interval(1.0, 5.0));
-        assert_eq!(of(6), interval(1.0, 6.0));
-        assert_eq!(of(9), interval(2.0, 8.0));
-        assert_eq!(of(10), interval(2.0, 9.0));
-        assert_eq!(of(20), interval(6.0, 15.0));
-    }
-
-    #[test]
-    fn who_is_slower_is_so_in_all_of_the_interval() {
-        let word = |low, high| Interval { low, high }.word();
-        assert_eq!(word(0.9, 0.99), "faster");
-        assert_eq!(word(0.9, 1.0), "equal");
-        assert_eq!(word(1.0, 1.1), "equal");
-        assert_eq!(word(1.01, 1.1), "slower");
+        assert_eq!(of(1), Some((1.0, 1.0)));
+        assert_eq!(of(5), Some((1.0, 5.0)));
+        assert_eq!(of(6), Some((1.0, 6.0)));
+        assert_eq!(of(9), Some((2.0, 8.0)));
+        assert_eq!(of(10), Some((2.0, 9.0)));
+        assert_eq!(of(20), Some((6.0, 15.0)));
     }
 
     #[test]

@@ -11,4 +11,4 @@ mod text;
 
 pub(crate) use numbers::swapped;
 pub(crate) use room::Room;
-pub(crate) use text::{is_plain, plain_copy, plain_str};
+pub(crate) use text::{copied_plain, plain_copy, plain_str};

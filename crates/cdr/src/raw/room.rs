@@ -114,7 +114,8 @@ impl Room {
             used <= self.used(),
             "only what was written can be forgotten"
         );
-        self.at -= (self.used() - used).cast_signed();
+        // Not by how much less it is: what is written next would wait for what was written last.
+        self.at = used.cast_signed() - self.origin;
     }
 
     /// Writes a number, and zeros up to where it is aligned.

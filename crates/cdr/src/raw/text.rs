@@ -44,6 +44,14 @@ pub(crate) fn is_plain(octets: &[u8]) -> bool {
     }
 }
 
+/// Copies octets over as many others. Whether all are ASCII and none is NUL; if so, each was written.
+#[inline]
+pub(crate) fn copied_plain(octets: &[u8], places: &mut [u8]) -> bool {
+    let places: *mut [u8] = places;
+    // SAFETY: what may be uninitialised is laid out as what is not, and nothing but octets is written there.
+    copy_plain(octets, unsafe { &mut *(places as *mut [MaybeUninit<u8>]) })
+}
+
 /// Copies octets to as many places. Whether all are ASCII and none is NUL; if so, each place was written.
 #[inline]
 fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {

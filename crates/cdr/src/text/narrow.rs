@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use super::exceeds;
-use crate::raw::{is_plain, plain_copy, plain_str};
+use crate::raw::{copied_plain, plain_copy, plain_str};
 use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
 
 impl Encoder<'_> {
@@ -23,17 +23,27 @@ impl Encoder<'_> {
     /// Writes a string, which must have no NUL inside and only characters of the code set in use.
     #[inline]
     pub fn string(&mut self, v: &str) -> Result<()> {
+        let before = self.own_octets();
         let octets = v.as_bytes();
-        if !is_plain(octets) {
-            if octets.contains(&0) {
-                return Err(self.error(ErrorKind::BadString));
-            }
-            if self.dialect().chars == CharSet::Iso8859_1 {
-                return self.latin(v);
-            }
+        // Most text is ASCII: it is looked at while it is copied.
+        if copied_plain(octets, self.string_body(octets.len())?) {
+            return Ok(());
         }
-        let body = self.string_body(octets.len())?;
-        body.copy_from_slice(octets);
+        self.take_back(before);
+        self.string_of_code_set(v)
+    }
+
+    /// Writes a string that is not only ASCII, or has a NUL inside.
+    #[inline(never)]
+    fn string_of_code_set(&mut self, v: &str) -> Result<()> {
+        let octets = v.as_bytes();
+        if octets.contains(&0) {
+            return Err(self.error(ErrorKind::BadString));
+        }
+        if self.dialect().chars == CharSet::Iso8859_1 {
+            return self.latin(v);
+        }
+        self.string_body(octets.len())?.copy_from_slice(octets);
         Ok(())
     }
 

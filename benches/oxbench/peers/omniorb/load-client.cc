@@ -3,8 +3,9 @@
 //
 //   load-client <reference> ...
 //   < ready
-//   > load 5000 0:60:0:50000:0 1:20:0:0:200    how long (ms), then for each client: object, priority (of no use here),
-//                                              first call, period (0: back to back) and work (us)
+//   > load 5000 0:60:0:50000:0:1 1:20:0:0:200:0    how long (ms), then for each client: object, priority (of no use
+//                                                  here), first call, period (0: back to back) and work (us), 1: each
+//                                                  call counts from its release
 //   < 50312 49873 ...                          for each client a line: nanoseconds of each call
 //   < 91000 90312 ...
 
@@ -43,6 +44,7 @@ void sleep_until(std::uint64_t when) {
 struct Task {
   std::size_t object;
   std::uint64_t phase, period, work;
+  bool from_release;
 };
 
 Task parse_task(const std::string& word) {
@@ -50,8 +52,9 @@ Task parse_task(const std::string& word) {
   Task task;
   int priority;
   char colon;
-  text >> task.object >> colon >> priority >> colon >> task.phase >> colon >> task.period >> colon >> task.work;
-  if (!text) throw std::runtime_error("a client is five numbers, not " + word);
+  text >> task.object >> colon >> priority >> colon >> task.phase >> colon >> task.period >> colon >> task.work >> colon >>
+      task.from_release;
+  if (!text) throw std::runtime_error("a client is six numbers, not " + word);
   task.phase *= 1000;
   task.period *= 1000;
   return task;
@@ -94,7 +97,7 @@ std::vector<std::uint64_t> repeat(oxbench::Cubing_ptr target, const Task& task, 
     const CORBA::Octet cube = work == 0 ? target->cube(value) : target->toil(value, work);
     const std::uint64_t after = now();
     if (cube != CORBA::Octet(value * value * value)) throw std::runtime_error("another cube came back");
-    samples.push_back(after - before);
+    samples.push_back(after - (task.from_release ? release : before));
     if (task.period != 0) {
       // A release that passed during the call is left out, not caught up with.
       while (release <= after) release += task.period;

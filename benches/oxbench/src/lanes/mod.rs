@@ -119,6 +119,7 @@ fn measure(options: &Options) -> Result<Report> {
                 phase: Duration::ZERO,
                 period: Duration::from_secs(1) / RATES[object],
                 work: Duration::from_micros(work.into()),
+                from_release: false,
             };
             let tasks = [0, 1, 2].map(task);
             let samples = contender.measure(setting, &priorities, &tasks)?;

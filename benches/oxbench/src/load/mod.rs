@@ -11,8 +11,11 @@ mod protocol;
 mod quiet;
 mod spread;
 
-use std::sync::Barrier;
-use std::time::{Duration, Instant};
+use std::sync::{Barrier, OnceLock};
+use std::time::Duration;
+
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 pub(crate) use self::architecture::{Architecture, Contender, Pair, Setting};
 pub(crate) use self::quiet::{KeptOut, Quiet};
@@ -32,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) period: Duration,
     /// CPU time that the servant uses up for each call.
     pub(crate) work: Duration,
+    /// Whether a call counts from its release, as response times do: with the time until its thread gets to run.
+    pub(crate) from_release: bool,
 }
 
 /// Nanoseconds of each call of one client.
@@ -68,19 +73,36 @@ const LEAD: Duration = Duration::from_millis(20);
 /// Room for the samples of a client that calls back to back.
 const MANY: usize = 1 << 16;
 
+/// Where the clients of a load begin together.
+struct Start {
+    ready: Barrier,
+    at: OnceLock<Duration>,
+}
+
+impl Start {
+    /// When that is; all get the same answer.
+    fn wait(&self) -> Duration {
+        self.ready.wait();
+        *self.at.get_or_init(|| now() + LEAD)
+    }
+}
+
 /// Lets all clients call until the time is over.
 fn run<C: Caller>(
     tasks: &[Task],
     duration: Duration,
     caller: impl Fn(&Task) -> Result<C> + Sync,
 ) -> Result<Vec<Samples>> {
-    let ready = Barrier::new(tasks.len());
+    let start = Start {
+        ready: Barrier::new(tasks.len()),
+        at: OnceLock::new(),
+    };
     std::thread::scope(|scope| {
-        let start = |task| {
-            let (ready, caller) = (&ready, &caller);
-            scope.spawn(move || repeat(task, duration, ready, || caller(task)))
+        let spawn = |task| {
+            let (start, caller) = (&start, &caller);
+            scope.spawn(move || repeat(task, duration, start, || caller(task)))
         };
-        let threads: Vec<_> = tasks.iter().map(start).collect();
+        let threads: Vec<_> = tasks.iter().map(spawn).collect();
         // All are joined before the first error is told.
         let ended: Vec<_> = threads
             .into_iter()
@@ -93,10 +115,15 @@ fn run<C: Caller>(
 fn repeat<C: Caller>(
     task: &Task,
     duration: Duration,
-    ready: &Barrier,
+    start: &Start,
     caller: impl FnOnce() -> Result<C>,
 ) -> Result<Samples> {
-    let Task { period, work, .. } = *task;
+    let Task {
+        period,
+        work,
+        from_release,
+        ..
+    } = *task;
     let expected = match period.as_nanos() {
         0 => MANY,
         period => (duration.as_nanos() / period) as usize + 1,
@@ -109,24 +136,24 @@ fn repeat<C: Caller>(
         Ok(caller)
     });
     // Also one that failed: the others wait for it here.
-    ready.wait();
+    let start = start.wait();
     let mut caller = caller?;
-    let start = Instant::now() + LEAD;
     let end = start + duration;
     let mut release = start + task.phase;
     sleep_until(release);
     let mut value: u8 = 0;
     loop {
-        let before = Instant::now();
+        let before = now();
         if before >= end {
             return Ok(samples);
         }
         let cube = caller.cube(value, work)?;
-        let after = Instant::now();
+        let after = now();
+        let since = if from_release { release } else { before };
         if cube != value.wrapping_pow(3) {
             return Err(format!("{cube} came back as the cube of {value}").into());
         }
-        samples.push((after - before).as_nanos() as u64);
+        samples.push((after - since).as_nanos() as u64);
         value = value.wrapping_add(1);
         if !period.is_zero() {
             // A release that passed during the call is left out, not caught up with.
@@ -138,20 +165,29 @@ fn repeat<C: Caller>(
     }
 }
 
-fn sleep_until(when: Instant) {
-    let left = when.saturating_duration_since(Instant::now());
-    if !left.is_zero() {
-        std::thread::sleep(left);
-    }
+/// Since an arbitrary moment.
+fn now() -> Duration {
+    elapsed(ClockId::Monotonic)
+}
+
+fn elapsed(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Not for as long as is left: whoever is interrupted between looking at the clock and sleeping would be late.
+fn sleep_until(when: Duration) {
+    let time = Timespec {
+        tv_sec: when.as_secs() as i64,
+        tv_nsec: when.subsec_nanos().into(),
+    };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &time).is_err() {}
 }
 
 /// Uses up CPU time of the calling thread; time during which others run does not count.
 fn toil(work: Duration) {
-    let now = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let nanoseconds =
-        |time: rustix::time::Timespec| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-    let end = nanoseconds(now()) + work.as_nanos() as u64;
-    while nanoseconds(now()) < end {
+    let end = elapsed(ClockId::ThreadCPUTime) + work;
+    while elapsed(ClockId::ThreadCPUTime) < end {
         std::hint::spin_loop();
     }
 }
@@ -183,6 +219,7 @@ mod tests {
         phase: Duration::ZERO,
         period: Duration::from_millis(5),
         work: Duration::ZERO,
+        from_release: false,
     };
     const GREEDY: Task = Task {
         object: 1,
@@ -190,6 +227,7 @@ mod tests {
         phase: Duration::ZERO,
         period: Duration::ZERO,
         work: Duration::from_micros(50),
+        from_release: false,
     };
     const DURATION: Duration = Duration::from_millis(60);
 
@@ -201,6 +239,33 @@ mod tests {
             assert!(!greedy.is_empty());
             assert!(greedy.iter().all(|&sample| sample >= 50_000));
         }
+    }
+
+    #[test]
+    fn what_counts_from_its_release_includes_the_wait_for_the_processor() {
+        let late = Task {
+            // As if the thread had got to run three milliseconds after the release.
+            phase: Duration::ZERO,
+            from_release: true,
+            ..PERIODIC
+        };
+        struct Late;
+        impl Caller for Late {
+            fn cube(&mut self, value: u8, _: Duration) -> Result<u8> {
+                std::thread::sleep(Duration::from_millis(3));
+                Here.cube(value, Duration::ZERO)
+            }
+        }
+        let from = |task: Task| {
+            let start = Start {
+                ready: Barrier::new(1),
+                at: OnceLock::from(now() - Duration::from_millis(3)),
+            };
+            let samples = repeat(&task, Duration::from_millis(60), &start, || Ok(Late));
+            samples.unwrap()[0]
+        };
+        assert!(from(late) >= 6_000_000);
+        assert!(from(late) >= from(PERIODIC));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! < ready
-//! > load 5000 0:60:0:50000:0 1:20:0:0:200    how long (ms), then for each client: object, priority, first call,
-//!                                            period (0: back to back) and work (us)
+//! > load 5000 0:60:0:50000:0:1 1:20:0:0:200:0    how long (ms), then for each client: object, priority, first call,
+//!                                                period (0: back to back) and work (us), 1: each call counts from its
+//!                                                release
 //! < 50312 49873 ...                          for each client a line: nanoseconds of each call
 //! < 91000 90312 ...
 //! ```
@@ -56,8 +57,12 @@ fn command(tasks: &[Task], duration: Duration) -> String {
         let Task {
             object, priority, ..
         } = task;
+        let from_release = u8::from(task.from_release);
         let [phase, period, work] = [task.phase, task.period, task.work].map(|t| t.as_micros());
-        let _ = write!(line, " {object}:{priority}:{phase}:{period}:{work}");
+        let _ = write!(
+            line,
+            " {object}:{priority}:{phase}:{period}:{work}:{from_release}"
+        );
     }
     line
 }
@@ -77,8 +82,8 @@ fn parse(line: &str) -> Result<(Vec<Task>, Duration)> {
 
 fn parse_task(word: &str) -> Result<Task> {
     let parts: Vec<&str> = word.split(':').collect();
-    let [object, priority, phase, period, work] = parts[..] else {
-        return Err(format!("a client is five numbers, not {word:?}").into());
+    let [object, priority, phase, period, work, from_release] = parts[..] else {
+        return Err(format!("a client is six numbers, not {word:?}").into());
     };
     let time = |text: &str| -> Result<Duration> { Ok(Duration::from_micros(text.parse()?)) };
     Ok(Task {
@@ -87,6 +92,7 @@ fn parse_task(word: &str) -> Result<Task> {
         phase: time(phase)?,
         period: time(period)?,
         work: time(work)?,
+        from_release: from_release == "1",
     })
 }
 
@@ -102,6 +108,7 @@ mod tests {
             phase: Duration::ZERO,
             period: Duration::from_millis(50),
             work: Duration::ZERO,
+            from_release: true,
         };
         let low = Task {
             object: 1,
@@ -109,9 +116,10 @@ mod tests {
             phase: Duration::from_micros(7),
             period: Duration::ZERO,
             work: Duration::from_micros(200),
+            from_release: false,
         };
         let line = command(&[high, low], Duration::from_secs(5));
-        assert_eq!(line, "load 5000 0:60:0:50000:0 1:20:7:0:200");
+        assert_eq!(line, "load 5000 0:60:0:50000:0:1 1:20:7:0:200:0");
         assert_eq!(
             parse(&line).unwrap(),
             (vec![high, low], Duration::from_secs(5))

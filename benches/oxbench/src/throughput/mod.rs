@@ -116,6 +116,7 @@ fn measure_at(
         phase: Duration::ZERO,
         period: Duration::ZERO,
         work: Duration::ZERO,
+        from_release: false,
     };
     let tasks = vec![task; clients];
     let mut seen = vec![Vec::new(); contenders.len()];

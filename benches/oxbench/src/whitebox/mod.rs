@@ -269,6 +269,7 @@ impl Options {
             phase: Duration::ZERO,
             period,
             work: Duration::ZERO,
+            from_release: false,
         };
         self.priorities()
             .into_iter()

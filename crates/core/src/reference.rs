@@ -19,6 +19,7 @@ use crate::policy::{
     Resolved, SetOverrideType,
 };
 use crate::route::Route;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::{Failure, ObjectRef, Orb, raise};
 
 /// An object reference: which object, and where it leads now.
@@ -57,6 +58,8 @@ struct Shared {
     home: Home,
     /// Where a LOCATION_FORWARD sent us.
     forward: ArcSwapOption<Route>,
+    /// There was one. Most references are never forwarded, and their calls need not ask where to.
+    forwarded: AtomicBool,
     binding: Binding,
     /// Of connections that only calls through it use.
     owner: OnceLock<Arc<Owner>>,
@@ -92,6 +95,7 @@ impl Ref {
                 orb: orb.clone(),
                 home: Home::new(ior),
                 forward: ArcSwapOption::empty(),
+                forwarded: AtomicBool::new(false),
                 binding: Binding::default(),
                 owner: OnceLock::new(),
             }),
@@ -427,7 +431,9 @@ impl Ref {
 
     /// Where calls go now: to where the object was forwarded, or as the IOR says.
     pub(crate) fn route(&self) -> Result<Arc<Route>, SystemException> {
-        if let Some(forwarded) = self.shared.forward.load_full() {
+        if self.shared.forwarded.load(Ordering::Acquire)
+            && let Some(forwarded) = self.shared.forward.load_full()
+        {
             return Ok(forwarded);
         }
         self.original_route().cloned()
@@ -454,6 +460,7 @@ impl Ref {
             self.shared.home.move_to(ior, &route);
         }
         self.shared.forward.store(Some(route));
+        self.shared.forwarded.store(true, Ordering::Release);
         Ok(())
     }
 

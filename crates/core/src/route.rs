@@ -10,7 +10,7 @@ use oxorb_giop::{
     TargetAddress, Version, profile_tag,
 };
 
-use crate::client::Peer;
+use crate::client::{Peer, Selection};
 use crate::policy::Published;
 use crate::scheduler::Scheduled;
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
@@ -26,6 +26,8 @@ pub(crate) struct Route {
     pub(crate) profiles: Vec<RouteProfile>,
     /// A profile, or the run-time scheduler, says something of RT-CORBA: calls choose among them (`client/selection.rs`).
     pub(crate) real_time: bool,
+    /// What that comes to, where it is the same for all calls without policies of their own.
+    pub(crate) settled: Option<Selection>,
     /// Index of the profile that was reached last.
     pub(crate) preferred: AtomicUsize,
     /// What the run-time scheduler's table says of the object's operations.
@@ -106,11 +108,13 @@ impl Route {
         let scheduled = orb
             .enforcer()
             .and_then(|enforcer| enforcer.interface(&ior.type_id, |_| false));
+        let published = |it: &RouteProfile| it.published.is_real_time();
+        let real_time = scheduled.is_some() || profiles.iter().any(published);
         Ok(Route {
-            real_time: scheduled.is_some()
-                || profiles
-                    .iter()
-                    .any(|it: &RouteProfile| it.published.is_real_time()),
+            real_time,
+            settled: real_time
+                .then(|| Selection::settled(&profiles, scheduled.as_ref()))
+                .flatten(),
             profiles,
             scheduled,
             preferred: AtomicUsize::new(0),

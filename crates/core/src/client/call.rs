@@ -5,11 +5,12 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::{Dialect, Encoded, Encoder};
+use oxorb_cdr::{Dialect, Encoder};
 use oxorb_giop::{
     CodeSetContext, CompletionStatus, Limits, MessageType, RequestHeader, ServiceContext,
     SystemException, SystemExceptionKind, TargetAddress, Version, minor, priority_range_context,
 };
+use oxorb_transport::WriteError;
 
 use super::link::ClientLink;
 use super::reply::Answer;
@@ -38,15 +39,19 @@ pub(crate) struct Request<'r> {
     pub(crate) contexts: &'r [ServiceContext<'r>],
 }
 
-/// A request that is written and not sent. Whatever fails now is COMPLETED_NO.
-pub(crate) struct Call<'c, 'a> {
-    peer: &'c Arc<Peer>,
-    link: Box<ClientLink>,
-    id: u32,
-    version: Version,
-    /// Tells the server how text is encoded on this connection.
-    tells: bool,
-    encoded: Encoded<'a>,
+/// A request that is to be sent over a connection. Whatever fails now is COMPLETED_NO.
+pub(crate) struct Call<'c, 'r> {
+    pub(crate) peer: &'c Arc<Peer>,
+    pub(crate) link: Box<ClientLink>,
+    pub(crate) request: &'r Request<'r>,
+}
+
+/// What became of a request.
+pub(crate) enum Sent<'c> {
+    Gone(Pending<'c>),
+    /// It was not to go yet: the connection, nothing sent.
+    Withheld(Box<ClientLink>),
+    Lost(Lost),
 }
 
 /// A request that was sent and not answered. Whatever fails now is
@@ -71,22 +76,31 @@ pub(crate) struct Lost {
     pub(crate) reused: bool,
 }
 
-impl<'c, 'a> Call<'c, 'a> {
-    /// Writes header and arguments in place. The connection goes back
-    /// untouched when an argument cannot be marshalled.
-    // Always inlined, like `send`: a `Call` is large, and would be moved.
+impl<'c> Call<'c, '_> {
+    /// Writes header and arguments in place and hands them to the transport: one write. `withhold` is asked when the
+    /// size of the whole message is known.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments; the connection goes back untouched.
+    // One function, and in its caller: what is written is large, and would be moved from hand to hand.
     #[inline(always)]
-    pub(crate) fn begin(
-        peer: &'c Arc<Peer>,
-        mut link: Box<ClientLink>,
-        request: &Request<'_>,
+    pub(crate) fn send<'a>(
+        self,
         args: Args<'_, 'a>,
-    ) -> Result<Self, SystemException> {
+        timing: Timing,
+        withhold: impl FnOnce(usize) -> bool,
+    ) -> Result<Sent<'c>, SystemException> {
+        let Call {
+            peer,
+            mut link,
+            request,
+        } = self;
+        let version = request.version;
         // Told once per connection: a second, different answer is an error there.
         let tell = request.code_sets.filter(|_| link.code_sets.is_none());
         link.code_sets = link.code_sets.or(tell);
         let id = link.next_request_id();
-        let dialect = link.dialect(request.version.minor);
+        let dialect = link.dialect(version.minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
         // The first request of a connection for a band says so (implicit binding).
         let band = link
@@ -106,43 +120,36 @@ impl<'c, 'a> Call<'c, 'a> {
             &peer.options().limits,
         );
         let encoded = e.finish();
-        if let Err(exception) = written {
+        if written.is_err() || withhold(encoded.len()) {
             link.out = peer.options().keep(encoded.into_buffer());
             if tell.is_some() {
                 link.code_sets = None;
             }
-            peer.give_back(link);
-            return Err(exception);
+            return match written {
+                Ok(()) => Ok(Sent::Withheld(link)),
+                Err(exception) => {
+                    peer.give_back(link);
+                    Err(exception)
+                }
+            };
         }
-        Ok(Call {
-            peer,
-            link,
-            id,
-            version: request.version,
-            tells: tell.is_some(),
-            encoded,
-        })
-    }
-
-    /// Octets of the whole message.
-    pub(crate) fn octets(&self) -> usize {
-        self.encoded.len()
-    }
-
-    /// Takes the connection back, nothing sent.
-    pub(crate) fn withdraw(self) -> Box<ClientLink> {
-        let Call {
-            peer,
-            mut link,
-            tells,
-            encoded,
-            ..
-        } = self;
+        let waited = !link.reused || encoded.len() > SENT_AT_ONCE;
+        let _ = link.link.set_write_timeout(timing.write_limit());
+        let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
+        probe::stamp(Stage::RequestSent);
+        link.band = None;
         link.out = peer.options().keep(encoded.into_buffer());
-        if tells {
-            link.code_sets = None;
-        }
-        link
+        Ok(match sent {
+            Ok(()) => Sent::Gone(Pending {
+                peer,
+                link,
+                id,
+                version,
+                waited,
+                locating: false,
+            }),
+            Err(failed) => Sent::Lost(unsent(peer, &link, &failed)),
+        })
     }
 
     /// Asks the server where an object is: one write. Allocates.
@@ -181,48 +188,6 @@ impl<'c, 'a> Call<'c, 'a> {
                 ),
                 format!("asking for the object failed: {}", failed.error),
             )),
-        }
-    }
-
-    /// Hands the request to the transport: one write.
-    #[inline(always)]
-    pub(crate) fn send(self, timing: Timing) -> Result<Pending<'c>, Lost> {
-        let Call {
-            peer,
-            mut link,
-            id,
-            version,
-            encoded,
-            ..
-        } = self;
-        let waited = !link.reused || encoded.len() > SENT_AT_ONCE;
-        let _ = link.link.set_write_timeout(timing.write_limit());
-        let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
-        probe::stamp(Stage::RequestSent);
-        link.band = None;
-        link.out = peer.options().keep(encoded.into_buffer());
-        match sent {
-            Ok(()) => Ok(Pending {
-                peer,
-                link,
-                id,
-                version,
-                waited,
-                locating: false,
-            }),
-            Err(failed) => {
-                let completed = if failed.written == 0 {
-                    CompletionStatus::No
-                } else {
-                    CompletionStatus::Maybe
-                };
-                Err(lose(
-                    peer,
-                    &link,
-                    exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
-                    format!("sending the request failed: {}", failed.error),
-                ))
-            }
         }
     }
 }
@@ -383,6 +348,21 @@ impl<'c> Pending<'c> {
     fn lost(&self, exception: SystemException, cause: String) -> Lost {
         lose(self.peer, &self.link, exception, cause)
     }
+}
+
+#[cold]
+fn unsent(peer: &Peer, link: &ClientLink, failed: &WriteError) -> Lost {
+    let completed = if failed.written == 0 {
+        CompletionStatus::No
+    } else {
+        CompletionStatus::Maybe
+    };
+    lose(
+        peer,
+        link,
+        exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
+        format!("sending the request failed: {}", failed.error),
+    )
 }
 
 fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: String) -> Lost {

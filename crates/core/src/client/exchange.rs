@@ -10,7 +10,7 @@ use oxorb_giop::{
 };
 
 use super::binding::Bound;
-use super::call::{Call, Lost, Request};
+use super::call::{Call, Lost, Request, Sent};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, Worth};
@@ -255,34 +255,40 @@ impl<'x, 'a> Exchange<'x, 'a> {
                     }
                 }
             };
-            let call = Call::begin(peer, link, &request, self.args)?;
-            if policies.locate != LocateFirst::Never
-                && policies.locate.wanted(call.octets())
-                && !profile.is_located()
-            {
-                match self.locate(route, index, call.withdraw())? {
-                    Step::Done(_) => {}
-                    step => return Ok(step),
-                }
-                reached = match reach::again(self, peer)? {
-                    Ok(link) => Reached::Link(link),
-                    Err(exception) => return Ok(Step::NextProfile(exception)),
-                };
-                continue;
-            }
-            let lost = match call.send(self.timing) {
-                Ok(pending) if self.op.response == Response::None => {
+            let call = Call {
+                peer,
+                link,
+                request: &request,
+            };
+            let withhold = |octets| {
+                policies.locate != LocateFirst::Never
+                    && policies.locate.wanted(octets)
+                    && !profile.is_located()
+            };
+            let lost = match call.send(self.args, self.timing, withhold)? {
+                Sent::Gone(pending) if self.op.response == Response::None => {
                     pending.abandon();
                     return self.settle(route, index, flow, None);
                 }
-                Ok(pending) => {
+                Sent::Gone(pending) => {
                     let timing = self.timing.awaiting(policies);
                     match pending.wait(self.reference.orb(), timing) {
                         Ok(reply) => return self.settle(route, index, flow, Some(reply)),
                         Err(lost) => lost,
                     }
                 }
-                Err(unsent) => unsent,
+                Sent::Withheld(link) => {
+                    match self.locate(route, index, link)? {
+                        Step::Done(_) => {}
+                        step => return Ok(step),
+                    }
+                    reached = match reach::again(self, peer)? {
+                        Ok(link) => Reached::Link(link),
+                        Err(exception) => return Ok(Step::NextProfile(exception)),
+                    };
+                    continue;
+                }
+                Sent::Lost(lost) => lost,
             };
             // A connection that the server closed while it was idle, so that none of
             // this request was read; or CloseConnection, which promises that it did

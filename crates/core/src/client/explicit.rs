@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oxorb_giop::{PriorityModel, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
-use super::call::{Call, Request};
+use super::call::{Call, Request, Sent};
 use super::exchange::{Exchange, Step, one_more};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
@@ -133,10 +133,15 @@ impl Exchange<'_, '_> {
             code_sets: profile.code_sets?,
             contexts: carried.fill(&mut room),
         };
-        let call = Call::begin(peer, link, &request, &|_| Ok(()))?;
-        let answered = match call.send(self.timing) {
-            Ok(pending) => pending.wait(self.reference.orb(), self.timing),
-            Err(unsent) => Err(unsent),
+        let call = Call {
+            peer,
+            link,
+            request: &request,
+        };
+        let answered = match call.send(&|_| Ok(()), self.timing, |_| false)? {
+            Sent::Gone(pending) => pending.wait(self.reference.orb(), self.timing),
+            Sent::Lost(unsent) => Err(unsent),
+            Sent::Withheld(_) => unreachable!("nothing is withheld"),
         };
         match answered {
             Ok(reply) => match self.settle(route, index, None, Some(reply)) {
@@ -165,7 +170,7 @@ fn selections(
         if model.model == PriorityModel::ServerDeclared {
             continue;
         }
-        match profile.published.real_time(policies) {
+        match profile.published.real_time(&policies.realtime) {
             Ok((_, Some(bands))) => priorities.extend(bands.iter().map(|band| band.low)),
             _ if profile.priority >= 0 => priorities.push(profile.priority),
             _ => priorities.push(reference.orb().outgoing_priority()?.get()),

@@ -56,7 +56,7 @@ pub(crate) use peer::Peer;
 pub use prepared::{Prepared, Slots};
 pub use reply::Answered;
 pub(crate) use reply::Reply;
-pub(crate) use selection::Owner;
+pub(crate) use selection::{Owner, Selection};
 pub(crate) use timing::Timing;
 
 pub(crate) use exchange::Round;

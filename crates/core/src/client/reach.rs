@@ -56,7 +56,7 @@ impl Untried {
 
     /// Those that the call may use at its priority. Where a bound reference has several addresses at one server, one for
     /// each lane, it is bound to them all.
-    #[cold]
+    #[inline]
     pub(super) fn restrict(&mut self, route: &Route, bound: Option<&Bound>, to: &Selection) {
         if let Some(bound) = bound {
             let server = route.profiles[bound.profile].index;

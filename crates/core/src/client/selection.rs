@@ -11,13 +11,13 @@ use oxorb_rt::{Priority, dscp};
 use oxorb_transport::Tuning;
 
 use crate::op::Operation;
-use crate::policy::Effective;
+use crate::policy::{Effective, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
 use crate::{Ref, raise};
 
 /// What the reference and the policies of a call mean at the caller's priority.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Selection {
     /// One bit for each profile of the route that may serve it.
     pub(super) profiles: u64,
@@ -91,6 +91,22 @@ impl Selection {
         if !route.real_time && !policies.real_time {
             return Ok(None);
         }
+        if let Some(settled) = route.settled
+            && !policies.real_time
+        {
+            return Ok(Some(settled));
+        }
+        Selection::look(reference, route, policies, op).map(Some)
+    }
+
+    /// Where it depends on the caller.
+    #[inline(never)]
+    fn look(
+        reference: &Ref,
+        route: &Route,
+        policies: &Effective,
+        op: Operation<'_>,
+    ) -> Result<Selection, SystemException> {
         let (mut priority, mut found) = (None, None);
         if let Some(scheduled) = &route.scheduled
             && let Some(row) = scheduled.find(op.name)
@@ -111,7 +127,21 @@ impl Selection {
         };
         let mut selection = Selection::at(reference, route, policies, priority)?;
         selection.row = found;
-        Ok(Some(selection))
+        Ok(selection)
+    }
+
+    /// That of all calls without policies of RT-CORBA, where neither their priority nor the operation matters: found once,
+    /// when the reference is read.
+    pub(crate) fn settled(
+        profiles: &[RouteProfile],
+        scheduled: Option<&Scheduled>,
+    ) -> Option<Selection> {
+        let propagated = profiles.iter().any(RouteProfile::is_client_propagated);
+        if scheduled.is_some() || propagated {
+            return None;
+        }
+        // What is wrong is told to those who call.
+        Selection::among(profiles, &RealTimePolicies::default(), None).ok()
     }
 
     /// What travels with the request, of what it is worth.
@@ -125,11 +155,22 @@ impl Selection {
     }
 
     /// The same for a caller of this priority.
-    #[inline(never)]
     pub(super) fn at(
         reference: &Ref,
         route: &Route,
         policies: &Effective,
+        priority: Option<Priority>,
+    ) -> Result<Selection, SystemException> {
+        let mut selection = Selection::among(&route.profiles, &policies.realtime, priority)?;
+        if policies.realtime.private {
+            selection.apart.reference = reference.owner().0;
+        }
+        Ok(selection)
+    }
+
+    fn among(
+        profiles: &[RouteProfile],
+        policies: &RealTimePolicies,
         priority: Option<Priority>,
     ) -> Result<Selection, SystemException> {
         let mut selection = Selection {
@@ -137,7 +178,7 @@ impl Selection {
             ..Selection::default()
         };
         let mut refusal = raise::NO_LANE;
-        for (index, profile) in route.profiles.iter().enumerate() {
+        for (index, profile) in profiles.iter().enumerate() {
             match selection.admit(profile, policies) {
                 Ok(()) => selection.profiles |= 1 << index,
                 Err(why) => refusal = why,
@@ -145,9 +186,6 @@ impl Selection {
         }
         if selection.profiles == 0 {
             return Err(refusal);
-        }
-        if policies.realtime.private {
-            selection.apart.reference = reference.owner().0;
         }
         if let Some(band) = selection.band {
             let (low, high) = (band.low as u32, band.high as u32);
@@ -162,7 +200,7 @@ impl Selection {
     fn admit(
         &mut self,
         profile: &RouteProfile,
-        policies: &Effective,
+        policies: &RealTimePolicies,
     ) -> Result<(), SystemException> {
         let published = &profile.published;
         let (protocols, bands) = published

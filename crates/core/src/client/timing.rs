@@ -165,11 +165,8 @@ impl Carried {
         timing: Timing,
         synchronized_clocks: bool,
     ) -> Carried {
-        Carried {
-            policies: policies
-                .carries
-                .then(|| write(policies, timing, synchronized_clocks))
-                .filter(|written| !written.is_empty()),
+        let mut carried = Carried {
+            policies: None,
             priority: worth
                 .priority
                 .map(|priority| priority_context(priority.get())),
@@ -177,7 +174,11 @@ impl Carried {
                 .qos
                 .or(worth.qos)
                 .map(|qos| complete(qos, worth.priority).encode()),
+        };
+        if policies.carries {
+            carried.write(policies, timing, synchronized_clocks);
         }
+        carried
     }
 
     fn contexts(&self) -> impl Iterator<Item = ServiceContext<'_>> {
@@ -213,6 +214,50 @@ impl Carried {
     pub(crate) fn beside<'c>(&'c self, others: &[ServiceContext<'c>]) -> Vec<ServiceContext<'c>> {
         self.contexts().chain(others.iter().copied()).collect()
     }
+
+    /// Those that travel, into their place: they are large, and most calls have none.
+    #[cold]
+    fn write(&mut self, policies: &Effective, timing: Timing, synchronized_clocks: bool) {
+        let mut written = PolicyValueWriter::new();
+        let since = timing.start.elapsed();
+        let left = |limit: Duration| time::units(limit.saturating_sub(since));
+        let end = |limit: Option<Duration>| {
+            let limit = limit.filter(|_| synchronized_clocks)?;
+            Some(time::utc_now().saturating_add(left(limit)))
+        };
+        let round_trip = policies.round_trip.filter(|_| policies.round_trip_carried);
+        let first = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (one, other) => one.or(other),
+        };
+        let times = [
+            (policy_type::REQUEST_START_TIME, policies.request_start),
+            (
+                policy_type::REQUEST_END_TIME,
+                first(policies.request_end, end(policies.request)),
+            ),
+            (policy_type::REPLY_START_TIME, policies.reply_start),
+            (
+                policy_type::REPLY_END_TIME,
+                first(policies.reply_end, end(round_trip)),
+            ),
+        ];
+        for (kind, time) in times {
+            if let Some(time) = time {
+                written.utc(kind, time);
+            }
+        }
+        if let Some(limit) = policies.request {
+            written.time(policy_type::RELATIVE_REQUEST_TIMEOUT, left(limit));
+        }
+        if let Some(limit) = round_trip {
+            written.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, left(limit));
+        }
+        if let Some(range) = policies.priority {
+            written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
+        }
+        self.policies = Some(written).filter(|written| !written.is_empty());
+    }
 }
 
 /// With the calling thread's priority, where none is named.
@@ -224,47 +269,4 @@ fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
     };
     qos.priority = qos.priority.or_else(ours);
     qos
-}
-
-#[cold]
-fn write(policies: &Effective, timing: Timing, synchronized_clocks: bool) -> PolicyValueWriter {
-    let mut written = PolicyValueWriter::new();
-    let since = timing.start.elapsed();
-    let left = |limit: Duration| time::units(limit.saturating_sub(since));
-    let end = |limit: Option<Duration>| {
-        let limit = limit.filter(|_| synchronized_clocks)?;
-        Some(time::utc_now().saturating_add(left(limit)))
-    };
-    let round_trip = policies.round_trip.filter(|_| policies.round_trip_carried);
-    let first = |a: Option<u64>, b: Option<u64>| match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, other) => one.or(other),
-    };
-    let times = [
-        (policy_type::REQUEST_START_TIME, policies.request_start),
-        (
-            policy_type::REQUEST_END_TIME,
-            first(policies.request_end, end(policies.request)),
-        ),
-        (policy_type::REPLY_START_TIME, policies.reply_start),
-        (
-            policy_type::REPLY_END_TIME,
-            first(policies.reply_end, end(round_trip)),
-        ),
-    ];
-    for (kind, time) in times {
-        if let Some(time) = time {
-            written.utc(kind, time);
-        }
-    }
-    if let Some(limit) = policies.request {
-        written.time(policy_type::RELATIVE_REQUEST_TIMEOUT, left(limit));
-    }
-    if let Some(limit) = round_trip {
-        written.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, left(limit));
-    }
-    if let Some(range) = policies.priority {
-        written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
-    }
-    written
 }

@@ -28,7 +28,7 @@ pub(crate) mod time;
 
 pub use any::{AnyPolicy, Policy, PolicyType};
 pub use current::{PolicyCurrent, PolicyScope};
-pub(crate) use effective::{Effective, Resolved};
+pub(crate) use effective::{Effective, RealTimePolicies, Resolved};
 pub use kinds::*;
 pub(crate) use manager::OrbPolicies;
 pub use manager::PolicyManager;

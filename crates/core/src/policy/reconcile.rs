@@ -7,7 +7,8 @@ use oxorb_giop::{
 };
 
 use super::{
-    ClientProtocol, Effective, Policy as _, PolicyType, PriorityBandedConnection, RequestPriority,
+    ClientProtocol, Effective, Policy as _, PolicyType, PriorityBandedConnection, RealTimePolicies,
+    RequestPriority,
 };
 
 /// The policies of one profile that matter to a caller.
@@ -68,20 +69,21 @@ impl Published {
             }
             both.priority = Some(common);
         }
-        (both.realtime.protocols, both.realtime.bands) =
-            self.real_time(wanted).map_err(|kind| vec![kind])?;
+        let (protocols, bands) = self
+            .real_time(&wanted.realtime)
+            .map_err(|kind| vec![kind])?;
+        (both.realtime.protocols, both.realtime.bands) = (protocols.copied(), bands.copied());
         Ok(both)
     }
 
-    /// Protocols and bands that hold for calls to this profile, or the type that is contradicted. Allocates nothing.
-    pub(crate) fn real_time(
-        &self,
-        wanted: &Effective,
-    ) -> Result<(Option<Protocols>, Option<PriorityBands>), PolicyType> {
-        let protocols = one_of(self.protocols, wanted.realtime.protocols);
-        let protocols = protocols.ok_or(ClientProtocol::TYPE)?;
-        let bands =
-            one_of(self.bands, wanted.realtime.bands).ok_or(PriorityBandedConnection::TYPE)?;
+    /// Protocols and bands that hold for calls to this profile, or the type that is contradicted. Allocates nothing,
+    /// copies nothing.
+    pub(crate) fn real_time<'p>(
+        &'p self,
+        wanted: &'p RealTimePolicies,
+    ) -> Result<(Option<&'p Protocols>, Option<&'p PriorityBands>), PolicyType> {
+        let protocols = one_of(&self.protocols, &wanted.protocols).ok_or(ClientProtocol::TYPE)?;
+        let bands = one_of(&self.bands, &wanted.bands).ok_or(PriorityBandedConnection::TYPE)?;
         if bands.is_some() && self.model.is_none() {
             return Err(PriorityBandedConnection::TYPE);
         }
@@ -90,9 +92,9 @@ impl Published {
 }
 
 /// `None`: both sides insist.
-fn one_of<T>(theirs: Option<T>, ours: Option<T>) -> Option<Option<T>> {
+fn one_of<'p, T>(theirs: &'p Option<T>, ours: &'p Option<T>) -> Option<Option<&'p T>> {
     match (theirs, ours) {
         (Some(_), Some(_)) => None,
-        (one, other) => Some(one.or(other)),
+        (one, other) => Some(one.as_ref().or(other.as_ref())),
     }
 }

@@ -1,7 +1,7 @@
 //! From a key to the servant.
 //!
 //! The way that requests for active objects take is short and at the top; all
-//! others go through [`serve`](RootAdapter::serve): POAs that do not exist yet,
+//! others go through [`serve`](RootAdapter::serve): POAs with priorities, POAs that do not exist yet,
 //! managers that hold, threads that must wait, servants that must be made.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl RootAdapter {
     #[inline]
     fn call_key(&self, key: Key<'_>, upcall: Upcall<'_>) -> Outcome {
         probe::stamp(Stage::KeyParsed);
-        match key {
+        let admission = match key {
             Key::Active {
                 incarnation,
                 poa,
@@ -68,6 +68,7 @@ impl RootAdapter {
                     let _here = current::enter(self, pass, object.place);
                     return call(self, &*object.servant, upcall);
                 }
+                pass
             }
             Key::Transient {
                 incarnation,
@@ -81,6 +82,7 @@ impl RootAdapter {
                     let _here = current::enter(self, pass, object.place);
                     return call(self, &*object.servant, upcall);
                 }
+                pass
             }
             Key::Persistent { hash, path, id } => {
                 let pass = self.at_path(hash, path);
@@ -90,9 +92,10 @@ impl RootAdapter {
                     let _here = current::enter(self, pass, object.place);
                     return call(self, &*object.servant, upcall);
                 }
+                pass
             }
-        }
-        self.serve(key, upcall)
+        };
+        self.serve(key, admission, upcall)
     }
 
     /// A plain name for an object of this server. One for an object of another
@@ -106,11 +109,11 @@ impl RootAdapter {
         }
     }
 
-    /// Serves a request that does not find its object at once.
-    #[cold]
-    fn serve(&self, key: Key<'_>, mut upcall: Upcall<'_>) -> Outcome {
-        if let Some(pass) = self.present(key)
-            && let Some(pass) = &*pass
+    /// Serves a request that does not find its object at once, or finds it in a POA of RT-CORBA.
+    #[inline(never)]
+    fn serve(&self, key: Key<'_>, admission: Option<Admission>, upcall: Upcall<'_>) -> Outcome {
+        if let Some(pass) = &admission
+            && let Some(pass) = &**pass
             && let Some(object) = pass.find_at_priority(key)
         {
             match pass.right_place(self, Some(&object), key, &upcall) {
@@ -125,6 +128,14 @@ impl RootAdapter {
                 Err(exception) => refuse(exception.into(), upcall),
             };
         }
+        // Who waits holds on to nothing.
+        drop(admission);
+        self.find_out(key, upcall)
+    }
+
+    /// Serves a request that perhaps has to wait: for its POA, manager, thread or servant.
+    #[cold]
+    fn find_out(&self, key: Key<'_>, mut upcall: Upcall<'_>) -> Outcome {
         let Some(adapter) = self.shared() else {
             return refuse(NO_POA.into(), upcall);
         };

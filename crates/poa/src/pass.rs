@@ -21,6 +21,8 @@ pub(crate) struct Pass {
     pub(crate) state: ManagerState,
     /// Requests for active objects may go straight to them.
     pub(crate) open: bool,
+    /// The same, at their priority and from the right threads.
+    pub(crate) open_at_priority: bool,
     /// Requests run at a priority that must be found out first, or on threads that they may have missed.
     pub(crate) real_time: bool,
     pub(crate) poa: Arc<PoaInner>,
@@ -30,12 +32,13 @@ impl Pass {
     pub(crate) fn new(poa: &Arc<PoaInner>, state: ManagerState) -> Pass {
         poa.life.lock().passes += 1;
         let real_time = poa.is_real_time();
+        let open =
+            state == ManagerState::Active && poa.policies.thread == ThreadPolicy::OrbControlled;
         Pass {
             incarnation: poa.incarnation,
             state,
-            open: state == ManagerState::Active
-                && poa.policies.thread == ThreadPolicy::OrbControlled
-                && !real_time,
+            open: open && !real_time,
+            open_at_priority: open && real_time,
             real_time,
             poa: Arc::clone(poa),
         }

@@ -26,9 +26,9 @@ use crate::key::Key;
 use crate::object_map::Found;
 use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner};
-use crate::policies::{IdAssignment, ImplicitActivation, Policies, ThreadPolicy};
+use crate::policies::{IdAssignment, ImplicitActivation, Policies};
 use crate::refusal::DISCARDED;
-use crate::{ManagerState, ObjectId, PoaError};
+use crate::{ObjectId, PoaError};
 
 /// What a POA with policies of RT-CORBA knows besides them.
 pub(crate) struct RealTime {
@@ -209,10 +209,7 @@ impl Pass {
 
     /// The active object of a key, if the request may go straight to it but for its priority.
     pub(crate) fn find_at_priority(&self, key: Key<'_>) -> Option<Found> {
-        let straight = self.real_time
-            && self.state == ManagerState::Active
-            && self.poa.policies.thread == ThreadPolicy::OrbControlled;
-        match straight {
+        match self.open_at_priority {
             true => self.find_active(key),
             false => None,
         }

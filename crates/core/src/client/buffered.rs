@@ -102,7 +102,8 @@ pub(super) fn send<'a>(
     let peer = profile.remote();
     let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
     let synchronized = peer.options().synchronized_clocks;
-    let carried = Carried::of(policies, worth, timing, synchronized);
+    let mut written = None;
+    let carried = Carried::of(policies, worth, timing, synchronized, &mut written);
     let added = flow
         .as_deref()
         .map(ClientFlow::contexts)

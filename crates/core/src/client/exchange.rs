@@ -131,7 +131,14 @@ impl<'x, 'a> Exchange<'x, 'a> {
         probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         if let Some((index, profile)) = route.local() {
-            let carried = Carried::of(self.policies, self.worth(&route), self.timing, false);
+            let mut written = None;
+            let carried = Carried::of(
+                self.policies,
+                self.worth(&route),
+                self.timing,
+                false,
+                &mut written,
+            );
             let contexts = &carried.beside(&added);
             let (reference, timing) = (self.reference, self.timing);
             let reply = local::call(
@@ -222,14 +229,15 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         let mut reached = reached;
         loop {
-            let (carried, mut room, together);
-            let contexts = if !policies.carries && self.selection.is_none() {
+            let worth = self.worth(route);
+            let (mut written, mut room) = (None, Carried::ROOM);
+            let (carried, together);
+            let contexts = if !policies.carries && worth.is_nothing() {
                 added
             } else {
                 let synchronized = peer.options().synchronized_clocks;
-                carried = Carried::of(policies, self.worth(route), self.timing, synchronized);
+                carried = Carried::of(policies, worth, self.timing, synchronized, &mut written);
                 if added.is_empty() {
-                    room = Carried::ROOM;
                     carried.fill(&mut room)
                 } else {
                     together = carried.beside(added);

@@ -124,7 +124,14 @@ impl Exchange<'_, '_> {
         static OP: Op = Op::twoway("_bind_priority_band");
         let profile = &route.profiles[index];
         let peer = profile.remote();
-        let carried = Carried::of(self.policies, self.worth(route), self.timing, false);
+        let mut written = None;
+        let carried = Carried::of(
+            self.policies,
+            self.worth(route),
+            self.timing,
+            false,
+            &mut written,
+        );
         let mut room = Carried::ROOM;
         let request = Request {
             op: (&OP).into(),

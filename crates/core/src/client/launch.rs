@@ -140,7 +140,14 @@ impl Launch<'_> {
             let route = exchange.route()?;
             exchange.selection = Selection::of(reference, &route, self.policies, self.op)?;
             if let Some((_, profile)) = route.local() {
-                let carried = Carried::of(self.policies, exchange.worth(&route), timing, false);
+                let mut written = None;
+                let carried = Carried::of(
+                    self.policies,
+                    exchange.worth(&route),
+                    timing,
+                    false,
+                    &mut written,
+                );
                 let contexts = &carried.beside(self.added);
                 let made =
                     local::begin(reference, &route, profile, timing, self.op, args, contexts);
@@ -182,7 +189,14 @@ impl Launch<'_> {
             let reconciled = profile.published.reconcile(self.policies);
             let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
             let synchronized = peer.options().synchronized_clocks;
-            let carried = Carried::of(policies, exchange.worth(route), self.timing, synchronized);
+            let mut written = None;
+            let carried = Carried::of(
+                policies,
+                exchange.worth(route),
+                self.timing,
+                synchronized,
+                &mut written,
+            );
             let contexts = &carried.beside(self.added);
             let request = Request {
                 op: self.op,

@@ -41,6 +41,13 @@ pub(crate) struct Worth {
     pub(super) qos: Option<Qos>,
 }
 
+impl Worth {
+    #[inline]
+    pub(super) fn is_nothing(&self) -> bool {
+        self.priority.is_none() && self.qos.is_none()
+    }
+}
+
 /// Whose a connection is: only calls for which this is the same may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Apart {

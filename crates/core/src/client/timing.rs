@@ -139,6 +139,9 @@ pub(crate) fn hold_until(start: u64) {
     }
 }
 
+/// Contexts that a call may have.
+const ROOM: usize = 3;
+
 /// What of a call's policies travels with its request, in the service context INVOCATION_POLICIES.
 ///
 /// Times that were given as absolute ones travel as such. Of relative ones what is left travels, as the relative policy
@@ -147,26 +150,32 @@ pub(crate) fn hold_until(start: u64) {
 ///
 /// The caller's priority travels beside them, in RTCorbaPriority, where the object wants to know it; and in RIOP what the
 /// call is worth, where a policy says that.
-pub(crate) struct Carried {
-    policies: Option<PolicyValueWriter>,
+pub(crate) struct Carried<'w> {
+    policies: Option<&'w PolicyValueWriter>,
     priority: Option<[u8; 4]>,
     qos: Option<[u8; Qos::OCTETS]>,
 }
 
-impl Carried {
+impl<'w> Carried<'w> {
     /// For all contexts there may be.
-    pub(crate) const ROOM: [ServiceContext<'static>; 3] = [ServiceContext { id: 0, data: &[] }; 3];
+    pub(crate) const ROOM: [ServiceContext<'static>; ROOM] =
+        [ServiceContext { id: 0, data: &[] }; ROOM];
 
-    /// As of now; nothing unless policies of that sort were set.
+    /// As of now; nothing unless policies of that sort were set. Those are written into `room`: they are large, most
+    /// calls have none, and nobody is to move them.
     #[inline]
     pub(crate) fn of(
         policies: &Effective,
         worth: Worth,
         timing: Timing,
         synchronized_clocks: bool,
-    ) -> Carried {
-        let mut carried = Carried {
-            policies: None,
+        room: &'w mut Option<PolicyValueWriter>,
+    ) -> Self {
+        if policies.carries {
+            write(policies, timing, synchronized_clocks, room);
+        }
+        Carried {
+            policies: room.as_ref(),
             priority: worth
                 .priority
                 .map(|priority| priority_context(priority.get())),
@@ -174,15 +183,11 @@ impl Carried {
                 .qos
                 .or(worth.qos)
                 .map(|qos| complete(qos, worth.priority).encode()),
-        };
-        if policies.carries {
-            carried.write(policies, timing, synchronized_clocks);
         }
-        carried
     }
 
     fn contexts(&self) -> impl Iterator<Item = ServiceContext<'_>> {
-        let policies = self.policies.as_ref().map(|written| ServiceContext {
+        let policies = self.policies.map(|written| ServiceContext {
             id: context_id::INVOCATION_POLICIES,
             data: written.octets(),
         });
@@ -200,7 +205,7 @@ impl Carried {
     /// The contexts, without an allocation.
     pub(crate) fn fill<'r, 'c>(
         &'c self,
-        room: &'r mut [ServiceContext<'c>; Self::ROOM.len()],
+        room: &'r mut [ServiceContext<'c>; ROOM],
     ) -> &'r [ServiceContext<'c>] {
         let mut count = 0;
         for (place, context) in room.iter_mut().zip(self.contexts()) {
@@ -214,50 +219,6 @@ impl Carried {
     pub(crate) fn beside<'c>(&'c self, others: &[ServiceContext<'c>]) -> Vec<ServiceContext<'c>> {
         self.contexts().chain(others.iter().copied()).collect()
     }
-
-    /// Those that travel, into their place: they are large, and most calls have none.
-    #[cold]
-    fn write(&mut self, policies: &Effective, timing: Timing, synchronized_clocks: bool) {
-        let mut written = PolicyValueWriter::new();
-        let since = timing.start.elapsed();
-        let left = |limit: Duration| time::units(limit.saturating_sub(since));
-        let end = |limit: Option<Duration>| {
-            let limit = limit.filter(|_| synchronized_clocks)?;
-            Some(time::utc_now().saturating_add(left(limit)))
-        };
-        let round_trip = policies.round_trip.filter(|_| policies.round_trip_carried);
-        let first = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (one, other) => one.or(other),
-        };
-        let times = [
-            (policy_type::REQUEST_START_TIME, policies.request_start),
-            (
-                policy_type::REQUEST_END_TIME,
-                first(policies.request_end, end(policies.request)),
-            ),
-            (policy_type::REPLY_START_TIME, policies.reply_start),
-            (
-                policy_type::REPLY_END_TIME,
-                first(policies.reply_end, end(round_trip)),
-            ),
-        ];
-        for (kind, time) in times {
-            if let Some(time) = time {
-                written.utc(kind, time);
-            }
-        }
-        if let Some(limit) = policies.request {
-            written.time(policy_type::RELATIVE_REQUEST_TIMEOUT, left(limit));
-        }
-        if let Some(limit) = round_trip {
-            written.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, left(limit));
-        }
-        if let Some(range) = policies.priority {
-            written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
-        }
-        self.policies = Some(written).filter(|written| !written.is_empty());
-    }
 }
 
 /// With the calling thread's priority, where none is named.
@@ -269,4 +230,52 @@ fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
     };
     qos.priority = qos.priority.or_else(ours);
     qos
+}
+
+#[cold]
+fn write(
+    policies: &Effective,
+    timing: Timing,
+    synchronized_clocks: bool,
+    room: &mut Option<PolicyValueWriter>,
+) {
+    let mut written = PolicyValueWriter::new();
+    let since = timing.start.elapsed();
+    let left = |limit: Duration| time::units(limit.saturating_sub(since));
+    let end = |limit: Option<Duration>| {
+        let limit = limit.filter(|_| synchronized_clocks)?;
+        Some(time::utc_now().saturating_add(left(limit)))
+    };
+    let round_trip = policies.round_trip.filter(|_| policies.round_trip_carried);
+    let first = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    };
+    let times = [
+        (policy_type::REQUEST_START_TIME, policies.request_start),
+        (
+            policy_type::REQUEST_END_TIME,
+            first(policies.request_end, end(policies.request)),
+        ),
+        (policy_type::REPLY_START_TIME, policies.reply_start),
+        (
+            policy_type::REPLY_END_TIME,
+            first(policies.reply_end, end(round_trip)),
+        ),
+    ];
+    for (kind, time) in times {
+        if let Some(time) = time {
+            written.utc(kind, time);
+        }
+    }
+    if let Some(limit) = policies.request {
+        written.time(policy_type::RELATIVE_REQUEST_TIMEOUT, left(limit));
+    }
+    if let Some(limit) = round_trip {
+        written.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, left(limit));
+    }
+    if let Some(range) = policies.priority {
+        written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
+    }
+    *room = Some(written).filter(|written| !written.is_empty());
 }

@@ -129,14 +129,18 @@ fn measure(options: &Options) -> Result<Report> {
             let tasks = options.tasks(version, lows);
             let mut seen: Vec<[Samples; 2]> =
                 contenders.iter().map(|_| Default::default()).collect();
-            for round in 1..=options.rounds {
-                // What drifts on the machine hits all alike.
-                for (contender, [high, low]) in contenders.iter().zip(&mut seen) {
+            for round in 0..options.rounds {
+                // What drifts on the machine hits all alike, and nobody always follows the same one.
+                let first = round as usize % contenders.len();
+                for at in (first..contenders.len()).chain(0..first) {
+                    let contender = &contenders[at];
                     eprintln!(
-                        "{version}, {lows} low, round {round}, {} ...",
+                        "{version}, {lows} low, round {}, {} ...",
+                        round + 1,
                         contender.architecture
                     );
                     let mut samples = contender.measure(setting, &[HIGH, LOW], &tasks)?;
+                    let [high, low] = &mut seen[at];
                     low.extend(samples.split_off(1).concat());
                     high.extend(samples.concat());
                 }

@@ -111,7 +111,7 @@ impl fmt::Display for Report {
             match version {
                 Version::Paper => writeln!(
                     f,
-                    "\npaper: high at {} Hz, low at {} Hz",
+                    "\npaper: high at {} Hz, low at {} Hz, released together, counted from the release",
                     self.high_hz, self.low_hz
                 )?,
                 Version::Saturated => writeln!(

@@ -576,6 +576,62 @@ fn three_system_calls_a_ping_reactive_beside_another_connection() {
     );
 }
 
+/// One worker that takes requests from a queue.
+const POOL: Concurrency = Concurrency::WorkerPool {
+    threads: 1,
+    queue: 16,
+};
+
+/// Where one thread reads and others serve: the system calls of a ping, client and server together. One write and one read
+/// on each side in any case; of others at most so many, and in all.
+fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)], in_all: usize) {
+    let trace = syscalls::traced(test, || {
+        let _guard = watchdog(LONG);
+        let bench = Bench::warm((concurrency, ClientConnections::Private));
+        syscalls::section("pings", || bench.pings());
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    let all = &trace.section("pings").all;
+    for call in ["recvfrom", "sendto"] {
+        // What other threads are about when a section begins or ends is in it or not.
+        assert!(all.of(call).abs_diff(2 * PINGS) <= 2, "{call}: {all:?}");
+    }
+    for (call, most) in others {
+        assert!(all.of(call) <= most * PINGS, "{call}: {all:?}");
+    }
+    assert!(all.total() <= in_all * PINGS, "{all:?}");
+}
+
+/// The reader waits at the reactor and wakes the worker, if that sleeps by then. (The third `futex`: whoever finds the
+/// queue locked, and then only.)
+#[test]
+fn a_worker_pool_takes_few_system_calls() {
+    let others = [("epoll_pwait", 1), ("futex", 3)];
+    bounded_calls("a_worker_pool_takes_few_system_calls", POOL, &others, 8);
+}
+
+/// The price of a thread: some 18 system calls, as the C library and Rust start and end one.
+#[test]
+fn a_thread_for_each_request_takes_a_bounded_number_of_system_calls() {
+    let test = "a_thread_for_each_request_takes_a_bounded_number_of_system_calls";
+    let concurrency = Concurrency::ThreadPerRequest { threads: 8 };
+    bounded_calls(test, concurrency, &[("clone3", 1), ("futex", 6)], 32);
+}
+
+/// To write, to have its request forgotten, to leave the connection, and to take the next request; and one more for each
+/// time that it slept before.
+#[test]
+fn a_worker_of_a_pool_allocates_nothing_and_takes_few_locks() {
+    let _guard = watchdog(LONG);
+    let bench = Bench::warm((POOL, ClientConnections::Private));
+    bench.pings();
+    let used = bench.server_used();
+    assert_eq!(used.allocations, 0);
+    assert!(used.locks <= 5 * PINGS as u64, "{used:?}");
+    bench.end();
+}
+
 /// Counts the system calls of `combination` in a process of its own, in which
 /// only the named test runs.
 fn two_calls(test: &str, combination: impl Debug, warm: impl FnOnce() -> Bench) {

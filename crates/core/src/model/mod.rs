@@ -19,6 +19,7 @@ pub(crate) mod reactor;
 mod replies;
 mod shutdown;
 
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,30 +51,68 @@ pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
 }
 
 /// A server whose object adds one to a number and remembers which it was asked for.
-struct Server {
-    orb: Orb,
+pub(crate) struct Server {
+    pub(crate) orb: Orb,
     /// Serves its connections, if they have no threads of their own.
     lane: Option<Arc<Lane>>,
-    worker: Arc<Worker>,
+    pub(crate) worker: Arc<Worker>,
     listening: Listening,
 }
 
 #[derive(Default)]
-struct Worker {
+pub(crate) struct Worker {
     /// Of `std`: remembering is no step of the model.
     ran: Mutex<Vec<i64>>,
     /// Where the object is, if it is not here.
     forward: Mutex<Option<Ref>>,
     /// Another object, which it calls before it answers.
     asks: Mutex<Option<Ref>>,
+    pub(crate) gate: Gate,
+}
+
+/// Where one request waits until it is told to go on. Atomics of `std`, as above.
+#[derive(Default)]
+pub(crate) struct Gate {
+    /// Which; 0: none.
+    pub(crate) stops: AtomicI64,
+    pub(crate) reached: AtomicBool,
+    pub(crate) open: AtomicBool,
+}
+
+impl Gate {
+    fn pass(&self, number: i64) {
+        if number == self.stops.load(Ordering::SeqCst) {
+            self.reached.store(true, Ordering::SeqCst);
+            while !self.open.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// Until the request is there.
+    pub(crate) fn until_reached(&self) {
+        while !self.reached.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+    }
 }
 
 impl Server {
     fn start(options: Options) -> Server {
+        Server::start_on(options, |orb| {
+            Lane::of_orb(orb).expect("threads of the model")
+        })
+    }
+
+    /// With a lane of one's own making.
+    pub(crate) fn start_on(
+        options: Options,
+        lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
+    ) -> Server {
         let orb = Orb::new(options);
         let worker = Arc::new(Worker::default());
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
-        let lane = Lane::of_orb(&orb).expect("threads of the model");
+        let lane = lane(&orb);
         let listening = listen(&orb, lane.clone());
         Server {
             orb,
@@ -84,8 +123,13 @@ impl Server {
     }
 
     /// Its object, for calls of `client`.
-    fn object(&self, client: &Orb) -> Ref {
-        let url = format!("corbaloc:iiop:1.2@model:{}/worker", self.listening.0);
+    pub(crate) fn object(&self, client: &Orb) -> Ref {
+        Server::object_at(&self.listening, client)
+    }
+
+    /// An object of the server that listens there.
+    pub(crate) fn object_at(Listening(port): &Listening, client: &Orb) -> Ref {
+        let url = format!("corbaloc:iiop:1.2@model:{port}/worker");
         let object = client.string_to_object(&url).expect("a reference");
         let object = crate::Interface::as_ref(&object).clone();
         // Parsed once, by whoever calls first; the model is not about that.
@@ -93,7 +137,7 @@ impl Server {
         object
     }
 
-    fn ran(&self, number: i64) -> usize {
+    pub(crate) fn ran(&self, number: i64) -> usize {
         let ran = self.worker.ran.lock().unwrap();
         ran.iter().filter(|each| **each == number).count()
     }
@@ -106,7 +150,7 @@ impl Server {
         *self.worker.forward.lock().unwrap() = object;
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.orb.shutdown(true).expect("not within a request");
         assert!(self.orb.registry().has_ended());
         if let Some(lane) = &self.lane {
@@ -127,6 +171,7 @@ impl Adapter for Worker {
         if let Some(to) = forward {
             return upcall.forward(&to);
         }
+        self.gate.pass(number);
         self.ran.lock().unwrap().push(number);
         let asks = self.asks.lock().unwrap().clone();
         let answer = match asks {
@@ -155,7 +200,7 @@ impl Adapter for Worker {
     fn close(&self) {}
 }
 
-fn run(object: &Ref, number: i64) -> Result<i64, SystemException> {
+pub(crate) fn run(object: &Ref, number: i64) -> Result<i64, SystemException> {
     object.invoke(
         &RUN,
         |e| {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,19 +13,43 @@ use shuttle::thread;
 
 use crate::server::{Armed, Reactor, Watch};
 
-/// Links by their tokens.
-#[derive(Default)]
-pub(crate) struct ModelReactor(Mutex<State>);
+/// Links and other reactors by their tokens.
+#[derive(Default, Clone)]
+pub(crate) struct ModelReactor(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    watched: BTreeMap<u64, (Arc<dyn Link>, Option<Armed>)>,
+    watched: BTreeMap<u64, (Source, Option<Armed>)>,
     woken: bool,
+}
+
+enum Source {
+    Link(Arc<dyn Link>),
+    Reactor(ModelReactor),
+}
+
+impl State {
+    fn first_ready(&mut self) -> Option<(&u64, &mut (Source, Option<Armed>))> {
+        let ready = |(source, armed): &(Source, Option<Armed>)| {
+            armed.is_some()
+                && match source {
+                    Source::Link(link) => link.has_input().unwrap_or(true),
+                    Source::Reactor(reactor) => reactor.has_report(),
+                }
+        };
+        self.watched.iter_mut().find(|(_, watched)| ready(watched))
+    }
 }
 
 impl ModelReactor {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("no panic while it is held")
+    }
+
+    /// Whether whoever waits here would be told something.
+    fn has_report(&self) -> bool {
+        let mut state = self.state();
+        state.woken || state.first_ready().is_some()
     }
 
     /// A report, or that there is none.
@@ -35,12 +58,7 @@ impl ModelReactor {
         if std::mem::take(&mut state.woken) {
             return Some(None);
         }
-        let ready = |link: &Arc<dyn Link>| link.has_input().unwrap_or(true);
-        let found = state
-            .watched
-            .iter_mut()
-            .find(|(_, (link, armed))| armed.is_some() && ready(link));
-        found.map(|(token, (_, armed))| {
+        state.first_ready().map(|(token, (_, armed))| {
             *armed = armed.filter(|armed| *armed == Armed::Always);
             Some(Token(*token))
         })
@@ -49,7 +67,7 @@ impl ModelReactor {
 
 impl Reactor for ModelReactor {
     fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
-        let watched = (Arc::clone(link), Some(armed));
+        let watched = (Source::Link(Arc::clone(link)), Some(armed));
         self.state().watched.insert(token, watched);
         Ok(())
     }
@@ -66,9 +84,9 @@ impl Reactor for ModelReactor {
     }
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
-        self.state()
-            .watched
-            .retain(|_, (watched, _)| !Arc::ptr_eq(watched, link));
+        self.state().watched.retain(
+            |_, (watched, _)| !matches!(watched, Source::Link(it) if Arc::ptr_eq(it, link)),
+        );
         Ok(())
     }
 
@@ -89,11 +107,14 @@ impl Reactor for ModelReactor {
         self.state().woken = true;
     }
 
-    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        None
+    fn model(&self) -> ModelReactor {
+        self.clone()
     }
 
-    fn watch(&self, _: &dyn Reactor, _: Token, _: Watch) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn watch(&self, other: &dyn Reactor, Token(token): Token, how: Watch) -> io::Result<()> {
+        let armed = (how == Watch::Arm).then_some(Armed::Once);
+        let watched = (Source::Reactor(other.model()), armed);
+        self.state().watched.insert(token, watched);
+        Ok(())
     }
 }

@@ -33,6 +33,8 @@ mod lane_memory;
 mod line;
 mod listener;
 mod mailbox;
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod modules;
 mod per_connection;
 mod queue;

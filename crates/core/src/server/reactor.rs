@@ -1,6 +1,7 @@
 //! What tells the threads of a lane which of its connections have something to read (A16.2).
 
 use std::io;
+#[cfg(not(all(test, feature = "model")))]
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +75,12 @@ pub(crate) trait Reactor: Send + Sync {
     }
 
     /// What another poller can watch, to be told that there is something to report.
+    #[cfg(not(all(test, feature = "model")))]
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
+
+    /// The same within a model.
+    #[cfg(all(test, feature = "model"))]
+    fn model(&self) -> crate::model::reactor::ModelReactor;
 
     /// Watches another reactor, or ceases for the time being: a lane that has run out of threads.
     fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;

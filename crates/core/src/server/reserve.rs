@@ -13,18 +13,17 @@
 //! whoever may lend a thread.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_giop::{Header, MessageType};
-use oxorb_sys::poll::{Poller, Token};
+use oxorb_sys::poll::Token;
 
 use super::assign::Work;
 use super::connection::{Ahead, Connection};
 use super::lane::Lane;
 use super::queue::Queue;
-use super::reactor::Watch;
+use super::reactor::{self, Reactor, ReactorChoice, Watch};
 use super::stand_in::Home;
 use super::threadpool::QueueOrder;
 use crate::sync::atomic::Ordering;
@@ -44,14 +43,14 @@ pub(super) struct Reserve {
     /// Whom this lane lends threads to.
     borrowers: OnceLock<Vec<Weak<Lane>>>,
     /// Where the reader waits until the lane has run out: it then reads requests into the lane's queue.
-    reader: Option<Poller>,
+    reader: Option<Box<dyn Reactor>>,
 }
 
 impl Reserve {
     /// With a reader, for a lane with a queue.
     pub(super) fn buffering() -> io::Result<Reserve> {
         Ok(Reserve {
-            reader: Some(Poller::new()?),
+            reader: Some(reactor::make(ReactorChoice::Epoll)?),
             ..Reserve::default()
         })
     }
@@ -136,7 +135,7 @@ impl Lane {
 
     fn call_for_help(&self) {
         if let Some(reader) = &self.reserve.reader {
-            let _ = self.own_fd().and_then(|fd| reader.rearm(fd, Token(0)));
+            let _ = reader.watch(&*self.reactor, Token(0), Watch::Arm);
         } else if let Some((lender, token)) = self.reserve.lender.get() {
             let _ = lender.reactor.watch(&*self.reactor, *token, Watch::Arm);
         }
@@ -144,18 +143,13 @@ impl Lane {
 
     fn dismiss_help(&self) {
         if let Some(reader) = &self.reserve.reader {
-            let _ = self.own_fd().and_then(|fd| reader.disarm(fd, Token(0)));
+            let _ = reader.watch(&*self.reactor, Token(0), Watch::Disarm);
         } else if let Some((lender, token)) = self.reserve.lender.get() {
             let _ = lender.reactor.watch(&*self.reactor, *token, Watch::Disarm);
         } else {
             return;
         }
         self.still_needs_help();
-    }
-
-    fn own_fd(&self) -> io::Result<BorrowedFd<'_>> {
-        let fd = self.reactor.poll_fd();
-        fd.ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// Somebody may have gone, or come for help, meanwhile.
@@ -222,13 +216,12 @@ impl Lane {
         let Some(reader) = &self.reserve.reader else {
             return Ok(());
         };
-        reader.add(self.own_fd()?, Token(0))?;
-        reader.disarm(self.own_fd()?, Token(0))?;
+        reader.watch(&*self.reactor, Token(0), Watch::Begin)?;
         self.spawn(orb, |lane, orb| {
             while let (Some(reader), Some(queue)) = (&lane.reserve.reader, &lane.queue)
                 && !lane.is_over(orb)
             {
-                match reader.wait_one(Some(TICK)) {
+                match reader.wait_one(TICK) {
                     Ok(Some(_)) => lane.read_ahead(orb, queue),
                     Ok(None) => {}
                     Err(_) => std::thread::sleep(TICK),

@@ -2,7 +2,7 @@ use core::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::fixed::take_alike;
+use crate::fixed::take_all;
 use crate::interpreted::{FixedSlot, Grow};
 use crate::primitive::{POSITIONS, Primitive, aligned, padding};
 use crate::value::{Here, Incoming};
@@ -274,7 +274,8 @@ impl<'de> Decoder<'de> {
     /// let error = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).length(None, 8).unwrap_err();
     /// assert_eq!(error.kind, ErrorKind::LengthImplausible { length: 2_000_000, left: 4 });
     /// ```
-    #[inline]
+    // A count that came back in a `Result` in memory would be waited for.
+    #[inline(always)]
     pub fn length(&mut self, bound: Option<u32>, min_element: usize) -> Result<usize> {
         let count = self.ulong()?;
         let least = u64::from(count) * (min_element as u64);
@@ -282,28 +283,29 @@ impl<'de> Decoder<'de> {
         if allowed && min_element > 0 && least <= self.remaining() as u64 {
             return Ok(count as usize);
         }
-        self.length_in_doubt(count, bound, min_element)
+        match self.length_in_doubt(count, bound, min_element) {
+            None => Ok(count as usize),
+            Some(error) => Err(error),
+        }
     }
 
-    /// Refuses a length, unless it is one of elements without octets or of those that continue in the next chunk.
+    /// Why a length is refused, unless it is one of elements without octets or of those that continue in the next chunk.
     #[cold]
     #[inline(never)]
-    fn length_in_doubt(&self, count: u32, bound: Option<u32>, min_element: usize) -> Result<usize> {
+    fn length_in_doubt(&self, count: u32, bound: Option<u32>, min_element: usize) -> Option<Error> {
         let (length, left) = (count as usize, self.remaining_in_all());
         if let Some(bound) = bound
             && count > bound
         {
             let bound = bound as usize;
-            return Err(self.error_back(4, ErrorKind::BoundExceeded { length, bound }));
+            return Some(self.error_back(4, ErrorKind::BoundExceeded { length, bound }));
         }
         let plausible = match min_element {
             0 => count <= self.limits.max_empty_elements,
             size => u64::from(count) * (size as u64) <= left as u64,
         };
-        match plausible {
-            true => Ok(length),
-            false => Err(self.error_back(4, ErrorKind::LengthImplausible { length, left })),
-        }
+        let refused = ErrorKind::LengthImplausible { length, left };
+        (!plausible).then(|| self.error_back(4, refused))
     }
 
     /// Borrows the next `n` octets.
@@ -393,7 +395,7 @@ impl<'de> Decoder<'de> {
             // Where most values start, and after a long: every offset is a constant.
             0 => self.fixed_from::<T, 0>(start),
             4 => self.fixed_from::<T, 4>(start),
-            _ => self.fixed_anywhere(),
+            _ => apart(|place| self.fixed_anywhere(place)),
         }
     }
 
@@ -407,32 +409,72 @@ impl<'de> Decoder<'de> {
                 let position = self.base + start;
                 T::take(&mut FixedReader::new(octets, PHASE, position, self.swap))
             }
-            None => self.fixed_anywhere(),
+            None => apart(|place| self.fixed_anywhere(place)),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn fixed_anywhere<T: Fixed>(&mut self) -> Result<T> {
-        T::take(&mut self.fixed_reader(const { &T::LAYOUT })?)
+    fn fixed_anywhere<T: Fixed>(&mut self, place: &mut Option<T>) -> Result<()> {
+        *place = Some(T::take(&mut self.fixed_reader(const { &T::LAYOUT })?)?);
+        Ok(())
     }
 
     /// Reads `n` values whose layout is known beforehand; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
+    #[inline(always)]
     pub fn fixed_vec<T: Fixed>(&mut self, n: usize) -> Result<Vec<T>> {
-        let Some(rest) = n.checked_sub(1) else {
-            return Ok(Vec::new());
+        let start = aligned(self.at, const { T::LAYOUT.first_align() });
+        let items = match start & const { T::LAYOUT.align() - 1 } {
+            // After the count of a sequence there is nothing else.
+            0 => self.fixed_vec_from::<T, 0>(start, n),
+            4 => self.fixed_vec_from::<T, 4>(start, n),
+            _ => None,
         };
+        match items {
+            Some(items) => Ok(items.into_vec()),
+            None => apart(|items| self.fixed_one_by_one(n, items)),
+        }
+    }
+
+    #[inline(always)]
+    fn fixed_vec_from<T: Fixed, const PHASE: usize>(
+        &mut self,
+        start: usize,
+        n: usize,
+    ) -> Option<Box<[T]>> {
+        let (stride, first) = const { (T::LAYOUT.stride(), T::LAYOUT.size_at(PHASE)) };
+        let rest = n.checked_sub(1)?.checked_mul(stride)?;
+        let octets = self.octets.get(start..)?.get(..first.checked_add(rest)?)?;
+        let items = take_all::<T, PHASE>(octets, self.swap)?;
+        self.at = start + octets.len();
+        Some(items)
+    }
+
+    /// The same for values that are not all there, continue in the next chunk, or are wrong.
+    #[cold]
+    #[inline(never)]
+    fn fixed_one_by_one<T: Fixed>(&mut self, n: usize, items: &mut Option<Vec<T>>) -> Result<()> {
+        let items = items.insert(Vec::new());
+        let Some(rest) = n.checked_sub(1) else {
+            return Ok(());
+        };
+        items.push(self.fixed()?);
         if self.is_chunked() {
-            return (0..n).map(|_| self.fixed()).collect();
+            for _ in 0..rest {
+                items.push(self.fixed()?);
+            }
+            return Ok(());
         }
-        let first = self.fixed::<T>()?;
+        let (stride, phase) = const { T::LAYOUT.alike() };
         let position = self.position();
-        let octets = self.octets(rest.saturating_mul(T::LAYOUT.stride()))?;
-        if self.swap {
-            take_alike::<T, true>(octets, position, first)
-        } else {
-            take_alike::<T, false>(octets, position, first)
+        let octets = self.octets(rest.saturating_mul(stride))?;
+        for (index, octets) in octets.chunks_exact(stride).enumerate() {
+            let position = position + index * stride;
+            items.push(T::take(&mut FixedReader::new(
+                octets, phase, position, self.swap,
+            ))?);
         }
+        Ok(())
     }
 
     /// Enters an encapsulation: a reader of its octets alone, with its own byte order and alignment, one level deeper.
@@ -597,6 +639,17 @@ impl<'de> Decoder<'de> {
             needed,
             left: self.remaining(),
         })
+    }
+}
+
+/// Reads into a place of its own what only functions can read that are not inlined. If they filled the place of the result,
+/// that had to be memory on every path, and each value would be written there and moved once more.
+#[inline(always)]
+fn apart<T>(fill: impl FnOnce(&mut Option<T>) -> Result<()>) -> Result<T> {
+    let mut place = None;
+    match fill(&mut place) {
+        Err(error) => Err(error),
+        Ok(()) => Ok(place.expect("filled")),
     }
 }
 

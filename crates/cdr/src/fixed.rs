@@ -1,3 +1,5 @@
+use core::hint::cold_path;
+
 use crate::primitive::{Primitive, padding};
 use crate::{Error, ErrorKind, LongDouble, Result};
 
@@ -299,19 +301,21 @@ impl<'r> FixedReader<'r> {
     }
 
     /// The error for an ordinal, just read, that its enumeration does not have.
-    #[cold]
+    #[inline(always)]
     pub fn bad_enumerator(&self, ordinal: u32) -> Error {
         self.bad_enumerator_of(ordinal, 4)
     }
 
     /// The same for an enumeration that takes one or two octets.
-    #[cold]
+    #[inline(always)]
     pub fn bad_enumerator_of(&self, ordinal: u32, octets: usize) -> Error {
+        cold_path();
         ErrorKind::BadEnumerator(ordinal).at(self.base + self.at - octets)
     }
 
-    #[cold]
+    #[inline(always)]
     fn bad_boolean(&self, octet: u8) -> Error {
+        cold_path();
         ErrorKind::BadBoolean(octet).at(self.base + self.at - 1)
     }
 
@@ -367,34 +371,37 @@ pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[
     }
 }
 
-/// Reads values that all start where a value ends, and puts the first one, which need not, before them.
-#[inline(always)]
-pub(crate) fn take_alike<T: Fixed, const SWAP: bool>(
+/// Reads values of which the first one starts at a phase and the others where a value ends, as many as there are octets for.
+/// None if one of them is wrong: whoever asks which reads them once more.
+// A box comes back in two registers.
+#[inline(never)]
+pub(crate) fn take_all<T: Fixed, const PHASE: usize>(
     octets: &[u8],
-    position: usize,
-    first: T,
-) -> Result<Vec<T>> {
+    swap: bool,
+) -> Option<Box<[T]>> {
+    match swap {
+        true => take_all_in::<T, PHASE, true>(octets),
+        false => take_all_in::<T, PHASE, false>(octets),
+    }
+}
+
+#[inline(always)]
+fn take_all_in<T: Fixed, const PHASE: usize, const SWAP: bool>(octets: &[u8]) -> Option<Box<[T]>> {
     let (stride, phase) = const { T::LAYOUT.alike() };
+    let (first, octets) = octets.split_at_checked(const { T::LAYOUT.size_at(PHASE) })?;
+    let first = T::take(&mut FixedReader::new(first, PHASE, 0, SWAP)).ok()?;
     let mut items = Vec::with_capacity(1 + octets.len() / stride);
     items.push(first.clone());
-    let mut failed = None;
+    let mut failed = false;
     // An iterator of known length needs no check per element; after an error (rare) it goes on with stand-ins.
-    items.extend(
-        octets
-            .chunks_exact(stride)
-            .enumerate()
-            .map(|(index, octets)| {
-                let mut reader = FixedReader::new(octets, phase, position + index * stride, SWAP);
-                T::take(&mut reader).unwrap_or_else(|error| {
-                    failed.get_or_insert(error);
-                    first.clone()
-                })
-            }),
-    );
-    match failed {
-        None => Ok(items),
-        Some(error) => Err(error),
-    }
+    items.extend(octets.chunks_exact(stride).map(|octets| {
+        let mut reader = FixedReader::new(octets, phase, 0, SWAP);
+        T::take(&mut reader).unwrap_or_else(|_| {
+            failed = true;
+            first.clone()
+        })
+    }));
+    (!failed).then(|| items.into_boxed_slice())
 }
 
 macro_rules! numbers {

@@ -149,7 +149,8 @@ impl<'a> Encoder<'a> {
 
 impl<'de> Decoder<'de> {
     /// Reads a sequence: its count, checked against the bound of its type and the octets left, and its elements.
-    #[inline]
+    // Inlined wherever it is called: a vector that comes back in a `Result` comes back in memory, and is moved from there.
+    #[inline(always)]
     pub fn sequence<T: Decode<'de>>(&mut self, bound: Option<u32>) -> Result<Vec<T>> {
         let n = self.length(bound, T::MIN_SIZE)?;
         T::decode_vec(self, n)
@@ -239,7 +240,7 @@ macro_rules! fixed {
                 d.fixed()
             }
 
-            #[inline]
+            #[inline(always)]
             fn decode_vec(
                 d: &mut $crate::Decoder<'de>,
                 n: usize,
@@ -365,7 +366,7 @@ impl<T: Encode> Encode for Vec<T> {
 impl<'de, T: Decode<'de>> Decode<'de> for Vec<T> {
     const MIN_SIZE: usize = 4;
 
-    #[inline]
+    #[inline(always)]
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         d.sequence(None)
     }

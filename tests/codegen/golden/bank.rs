@@ -87,7 +87,7 @@ pub mod bank {
     impl<'de> __gen::Decode<'de> for Booking {
         const MIN_SIZE: usize = 12;
 
-        #[inline]
+        #[inline(always)]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             Ok(Self {
                 amount: d.longlong()?,

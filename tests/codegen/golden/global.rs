@@ -262,7 +262,7 @@ mod global_idl {
     impl<'de> __gen::Decode<'de> for Greeting {
         const MIN_SIZE: usize = 12;
 
-        #[inline]
+        #[inline(always)]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             Ok(Self {
                 text: d.owned_string()?,
@@ -337,7 +337,7 @@ mod global_idl {
     impl<'de> __gen::Decode<'de> for Either {
         const MIN_SIZE: usize = 4;
 
-        #[inline]
+        #[inline(always)]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             let discriminant = d.long()?;
             match discriminant {
@@ -446,7 +446,7 @@ mod global_idl {
     impl<'de> __gen::Decode<'de> for Shy {
         const MIN_SIZE: usize = 4;
 
-        #[inline]
+        #[inline(always)]
         fn decode(d: &mut __gen::Decoder<'de>) -> __gen::CdrResult<Self> {
             Ok(Self { excuse: d.owned_string()? })
         }

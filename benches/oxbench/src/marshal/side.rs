@@ -102,27 +102,18 @@ impl<T: Encode + for<'de> Decode<'de> + 'static> Of<T> {
 
 impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
     fn octets(&self, order: ByteOrder) -> Result<Vec<u8>> {
-        let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
-        write_out(&self.0, &mut encoder)?;
-        Ok(encoder.finish().to_vec())
+        octets_of(&self.0, order)
     }
 
     fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)> {
-        // One encoder, set back to the start for each value, as omniORB's stream is.
-        let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
-        let writing = median(budget, || {
-            encoder.truncate(0);
-            black_box(&self.0).encode(&mut encoder)?;
-            black_box(&mut encoder);
-            Ok(())
-        })?;
+        let writing = time_writing(&self.0, order, budget)?;
         let octets = self.octets(order)?;
-        let mut decoder = Decoder::new(&octets, order, DIALECT).with_scope(&**orb);
+        let mut decoder = decoder(&octets, order, orb);
         drop(read_in::<T>(&mut decoder)?);
         decoder.finish()?;
         let reading = median(budget, || {
-            let mut decoder = Decoder::new(&octets, order, DIALECT).with_scope(&**orb);
-            black_box(T::decode(&mut decoder)?);
+            // Looked at where it is, as omniORB's value is: nothing is moved to be looked at.
+            black_box(&T::decode(&mut self::decoder(&octets, order, orb))?);
             Ok(())
         })?;
         Ok((writing, reading))
@@ -131,7 +122,29 @@ impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
 
 impl<T: Encode + for<'de> Decode<'de> + Copy + 'static> Singles<T> {
     pub(crate) fn row(number: impl Fn(usize) -> T) -> Box<dyn Row> {
-        Of::row(Singles(std::array::from_fn(number)))
+        Box::new(Singles(std::array::from_fn(number)))
+    }
+}
+
+impl<T: Encode + for<'de> Decode<'de> + Copy> Row for Singles<T> {
+    fn octets(&self, order: ByteOrder) -> Result<Vec<u8>> {
+        octets_of(self, order)
+    }
+
+    fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)> {
+        let writing = time_writing(self, order, budget)?;
+        let octets = self.octets(order)?;
+        // Each number goes to its place, and all of them are looked at there, as omniORB's are: no array of them is moved.
+        let mut numbers = self.0;
+        let reading = median(budget, || {
+            let mut decoder = decoder(&octets, order, orb);
+            for number in &mut numbers {
+                *number = T::decode(&mut decoder)?;
+            }
+            black_box(&mut numbers);
+            Ok(())
+        })?;
+        Ok((writing, reading))
     }
 }
 
@@ -141,15 +154,29 @@ impl<T: Encode> Encode for Singles<T> {
     }
 }
 
-impl<'de, T: Decode<'de> + Copy> Decode<'de> for Singles<T> {
-    fn decode(d: &mut Decoder<'de>) -> oxorb::cdr::Result<Self> {
-        let first = T::decode(d)?;
-        let mut numbers = [first; SINGLES];
-        for number in &mut numbers[1..] {
-            *number = T::decode(d)?;
-        }
-        Ok(Singles(numbers))
-    }
+fn octets_of(value: &impl Encode, order: ByteOrder) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
+    write_out(value, &mut encoder)?;
+    Ok(encoder.finish().to_vec())
+}
+
+/// Nanoseconds to write a value.
+#[inline(always)]
+fn time_writing(value: &impl Encode, order: ByteOrder, budget: Duration) -> Result<f64> {
+    // One encoder, set back to the start for each value, as omniORB's stream is.
+    let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
+    median(budget, || {
+        encoder.truncate(0);
+        black_box(value).encode(&mut encoder)?;
+        black_box(&mut encoder);
+        Ok(())
+    })
+}
+
+/// A new one for each value, as for each message.
+#[inline(always)]
+fn decoder<'de>(octets: &'de [u8], order: ByteOrder, orb: &'de Orb) -> Decoder<'de> {
+    Decoder::new(octets, order, DIALECT).with_scope(&**orb)
 }
 
 /// A function of its own, for `code.rs` to find all that writing a value takes.

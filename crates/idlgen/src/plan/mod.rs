@@ -6,11 +6,13 @@
 
 mod call;
 mod size;
+mod steps;
 mod traits;
 
 pub(crate) use call::declared;
 pub use call::{Arg, Call, calls, factory_calls, value_calls};
 pub use size::{Size, size};
+pub(crate) use steps::is_read_in_place;
 pub use traits::Traits;
 
 use oxorb_idl::model::{Basic, BitSet, DefId, DefKind, Enum, Field, InterfaceKind, Model, Type};

@@ -8,7 +8,7 @@ use super::codec::{Place, Step, Vars, sequence};
 use super::scope::Scope;
 use super::types::ident;
 use super::{Rust, docs};
-use crate::plan::{NotYet, Plan, Size, Traits, size};
+use crate::plan::{NotYet, Plan, Size, Traits, is_read_in_place, size};
 
 /// One field, ready to print.
 pub(super) struct Field<'m> {
@@ -228,6 +228,7 @@ impl<'m> Rust<'m> {
         let (option, name) = (scope.std("Option"), ident(&self.names.item(def.id).name));
         let max = max_size(whole).map(|max| quote!(const MAX_SIZE: #option<usize> = Some(#max);));
         let min = Literal::u64_unsuffixed(whole.min);
+        let always = is_read_in_place(self.model, def.id).then(|| quote!((always)));
         quote! {
             impl #r::Encode for #name {
                 #max
@@ -236,7 +237,7 @@ impl<'m> Rust<'m> {
             }
             impl<'de> #r::Decode<'de> for #name {
                 const MIN_SIZE: usize = #min;
-                #[inline]
+                #[inline #always]
                 fn decode(d: &mut #r::Decoder<'de>) -> #r::CdrResult<Self> { #read }
             }
         }

@@ -1,0 +1,173 @@
+//! `oxorb ifr`: the Interface Repository.
+
+mod list;
+mod serve;
+
+use std::path::PathBuf;
+
+use oxorb_ifr::{Repository, Store, Unit};
+
+use crate::idl::{Reading, tell};
+use crate::output::{Done, Failed, Format, because, print};
+
+/// Verbs of `oxorb ifr`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Put IDL files into the repository, or in the place of what was loaded from them before
+    #[command(
+        after_help = "Where two files declare the same name, the one loaded last counts.\n\n\
+        Example:\n  oxorb ifr load -I idl idl/bank.idl && oxorb ifr ls bank && oxorb ifr serve"
+    )]
+    Load {
+        /// IDL files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        reading: Reading,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Take IDL files out of the repository
+    Unload {
+        /// IDL files, as they were loaded
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// List what is in the repository
+    #[command(visible_alias = "list")]
+    Ls {
+        /// Only what stands in this module, interface or type: repository id or scoped name
+        name: Option<String>,
+        #[command(flatten)]
+        place: Place,
+        /// For whom the output is
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Show one definition
+    Show {
+        /// Repository id or scoped name
+        name: String,
+        #[command(flatten)]
+        place: Place,
+        /// For whom the output is
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Serve the repository as CORBA objects
+    #[command(
+        after_help = "Other programs find it with -ORBInitRef InterfaceRepository=corbaloc::HOST:PORT/InterfaceRepository"
+    )]
+    Serve {
+        #[command(flatten)]
+        place: Place,
+        /// Where to listen; references outlive the process if it is always the same
+        #[arg(long, default_value_t = 2810)]
+        port: u16,
+        /// Address to listen at; all there are unless given
+        #[arg(long, default_value = "")]
+        host: String,
+        /// Also write the reference to FILE
+        #[arg(long, value_name = "FILE")]
+        ior_file: Option<PathBuf>,
+        /// Milliseconds between looks at whether something was loaded or unloaded; 0 never looks
+        #[arg(long, default_value_t = 1000, value_name = "MS")]
+        watch: u64,
+    },
+}
+
+/// Where the repository is kept.
+#[derive(clap::Args)]
+pub(crate) struct Place {
+    /// File the repository is kept in
+    #[arg(long, value_name = "FILE", default_value = "oxorb-ifr.redb")]
+    store: PathBuf,
+}
+
+/// Runs one verb.
+pub(crate) fn run(command: Command) -> Done {
+    match command {
+        Command::Load {
+            files,
+            reading,
+            place,
+        } => load(&files, &reading, &place),
+        Command::Unload { files, place } => unload(&files, &place),
+        Command::Ls {
+            name,
+            place,
+            format,
+        } => list::list(name.as_deref(), &place, format),
+        Command::Show {
+            name,
+            place,
+            format,
+        } => list::show(&name, &place, format),
+        Command::Serve {
+            place,
+            port,
+            host,
+            ior_file,
+            watch,
+        } => serve::serve(&place, &host, port, ior_file, watch),
+    }
+}
+
+fn load(files: &[PathBuf], reading: &Reading, place: &Place) -> Done {
+    let mut options = reading.options();
+    for folder in &mut options.include_dirs {
+        *folder = std::path::absolute(&*folder)?;
+    }
+    let mut units = Vec::new();
+    for file in files {
+        let (unit, compiled) = Unit::read(file, &options).map_err(told)?;
+        tell(&compiled.report);
+        units.push(unit);
+    }
+    place.open()?.put(&units)?;
+    for unit in &units {
+        print(format_args!("loaded {}\n", unit.path().display()))?;
+    }
+    Ok(())
+}
+
+fn unload(files: &[PathBuf], place: &Place) -> Done {
+    let store = place.open()?;
+    for file in files {
+        if !store.remove(&std::path::absolute(file)?)? {
+            return Err(because(format!("{} was not loaded", file.display())));
+        }
+        print(format_args!("unloaded {}\n", file.display()))?;
+    }
+    Ok(())
+}
+
+impl Place {
+    fn open(&self) -> Result<Store, Failed> {
+        Ok(Store::open(&self.store)?)
+    }
+
+    fn repository(&self) -> Result<Repository, Failed> {
+        if !self.store.exists() {
+            return Err(because(format!(
+                "there is no store {}; `oxorb ifr load` makes one",
+                self.store.display()
+            )));
+        }
+        let units = Store::read(&self.store)?;
+        Repository::new(&units).map_err(told)
+    }
+}
+
+/// What the front end has to say it says with the lines in question.
+fn told(error: oxorb_ifr::Error) -> Failed {
+    match error {
+        oxorb_ifr::Error::Idl(failed) => {
+            tell(&failed.report);
+            Failed::Told
+        }
+        error => because(error),
+    }
+}

@@ -1,0 +1,77 @@
+//! `oxorb ifr serve`: the repository as CORBA objects, read anew when IDL was loaded.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use oxorb::{Interface as _, Orb};
+use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
+
+use super::Place;
+use crate::orb::{tell_incidents, with_args};
+use crate::output::{Done, print};
+
+pub(super) fn serve(
+    place: &Place,
+    host: &str,
+    port: u16,
+    ior_file: Option<PathBuf>,
+    watch: u64,
+) -> Done {
+    // The store is closed while the repository is served, so that IDL can be loaded meanwhile.
+    let mut seen = Stamp::of(&place.store);
+    let repository = place.repository()?;
+    let count = repository.entries().count();
+    let orb = with_args(Orb::builder().listen(&format!("iiop://{host}:{port}"))).build()?;
+    tell_incidents(&orb);
+    let served = oxorb_ifr::serve(&orb, repository)?;
+    let root = served.reference();
+    if let Some(file) = ior_file {
+        std::fs::write(file, root.to_ior())?;
+    }
+    let ior = root.as_ref().ior();
+    let address = ior.iiop_profiles().next();
+    let address = address.map(|profile| profile.endpoints()[0].to_string());
+    let url = format!("corbaloc::{}/{INITIAL_NAME}", address.unwrap_or_default());
+    print(format_args!("serving {count} objects at {url}\n"))?;
+    std::io::stdout().flush()?;
+    if watch > 0 {
+        let store = place.store.clone();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(watch));
+                let now = Stamp::of(&store);
+                if now.is_none() || now == seen {
+                    continue;
+                }
+                // Taken before it is read: what is loaded while it is read is seen next time.
+                seen = now;
+                // On an error, what was served is served on. Whether anybody reads this does not matter either.
+                let _ = match reload(&store, &served) {
+                    Ok(count) => writeln!(anstream::stdout(), "serving {count} objects"),
+                    Err(error) => writeln!(anstream::stderr(), "not reloaded: {error}"),
+                };
+            }
+        });
+    }
+    orb.run();
+    Ok(())
+}
+
+/// What tells that a store was written to.
+#[derive(PartialEq)]
+struct Stamp(SystemTime, u64);
+
+impl Stamp {
+    fn of(store: &Path) -> Option<Self> {
+        let facts = std::fs::metadata(store).ok()?;
+        Some(Stamp(facts.modified().ok()?, facts.len()))
+    }
+}
+
+fn reload(store: &Path, served: &Served) -> Result<usize, oxorb_ifr::Error> {
+    let repository = Repository::new(&Store::read(store)?)?;
+    let count = repository.entries().count();
+    served.replace(repository)?;
+    Ok(count)
+}

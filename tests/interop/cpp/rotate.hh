@@ -27,6 +27,10 @@
   Scope T##_ptr op(Scope T##_ptr a, Scope T##_ptr& b, Scope T##_out c) override { \
     Scope T##_ptr old = b; c = Scope T::_duplicate(old); b = Scope T::_duplicate(a); return old; }
 
+#define ROTATE_VALUE(T, op) \
+  T* op(T* a, T*& b, T##_out c) override { \
+    T* old = b; CORBA::add_ref(old); c = old; CORBA::add_ref(a); b = a; return old; }
+
 // The one object of a servant class.
 template <class Servant>
 auto reference() {

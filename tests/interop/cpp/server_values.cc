@@ -28,7 +28,18 @@ class ValuesServant : public POA_InteropValues::Suite {
   Printable_ptr echo_printable(Printable_ptr it) override { return Printable::_duplicate(it); }
   char* printed(Printable_ptr it) override { return it->print(); }
   CORBA::ValueBase* echo_value(CORBA::ValueBase* it) override { return kept(it); }
-  CORBA::Any* echo_any(const CORBA::Any& it) override { return new CORBA::Any(it); }
+  ROTATE_VALUE(Node, rotate_node)
+  ROTATE_VALUE(Base, rotate_base)
+  ROTATE_VALUE(Whole, rotate_whole)
+  ROTATE_VARIABLE(Tag, rotate_tag)
+  ROTATE_VARIABLE(Either, rotate_either)
+  ROTATE_REFERENCE(Printable, , rotate_printable)
+  char* described(Whole* it) override { return CORBA::string_dup(values::described(it).c_str()); }
+  CORBA::Any* retype(const CORBA::Any& it) override {
+    CORBA::Any_var b = new CORBA::Any;
+    if (!values::visit(it, [&](const auto& value) { b.inout() <<= value; })) throw CORBA::BAD_PARAM(0, CORBA::COMPLETED_NO);
+    return b._retn();
+  }
   Base* far() override { return new values::FarValue; }
 };
 

@@ -1,5 +1,6 @@
 // The valuetypes of interop_values.idl, and what makes them when they arrive.
 #pragma once
+#include <sstream>
 #include <string>
 
 #include "common.hh"
@@ -30,6 +31,7 @@ struct FormValue : OBV_InteropValues::Form, CORBA::DefaultValueRefCountBase {
   explicit FormValue(const char* body) : OBV_InteropValues::Form(body) {}
   char* print() override { return CORBA::string_dup((std::string("form ") + body()).c_str()); }
 };
+struct WholeValue : OBV_InteropValues::Whole {};
 // Nobody registers a factory for it.
 struct FarValue : OBV_InteropFar::Far {
   FarValue() {
@@ -59,6 +61,7 @@ inline void known_all(CORBA::ORB_ptr orb) {
   known<BaseValue>(orb, "Base");
   known<KnownValue>(orb, "Known");
   known<FormValue>(orb, "Form");
+  known<WholeValue>(orb, "Whole");
 }
 
 template <class Value>
@@ -71,6 +74,32 @@ inline std::string name_of(Base* it) {
   if (!it) return "null";
   if (Known* one = Known::_downcast(it)) return "Known " + std::to_string(one->id()) + " " + one->name();
   return "Base " + std::to_string(it->id());
+}
+
+inline std::string described(Whole* it) {
+  CORBA::Long content = 0;
+  it->content() >>= content;
+  std::ostringstream out;
+  out << int(it->small()) << ' ' << it->plain().name << ' ' << it->choice()._d() << ' ' << content << ' '
+      << it->tagged().after << ' ' << it->tagged().held->id() << ' ';
+  if (it->chosen()._d()) out << it->chosen().one()->id();
+  else out << it->chosen().words()->_value();
+  out << ' ' << it->pair().both[0]->id() << ' ' << it->pair().both[1]->id() << ' ' << it->all().length() << ' '
+      << it->figures()->_value().length() << ' ' << it->place()->y();
+  if (it->tagged().held.in() == it->pair().both[0].in()) out << " shared";
+  return out.str();
+}
+
+// Calls take(what can be put into an any) with the value in one; false for an unknown type.
+template <class Take>
+bool visit(const CORBA::Any& any, Take take) {
+#define VALUE(T) { T* v; if (any >>= v) return take(v), true; }
+#define PLAIN(T) { const T* v; if (any >>= v) return take(*v), true; }
+  VALUE(InteropValues::Node) VALUE(Known) VALUE(Base) VALUE(Form) VALUE(Whole) VALUE(Text) VALUE(Tally) VALUE(Spot)
+  PLAIN(Tag) PLAIN(Either) PLAIN(InteropValues::Nodes)
+#undef VALUE
+#undef PLAIN
+  return false;
 }
 
 }  // namespace values

@@ -474,8 +474,9 @@ public final class Server {
                 case "async" -> once("async", () -> new AsyncServants.OfficeServant(orb));
                 case "values" -> once("values", () -> {
                     Values.known(orb);
-                    return new ValueServants.SuiteServant(
-                            InteropValues.PageHelper.narrow(activate(new ValueServants.PageServant())));
+                    var page = InteropValues.PageHelper.narrow(activate(new ValueServants.PageServant()));
+                    return new InteropValues.SuitePOATie(
+                            rotating(InteropValues.SuiteOperations.class, new ValueServants.SuiteRest(page, orb)));
                 });
                 default -> null;
             };

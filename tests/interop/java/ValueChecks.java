@@ -1,10 +1,18 @@
 package peers;
 
 import InteropValues.Base;
+import InteropValues.BaseHolder;
+import InteropValues.Either;
+import InteropValues.EitherHolder;
 import InteropValues.Node;
-import InteropValues.NodeHelper;
 import InteropValues.NodeHolder;
 import InteropValues.Printable;
+import InteropValues.PrintableHolder;
+import InteropValues.Tag;
+import InteropValues.TagHolder;
+import InteropValues.Twins;
+import InteropValues.Whole;
+import InteropValues.WholeHolder;
 import org.omg.CORBA.Any;
 import org.omg.CORBA.BooleanHolder;
 import org.omg.CORBA.ORB;
@@ -84,13 +92,72 @@ final class ValueChecks {
         });
         Client.check("value_base", () ->
                 Client.same("back", "Known 5 five", Values.name((Base) o.echo_value(Values.named(5, "five")))));
+        Client.check("value_rotated", () -> {
+            Node x = Values.node(1);
+            x.next = Values.node(2);
+            NodeHolder b = new NodeHolder(x.next);
+            NodeHolder c = new NodeHolder();
+            Node back = o.rotate_node(x, b, c);
+            Client.holds(back.id == 2 && b.value.id == 1 && c.value == back, "nodes 2, 1, and the first again");
+            Client.holds(b.value.next == c.value, "what 1 leads to, the same");
+            BaseHolder base = new BaseHolder(Values.base(6));
+            Client.same("result", "Base 6", Values.name(o.rotate_base(Values.named(5, "five"), base, new BaseHolder())));
+            Client.same("inout", "Known 5 five", Values.name(base.value));
+        });
+        Client.check("value_whole", () -> {
+            Whole x = whole(orb, null);
+            Client.same("described", AS_NODE, o.described(x));
+            WholeHolder b = new WholeHolder(whole(orb, "words"));
+            WholeHolder c = new WholeHolder();
+            Whole back = o.rotate_whole(x, b, c);
+            Client.same("result", AS_TEXT, Values.described(back));
+            Client.same("inout", AS_NODE, Values.described(b.value));
+            Client.holds(c.value == back, "the same value twice");
+        });
+        Client.check("value_in_struct", () -> {
+            TagHolder b = new TagHolder(new Tag((byte) 2, null, (short) 4));
+            Tag back = o.rotate_tag(new Tag((byte) 1, Values.node(1), (short) -3), b, new TagHolder());
+            Client.holds(back.held == null && back.after == 4, "null");
+            Client.holds(b.value.held.id == 1 && b.value.after == -3, "node 1");
+        });
+        Client.check("value_in_union", () -> {
+            EitherHolder b = new EitherHolder(either(null, "words"));
+            Either back = o.rotate_either(either(Values.node(1), null), b, new EitherHolder());
+            Client.same("text", "words", back.words());
+            Client.holds(b.value.one().id == 1, "node 1");
+        });
+        Client.check("abstract_rotated", () -> {
+            PrintableHolder b = new PrintableHolder(Values.form("A1"));
+            Printable back = o.rotate_printable(o.page(), b, new PrintableHolder());
+            Client.same("result", "form A1", back.print());
+            Client.same("inout", "page", b.value.print());
+        });
         Client.check("any_value", () -> {
             Node one = Values.node(1);
             one.next = one.other = Values.node(2);
-            Any any = orb.create_any();
-            NodeHelper.insert(any, one);
-            Node found = NodeHelper.extract(o.echo_any(any));
+            Node found = (Node) retyped(o, orb, "Node", one);
             Client.holds(found.id == 1 && found.next.id == 2 && found.next == found.other, "the same graph");
+        });
+        Client.check("any_value_derived", () -> {
+            Base known = Values.named(5, "five");
+            Client.same("Known", "Known 5 five", Values.name((Base) retyped(o, orb, "Known", known)));
+            Client.same("Known as Base", "Known 5 five", Values.name((Base) retyped(o, orb, "Base", known)));
+        });
+        Client.check("any_value_boxed", () -> {
+            Client.same("text", "boxed", retyped(o, orb, "Text", "boxed"));
+            Client.same("struct", Client.point(4), retyped(o, orb, "Spot", Client.point(4)));
+            Client.same("numbers", new int[] {5}, retyped(o, orb, "Tally", new int[] {5}));
+        });
+        Client.check("any_value_whole", () ->
+                Client.same("described", AS_NODE, Values.described((Whole) retyped(o, orb, "Whole", whole(orb, null)))));
+        Client.check("any_value_in_struct", () -> {
+            Node one = Values.node(1);
+            Tag held = (Tag) retyped(o, orb, "Tag", new Tag((byte) 1, one, (short) -3));
+            Client.holds(held.held.id == 1 && held.after == -3, "a struct with node 1");
+            Either chosen = (Either) retyped(o, orb, "Either", either(one, null));
+            Client.holds(chosen.one().id == 1, "a union with node 1");
+            Node[] all = (Node[]) retyped(o, orb, "Nodes", new Node[] {one, one});
+            Client.holds(all.length == 2 && all[0] == all[1], "the same node twice");
         });
         Client.check("value_custom", () -> {
             InteropJacorb.Extras extras = InteropJacorb.ExtrasHelper.narrow(suite.extras("jacorb"));
@@ -98,5 +165,41 @@ final class ValueChecks {
             secret.code = 99;
             Client.same("code", 99, extras.echo_secret(secret).code);
         });
+    }
+
+    private static final String AS_NODE = "9 whole 7 -12345 -3 1 1 1 2 3 2 -4 shared";
+    private static final String AS_TEXT = "9 whole 7 -12345 -3 1 words 1 2 3 2 -4 shared";
+
+    /** With words, or without. */
+    private static Whole whole(ORB orb, String words) {
+        Node one = Values.node(1);
+        one.next = Values.node(2);
+        Whole it = new Values.WholeValue();
+        it.small = 9;
+        it.plain = Client.record("whole", 2);
+        it.choice = Client.byShort(7);
+        it.content = orb.create_any();
+        it.content.insert_long(-12345);
+        it.tagged = new Tag((byte) 1, one, (short) -3);
+        it.chosen = either(one, words);
+        it.pair = new Twins(new Node[] {one, one.next});
+        it.all = new Node[] {one.next, null, one};
+        it.figures = new int[] {5, 5};
+        it.place = Client.point(4);
+        return it;
+    }
+
+    private static Either either(Node one, String words) {
+        Either either = new Either();
+        if (words == null) either.one(one);
+        else either.words(words);
+        return either;
+    }
+
+    /** What comes back of a value in an any. */
+    private static Object retyped(InteropValues.Suite o, ORB orb, String type, Object value) {
+        Any any = orb.create_any();
+        Anys.insert(any, "InteropValues." + type, value);
+        return Anys.call("InteropValues." + type, "extract", o.retype(any));
     }
 }

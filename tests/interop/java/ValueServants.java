@@ -4,11 +4,12 @@ import InteropValues.Base;
 import InteropValues.Node;
 import InteropValues.NodeHolder;
 import InteropValues.Printable;
+import InteropValues.Whole;
 import java.io.Serializable;
 import org.omg.CORBA.Any;
 import org.omg.CORBA.BooleanHolder;
 
-/** The servants for interop_values.idl. */
+/** The servants for interop_values.idl: what they do besides rotating. */
 final class ValueServants {
     private ValueServants() {}
 
@@ -18,56 +19,62 @@ final class ValueServants {
         }
     }
 
-    static final class SuiteServant extends InteropValues.SuitePOA {
+    static final class SuiteRest {
         private final Printable page;
+        private final org.omg.CORBA.ORB orb;
 
-        SuiteServant(Printable page) {
+        SuiteRest(Printable page, org.omg.CORBA.ORB orb) {
             this.page = page;
+            this.orb = orb;
         }
 
-        public Node echo_node(Node it) {
+        Node echo_node(Node it) {
             return it;
         }
 
-        public Node[] echo_nodes(Node[] all, Node one, NodeHolder again) {
+        Node[] echo_nodes(Node[] all, Node one, NodeHolder again) {
             again.value = one;
             return all;
         }
 
-        public Base echo_base(Base it) {
+        Base echo_base(Base it) {
             return it;
         }
 
-        public String name_of(Base it) {
+        String name_of(Base it) {
             return Values.name(it);
         }
 
-        public String echo_text(String a, String b, BooleanHolder shared) {
+        String echo_text(String a, String b, BooleanHolder shared) {
             shared.value = a == b;
             return a;
         }
 
-        public Printable page() {
+        Printable page() {
             return page;
         }
 
-        public Printable echo_printable(Printable it) {
+        Printable echo_printable(Printable it) {
             return it;
         }
 
-        public String printed(Printable it) {
+        String printed(Printable it) {
             return it.print();
         }
 
-        public Serializable echo_value(Serializable it) {
+        Serializable echo_value(Serializable it) {
             return it;
         }
 
-        public Any echo_any(Any it) {
-            return it;
+        String described(Whole it) {
+            return Values.described(it);
         }
 
-        public Base far() {
+        Any retype(Any it) {
+            return AnyServants.retype(it, orb);
+        }
+
+        Base far() {
             return Values.far();
         }
     }

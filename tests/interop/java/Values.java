@@ -4,8 +4,11 @@ import InteropValues.Base;
 import InteropValues.Form;
 import InteropValues.Known;
 import InteropValues.Node;
+import InteropValues.Whole;
 import java.io.Serializable;
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.omg.CORBA.portable.ValueFactory;
 
 /** The valuetypes of interop_values.idl, and what makes them when they arrive. */
@@ -23,6 +26,8 @@ final class Values {
             return "form " + body;
         }
     }
+
+    static final class WholeValue extends Whole {}
 
     /** Nobody registers a factory for it. */
     static final class FarValue extends InteropFar.Far {}
@@ -45,6 +50,7 @@ final class Values {
         factory(orb, "InteropValues/Base", BaseValue::new);
         factory(orb, "InteropValues/Known", KnownValue::new);
         factory(orb, "InteropValues/Form", FormValue::new);
+        factory(orb, "InteropValues/Whole", WholeValue::new);
         factory(orb, "InteropJacorb/Secret", SecretValue::new);
     }
 
@@ -84,6 +90,14 @@ final class Values {
         Form form = new FormValue();
         form.body = body;
         return form;
+    }
+
+    static String described(Whole it) {
+        String chosen = it.chosen.discriminator() ? String.valueOf(it.chosen.one().id) : it.chosen.words();
+        List<?> parts = List.of(it.small, it.plain.name, it.choice.discriminator(), it.content.extract_long(), it.tagged.after,
+                it.tagged.held.id, chosen, it.pair.both[0].id, it.pair.both[1].id, it.all.length, it.figures.length, it.place.y);
+        String text = parts.stream().map(Object::toString).collect(Collectors.joining(" "));
+        return it.tagged.held == it.pair.both[0] ? text + " shared" : text;
     }
 
     static String name(Base it) {

@@ -8,7 +8,7 @@ use oxorb::{
 };
 
 use crate::interop_jacorb::Secret;
-use crate::interop_values::{Base, Known, Node};
+use crate::interop_values::{Base, Either, Known, Node, Whole};
 
 /// `InteropFar::Far`, which the compiler is not told of: so OxORB knows it only here, where it is sent.
 #[derive(Clone, Debug)]
@@ -93,6 +93,36 @@ pub fn node(id: i32, next: Link<Node>) -> Node {
         next,
         other: Link::null(),
     }
+}
+
+/// What `described` returns; none where there is nothing.
+pub fn described(it: &Link<Whole>) -> Option<String> {
+    let it = it.get()?;
+    let id = |link: &Link<Node>| link.get().map(|node| node.id.to_string());
+    let chosen = match &it.chosen {
+        Either::One(node) => id(node)?,
+        Either::Words(text) => text.get()?.0.clone(),
+    };
+    let parts = [
+        it.small.to_string(),
+        it.plain.name.clone(),
+        it.choice.discriminant().to_string(),
+        it.content.get::<i32>().ok()??.to_string(),
+        it.tagged.after.to_string(),
+        id(&it.tagged.held)?,
+        chosen,
+        id(&it.pair.both[0])?,
+        id(&it.pair.both[1])?,
+        it.all.len().to_string(),
+        it.figures.get()?.0.len().to_string(),
+        it.place.get()?.0.y.to_string(),
+    ];
+    let shared = if it.tagged.held == it.pair.both[0] {
+        " shared"
+    } else {
+        ""
+    };
+    Some(parts.join(" ") + shared)
 }
 
 /// `Base 5`, `Known 5 name`, `null`.

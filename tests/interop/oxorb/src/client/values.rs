@@ -1,20 +1,27 @@
 //! Checks of valuetypes: see `interop_values.idl`.
 
-use oxorb::{Abstract, Any, Interface, Link, Orb, Value, ValueBase, Valuetype};
+use oxorb::cdr::{Decode, Encode};
+use oxorb::{Abstract, Any, Interface, Link, Orb, Typed, Value, ValueBase, Valuetype};
 use oxorb_interop::interop::SuiteRef;
 use oxorb_interop::interop_jacorb::{ExtrasRef, Secret};
-use oxorb_interop::interop_values::{self, Base, Form, Known, Node, PrintableRef, Text};
-use oxorb_interop::values::{Far, name_of, node};
+use oxorb_interop::interop_values::{
+    self, Base, Either, Form, Known, Node, PrintableRef, Spot, Tag, Tally, Text, Twins, Whole,
+};
+use oxorb_interop::values::{Far, described, name_of, node};
 
 use crate::check::{Checks, Result, fail, holds, same, some};
+use crate::data::{by_short, point, record};
 
 type Values = interop_values::SuiteRef;
 
 pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
     orb.values().register(Base::factories());
+    orb.values().register(Node::factories());
     let values: Values = some(some(suite.extras("values")?)?.narrow()?)?;
     graphs(checks, &values);
-    types(checks, &values, orb);
+    types(checks, &values);
+    within(checks, &values);
+    in_anys(checks, &values, orb);
     checks.check("value_custom", || {
         let extras: ExtrasRef = some(some(suite.extras("jacorb")?)?.narrow()?)?;
         let secret = Value::new(Secret { code: 99 });
@@ -98,13 +105,7 @@ fn graphs(checks: &mut Checks, o: &Values) {
     });
 }
 
-fn types(checks: &mut Checks, o: &Values, orb: &Orb) {
-    let known = || {
-        Value::new(Known {
-            base: Base { id: 5 },
-            name: "five".to_owned(),
-        })
-    };
+fn types(checks: &mut Checks, o: &Values) {
     checks.check("value_derived", || {
         same("derived", "Known 5 five", &*o.name_of(&known().into())?)?;
         let base = Value::new(Base { id: 6 });
@@ -159,10 +160,180 @@ fn types(checks: &mut Checks, o: &Values, orb: &Orb) {
         let back: Link<Base> = some(back.downcast::<Base>())?.into();
         same("back", "Known 5 five", &*name_of(&back))
     });
+}
+
+/// Values as any parameter, and within other types.
+fn within(checks: &mut Checks, o: &Values) {
+    checks.check("value_rotated", || {
+        let y: Link<Node> = Value::new(node(2, Link::null())).into();
+        let x: Link<Node> = Value::new(node(1, y.clone())).into();
+        let mut b = y;
+        let (back, c) = o.rotate_node(&x, &mut b)?;
+        let one = some(b.get())?;
+        holds(
+            some(back.get())?.id == 2 && one.id == 1 && c == back,
+            "nodes 2, 1, and the first again",
+        )?;
+        holds(one.next == c, "what 1 leads to, the same")?;
+        let mut base: Link<Base> = Value::new(Base { id: 6 }).into();
+        let (back, _) = o.rotate_base(&known().into(), &mut base)?;
+        same("result", "Base 6", &*name_of(&back))?;
+        same("inout", "Known 5 five", &*name_of(&base))
+    });
+    checks.check("value_whole", || {
+        let (x, mut b) = (whole(None), whole(Some("words")));
+        same("described", AS_NODE, &*o.described(&x)?)?;
+        let (back, c) = o.rotate_whole(&x, &mut b)?;
+        same("result", AS_TEXT, &*some(described(&back))?)?;
+        same("inout", AS_NODE, &*some(described(&b))?)?;
+        holds(back == c, "the same value twice")
+    });
+    checks.check("value_in_struct", || {
+        let mut b = Tag {
+            before: 2,
+            held: Link::null(),
+            after: 4,
+        };
+        let (back, _) = o.rotate_tag(&tag(1), &mut b)?;
+        holds(back.held.is_null() && back.after == 4, "null")?;
+        holds(is_tag(&b, 1), "node 1")
+    });
+    checks.check("value_in_union", || {
+        let mut b = Either::Words(boxed("words"));
+        match (o.rotate_either(&one(1), &mut b)?.0, b) {
+            (Either::Words(text), Either::One(node)) => {
+                same("text", "words", &*some(text.get())?.0)?;
+                same("node", &1, &some(node.get())?.id)
+            }
+            other => fail(format!("expected a text and a node, got {other:?}")),
+        }
+    });
+    checks.check("abstract_rotated", || {
+        let form = Form {
+            body: "A1".to_owned(),
+        };
+        let mut b: Abstract<PrintableRef> = Value::new(form).into();
+        match (o.rotate_printable(&o.page()?, &mut b)?.0, b) {
+            (Abstract::Value(value), Abstract::Object(page)) => {
+                same("body", "A1", &*some(value.downcast::<Form>())?.body)?;
+                same("called here", "page", &*page.print()?)
+            }
+            other => fail(format!("expected a value and an object, got {other:?}")),
+        }
+    });
+}
+
+fn in_anys(checks: &mut Checks, o: &Values, orb: &Orb) {
     checks.check("any_value", || {
-        let sent: Link<Node> = diamond().into();
-        let back = o.echo_any(&Any::new(sent))?;
-        let found = some(back.get_in::<Link<Node>>(&**orb)?)?;
+        let found = retyped(o, orb, Link::from(diamond()))?;
         is_diamond(&some(found.get())?)
     });
+    checks.check("any_value_derived", || {
+        let back: Link<Base> = some(retyped::<Link<Known>>(o, orb, known().into())?.get())?.into();
+        same("Known", "Known 5 five", &*name_of(&back))?;
+        let base: Link<Base> = known().into();
+        same(
+            "Known as Base",
+            "Known 5 five",
+            &*name_of(&retyped(o, orb, base)?),
+        )
+    });
+    checks.check("any_value_boxed", || {
+        same(
+            "text",
+            "boxed",
+            &*some(retyped(o, orb, boxed("boxed"))?.get())?.0,
+        )?;
+        let spot: Link<Spot> = Value::new(Spot(point(4))).into();
+        same("struct", &point(4), &some(retyped(o, orb, spot)?.get())?.0)?;
+        let numbers: Link<Tally> = Value::new(Tally(vec![5])).into();
+        same(
+            "numbers",
+            &vec![5],
+            &some(retyped(o, orb, numbers)?.get())?.0,
+        )
+    });
+    checks.check("any_value_whole", || {
+        let back = retyped(o, orb, whole(None))?;
+        same("described", AS_NODE, &*some(described(&back))?)
+    });
+    checks.check("any_value_in_struct", || {
+        holds(is_tag(&retyped(o, orb, tag(1))?, 1), "a struct with node 1")?;
+        match retyped(o, orb, one(1))? {
+            Either::One(node) => same("in a union", &1, &some(node.get())?.id)?,
+            other => fail(format!("expected a node, got {other:?}"))?,
+        }
+        let shared: Link<Node> = Value::new(node(1, Link::null())).into();
+        let nodes = retyped(o, orb, vec![shared.clone(), shared])?;
+        holds(
+            nodes.len() == 2 && nodes[0] == nodes[1],
+            "the same node twice",
+        )
+    });
+}
+
+/// What comes back of a value in an any.
+fn retyped<T>(o: &Values, orb: &Orb, value: T) -> Result<T>
+where
+    T: Typed + Encode + for<'de> Decode<'de> + Clone + Send + Sync + 'static,
+{
+    some(o.retype(&Any::new(value))?.get_in(&**orb)?)
+}
+
+const AS_NODE: &str = "9 whole 7 -12345 -3 1 1 1 2 3 2 -4 shared";
+const AS_TEXT: &str = "9 whole 7 -12345 -3 1 words 1 2 3 2 -4 shared";
+
+fn known() -> Value<Known> {
+    Value::new(Known {
+        base: Base { id: 5 },
+        name: "five".to_owned(),
+    })
+}
+
+fn boxed(text: &str) -> Link<Text> {
+    Value::new(Text(text.to_owned())).into()
+}
+
+fn tag(id: i32) -> Tag {
+    Tag {
+        before: 1,
+        held: Value::new(node(id, Link::null())).into(),
+        after: -3,
+    }
+}
+
+fn is_tag(tag: &Tag, id: i32) -> bool {
+    tag.held.get().is_some_and(|node| node.id == id) && tag.after == -3
+}
+
+fn one(id: i32) -> Either {
+    Either::One(Value::new(node(id, Link::null())).into())
+}
+
+/// With words, or with a node instead.
+fn whole(words: Option<&str>) -> Link<Whole> {
+    let two: Link<Node> = Value::new(node(2, Link::null())).into();
+    let one: Link<Node> = Value::new(node(1, two.clone())).into();
+    Value::new(Whole {
+        small: 9,
+        plain: record("whole", 2),
+        choice: by_short(7),
+        content: Any::new(-12345),
+        tagged: Tag {
+            before: 1,
+            held: one.clone(),
+            after: -3,
+        },
+        chosen: match words {
+            Some(words) => Either::Words(boxed(words)),
+            None => Either::One(one.clone()),
+        },
+        pair: Twins {
+            both: [one.clone(), two.clone()],
+        },
+        all: vec![two, Link::null(), one],
+        figures: Value::new(Tally(vec![5, 5])).into(),
+        place: Value::new(Spot(point(4))).into(),
+    })
+    .into()
 }

@@ -55,6 +55,7 @@ macro_rules! fresh_as {
         })()
     };
 }
+pub(crate) use fresh_as;
 
 struct Contents {
     orb: Orb,

@@ -1,14 +1,16 @@
 //! Objects for `interop_values.idl`.
 
-use oxorb::{Abstract, Any, Link, Orb, SystemException, ValueBase, Valuetype};
+use oxorb::{Abstract, Any, CompletionStatus, Link, Orb, SystemException, ValueBase, Valuetype};
 use oxorb_interop::interop_values::*;
 use oxorb_interop::lanes;
-use oxorb_interop::values::{Far, name_of};
+use oxorb_interop::values::{Far, described, name_of};
 
-use crate::data::Result;
+use crate::any::fresh_as;
+use crate::data::{Result, rotate, rotate_borrowed};
 
 /// The way to the values.
 pub(crate) struct Values {
+    orb: Orb,
     page: PageRef,
 }
 
@@ -17,6 +19,7 @@ impl Values {
         orb.values().register(Base::factories());
         orb.values().register(Node::factories());
         Ok(Self {
+            orb: orb.clone(),
             page: lanes::propagated(orb).activate(OnePage)?,
         })
     }
@@ -66,7 +69,7 @@ impl Suite for Values {
             Abstract::Object(object) => object.print(),
             Abstract::Value(value) => match value.downcast::<Form>() {
                 Some(form) => Ok(format!("form {}", form.body)),
-                None => Err(SystemException::bad_param(0, oxorb::CompletionStatus::No)),
+                None => Err(SystemException::bad_param(0, CompletionStatus::No)),
             },
             Abstract::Nil => Ok("nil".to_owned()),
         }
@@ -76,8 +79,38 @@ impl Suite for Values {
         Ok(it.clone())
     }
 
-    fn echo_any(&self, it: &Any) -> Result<Any> {
-        Ok(it.clone())
+    rotate_borrowed! {
+        rotate_node: Link<Node> => Link<Node>,
+        rotate_base: Link<Base> => Link<Base>,
+        rotate_whole: Link<Whole> => Link<Whole>,
+        rotate_tag: Tag => Tag,
+        rotate_either: Either => Either,
+        rotate_printable: Abstract<PrintableRef> => Abstract<PrintableRef>,
+    }
+
+    fn described(&self, it: &Link<Whole>) -> Result<String> {
+        described(it).ok_or(SystemException::bad_param(0, CompletionStatus::No))
+    }
+
+    fn retype(&self, it: &Any) -> Result<Any> {
+        let fresh = fresh_as!(
+            it,
+            &*self.orb,
+            Link<Node>,
+            Link<Known>,
+            Link<Base>,
+            Link<Form>,
+            Link<Whole>,
+            Link<Text>,
+            Link<Tally>,
+            Link<Spot>,
+            Tag,
+            Either,
+            Nodes,
+        );
+        fresh
+            .map_err(|_| SystemException::marshal(0, CompletionStatus::No))?
+            .ok_or(SystemException::bad_param(0, CompletionStatus::No))
     }
 
     fn far(&self) -> Result<Link<Base>> {

@@ -284,14 +284,17 @@ impl Connection {
             let (buffer, room) = inbox.room();
             let read = match may_wait {
                 true => self.link.read(buffer, room),
-                false => self.link.read_now(buffer, room),
+                false => {
+                    let read = self.link.read_now(buffer, room);
+                    drained = read.as_ref().is_ok_and(|octets| *octets < room);
+                    read
+                }
             };
             match read {
                 Ok(0) => return Served::Ended,
                 Ok(octets) => {
                     probe::stamp(Stage::RequestArrived);
                     reads += 1;
-                    drained = octets < room;
                     if let Some(pace) = &mut self.pace {
                         pace.octets += octets;
                     }

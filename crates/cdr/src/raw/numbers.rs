@@ -44,8 +44,9 @@ mod tests {
     #[test]
     fn every_whole_number_is_swapped() {
         let octets: Vec<u8> = (0..=255).cycle().take(400).collect();
-        for offset in 0..8 {
-            for end in offset..octets.len() {
+        let (offsets, each) = if cfg!(miri) { (2, 37) } else { (8, 1) };
+        for offset in 0..offsets {
+            for end in (offset..octets.len()).step_by(each) {
                 let octets = &octets[offset..end];
                 let (pairs, fours, eights) =
                     (octets.as_chunks(), octets.as_chunks(), octets.as_chunks());

@@ -35,6 +35,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     ]
     .map(line);
     let growth = |of: Quantile| Some(of.ratio(lanes.last()?, lanes.first()?));
+    let at_most_n = |of: Quantile| Some(of.ratio(lanes.last()?, floor.last()?));
     let above_floor = |of: Quantile| {
         let ratios = lanes
             .iter()
@@ -63,6 +64,16 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
             "lanes, saturated: high p99 at most n, by that at least n",
             growth(Quantile::P99),
             1.5,
+        ),
+        at_most(
+            "lanes, saturated: high p50 by that of the floor, most n",
+            at_most_n(Quantile::P50),
+            1.25,
+        ),
+        at_most(
+            "lanes, saturated: high p99 by that of the floor, most n",
+            at_most_n(Quantile::P99),
+            1.25,
         ),
         at_most(
             "lanes, saturated: high p50 by that of the floor, worst n",

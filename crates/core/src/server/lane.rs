@@ -253,8 +253,10 @@ impl Lane {
         connection.armed = true;
         self.put(connection);
         let added = self.reactor.add(&link, Token(id), self.arming());
-        if added.is_err() {
-            self.take(id);
+        if added.is_err()
+            && let Some(mut connection) = self.take(id)
+        {
+            connection.give_back_buffers();
         }
         added
     }

@@ -44,6 +44,7 @@ mod model;
 mod nilable;
 mod octet_seq;
 mod primitive;
+mod printable;
 mod raw;
 mod scope;
 mod small;
@@ -73,6 +74,7 @@ pub use limits::Limits;
 pub use long_double::LongDouble;
 pub use nilable::Nilable;
 pub use octet_seq::OctetSeq;
+pub use printable::Printable;
 pub use scope::Scope;
 pub use traits::{Decode, Encode};
 pub use typecode::{

@@ -674,3 +674,22 @@ fn a_typedef_within_itself_leads_back_to_what_it_stands_for() {
         assert_eq!(kinds.collect::<Vec<_>>(), [TcKind::Struct as u32]);
     }
 }
+
+#[test]
+fn text_of_a_type_cannot_control_a_terminal_nor_go_on_for_ever() {
+    let named = |name: &str| TypeCode::structure("IDL:S:1.0", name, [(name, TypeCode::LONG)]);
+    assert_eq!(
+        named("a\n\x1b[2J").to_string(),
+        "struct a\\n\\u{1b}[2J { long a\\n\\u{1b}[2J; }"
+    );
+    assert!(!named("\r").as_ref().mention().to_string().contains('\r'));
+
+    let long = named(&"x".repeat(1 << 15));
+    let members = (0..1000).map(|_| ("m", long.clone()));
+    let text = TypeCode::structure("IDL:T:1.0", "T", members).to_string();
+    assert!(
+        text.len() < 70_000 && text.ends_with("..."),
+        "{}",
+        text.len()
+    );
+}

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use oxorb_cdr::Printable;
 use oxorb_giop::SystemException;
 
 use crate::policy::PolicyType;
@@ -38,7 +39,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.exception)?;
         for attempt in &self.attempts {
-            write!(f, "\n  {}: {}", attempt.endpoint, attempt.what)?;
+            let [endpoint, what] = [&attempt.endpoint, &attempt.what].map(|text| Printable(text));
+            write!(f, "\n  {endpoint}: {what}")?;
         }
         for policy in &self.inconsistent_policies {
             write!(f, "\n  {policy}: the server published another one")?;

@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use oxorb_cdr::Printable;
+
 use crate::Orb;
 
 /// Something that happened to a connection other than requests and replies.
@@ -155,7 +157,7 @@ impl fmt::Display for ConnectionEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.peer, self.incident.text())?;
         if !self.detail.is_empty() {
-            write!(f, ": {}", self.detail)?;
+            write!(f, ": {}", Printable(&self.detail))?;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use oxorb_cdr::{Dynamic, DynamicError, Encoder, ErrorKind, Result as CdrResult, TypeCode};
+use oxorb_cdr::{
+    Dynamic, DynamicError, Encoder, ErrorKind, Printable, Result as CdrResult, TypeCode,
+};
 use oxorb_core::Raise;
 use oxorb_giop::{CompletionStatus, SystemException, minor};
 
@@ -96,12 +98,22 @@ impl From<UserException> for Exception {
     }
 }
 
+/// Characters of a peer's repository id that a message shows at most.
+const SHOWN: usize = 200;
+
 impl fmt::Display for Exception {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Exception::User(exception) => write!(f, "the operation raised {}", exception.id()),
+            Exception::User(exception) => {
+                let id = Printable(exception.id());
+                write!(f, "the operation raised {id:.SHOWN$}")
+            }
             Exception::Unlisted(id) => {
-                write!(f, "the operation raised {id}, which it does not declare")
+                let id = Printable(id);
+                write!(
+                    f,
+                    "the operation raised {id:.SHOWN$}, which it does not declare"
+                )
             }
             Exception::System(exception) => exception.fmt(f),
             Exception::Value { of, error, .. } => {
@@ -135,6 +147,27 @@ impl Raise for Exception {
                 written.map_err(|error| error.to_cdr(at))
             }
             _ => Err(ErrorKind::BadValue.at(at)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_peers_exception_cannot_control_a_terminal() {
+        let id = "IDL:E:1.0\nerror: all is lost\u{1b}[2J";
+        let ty = TypeCode::exception(id, "E", [] as [(&str, TypeCode); 0]);
+        let members = Dynamic::Struct(Vec::new());
+        for exception in [
+            Exception::Unlisted(id.to_owned()),
+            Exception::User(UserException { ty, members }),
+            Exception::Unlisted("x".repeat(1 << 20)),
+        ] {
+            let text = exception.to_string();
+            assert!(!text.contains(|c: char| c.is_control()), "{text}");
+            assert!(text.len() < 300, "{}", text.len());
         }
     }
 }

@@ -9,6 +9,8 @@
 use core::fmt;
 use core::str::FromStr;
 
+use oxorb_cdr::Printable;
+
 use crate::{
     CompletionStatus, IiopEndpoint, IiopProfile, Ior, SystemException, Version, hex, minor,
 };
@@ -176,9 +178,10 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IiopEndpoint { host, port } = &self.endpoint;
         if host.contains(':') {
-            write!(f, "{}@[{}]:{port}", self.version, host.replace('%', "%25"))
+            let host = host.replace('%', "%25");
+            write!(f, "{}@[{}]:{port}", self.version, Printable(&host))
         } else {
-            write!(f, "{}@{host}:{port}", self.version)
+            write!(f, "{}@{}:{port}", self.version, Printable(host))
         }
     }
 }
@@ -233,19 +236,22 @@ impl fmt::Display for Error {
             }
             Self::Address { address, why } => write!(
                 f,
-                "the address \"{address}\" is malformed: {why}; the form is [iiop]:[<major>.<minor>@]<host>[:<port>]"
+                "the address \"{}\" is malformed: {why}; the form is [iiop]:[<major>.<minor>@]<host>[:<port>]",
+                Printable(address)
             ),
             Self::Protocol(protocol) => {
                 write!(
                     f,
-                    "the protocol \"{protocol}\" is not spoken here; write iiop:<host>:<port> or rir:"
+                    "the protocol \"{}\" is not spoken here; write iiop:<host>:<port> or rir:",
+                    Printable(protocol)
                 )
             }
             Self::MixedInitialReference => f.write_str("\"rir:\" must be the only address"),
             Self::Escape { escape } => {
                 write!(
                     f,
-                    "\"{escape}\" is no escape: % must be followed by two hexadecimal digits"
+                    "\"{}\" is no escape: % must be followed by two hexadecimal digits",
+                    Printable(escape)
                 )
             }
             Self::Name => f.write_str("the name after # is not UTF-8"),

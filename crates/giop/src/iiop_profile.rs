@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Printable};
 
 use crate::{
     Misbehaviour, TaggedComponent, TaggedProfile, Version, Violation, components, ior::profile_tag,
@@ -137,10 +137,11 @@ pub struct IiopEndpoint {
 impl fmt::Display for IiopEndpoint {
     /// `host:port`, IPv6 in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = Printable(&self.host);
         if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
+            write!(f, "[{host}]:{}", self.port)
         } else {
-            write!(f, "{}:{}", self.host, self.port)
+            write!(f, "{host}:{}", self.port)
         }
     }
 }

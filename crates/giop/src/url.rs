@@ -3,6 +3,8 @@
 use core::fmt;
 use std::path::PathBuf;
 
+use oxorb_cdr::Printable;
+
 use crate::{
     CompletionStatus, Corbaloc, Corbaname, Ior, IorError, SystemException, corbaloc, minor,
 };
@@ -94,7 +96,8 @@ impl fmt::Display for ReferenceError {
         match self {
             Self::Scheme { text } => write!(
                 f,
-                "\"{text}\" is no object reference; references start with IOR:, corbaloc:, corbaname: or file:"
+                "\"{}\" is no object reference; references start with IOR:, corbaloc:, corbaname: or file:",
+                Printable(text)
             ),
             Self::Ior(error) => error.fmt(f),
             Self::Corbaloc(error) => error.fmt(f),

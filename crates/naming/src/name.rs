@@ -8,8 +8,10 @@
 //! ```
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::str::FromStr;
+
+use oxorb::Printable;
 
 use crate::cos_naming::NameComponent;
 
@@ -237,21 +239,10 @@ impl fmt::Display for InvalidName {
     }
 }
 
-/// Text from elsewhere, so that it cannot control a terminal, and not without end.
+/// Text from elsewhere, but not without end.
 fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const SHOWN: usize = 80;
-    f.write_char('"')?;
-    for c in text.chars().take(SHOWN) {
-        match c {
-            c if c.is_control() => write!(f, "{}", c.escape_default())?,
-            c => f.write_char(c)?,
-        }
-    }
-    f.write_str(if text.chars().nth(SHOWN).is_some() {
-        "...\""
-    } else {
-        "\""
-    })
+    write!(f, "\"{:.SHOWN$}\"", Printable(text))
 }
 
 impl std::error::Error for InvalidName {}

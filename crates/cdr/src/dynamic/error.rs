@@ -1,6 +1,6 @@
 use core::fmt;
 
-use crate::{Error, ErrorKind, TypeRef};
+use crate::{Error, ErrorKind, Printable, TypeRef};
 
 /// Why a value could not be read or written as a type, and which part of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,7 +109,7 @@ impl From<Error> for DynamicError {
 impl fmt::Display for DynamicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
+            write!(f, "{}: ", Printable(&self.path))?;
         }
         self.reason.fmt(f)
     }
@@ -118,14 +118,14 @@ impl fmt::Display for DynamicError {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let member = |member: &Option<String>| match member {
-            Some(name) => format!("member {name}"),
+            Some(name) => format!("member {}", Printable(name)),
             None => "no member".to_owned(),
         };
         match self {
             Self::Cdr(error) => error.fmt(f),
             Self::Expected { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::MissingMember(name) => write!(f, "member {name} is missing"),
-            Self::UnknownMember(name) => write!(f, "there is no {name} in its type"),
+            Self::MissingMember(name) => write!(f, "member {} is missing", Printable(name)),
+            Self::UnknownMember(name) => write!(f, "there is no {} in its type", Printable(name)),
             Self::WrongLength { length, expected } => {
                 write!(f, "there are {length} elements, not {expected}")
             }

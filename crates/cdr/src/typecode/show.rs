@@ -1,7 +1,8 @@
-use core::fmt;
+use core::fmt::{self, Write as _};
+use core::ops::Deref;
 
 use super::{Label, Shape, TypeCode, TypeRef, ValueModifier, Visibility};
-use crate::TcKind;
+use crate::{Printable, TcKind};
 
 impl fmt::Display for TypeCode {
     /// As in IDL: the definition of the type itself, and the names of those it is made of.
@@ -23,7 +24,55 @@ impl fmt::Debug for TypeRef<'_> {
 }
 
 impl fmt::Display for TypeRef<'_> {
-    /// As in IDL: the definition of the type itself, and the names of those it is made of.
+    /// As in IDL: the definition of the type itself, and the names of those it is made of. Names are
+    /// [`Printable`]; after 64 KiB of text there is `...` in place of the rest.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        bounded(f, format_args!("{}", Definition(*self)))
+    }
+}
+
+/// Writes the text of a type, which a peer may have sent: without what controls a terminal, and not without end.
+fn bounded(f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>) -> fmt::Result {
+    let mut shown = Bounded { f, left: MOST_TEXT };
+    match shown.write_fmt(text) {
+        Err(_) if shown.left == 0 => f.write_str("..."),
+        written => written,
+    }
+}
+
+/// Octets of text that a type becomes at most.
+const MOST_TEXT: usize = 1 << 16;
+
+struct Bounded<'f, 'o> {
+    f: &'f mut fmt::Formatter<'o>,
+    left: usize,
+}
+
+impl fmt::Write for Bounded<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.len() > self.left {
+            let end = text.floor_char_boundary(self.left);
+            self.left = 0;
+            write!(self.f, "{}", Printable(&text[..end]))?;
+            return Err(fmt::Error);
+        }
+        self.left -= text.len();
+        write!(self.f, "{}", Printable(text))
+    }
+}
+
+/// A type as it is defined, without bound.
+struct Definition<'a>(TypeRef<'a>);
+
+impl<'a> Deref for Definition<'a> {
+    type Target = TypeRef<'a>;
+
+    fn deref(&self) -> &TypeRef<'a> {
+        &self.0
+    }
+}
+
+impl fmt::Display for Definition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.best_name();
         match self.shape() {
@@ -55,7 +104,7 @@ impl fmt::Display for TypeRef<'_> {
                     let goes_on = members.peek().is_some_and(|next| {
                         !next.name.is_empty()
                             && next.name == member.name
-                            && next.ty.mention().to_string() == member.ty.mention().to_string()
+                            && are_alike(next.ty, member.ty)
                     });
                     if !goes_on {
                         declare(f, member.ty, member.name)?;
@@ -63,7 +112,14 @@ impl fmt::Display for TypeRef<'_> {
                 }
                 f.write_str("}")
             }
-            Shape::Enum => write!(f, "enum {name} {{ {} }}", self.enumerators().join(", ")),
+            Shape::Enum => {
+                write!(f, "enum {name} {{ ")?;
+                for (at, name) in self.enumerators().iter().enumerate() {
+                    f.write_str(if at > 0 { ", " } else { "" })?;
+                    f.write_str(name)?;
+                }
+                f.write_str(" }")
+            }
             Shape::Value { modifier, base } => {
                 f.write_str(match modifier {
                     ValueModifier::None | ValueModifier::Truncatable => "",
@@ -93,7 +149,7 @@ impl fmt::Display for TypeRef<'_> {
                 let (element, dimensions) = self.dimensions();
                 write!(f, "{}{dimensions}", Mention(element))
             }
-            _ => Mention(*self).fmt(f),
+            _ => Mention(self.0).fmt(f),
         }
     }
 }
@@ -110,7 +166,7 @@ impl fmt::Display for Mention<'_> {
 
 /// Sequences and arrays have no names, so a type may contain itself through them alone, or too many of them.
 fn mention(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, depth: usize) -> fmt::Result {
-    let bounded = |f: &mut fmt::Formatter<'_>, bound: Option<u32>| match bound {
+    let bound_of = |f: &mut fmt::Formatter<'_>, bound: Option<u32>| match bound {
         Some(bound) => write!(f, "<{bound}>"),
         None => Ok(()),
     };
@@ -118,11 +174,11 @@ fn mention(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, depth: usize) -> fmt::Re
         Shape::Simple(kind) => f.write_str(kind.idl()),
         Shape::String { bound } => {
             f.write_str("string")?;
-            bounded(f, bound)
+            bound_of(f, bound)
         }
         Shape::Wstring { bound } => {
             f.write_str("wstring")?;
-            bounded(f, bound)
+            bound_of(f, bound)
         }
         Shape::Fixed { digits, scale } => write!(f, "fixed<{digits}, {scale}>"),
         Shape::Sequence { .. } | Shape::Array { .. } if depth == 0 => f.write_str("..."),
@@ -142,6 +198,34 @@ fn mention(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, depth: usize) -> fmt::Re
         Shape::Open => f.write_str("<still to be defined>"),
         _ => f.write_str(ty.best_name()),
     }
+}
+
+/// Whether two types are mentioned by the same text, as far as that costs little to find out.
+fn are_alike(one: TypeRef<'_>, other: TypeRef<'_>) -> bool {
+    const MOST: usize = 256;
+    if one.slot == other.slot {
+        return true; // members of one type are in one graph
+    }
+    let words = [one, other].map(|ty| short(ty, MOST));
+    words[0].is_some() && words[0] == words[1]
+}
+
+/// How a type is mentioned, if that takes no more octets than `most`.
+fn short(ty: TypeRef<'_>, most: usize) -> Option<String> {
+    struct Short(String, usize);
+
+    impl fmt::Write for Short {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            if self.0.len() + text.len() > self.1 {
+                return Err(fmt::Error);
+            }
+            self.0 += text;
+            Ok(())
+        }
+    }
+
+    let mut text = Short(String::new(), most);
+    write!(text, "{}", Mention(ty)).ok().map(|()| text.0)
 }
 
 fn declare(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, name: &str) -> fmt::Result {
@@ -183,9 +267,9 @@ impl<'a> TypeRef<'a> {
         })
     }
 
-    /// As it is mentioned within another type: by its name, if it has one.
+    /// As it is mentioned within another type: by its name, if it has one. Bounded as its own text.
     pub fn mention(self) -> impl fmt::Display + use<'a> {
-        Mention(self)
+        fmt::from_fn(move |f| bounded(f, format_args!("{}", Mention(self))))
     }
 
     /// The element of an array of any number of dimensions, and those as they follow a name in IDL.

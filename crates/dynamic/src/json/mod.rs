@@ -23,7 +23,7 @@ mod write;
 
 use std::fmt;
 
-use oxorb_cdr::TypeCode;
+use oxorb_cdr::{Printable, TypeCode};
 use oxorb_giop::{Ior, Url, parse_reference};
 
 pub use read::{Reader, from_json};
@@ -94,9 +94,9 @@ impl JsonError {
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
+            write!(f, "{}: ", Printable(&self.path))?;
         }
-        f.write_str(&self.what)
+        Printable(&self.what).fmt(f)
     }
 }
 

@@ -72,8 +72,30 @@ impl Orb {
         self.inner.main.is_here()
     }
 
-    /// Ends the ORB: takes no new request, lets those that run finish and
-    /// their replies go out, tells clients CloseConnection, closes everything.
+    /// Runs `hook` when the ORB is shut down, while it still sends and serves requests: the place to
+    /// withdraw names and to tell others. Hooks run once, the last registered first, in the thread that
+    /// calls [`shutdown`](Self::shutdown); what they call is bounded by the time-outs of their calls. A
+    /// hook that panics does not keep the others from running.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use std::sync::Arc;
+    ///
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// let withdrawn = Arc::new(AtomicBool::new(false));
+    /// let seen = Arc::clone(&withdrawn);
+    /// orb.before_shutdown(move |orb| seen.store(!orb.is_closing(), Ordering::Relaxed));
+    /// orb.shutdown(true)?;
+    /// assert!(withdrawn.load(Ordering::Relaxed));
+    /// # Ok::<(), oxorb_giop::SystemException>(())
+    /// ```
+    pub fn before_shutdown(&self, hook: impl FnOnce(&Orb) + Send + 'static) {
+        self.inner.exit_hooks.add(Box::new(hook));
+    }
+
+    /// Ends the ORB: runs the hooks of [`before_shutdown`](Self::before_shutdown), takes no new
+    /// request, lets those that run finish and their replies go out, tells clients CloseConnection,
+    /// closes everything.
     ///
     /// `wait_for_completion` blocks until that is done (at most 30 s for
     /// requests that do not end, or are not [answered](crate::Later)); it is
@@ -82,6 +104,7 @@ impl Orb {
         if wait_for_completion && within_request() {
             return Err(raise::WOULD_DEADLOCK);
         }
+        self.inner.exit_hooks.run(self);
         self.inner.closing.store(true, Ordering::SeqCst);
         self.inner.listeners.close();
         self.inner.pools.close();

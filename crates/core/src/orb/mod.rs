@@ -1,6 +1,7 @@
 //! The ORB itself: what belongs to it. Where it is reached is in `addresses.rs`, how it works and ends in `life.rs`.
 
 mod addresses;
+mod exit_hooks;
 mod life;
 mod setup_error;
 
@@ -27,6 +28,7 @@ use crate::sync::{
 };
 use crate::{Adapter, Incident, Ref};
 
+use exit_hooks::ExitHooks;
 pub(crate) use life::{Unanswered, mark_server_thread, within_request};
 pub use setup_error::SetupError;
 
@@ -90,6 +92,7 @@ struct Inner {
     values: ValueRegistry,
     initial: Mutex<HashMap<String, Ref>>,
     closing: AtomicBool,
+    exit_hooks: ExitHooks,
     /// Calls to objects of this ORB from its own process, which no connection counts.
     local_calls: AtomicUsize,
     /// Requests that servants keep to answer them later.
@@ -140,6 +143,7 @@ impl Orb {
                 values: ValueRegistry::default(),
                 initial: Mutex::default(),
                 closing: AtomicBool::new(false),
+                exit_hooks: ExitHooks::default(),
                 local_calls: AtomicUsize::new(0),
                 unanswered: AtomicUsize::new(0),
                 finished: AtomicBool::new(false),

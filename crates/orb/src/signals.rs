@@ -1,0 +1,64 @@
+//! Signals that end an ORB in order.
+
+use std::io;
+use std::thread;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level;
+
+use crate::Orb;
+
+impl Orb {
+    /// Shuts the ORB down on SIGINT (Ctrl-C) or SIGTERM (service managers): hooks of
+    /// [`before_shutdown`](oxorb_core::Orb::before_shutdown) run, running requests finish, clients are
+    /// sent CloseConnection, and [`run`](oxorb_core::Orb::run) returns. A second signal ends the
+    /// process at once, with status 128 plus the signal's number.
+    ///
+    /// Starts one thread, which waits for signals and holds no reference to the ORB. Call it once for
+    /// each ORB that signals are to end; the handlers stay for the life of the process.
+    ///
+    /// ```no_run
+    /// let orb = oxorb::Orb::builder().args(std::env::args()).build()?;
+    /// orb.shutdown_on_signal()?;
+    /// // Activate objects, print references.
+    /// orb.run();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system refuses the handlers or the thread.
+    pub fn shutdown_on_signal(&self) -> io::Result<()> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let orb = self.downgrade();
+        let wait = move || {
+            let mut came = false;
+            for signal in signals.forever() {
+                if came {
+                    low_level::exit(128 + signal);
+                }
+                came = true;
+                if let Some(orb) = orb.upgrade() {
+                    end(orb);
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("oxorb-signals".to_owned())
+            .spawn(wait)?;
+        Ok(())
+    }
+}
+
+/// Ends the ORB in a thread of its own: the next signal must find this one waiting.
+fn end(orb: oxorb_core::Orb) {
+    let shutdown = move || {
+        let _ = orb.shutdown(false);
+    };
+    let ending = thread::Builder::new().name("oxorb-shutdown".to_owned());
+    if let Err(error) = ending.spawn(shutdown) {
+        eprintln!(
+            "oxorb: a signal could not end the ORB: {error}; send it again to end the process"
+        );
+    }
+}

@@ -19,6 +19,7 @@ mod error;
 mod limits;
 mod name;
 mod problem;
+mod registration;
 mod service;
 mod store;
 

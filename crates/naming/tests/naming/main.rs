@@ -6,6 +6,7 @@ mod iterators;
 mod killed;
 mod limits;
 mod many;
+mod registration;
 mod restart;
 mod semantics;
 mod text;

@@ -59,6 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let account: AccountRef = accounts.activate_with_id("savings", teller)?;
     orb.bind("Account", &account);
+    orb.shutdown_on_signal()?;
     println!("{}", account.to_ior());
     orb.run();
     Ok(())

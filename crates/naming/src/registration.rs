@@ -1,0 +1,61 @@
+//! Names that end with the ORB which registered them.
+
+use std::time::Duration;
+
+use oxorb::policy::RelativeRoundtripTimeout;
+use oxorb::{Interface, ObjectRef, Orb};
+
+use crate::client::{Names, NamingError};
+use crate::name::AsName;
+
+/// Longest wait for each of the two calls that withdraw a name.
+const WITHDRAWAL: Duration = Duration::from_secs(2);
+
+impl Names {
+    /// Gives an object a name for as long as `orb` lives: [`rebind`](Self::rebind) now, and
+    /// [`unbind`](Self::unbind) when the ORB is shut down, unless the name leads elsewhere by then.
+    ///
+    /// One call now; two when the ORB ends, of at most 2 s each.
+    ///
+    /// ```
+    /// use oxorb::{Interface as _, ObjectRef, Orb};
+    /// use oxorb_naming::{NameService, Names, Store};
+    ///
+    /// let server = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+    /// let service = NameService::start(&server, Store::in_memory()?)?;
+    ///
+    /// let orb = Orb::builder().init_ref("NameService", &service.root().to_ior()).build()?;
+    /// let names = Names::of(&orb)?;
+    /// let account: ObjectRef = orb.string_to_object("corbaloc::10.0.0.7/Account")?;
+    /// names.register(&orb, "savings.account", &account)?;
+    ///
+    /// orb.shutdown(true)?;
+    /// assert!(Names::of(&server)?.resolve::<ObjectRef>("savings.account").is_err());
+    /// # server.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`rebind`](Self::rebind). An error while withdrawing is dropped: the name then stays.
+    pub fn register(
+        &self,
+        orb: &Orb,
+        name: impl AsName,
+        object: &impl Interface,
+    ) -> Result<(), NamingError> {
+        self.rebind(&name, object)?;
+        let name = name.as_name().map(|name| name.into_owned());
+        let Ok(name) = name else {
+            return Ok(()); // `rebind` has refused it.
+        };
+        let names = Names::new(self.root().with(RelativeRoundtripTimeout(WITHDRAWAL)));
+        let object: ObjectRef = object.unchecked_narrow();
+        orb.before_shutdown(move |_| {
+            let found = names.resolve::<ObjectRef>(&name);
+            if found.is_ok_and(|found| found == object) {
+                let _ = names.unbind(&name);
+            }
+        });
+        Ok(())
+    }
+}

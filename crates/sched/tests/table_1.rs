@@ -58,6 +58,34 @@ fn only_muf_keeps_every_critical_deadline() {
     }
 }
 
+/// Missed deadlines of all and of critical operations in TAO's own data files for Figures 19 to 21.
+#[test]
+fn the_construction_misses_as_many_as_taos_data() {
+    for (strategy, missed, critical) in [
+        (Strategy::MUF, 20, 0),
+        (Strategy::MLF, 19, 15),
+        (Strategy::EDF, 22, 16),
+        (Strategy::RMS, 22, 16),
+    ] {
+        let [constructed, ..] = in_all_forms(strategy);
+        let all = constructed.all;
+        assert_eq!(
+            (all.missed, all.critical_missed),
+            (missed, critical),
+            "{strategy}"
+        );
+    }
+}
+
+/// Mean latencies in milliseconds under RMS, for which all 72 completions are those of TAO's data files.
+#[test]
+fn the_construction_completes_as_taos_data_under_rms() {
+    let [constructed, ..] = in_all_forms(Strategy::RMS);
+    let latencies = constructed.tasks.iter().map(|one| one.mean_latency / 1e6);
+    let expected = [1_278.0, 734.0, 90.0, 18.0, 1_296.0, 824.0, 360.0, 36.0];
+    assert_eq!(latencies.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn the_timelines_are_whole() {
     for strategy in ALL {

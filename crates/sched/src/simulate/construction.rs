@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::event::{collect, releases};
 use super::{Job, Refused, Slice, Timeline};
-use crate::strategy::{Dispatching, by_deadline, by_laxity};
+use crate::strategy::{Dispatching, by_laxity};
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
 
@@ -18,7 +18,9 @@ const MOST_EVICTIONS: usize = 1_000;
 /// dynamic subpriority at its own start, if it would start within the span that is still needed. Evicted jobs are put in
 /// again, first come first served. Laxity counts the whole worst-case time, not what remains.
 ///
-/// The order of late jobs is the paper's, not that of TAO's code (A22.5).
+/// A job is late once its laxity (LAXITY) or its time to deadline (DEADLINE) is 0 or less; late jobs go behind all others,
+/// as in TAO's code for both kinds of queue. Among each other they have the order of the paper's text, the latest first;
+/// TAO's code has the opposite order on 32-bit machines: of Table 1 that moves completions and no missed deadline.
 ///
 /// # Errors
 /// Frames with too many jobs, and jobs that evict each other without end.
@@ -114,13 +116,14 @@ impl Construction<'_> {
         evicts.then_some(other)
     }
 
-    /// Dynamic subpriority at a moment; smaller is more urgent.
+    /// Returns the dynamic subpriority of a job at a moment; smaller is more urgent. A job whose deadline has passed goes
+    /// behind all others, as a job without laxity does: TAO computes both alike.
     fn dynamic(&self, job: usize, at: Nanos) -> u64 {
         let task = self.task(job);
         let left = self.jobs[job].deadline as i64 - at as i64;
         match task.dispatching {
             Dispatching::Static => 0,
-            Dispatching::Deadline => by_deadline(left),
+            Dispatching::Deadline => by_laxity(left),
             Dispatching::Laxity => by_laxity(left - task.wcet as i64),
         }
     }

@@ -1,8 +1,8 @@
 //! How a set runs from the critical instant on: two simulations, their numbers and their pictures (A13).
 //!
-//! [`construct`] builds the timeline as TAO's scheduling service did for paper 3, which is what its Figures 19 to 21 plot: no
-//! clock advances, jobs are put into gaps and evict one another (F1, A22.8). [`run`] is an event-driven simulation. They
-//! differ; `docs/experiments/schedulers.md` says where.
+//! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper 3: no clock advances, jobs
+//! are put into gaps and evict one another. [`run`] is an event-driven simulation. They differ;
+//! `docs/experiments/schedulers.md` says where.
 
 mod bars;
 mod construction;

@@ -29,7 +29,10 @@ impl Urgency {
     }
 }
 
-/// Dynamic subpriority of an operation with so many nanoseconds to its deadline; negative ones are late.
+/// Dynamic subpriority of an operation with so many nanoseconds to its deadline; negative ones are late and go first.
+///
+/// TAO's code sends operations that are late by deadline behind all others, as [`by_laxity`] does; pass it the time to
+/// deadline for that order.
 pub const fn by_deadline(time_to_deadline: i64) -> u64 {
     (time_to_deadline as u64) ^ (1 << 63)
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use oxorb_store::{close, guarded};
-use redb::{Database, ReadOnlyDatabase, ReadableDatabase, ReadableTable as _, TableDefinition};
+use oxorb_store::{CACHE, Database, check_not_empty, close, guarded};
+use redb::{ReadOnlyDatabase, ReadableDatabase, ReadableTable as _, TableDefinition};
 
 use crate::{Error, Unit};
 
@@ -18,8 +18,7 @@ const UNITS: TableDefinition<'_, &str, (u64, &[u8])> = TableDefinition::new("uni
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    /// `None` only while it is dropped.
-    database: Option<Database>,
+    database: Database,
 }
 
 /// How long to wait for another process to close the store, and between attempts.
@@ -32,13 +31,10 @@ impl Store {
     /// [`Error::Store`], when it is no store, or another process has it open for more than five seconds.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
-        let made = guarded(|| in_turn(|| Database::create(&path)));
+        let made = in_turn(|| Database::open(&path, CACHE));
         let database = made.map_err(|error| failed(&path, error))?;
-        let store = Store {
-            path,
-            database: Some(database),
-        };
-        store.attempt(|database| {
+        let store = Store { path, database };
+        store.change(|database| {
             // Readers need not care whether the table is there.
             let change = database.begin_write()?;
             change.open_table(UNITS)?;
@@ -58,7 +54,7 @@ impl Store {
             let json = serde_json::to_vec(unit).map_err(|error| failed(&self.path, error))?;
             encoded.push((key(unit.path()), json));
         }
-        self.attempt(|database| {
+        self.change(|database| {
             let change = database.begin_write()?;
             {
                 let mut table = change.open_table(UNITS)?;
@@ -79,7 +75,7 @@ impl Store {
     /// # Errors
     /// [`Error::Store`]
     pub fn remove(&self, path: &Path) -> Result<bool, Error> {
-        self.attempt(|database| {
+        self.change(|database| {
             let change = database.begin_write()?;
             let found = change
                 .open_table(UNITS)?
@@ -95,7 +91,8 @@ impl Store {
     /// # Errors
     /// [`Error::Store`], also when a unit was written by a later version of OxORB.
     pub fn units(&self) -> Result<Vec<Unit>, Error> {
-        self.attempt(rows).and_then(|rows| units(&self.path, rows))
+        let rows = self.database.read(rows);
+        units(&self.path, rows.map_err(|error| failed(&self.path, error))?)
     }
 
     /// All units of a store that others may read at the same time, without changing its file.
@@ -104,7 +101,8 @@ impl Store {
     /// As [`open`](Self::open) and [`units`](Self::units); also when there is no such file.
     pub fn read(path: impl Into<PathBuf>) -> Result<Vec<Unit>, Error> {
         let path = path.into();
-        match guarded(|| in_turn(|| ReadOnlyDatabase::open(&path))) {
+        check_not_empty(&path).map_err(|error| failed(&path, error))?;
+        match in_turn(|| guarded(|| Ok(ReadOnlyDatabase::open(&path)?))) {
             Ok(database) => {
                 let rows = guarded(|| rows(&database));
                 close(database);
@@ -116,20 +114,12 @@ impl Store {
         }
     }
 
-    fn attempt<R>(
+    fn change<R>(
         &self,
-        work: impl FnOnce(&Database) -> Result<R, redb::Error>,
+        work: impl FnOnce(&redb::Database) -> Result<R, redb::Error>,
     ) -> Result<R, Error> {
-        let database = self.database.as_ref().expect("open until it is dropped");
-        guarded(|| work(database)).map_err(|error| failed(&self.path, error))
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        if let Some(database) = self.database.take() {
-            close(database);
-        }
+        let done = self.database.write(work);
+        done.map_err(|error| failed(&self.path, error))
     }
 }
 
@@ -155,14 +145,14 @@ fn units(path: &Path, mut rows: Vec<Row>) -> Result<Vec<Unit>, Error> {
 }
 
 /// Opens, as soon as no other process has it open.
-fn in_turn<D>(open: impl Fn() -> Result<D, redb::DatabaseError>) -> Result<D, redb::Error> {
+fn in_turn<D>(open: impl Fn() -> Result<D, redb::Error>) -> Result<D, redb::Error> {
     let end = Instant::now() + PATIENCE.0;
     loop {
         match open() {
-            Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < end => {
+            Err(redb::Error::DatabaseAlreadyOpen) if Instant::now() < end => {
                 std::thread::sleep(PATIENCE.1);
             }
-            other => return other.map_err(redb::Error::from),
+            other => return other,
         }
     }
 }

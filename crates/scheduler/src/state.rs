@@ -16,8 +16,8 @@ use oxorb_sched::repository::{
     CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
 };
 use oxorb_sched::service::Service;
-use oxorb_store::{close, guarded};
-use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use oxorb_store::{CACHE, Database};
+use redb::{ReadableDatabase as _, ReadableTable as _, TableDefinition};
 
 use crate::Error;
 
@@ -42,8 +42,7 @@ type Edge = (u8, u32, i32, u8);
 /// A file, and what is in it.
 pub(crate) struct State {
     path: PathBuf,
-    /// `None` only while it is dropped.
-    database: Option<Database>,
+    database: Database,
     infos: Vec<RtInfo>,
     scheduled: Option<Plan>,
 }
@@ -58,21 +57,20 @@ impl State {
             let why = "the table of run time is fixed, and nothing of it is kept";
             return Err(failed(&path, why));
         }
-        let made = guarded(|| Ok(Database::create(&path)?));
-        let database = made.map_err(|error| match error {
+        let database = Database::open(&path, CACHE).map_err(|error| match error {
             redb::Error::DatabaseAlreadyOpen => failed(
                 &path,
                 "another process keeps schedules in it, or this one does already",
             ),
             other => failed(&path, other),
         })?;
-        let read = guarded(|| {
-            prepare(&database)?;
-            read(&database)
+        let read = database.write(|open| {
+            prepare(open)?;
+            read(open)
         });
         let mut state = State {
             path,
-            database: Some(database),
+            database,
             infos: Vec::new(),
             scheduled: None,
         };
@@ -107,8 +105,9 @@ impl State {
         if changed.is_empty() && gone.is_empty() && scheduled == self.scheduled {
             return Ok(());
         }
-        let database = self.database.as_ref().expect("open until it is dropped");
-        let written = guarded(|| write(database, &changed, gone, scheduled.as_ref()));
+        let written = self
+            .database
+            .write(|open| write(open, &changed, gone, scheduled.as_ref()));
         match written {
             Ok(()) => {
                 let changed: Vec<RtInfo> = changed.into_iter().cloned().collect();
@@ -125,6 +124,10 @@ impl State {
             }
             Err(error) => {
                 let why = failed(&self.path, error).to_string();
+                // The file decides: an error may have come after the change was on disk.
+                if let Ok((_, infos, scheduled)) = self.database.read(read) {
+                    (self.infos, self.scheduled) = (infos, scheduled);
+                }
                 // It was good when it was written.
                 let _ = self.restore(service);
                 Err(why)
@@ -142,12 +145,6 @@ impl State {
             let _ = service.compute(*least, *most);
         }
         Ok(())
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        close(self.database.take());
     }
 }
 
@@ -172,7 +169,7 @@ fn same(one: &RtInfo, other: &RtInfo) -> bool {
 }
 
 /// Makes what every file has.
-fn prepare(database: &Database) -> Result<(), redb::Error> {
+fn prepare(database: &redb::Database) -> Result<(), redb::Error> {
     let change = database.begin_write()?;
     {
         let mut meta = change.open_table(META)?;
@@ -186,7 +183,7 @@ fn prepare(database: &Database) -> Result<(), redb::Error> {
 }
 
 fn write(
-    database: &Database,
+    database: &redb::Database,
     changed: &[&RtInfo],
     gone: &[RtInfo],
     scheduled: Option<&Plan>,
@@ -212,7 +209,7 @@ fn write(
 
 type Read = (u64, Vec<RtInfo>, Option<Plan>);
 
-fn read(database: &Database) -> Result<Read, redb::Error> {
+fn read(database: &redb::Database) -> Result<Read, redb::Error> {
     let read = database.begin_read()?;
     let format = read.open_table(META)?.get("format")?;
     let format = format.map_or(0, |format| format.value());

@@ -1,16 +1,30 @@
-//! What the services that keep something in a file share: the database library panics on some of what a damaged file can
-//! say, and here that becomes an error.
+//! Databases in files, for the services that keep something.
+//!
+//! The database library panics on some of what a damaged file can say, and refuses every access after an I/O error. Here
+//! a panic becomes an error, and the file is opened again after an error.
 //!
 //! ```
+//! use oxorb_store::{CACHE, Database};
+//!
 //! let file = std::env::temp_dir().join(format!("oxorb-store-{}.redb", std::process::id()));
-//! let database = oxorb_store::guarded(|| Ok(redb::Database::create(&file)?))?;
-//! oxorb_store::close(database);
+//! let database = Database::open(&file, CACHE)?;
+//! database.write(|open| Ok(open.begin_write()?.commit()?))?;
+//! drop(database);
 //! # std::fs::remove_file(file).unwrap();
 //! # Ok::<(), redb::Error>(())
 //! ```
 #![forbid(unsafe_code)]
 
+mod database;
+mod file;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use database::{Access, Database};
+pub use file::check_not_empty;
+
+/// Default octets of pages that a database keeps in memory.
+pub const CACHE: usize = 64 << 20;
 
 /// Does something with a database. Nothing of what it was doing in a panic is used afterwards but the database, which
 /// then says that it is damaged again, at worst.

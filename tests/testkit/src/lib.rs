@@ -9,9 +9,11 @@
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
+//! | [`disk`] | disks that are full |
 #![deny(unsafe_code)]
 
 pub mod alloc;
+pub mod disk;
 pub mod hostile;
 pub mod net;
 pub mod peers;

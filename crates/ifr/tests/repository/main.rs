@@ -1,6 +1,7 @@
 //! What is loaded is kept, linked and served.
 
 mod extended;
+mod full;
 mod hostile;
 mod links;
 mod peers;

@@ -17,11 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb_store::{close, guarded};
-use redb::backends::InMemoryBackend;
+use oxorb_store::{Access, CACHE, Database};
 use redb::{
-    Database, ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
-    TableDefinition,
+    ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableDefinition,
 };
 
 use crate::cos_naming::{BindingType, NameComponent};
@@ -40,9 +38,6 @@ type Key = (u64, &'static str, &'static str);
 type Row = (u8, u64, &'static [u8]);
 
 const FORMAT: u64 = 1;
-
-/// Pages kept in memory, in octets.
-const CACHE: usize = 64 << 20;
 
 /// One context of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +109,6 @@ pub struct Store {
     /// Differs from that of every other store.
     number: u64,
     database: Arc<Database>,
-    /// After the database, which so is closed by the thread of the writer: that may panic, if the file is damaged.
     writer: Writer,
     /// What last went wrong.
     failure: Mutex<Option<Arc<redb::Error>>>,
@@ -127,11 +121,7 @@ impl Store {
     /// [`Error::Store`], when another process has it open, too, and when it was written by a later version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
-        let made = guarded(|| {
-            let made = Database::builder().set_cache_size(CACHE).create(&path);
-            made.map_err(redb::Error::from)
-        });
-        let database = made.map_err(|error| match error {
+        let database = Database::open(&path, CACHE).map_err(|error| match error {
             redb::Error::DatabaseAlreadyOpen => failed(
                 &path,
                 "another process serves names from it, or this one does already",
@@ -146,23 +136,15 @@ impl Store {
     /// # Errors
     /// [`Error::Store`]
     pub fn in_memory() -> Result<Store, Error> {
-        let backend = InMemoryBackend::new();
-        let made = Database::builder().create_with_backend(backend);
         let path = PathBuf::new();
-        let database = made.map_err(|error| failed(&path, error))?;
+        let database = Database::in_memory(CACHE).map_err(|error| failed(&path, error))?;
         Store::with(path, database)
     }
 
     fn with(path: PathBuf, database: Database) -> Result<Store, Error> {
-        let (number, format) = match guarded(|| prepare(&database)) {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                close(database);
-                return Err(failed(&path, error));
-            }
-        };
+        let prepared = database.write(prepare);
+        let (number, format) = prepared.map_err(|error| failed(&path, error))?;
         if format != FORMAT {
-            close(database);
             let why = format!("it has format {format}, and this version knows format {FORMAT}");
             return Err(failed(&path, why));
         }
@@ -205,10 +187,15 @@ impl Store {
     }
 
     /// What the store holds now. Later changes do not show in it.
-    pub(crate) fn snapshot(&self) -> Result<Snapshot, redb::Error> {
-        let read = self.database.begin_read()?;
+    pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>, redb::Error> {
+        let access = self.database.access()?;
+        let read = access.begin_read()?;
         let bindings = read.open_table(BINDINGS)?;
-        Ok(Snapshot { read, bindings })
+        Ok(Snapshot {
+            bindings,
+            read,
+            _access: access,
+        })
     }
 
     /// Makes a change; it is on disk when this returns. Waits for the disk, together with other changes.
@@ -223,6 +210,7 @@ impl Store {
 
     /// Keeps an error for [`take_failure`](Self::take_failure).
     pub(crate) fn note(&self, error: Arc<redb::Error>) {
+        self.database.note(&error);
         if let Ok(mut failure) = self.failure.lock() {
             *failure = Some(error);
         }
@@ -237,13 +225,13 @@ impl Store {
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<R, redb::Error>,
     ) -> Result<R, Error> {
-        let done = guarded(|| work(&self.database.begin_read()?));
+        let done = self.database.read(|open| work(&open.begin_read()?));
         done.map_err(|error| failed(&self.path, error))
     }
 }
 
 /// Makes what every store has; gives its number and format.
-fn prepare(database: &Database) -> Result<(u64, u64), redb::Error> {
+fn prepare(database: &redb::Database) -> Result<(u64, u64), redb::Error> {
     let write = database.begin_write()?;
     let found = {
         let mut meta = write.open_table(META)?;
@@ -269,10 +257,11 @@ fn prepare(database: &Database) -> Result<(u64, u64), redb::Error> {
     Ok(found)
 }
 
-/// The store at one moment.
-pub(crate) struct Snapshot {
-    read: ReadTransaction,
+/// The store at one moment. The file is not reopened while it lives: a thread must not wait for another one with it.
+pub(crate) struct Snapshot<'store> {
     bindings: ReadOnlyTable<Key, Row>,
+    read: ReadTransaction,
+    _access: Access<'store>,
 }
 
 /// Some bindings of a context.
@@ -282,7 +271,7 @@ pub(crate) struct Page {
     pub(crate) more: bool,
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     pub(crate) fn has(&self, context: ContextId) -> Result<bool, redb::Error> {
         let contexts = self.read.open_table(CONTEXTS)?;
         Ok(contexts.get(context.0)?.is_some())

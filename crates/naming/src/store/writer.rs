@@ -5,8 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use oxorb_store::guarded;
-use redb::Database;
+use oxorb_store::Database;
 
 use super::ContextId;
 use super::change::{Change, Refusal, Tables};
@@ -97,7 +96,7 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
         batch.extend(jobs.try_iter().take(TOGETHER - 1));
-        match guarded(|| commit(database, &batch)) {
+        match database.write(|open| commit(open, &batch)) {
             Ok(verdicts) => {
                 for (job, verdict) in batch.iter().zip(verdicts) {
                     // Who does not wait any more does not want to know.
@@ -115,7 +114,7 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
 }
 
 /// Makes the changes in order. They are on disk when this returns, or none of them happened.
-fn commit(database: &Database, batch: &[Job]) -> Result<Vec<Verdict>, redb::Error> {
+fn commit(database: &redb::Database, batch: &[Job]) -> Result<Vec<Verdict>, redb::Error> {
     let write = database.begin_write()?;
     let mut verdicts = Vec::with_capacity(batch.len());
     {

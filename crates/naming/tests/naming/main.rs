@@ -2,6 +2,7 @@
 
 mod damaged;
 mod federation;
+mod full;
 mod iterators;
 mod killed;
 mod limits;

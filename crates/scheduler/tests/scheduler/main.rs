@@ -2,6 +2,7 @@
 
 mod exceptions;
 mod faces;
+mod full;
 mod killed;
 mod operations;
 mod peers;

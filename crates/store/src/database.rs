@@ -1,0 +1,215 @@
+//! A database in a file that is opened again after an I/O error.
+//!
+//! The library refuses every access after the first failed one, of a full disk, say, until the file is opened anew. Here
+//! that happens at the next access, and changes pause in between, so that readers find the file open most of the time.
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+use redb::backends::InMemoryBackend;
+
+use crate::{close, file, guarded};
+
+/// Time for readers after each reopening, in units of the time that the reopening took.
+const PAUSE_FACTOR: u32 = 4;
+
+/// A database that outlives I/O errors. Threads share it.
+pub struct Database {
+    /// `None` for a database in memory, which has no I/O errors.
+    path: Option<PathBuf>,
+    /// Octets of pages kept in memory.
+    cache: usize,
+    /// Whether the file must be opened anew before the next access.
+    broken: AtomicBool,
+    /// Text of the last error.
+    why: Mutex<String>,
+    state: RwLock<State>,
+}
+
+struct State {
+    /// `None` after a reopening that failed.
+    open: Option<redb::Database>,
+    /// When the file may be reopened or changed again, after an error.
+    pause_ends: Option<Instant>,
+}
+
+/// Access to the open database. Reopening waits for the end of every access: a thread must not hold two.
+pub struct Access<'a>(RwLockReadGuard<'a, State>);
+
+impl Deref for Access<'_> {
+    type Target = redb::Database;
+
+    fn deref(&self) -> &redb::Database {
+        self.0.open.as_ref().expect("checked before it was given")
+    }
+}
+
+impl Database {
+    /// Opens a database in a file, which is made, for its owner only, if there is none.
+    ///
+    /// # Errors
+    /// Those of the library; [`redb::Error::Corrupted`] for a file of 0 octets, which no crash leaves behind.
+    pub fn open(path: &Path, cache: usize) -> Result<Database, redb::Error> {
+        let open = guarded(|| file::open_or_create(path, cache))?;
+        Ok(Database::of(Some(path.to_owned()), cache, open))
+    }
+
+    /// Makes a database that ends with the process.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn in_memory(cache: usize) -> Result<Database, redb::Error> {
+        let made = redb::Database::builder()
+            .set_cache_size(cache)
+            .create_with_backend(InMemoryBackend::new())?;
+        Ok(Database::of(None, cache, made))
+    }
+
+    fn of(path: Option<PathBuf>, cache: usize, open: redb::Database) -> Database {
+        Database {
+            path,
+            cache,
+            broken: AtomicBool::new(false),
+            why: Mutex::default(),
+            state: RwLock::new(State {
+                open: Some(open),
+                pause_ends: None,
+            }),
+        }
+    }
+
+    /// Gives access to the database, after opening the file anew if an error made that necessary.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened again. It is tried again later.
+    pub fn access(&self) -> Result<Access<'_>, redb::Error> {
+        if self.broken.load(Ordering::Acquire) {
+            self.reopen()?;
+        }
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        match state.open {
+            Some(_) => Ok(Access(state)),
+            None => Err(self.pausing(&state)),
+        }
+    }
+
+    /// Reads from the database.
+    ///
+    /// # Errors
+    /// Those of `work` and of [`access`](Self::access).
+    pub fn read<R>(
+        &self,
+        work: impl FnOnce(&redb::Database) -> Result<R, redb::Error>,
+    ) -> Result<R, redb::Error> {
+        let access = self.access()?;
+        let done = guarded(|| work(&access));
+        drop(access);
+        done.inspect_err(|error| self.note(error))
+    }
+
+    /// Changes the database.
+    ///
+    /// # Errors
+    /// Those of `work` and of [`access`](Self::access); the last error again for a moment after it.
+    pub fn write<R>(
+        &self,
+        work: impl FnOnce(&redb::Database) -> Result<R, redb::Error>,
+    ) -> Result<R, redb::Error> {
+        let access = self.access()?;
+        if access.0.pauses() {
+            return Err(self.pausing(&access.0));
+        }
+        let done = guarded(|| work(&access));
+        drop(access);
+        done.inspect_err(|error| self.note(error))
+    }
+
+    /// Remembers an error after which the file must be opened anew; for those that use [`access`](Self::access).
+    pub fn note(&self, error: &redb::Error) {
+        use redb::Error::{Corrupted, DatabaseClosed, Io, LockPoisoned, PreviousIo};
+        if matches!(error, Corrupted(_) | Io(_)) {
+            self.remember(error);
+        }
+        if self.path.is_some()
+            && matches!(
+                error,
+                Corrupted(_) | DatabaseClosed | Io(_) | LockPoisoned(_) | PreviousIo
+            )
+        {
+            self.broken.store(true, Ordering::Release);
+        }
+    }
+
+    fn remember(&self, error: &redb::Error) {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
+    }
+
+    /// Returns the error of an access during the pause after another error.
+    fn pausing(&self, state: &State) -> redb::Error {
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = state.pause_ends.map_or(Duration::ZERO, |end| {
+            end.saturating_duration_since(Instant::now())
+        });
+        redb::Error::Io(std::io::Error::other(format!(
+            "{why}; tried again in {rest:?}"
+        )))
+    }
+
+    fn reopen(&self) -> Result<(), redb::Error> {
+        let mut state = self.lock();
+        let Some(path) = self.path.as_deref() else {
+            return Ok(());
+        };
+        if !self.broken.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        if state.open.is_none() && state.pauses() {
+            return Err(self.pausing(&state));
+        }
+        let start = Instant::now();
+        if let Some(open) = state.open.take() {
+            close(open);
+        }
+        let opened = guarded(|| file::open(path, self.cache));
+        state.pause_ends = Instant::now().checked_add(PAUSE_FACTOR * start.elapsed());
+        match opened {
+            Ok(open) => {
+                state.open = Some(open);
+                self.broken.store(false, Ordering::Release);
+                Ok(())
+            }
+            Err(error) => {
+                self.remember(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn lock(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn pauses(&self) -> bool {
+        self.pause_ends.is_some_and(|end| Instant::now() < end)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        close(self.lock().open.take());
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}

@@ -4,8 +4,10 @@ use core::fmt;
 
 use crate::{CancelRequest, Frame, Header, Limits, MessageType, Side, Violation};
 
+use cancels::Cancels;
 use partial::Partials;
 
+mod cancels;
 mod partial;
 
 /// The receiving half of a connection: octets in, whole messages out, fragments joined.
@@ -52,6 +54,8 @@ pub struct Inbox {
     /// Capacity to give the next buffer when the last one was taken away.
     habit: usize,
     partials: Partials,
+    /// What whole messages behind the announced one cancel.
+    cancels: Cancels,
     /// The announced message when it came in fragments; otherwise empty, kept for its capacity.
     joined: Vec<u8>,
 }
@@ -67,6 +71,7 @@ impl Inbox {
             awaited: 0,
             habit: READ_AHEAD,
             partials: Partials::default(),
+            cancels: Cancels::default(),
             joined: Vec::new(),
         }
     }
@@ -149,10 +154,14 @@ impl Inbox {
             };
             if !header.more_fragments && header.kind != MessageType::FRAGMENT {
                 if header.kind == MessageType::CANCEL_REQUEST {
-                    self.partials.cancel(&Frame {
+                    let frame = Frame {
                         header,
                         bytes: message,
-                    });
+                    };
+                    if let Ok(cancel) = CancelRequest::parse(&frame) {
+                        self.partials.cancel(cancel.id);
+                        self.cancels.announced(cancel.id, self.start + total);
+                    }
                 }
                 self.announced = Announced::InBuffer(header);
                 return Ok(Some(header));
@@ -223,10 +232,8 @@ impl Inbox {
             Announced::InBuffer(header)
                 if self.start == 0 && self.buffer.len() == header.total() =>
             {
-                self.habit = self
-                    .buffer
-                    .capacity()
-                    .clamp(READ_AHEAD, self.limits.kept_capacity.max(READ_AHEAD));
+                self.remember_capacity();
+                self.cancels.clear();
                 core::mem::take(&mut self.buffer)
             }
             Announced::InBuffer(header) => {
@@ -235,6 +242,43 @@ impl Inbox {
                 message
             }
             Announced::Joined(_) => core::mem::take(&mut self.joined),
+            Announced::Nothing => no_message(),
+        }
+    }
+
+    /// Moves the announced message to `to`, which announces nothing else, and goes on with what follows: for two threads,
+    /// of which one looks at the message while the other reads. What `to` held is lost, its memory used again. Copies the
+    /// message, unless it alone fills the buffer or came in fragments; never what follows it.
+    ///
+    /// # Panics
+    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
+    pub fn split_to(&mut self, to: &mut Self) {
+        to.start = 0;
+        to.awaited = 0;
+        to.partials = Partials::default();
+        to.cancels.clear();
+        to.announced = core::mem::replace(&mut self.announced, Announced::Nothing);
+        match to.announced {
+            Announced::InBuffer(header)
+                if self.start == 0 && self.buffer.len() == header.total() =>
+            {
+                self.remember_capacity();
+                to.buffer.clear();
+                core::mem::swap(&mut self.buffer, &mut to.buffer);
+                self.awaited = 0;
+                self.cancels.clear();
+            }
+            Announced::InBuffer(header) => {
+                let message = &self.buffer[self.start..self.start + header.total()];
+                to.buffer.clear();
+                to.buffer.extend_from_slice(message);
+                self.consume(header.total());
+            }
+            Announced::Joined(_) => {
+                to.buffer.clear();
+                to.joined.clear();
+                core::mem::swap(&mut self.joined, &mut to.joined);
+            }
             Announced::Nothing => no_message(),
         }
     }
@@ -254,6 +298,7 @@ impl Inbox {
             awaited: 0,
             habit: self.habit,
             partials: self.partials.clone(),
+            cancels: Cancels::default(),
             joined: Vec::new(),
         }
     }
@@ -275,19 +320,22 @@ impl Inbox {
     }
 
     /// Whether a CancelRequest for request `id` has arrived behind the announced message. Looks at whole messages
-    /// only; costs a comparison when nothing has arrived.
+    /// only, at each once for all requests before it; costs a comparison when nothing has arrived.
     #[inline]
     pub fn is_cancelled(&self, id: u32) -> bool {
         let behind = match self.announced {
             Announced::InBuffer(header) => self.start + header.total(),
             _ => self.start,
         };
-        behind < self.buffer.len() && cancels(&self.buffer[behind..], id)
+        behind < self.buffer.len() && self.cancels.names(&self.buffer, behind, id)
     }
 
     /// Octets of memory held, whether used or spare.
     pub fn memory(&self) -> usize {
-        self.buffer.capacity() + self.joined.capacity() + self.partials.memory()
+        self.buffer.capacity()
+            + self.joined.capacity()
+            + self.partials.memory()
+            + self.cancels.memory()
     }
 
     /// Drops the announced message.
@@ -303,6 +351,12 @@ impl Inbox {
         }
     }
 
+    /// The buffer is about to be given away: the next one is to be as large.
+    fn remember_capacity(&mut self) {
+        let most = self.limits.kept_capacity.max(READ_AHEAD);
+        self.habit = self.buffer.capacity().clamp(READ_AHEAD, most);
+    }
+
     /// Moves past a whole message.
     #[inline]
     fn consume(&mut self, total: usize) {
@@ -311,6 +365,7 @@ impl Inbox {
         if self.start == self.buffer.len() {
             self.buffer.clear();
             self.start = 0;
+            self.cancels.clear();
             if self.buffer.capacity() > self.limits.kept_capacity {
                 self.buffer.shrink_to(self.limits.kept_capacity);
             }
@@ -322,6 +377,7 @@ impl Inbox {
         if self.start != 0 && !matches!(self.announced, Announced::InBuffer(_)) {
             self.buffer.copy_within(self.start.., 0);
             self.buffer.truncate(self.buffer.len() - self.start);
+            self.cancels.shift(self.start);
             self.start = 0;
         }
     }
@@ -355,27 +411,6 @@ const SMALLEST_OFFER: usize = 4 << 10;
 const SLACK: usize = 4 << 10;
 /// Octets reserved ahead for a large message of which less has arrived.
 const STEP: usize = 1 << 20;
-
-/// Whether there is a CancelRequest for `id` among whole messages.
-#[cold]
-fn cancels(mut octets: &[u8], id: u32) -> bool {
-    while let Some(start) = octets.first_chunk::<{ Header::LEN }>() {
-        let Ok(header) = Header::parse(start) else {
-            return false;
-        };
-        let Some((bytes, rest)) = octets.split_at_checked(header.total()) else {
-            return false;
-        };
-        let frame = Frame { header, bytes };
-        if header.kind == MessageType::CANCEL_REQUEST
-            && CancelRequest::parse(&frame).is_ok_and(|cancel| cancel.id == id)
-        {
-            return true;
-        }
-        octets = rest;
-    }
-    false
-}
 
 #[cold]
 fn no_message() -> ! {

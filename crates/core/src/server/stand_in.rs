@@ -256,10 +256,10 @@ impl Desk {
         }
         orb.registry()
             .share_unanswered(served.id, &served.lines.status);
-        let rest = self.inbox().rest();
-        let inbox = self.inbox.replace(Some(rest));
+        let mut inbox = Inbox::new(&orb.options().limits);
+        self.inbox().split_to(&mut inbox);
         connection.detached(
-            inbox.expect("a connection is being served"),
+            inbox,
             self.session.get(),
             Lines {
                 pool: served.lines.pool.filter(|_| !picked),

@@ -1,5 +1,7 @@
 //! What several threads of one connection agree on: who writes, and which requests were cancelled.
 
+use std::collections::HashMap;
+
 use crate::lock::Mutex;
 use crate::sync::{
     MutexGuard,
@@ -10,14 +12,16 @@ use crate::sync::{
 #[derive(Default)]
 pub(crate) struct Turn {
     write: Mutex<()>,
-    /// Requests of threads that no longer read the connection themselves.
-    running: Mutex<Vec<Running>>,
+    /// Requests of threads that no longer read the connection themselves, by their ids.
+    running: Mutex<HashMap<u32, Running>>,
     /// The peer is gone: nobody waits for any answer.
     ended: AtomicBool,
 }
 
+#[derive(Default)]
 struct Running {
-    id: u32,
+    /// One, and more where the client uses an id again too early.
+    requests: usize,
     cancelled: bool,
 }
 
@@ -34,24 +38,24 @@ impl Turn {
 
     /// A request goes on while another thread reads what comes after it.
     pub(super) fn begin(&self, id: u32) {
-        self.running().push(Running {
-            id,
-            cancelled: false,
-        });
+        self.running().entry(id).or_default().requests += 1;
     }
 
     /// It has ended.
     pub(super) fn finish(&self, id: u32) {
         let mut running = self.running();
-        if let Some(at) = running.iter().position(|each| each.id == id) {
-            running.swap_remove(at);
+        if let Some(request) = running.get_mut(&id) {
+            request.requests -= 1;
+            if request.requests == 0 {
+                running.remove(&id);
+            }
         }
     }
 
     /// The client does not wait for `id` any more.
     pub(super) fn cancel(&self, id: u32) {
-        for each in self.running().iter_mut().filter(|each| each.id == id) {
-            each.cancelled = true;
+        if let Some(request) = self.running().get_mut(&id) {
+            request.cancelled = true;
         }
     }
 
@@ -61,11 +65,10 @@ impl Turn {
     }
 
     pub(super) fn is_cancelled(&self, id: u32) -> bool {
-        let named = |each: &Running| each.id == id && each.cancelled;
-        self.ended.load(Ordering::Relaxed) || self.running().iter().any(named)
+        self.ended.load(Ordering::Relaxed) || self.running().get(&id).is_some_and(|it| it.cancelled)
     }
 
-    fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<u32, Running>> {
         self.running.lock().expect(UNPOISONED)
     }
 }

@@ -4,8 +4,8 @@ use oxorb_cdr::Dialect;
 
 use crate::order::ulong_from;
 use crate::{
-    CancelRequest, Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side,
-    Version, Violation, setting,
+    Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side, Version, Violation,
+    setting,
 };
 
 /// The incomplete messages of one connection.
@@ -40,14 +40,11 @@ impl Partials {
         Ok(Some(header))
     }
 
-    /// Drops the message a CancelRequest names.
-    pub(super) fn cancel(&mut self, frame: &Frame<'_>) {
-        let Ok(cancel) = CancelRequest::parse(frame) else {
-            return;
-        };
+    /// Drops the message that the CancelRequest for `cancelled` names.
+    pub(super) fn cancel(&mut self, cancelled: u32) {
         let named = |partial: &Partial| match partial.id {
-            Some(id) => id == cancel.id,
-            None => partial.id_within() == Some(cancel.id),
+            Some(id) => id == cancelled,
+            None => partial.id_within() == Some(cancelled),
         };
         if let Some(at) = self.waiting.iter().position(named) {
             self.octets -= self.waiting.swap_remove(at).octets.len();

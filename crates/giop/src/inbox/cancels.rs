@@ -1,0 +1,253 @@
+//! The CancelRequests that have arrived behind the announced message.
+
+use core::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use crate::{CancelRequest, Frame, Header, MessageType};
+
+/// Ids of the requests that messages not announced yet cancel.
+///
+/// Each message is looked at once, however often it is asked: with `n` messages in the buffer, serving all of them takes
+/// `n` looks. What was found is kept by request id, so that the answer does not depend on how much was found either.
+#[derive(Default)]
+pub(super) struct Cancels {
+    /// Messages before this position of the buffer were looked at. At most the buffer's length.
+    seen: Cell<usize>,
+    /// Octets that have left the buffer at its front since `found` was empty.
+    gone: u64,
+    /// Where the last CancelRequest for each id ends, counted with `gone`.
+    found: RefCell<HashMap<u32, u64>>,
+}
+
+impl Cancels {
+    /// Whether a message of `buffer` from position `from` on, where one begins, cancels the request `id`. Looks at whole
+    /// messages only.
+    #[cold]
+    pub(super) fn names(&self, buffer: &[u8], from: usize, id: u32) -> bool {
+        self.look(buffer, from);
+        let found = self.found.borrow();
+        found
+            .get(&id)
+            .is_some_and(|end| *end > self.gone + from as u64)
+    }
+
+    fn look(&self, buffer: &[u8], from: usize) {
+        let mut at = self.seen.get().max(from);
+        while let Some(start) = buffer[at..].first_chunk::<{ Header::LEN }>() {
+            count_look();
+            let Ok(header) = Header::parse(start) else {
+                break;
+            };
+            let Some(bytes) = buffer[at..].get(..header.total()) else {
+                break;
+            };
+            at += header.total();
+            if header.kind == MessageType::CANCEL_REQUEST
+                && let Ok(cancel) = CancelRequest::parse(&Frame { header, bytes })
+            {
+                let end = self.gone + at as u64;
+                self.found.borrow_mut().insert(cancel.id, end);
+            }
+        }
+        self.seen.set(at);
+    }
+
+    /// Forgets a CancelRequest that is announced: it ends at this position of the buffer.
+    pub(super) fn announced(&mut self, id: u32, end: usize) {
+        let found = self.found.get_mut();
+        if found.get(&id) == Some(&(self.gone + end as u64)) {
+            found.remove(&id);
+        }
+    }
+
+    /// The first `octets` of the buffer leave it.
+    #[inline]
+    pub(super) fn shift(&mut self, octets: usize) {
+        self.seen.set(self.seen.get().saturating_sub(octets));
+        self.gone += octets as u64;
+    }
+
+    /// The buffer is empty now.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if self.seen.replace(0) != 0 {
+            self.forget();
+        }
+    }
+
+    #[cold]
+    fn forget(&mut self) {
+        self.gone = 0;
+        let found = self.found.get_mut();
+        found.clear();
+        found.shrink_to(KEPT);
+    }
+
+    /// Octets of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.found.borrow().capacity() * size_of::<(u32, u64)>()
+    }
+}
+
+/// Ids that room is kept for once a buffer that held more has been served.
+const KEPT: usize = 64;
+
+#[cfg(test)]
+thread_local! {
+    static LOOKS: Cell<usize> = const { Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count_look() {
+    LOOKS.set(LOOKS.get() + 1);
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn count_look() {}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_cdr::ByteOrder;
+
+    use super::LOOKS;
+    use crate::{Inbox, Limits, Version, cancel_request, message_error};
+
+    fn arrive(inbox: &mut Inbox, octets: &[u8]) {
+        let (buffer, _at_most) = inbox.room();
+        buffer.extend_from_slice(octets);
+    }
+
+    fn cancel(id: u32) -> Vec<u8> {
+        cancel_request(Version::V1_2, ByteOrder::NATIVE, id).to_vec()
+    }
+
+    /// A message that stands for a request: the inbox does not look into it.
+    fn request() -> Vec<u8> {
+        message_error(Version::V1_2).to_vec()
+    }
+
+    /// How many messages are looked at while `requests` are served that arrived with as many cancellations behind.
+    fn looks_for(requests: usize) -> usize {
+        let mut inbox = Inbox::new(&Limits::default());
+        let mut octets = request().repeat(requests);
+        for id in 0..requests {
+            octets.extend(cancel(id as u32));
+        }
+        arrive(&mut inbox, &octets);
+        let before = LOOKS.get();
+        for id in 0..requests {
+            assert!(inbox.poll().unwrap().is_some());
+            assert!(inbox.is_cancelled(id as u32));
+        }
+        LOOKS.get() - before
+    }
+
+    #[test]
+    fn messages_behind_a_request_are_looked_at_once_however_many_requests_ask() {
+        for requests in [100, 200, 400, 800] {
+            let looks = looks_for(requests);
+            assert!(
+                (requests..=2 * requests).contains(&looks),
+                "{requests} requests: {looks} looks"
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_in_pieces_at_the_end_is_looked_at_once_for_each_request_before_it() {
+        let mut inbox = Inbox::new(&Limits::default());
+        let mut octets = request().repeat(10);
+        octets.extend(&cancel(3)[..15]);
+        arrive(&mut inbox, &octets);
+        for _ in 0..9 {
+            inbox.poll().unwrap().unwrap();
+            assert!(!inbox.is_cancelled(3));
+        }
+        inbox.poll().unwrap().unwrap();
+        assert_eq!(inbox.poll(), Ok(None));
+        arrive(&mut inbox, &cancel(3)[15..]);
+        assert!(inbox.is_cancelled(3));
+    }
+
+    /// An id that is used again is cancelled by what lies behind its request, not by what lay before.
+    #[test]
+    fn a_cancellation_counts_for_what_lies_before_it_only() {
+        let mut inbox = Inbox::new(&Limits::default());
+        let octets = [request(), cancel(7), request(), cancel(8), request()].concat();
+        arrive(&mut inbox, &octets);
+        let mut cancelled = Vec::new();
+        while inbox.poll().unwrap().is_some() {
+            cancelled.push((inbox.is_cancelled(7), inbox.is_cancelled(8)));
+        }
+        assert_eq!(
+            cancelled,
+            [
+                (true, true),
+                (false, true),
+                (false, true),
+                (false, false),
+                (false, false)
+            ]
+        );
+        arrive(&mut inbox, &[request(), cancel(8)].concat());
+        inbox.poll().unwrap().unwrap();
+        assert!(!inbox.is_cancelled(7) && inbox.is_cancelled(8));
+    }
+
+    /// What was found stays found when the octets move to the front of the buffer.
+    #[test]
+    fn positions_follow_the_octets() {
+        let mut inbox = Inbox::new(&Limits::default());
+        let end = cancel(2);
+        arrive(
+            &mut inbox,
+            &[request(), cancel(1), request(), end[..13].to_vec()].concat(),
+        );
+        inbox.poll().unwrap().unwrap();
+        assert!(inbox.is_cancelled(1));
+        inbox.poll().unwrap().unwrap();
+        inbox.poll().unwrap().unwrap();
+        assert!(!inbox.is_cancelled(2));
+        assert_eq!(inbox.poll(), Ok(None));
+        arrive(&mut inbox, &[&end[13..], &request(), &cancel(1)].concat());
+        assert!(inbox.is_cancelled(2) && inbox.is_cancelled(1));
+        inbox.poll().unwrap().unwrap();
+        assert!(!inbox.is_cancelled(2) && inbox.is_cancelled(1));
+    }
+
+    #[test]
+    fn a_message_that_is_split_off_leaves_what_follows_to_the_reader() {
+        let mut inbox = Inbox::new(&Limits::default());
+        let mut other = Inbox::new(&Limits::default());
+        arrive(&mut inbox, &[request(), request(), cancel(5)].concat());
+        for _ in 0..2 {
+            inbox.poll().unwrap().unwrap();
+            assert!(inbox.is_cancelled(5));
+            let message = inbox.frame().bytes.to_vec();
+            inbox.split_to(&mut other);
+            assert_eq!(other.frame().bytes, message);
+            assert!(!other.is_cancelled(5) && !other.mid_message());
+        }
+        assert!(inbox.poll().unwrap().is_some() && !inbox.is_cancelled(5));
+        assert_eq!(inbox.poll(), Ok(None));
+    }
+
+    #[test]
+    fn a_peer_that_only_cancels_leaves_nothing_behind() {
+        let mut inbox = Inbox::new(&Limits::default());
+        for round in 0..100u32 {
+            let octets: Vec<u8> = (0..100).flat_map(|id| cancel(round * 100 + id)).collect();
+            arrive(
+                &mut inbox,
+                &[&request()[..], &octets, &request()[..5]].concat(),
+            );
+            inbox.poll().unwrap().unwrap();
+            assert!(inbox.is_cancelled(round * 100));
+            while inbox.poll().unwrap().is_some() {}
+            arrive(&mut inbox, &request()[5..]);
+            inbox.poll().unwrap().unwrap();
+            assert!(inbox.memory() < 64 << 10, "{}", inbox.memory());
+        }
+    }
+}

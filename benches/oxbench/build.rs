@@ -18,6 +18,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/probe.idl",
         "idl/marshal.idl",
         "idl/load.idl",
+        "idl/oneway.idl",
         "idl/dispatch.idl",
     ])
 }

@@ -19,6 +19,7 @@ mod load;
 mod machine;
 mod marshal;
 mod naming;
+mod oneway;
 mod peers;
 mod placement;
 mod plot;
@@ -75,6 +76,8 @@ enum Command {
     Lanes(lanes::Options),
     /// Count the calls a second of 1 to 16 clients at once, for each architecture, beside omniORB
     Throughput(throughput::Options),
+    /// Count the oneways a second of one and four callers, sent one by one and buffered, beside omniORB
+    Oneway(oneway::Options),
     /// Count locks, allocations and system calls of a request in each architecture, beside omniORB (E2, E3)
     Whitebox(whitebox::Options),
     /// One side of a measured pair; started by oxbench itself
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),
         Command::Lanes(options) => lanes::run(&options),
+        Command::Oneway(options) => oneway::run(&options),
         Command::Whitebox(options) => whitebox::run(&options),
         Command::Peer(side) => peers::play(&side),
     };

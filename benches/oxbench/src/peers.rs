@@ -15,6 +15,7 @@ use crate::experiment::Experiment;
 use crate::load::{self, Architecture};
 use crate::marshal::{self, Kind};
 use crate::naming;
+use crate::oneway;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::wire::{self, Lengths};
@@ -75,6 +76,15 @@ pub(crate) enum Side {
         architecture: Architecture,
         /// One for each object
         references: Vec<String>,
+    },
+    /// Serve a Gauge
+    OnewayServer,
+    /// Send oneways to a Gauge
+    OnewayClient {
+        /// How
+        mode: oneway::Mode,
+        /// IOR:...
+        reference: String,
     },
     /// Write and read values
     Marshal {
@@ -168,6 +178,8 @@ pub(crate) fn play(side: &Side) -> Result {
             architecture,
             references,
         } => load::call(*architecture, references),
+        Side::OnewayServer => oneway::sides::serve(),
+        Side::OnewayClient { mode, reference } => oneway::sides::call(*mode, reference),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

@@ -127,6 +127,57 @@ impl Load {
     }
 }
 
+const ONEWAY_SOURCES: [(&str, &str); 3] = [
+    ("oneway.idl", include_str!("../../idl/oneway.idl")),
+    (
+        "oneway-server.cc",
+        include_str!("../../peers/omniorb/oneway-server.cc"),
+    ),
+    (
+        "oneway-client.cc",
+        include_str!("../../peers/omniorb/oneway-client.cc"),
+    ),
+];
+
+/// The programs of `oxbench oneway`.
+pub(crate) struct Oneways {
+    directory: PathBuf,
+}
+
+impl Oneways {
+    /// Builds them beside this program, unless these very sources were built there before.
+    pub(crate) fn build() -> Result<Oneways> {
+        let directory = build("omniorb-oneway", &ONEWAY_SOURCES, |directory| {
+            let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "oneway.idl"];
+            run(directory, "omniidl", &idl)?;
+            for program in ["oneway-server", "oneway-client"] {
+                let source = format!("{program}.cc");
+                compile(directory, program, &[&source, "onewaySK.cc"])?;
+            }
+            Ok(())
+        })?;
+        Ok(Oneways { directory })
+    }
+
+    /// The server, set up as that of `oxbench latency`.
+    pub(crate) fn server(&self) -> Command {
+        let mut command = Command::new(self.directory.join("oneway-server"));
+        command.args(["-ORBendPoint", "giop:tcp:127.0.0.1:"]);
+        command.args(["-ORBthreadPerConnectionPolicy", "1"]);
+        command.args(QUIET);
+        command
+    }
+
+    /// The client, with a connection for each caller.
+    pub(crate) fn client(&self, reference: &str) -> Command {
+        let mut command = Command::new(self.directory.join("oneway-client"));
+        command.arg(reference);
+        command.args(["-ORBmaxGIOPConnectionPerServer", "100"]);
+        command.args(QUIET);
+        command
+    }
+}
+
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];
 
 /// The folder of this name beside this program, with what `make` makes of `sources` there, unless it was made before.

@@ -1,0 +1,245 @@
+//! `oxbench oneway`: oneways a second, sent one by one and buffered, of one and of four callers, beside omniORB.
+//!
+//! A oneway counts when the servant has run: each round ends when the server has counted all that were sent.
+
+mod plot;
+mod report;
+pub(crate) mod sides;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use plotters::style::RGBColor;
+use serde::Serialize;
+
+use self::report::{Report, Row};
+use crate::Result;
+use crate::format::Format;
+use crate::load::Quiet;
+use crate::machine::Machine;
+use crate::peers::omniorb::Oneways;
+use crate::peers::own_side;
+use crate::placement::{Placement, Role};
+use crate::process::Process;
+
+/// Options of `oxbench oneway`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Octets of the argument
+    #[arg(long, value_delimiter = ',', default_values_t = [8, 1024])]
+    sizes: Vec<u32>,
+
+    /// Numbers of callers
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 4])]
+    callers: Vec<usize>,
+
+    /// How long each round is, in milliseconds
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(10..))]
+    time: u64,
+
+    /// Rounds of each row; in each round all contenders take their turn, beginning with another one
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them
+    #[arg(long, default_value = "0,1")]
+    cpus: Placement,
+
+    /// Only these contenders; all that can be had by default
+    #[arg(long, value_delimiter = ',')]
+    modes: Vec<Mode>,
+
+    /// Say for each bound that the project set itself whether this run met it
+    #[arg(long)]
+    check: bool,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Draw oneways a second of each row into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// Who sends, and how, in the order of the report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Mode {
+    /// omniORB: one write for each
+    #[value(name = "omniorb")]
+    #[serde(rename = "omniorb")]
+    OmniOrb,
+    /// OxORB: one write for each (SYNC_WITH_TRANSPORT)
+    Plain,
+    /// OxORB: a thread of the ORB sends, as soon as it can (SYNC_NONE)
+    None,
+    /// OxORB: a thread of the ORB sends 64 KiB at a time, or after a millisecond (SYNC_NONE, buffering constraints)
+    Buffered,
+}
+
+impl Mode {
+    fn color(self) -> RGBColor {
+        match self {
+            Mode::OmniOrb => RGBColor(31, 119, 180),
+            Mode::Plain => RGBColor(214, 69, 29),
+            Mode::None => RGBColor(230, 160, 30),
+            Mode::Buffered => RGBColor(44, 160, 44),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value().expect("none is skipped");
+        f.pad(value.get_name())
+    }
+}
+
+/// Octets of a message that came over each connection before, in half of the rows: the server's buffers stay large.
+const LARGE: u32 = 1 << 20;
+
+/// One workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Load {
+    /// Octets of the argument.
+    pub(crate) size: u32,
+    pub(crate) callers: usize,
+    /// Octets of a oneway that each caller sends before; 0: none.
+    pub(crate) before: u32,
+}
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = measure(options)?;
+    options.format.print(&report)?;
+    if options.check {
+        let verdicts = report.verdicts();
+        match options.format {
+            Format::Table => print!("\n{verdicts}"),
+            Format::Json => eprint!("{verdicts}"),
+        }
+    }
+    if let Some(file) = &options.plot {
+        plot::draw(&report, file)?;
+        eprintln!("bars written to {}", file.display());
+    }
+    Ok(())
+}
+
+fn measure(options: &Options) -> Result<Report> {
+    let contenders = contenders(&options.modes)?;
+    let awake: Vec<usize> = options
+        .cpus
+        .cpus()
+        .into_iter()
+        .map(|(cpu, _)| cpu)
+        .collect();
+    let quiet = Quiet::begin(&awake);
+    let mut rows = Vec::new();
+    for before in [0, LARGE] {
+        for &size in &options.sizes {
+            for &callers in &options.callers {
+                let load = Load {
+                    size,
+                    callers,
+                    before,
+                };
+                rows.extend(measure_load(options, &contenders, load)?);
+            }
+        }
+    }
+    Ok(Report {
+        machine: Machine::this(),
+        placement: options.cpus.to_string(),
+        kept_out: quiet.kept_out(),
+        rounds: options.rounds,
+        milliseconds: options.time,
+        rows,
+    })
+}
+
+fn measure_load(options: &Options, contenders: &[Contender], load: Load) -> Result<Vec<Row>> {
+    let mut rates = vec![Vec::new(); contenders.len()];
+    for round in 0..options.rounds {
+        // What drifts on the machine hits all alike, and nobody always follows the same one.
+        let first = round as usize % contenders.len();
+        for at in (first..contenders.len()).chain(0..first) {
+            rates[at].push(contenders[at].measure(options, load)?);
+        }
+    }
+    let modes = contenders.iter().map(|contender| contender.mode);
+    let mut rows: Vec<Row> = modes
+        .zip(rates)
+        .map(|(mode, rates)| Row::new(mode, load, rates))
+        .collect();
+    let omniorb = rows.iter().find(|row| row.mode == Mode::OmniOrb);
+    if let Some(omniorb) = omniorb.map(|row| row.rates.clone()) {
+        rows.iter_mut().for_each(|row| row.compare(&omniorb));
+    }
+    Ok(rows)
+}
+
+/// A mode whose programs are there.
+struct Contender {
+    mode: Mode,
+    omniorb: Option<Oneways>,
+}
+
+/// Those asked for. Nobody asked: all, and what cannot be had is named and left out.
+fn contenders(asked: &[Mode]) -> Result<Vec<Contender>> {
+    let known = if asked.is_empty() {
+        Mode::value_variants()
+    } else {
+        asked
+    };
+    let mut contenders = Vec::new();
+    for &mode in known {
+        let omniorb = match mode {
+            Mode::OmniOrb => match Oneways::build() {
+                Ok(programs) => Some(programs),
+                Err(error) if asked.is_empty() => {
+                    eprintln!("{mode} is left out: {error}");
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
+            _ => None,
+        };
+        contenders.push(Contender { mode, omniorb });
+    }
+    Ok(contenders)
+}
+
+impl Contender {
+    /// Oneways a second. New processes each time: nothing of one load shows in the next.
+    fn measure(&self, options: &Options, load: Load) -> Result<u64> {
+        let name = |side| format!("the {side} of {}", self.mode);
+        let mut command = match &self.omniorb {
+            Some(programs) => programs.server(),
+            None => own_side("oneway-server")?,
+        };
+        let placement = options.cpus;
+        let mut server = Process::start(name("server"), placement, Role::Server, &mut command)?;
+        let reference = server.hear()?;
+        let mut command = match &self.omniorb {
+            Some(programs) => programs.client(&reference),
+            None => {
+                let mut command = own_side("oneway-client")?;
+                command.args([&self.mode.to_string(), &reference]);
+                command
+            }
+        };
+        let mut client = Process::start(name("client"), placement, Role::Client, &mut command)?;
+        client.expect("ready")?;
+        let mut rate = 0;
+        // The first one, a quarter as long, is for caches, connections and the kernel's buffers.
+        for milliseconds in [options.time.div_ceil(4), options.time] {
+            rate = sides::ask(&mut client, load, milliseconds)?;
+        }
+        client.finish()?;
+        server.finish()?;
+        Ok(rate)
+    }
+}

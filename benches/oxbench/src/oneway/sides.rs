@@ -1,0 +1,233 @@
+//! OxORB's side of oneways, and what client processes of both ORBs are told on standard input:
+//!
+//! ```text
+//! < ready
+//! > send 8 4 300 1048576     octets of the argument, callers, milliseconds, octets of a oneway before that (0: none)
+//! < 812345 300123456         oneways that were sent, nanoseconds until the server had counted all of them
+//! ```
+
+use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb::policy::{BufferingConstraint, SyncScope};
+use oxorb::{ClientConnections, Concurrency, Interface, Orb, SystemException, SystemExceptionKind};
+
+use super::{Load, Mode};
+use crate::process::Process;
+use crate::{Result, session};
+
+#[allow(missing_docs)]
+mod generated {
+    oxorb::include_idl!("oneway");
+}
+
+use generated::oxbench::{Gauge, GaugeRef};
+
+/// Oneways from one look at the clock to the next.
+const AT_ONCE: u64 = 64;
+
+/// Between two looks at what has arrived.
+const NAP: Duration = Duration::from_micros(100);
+
+/// Octets that the buffer of a client holds.
+const BUFFER: &str = "4194304";
+
+/// Buffered oneways are sent as soon as so many octets wait.
+const BATCH: usize = 64 << 10;
+
+/// Buffered oneways wait no longer than this.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Serves a `Gauge` until standard input closes, with a thread for each connection as omniORB does.
+pub(crate) fn serve() -> Result {
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(Concurrency::ThreadPerConnection)
+        .build()?;
+    let gauge: GaugeRef = orb.root_poa().activate(Counter::default())?;
+    session::announce(&gauge.to_ior().to_string())?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+#[derive(Default)]
+struct Counter {
+    arrived: AtomicU64,
+}
+
+impl Gauge for Counter {
+    fn set(&self, value: i64) {
+        black_box(value);
+        self.arrived.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn record(&self, data: &[u8]) {
+        black_box(data);
+        self.arrived.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn arrived(&self) -> Result<u64, SystemException> {
+        Ok(self.arrived.load(Ordering::Relaxed))
+    }
+}
+
+/// Sends as standard input says.
+pub(crate) fn call(mode: Mode, reference: &str) -> Result {
+    let orb = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .setting("BufferedOneways", BUFFER)
+        .build()?;
+    let plain: GaugeRef = orb.resolve(reference)?;
+    let gauge = match mode {
+        Mode::OmniOrb => return Err("omniORB has a program of its own".into()),
+        Mode::Plain => plain.clone(),
+        Mode::None => plain.with(SyncScope::None),
+        Mode::Buffered => plain.with(SyncScope::None).with(BufferingConstraint {
+            octets: Some(BATCH),
+            time: Some(PATIENCE),
+            count: None,
+        }),
+    };
+    plain.arrived()?;
+    let mut total = 0;
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "ready")?;
+    output.flush()?;
+    for line in std::io::stdin().lock().lines() {
+        let (load, time) = parse(&line?)?;
+        let arrived = |total| -> Result {
+            Interface::as_ref(&gauge).flush()?;
+            while plain.arrived()? < total {
+                std::thread::sleep(NAP);
+            }
+            Ok(())
+        };
+        // The callers stay for both: so do their connections.
+        let (sent, start) = callers(load, time, &gauge, |before| {
+            total += before;
+            arrived(total)
+        })?;
+        total += sent;
+        arrived(total)?;
+        writeln!(output, "{sent} {}", start.elapsed().as_nanos())?;
+        output.flush()?;
+    }
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Has all callers send; how many oneways, and since when. `arrived` waits for what they send before.
+fn callers(
+    load: Load,
+    time: Duration,
+    gauge: &GaugeRef,
+    arrived: impl FnOnce(u64) -> Result,
+) -> Result<(u64, Instant)> {
+    let prepared = Arc::new(std::sync::Barrier::new(load.callers + 1));
+    let begin = Arc::new(std::sync::Barrier::new(load.callers + 1));
+    std::thread::scope(|scope| {
+        let spawn = |_| {
+            let (prepared, begin) = (Arc::clone(&prepared), Arc::clone(&begin));
+            scope.spawn(move || {
+                let before = match load.before {
+                    0 => Ok(()),
+                    octets => record(gauge, &vec![0; octets as usize]),
+                };
+                prepared.wait();
+                begin.wait();
+                before.and_then(|()| send(gauge, load.size, Instant::now() + time))
+            })
+        };
+        let threads: Vec<_> = (0..load.callers).map(spawn).collect();
+        prepared.wait();
+        let before = if load.before == 0 { 0 } else { load.callers };
+        let arrived = arrived(before as u64);
+        let start = Instant::now();
+        begin.wait();
+        let sent: Result<Vec<u64>> = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("callers do not panic"))
+            .collect();
+        arrived?;
+        Ok((sent?.iter().sum(), start))
+    })
+}
+
+/// One caller: oneways until `end`; how many.
+fn send(gauge: &GaugeRef, size: u32, end: Instant) -> Result<u64> {
+    let data: Vec<u8> = (0..size).map(|i| i as u8).collect();
+    let mut sent = 0;
+    while Instant::now() < end {
+        for _ in 0..AT_ONCE {
+            match size {
+                8 => patiently(gauge, || gauge.set(sent as i64))?,
+                _ => record(gauge, &data)?,
+            }
+            sent += 1;
+        }
+    }
+    Ok(sent)
+}
+
+fn record(gauge: &GaugeRef, data: &[u8]) -> Result {
+    patiently(gauge, || gauge.record(data))
+}
+
+/// Sends again after what waits was sent, where the buffer was full.
+fn patiently(gauge: &GaugeRef, send: impl Fn() -> Result<(), SystemException>) -> Result {
+    loop {
+        match send() {
+            Err(full) if full.kind == SystemExceptionKind::Transient => {
+                Interface::as_ref(gauge).flush()?
+            }
+            sent => return Ok(sent?),
+        }
+    }
+}
+
+/// Has a client process send for so long; gives oneways a second.
+pub(super) fn ask(client: &mut Process, load: Load, milliseconds: u64) -> Result<u64> {
+    let Load {
+        size,
+        callers,
+        before,
+    } = load;
+    client.tell(&format!("send {size} {callers} {milliseconds} {before}"))?;
+    let line = client.hear()?;
+    let (sent, nanoseconds) = line.split_once(' ').ok_or("two numbers are expected")?;
+    let (sent, nanoseconds): (u64, u64) = (sent.parse()?, nanoseconds.parse()?);
+    Ok((sent as f64 / nanoseconds as f64 * 1e9) as u64)
+}
+
+fn parse(line: &str) -> Result<(Load, Duration)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let ["send", size, callers, milliseconds, before] = words[..] else {
+        return Err(format!("no command is called {line:?}").into());
+    };
+    let load = Load {
+        size: size.parse()?,
+        callers: callers.parse()?,
+        before: before.parse()?,
+    };
+    Ok((load, Duration::from_millis(milliseconds.parse()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_read_as_it_is_told() {
+        let load = Load {
+            size: 8,
+            callers: 4,
+            before: 1 << 20,
+        };
+        let told = parse("send 8 4 300 1048576").unwrap();
+        assert_eq!(told, (load, Duration::from_millis(300)));
+        assert!(parse("send 8 4 300").is_err());
+    }
+}

@@ -134,6 +134,28 @@ fn what_is_wrong_has_its_place() {
             "set.toml:2:12: no strategy is called \"FIFO\"",
         ),
         (String::new(), "the files declare no operations"),
+        (
+            "[[operation]]\nname = \" \"\n".into(),
+            "set.toml:2:8: an operation without a name",
+        ),
+        (
+            operation("period = \"9 ms\"\ncached = \"3 ms\""),
+            "set.toml:2:8: error: a: its cached time of 3 ms is longer than its worst case of 2 ms",
+        ),
+        (
+            operation("period = \"1 ms\"\njitter = \"3 ms\""),
+            "set.toml:2:8: warning: a: its jitter of 3 ms is longer than its period of 1 ms, so that up to 4 requests",
+        ),
+        (
+            operation("period = \"9 ms\"")
+                + "[[operation]]\nname = \"b\"\nwcet = \"999999999 s\"\n[[call]]\nfrom = \"a\"\nto = \"b\"\ntimes = 9\n",
+            "set.toml:2:8: a: its execution time with all that it calls overflows",
+        ),
+        (
+            operation("period = \"9 ms\"\nthreads = 4000000000")
+                + "[[operation]]\nname = \"b\"\n[[operation]]\nname = \"c\"\n[[event]]\nfrom = \"a\"\nto = \"b\"\ntimes = 4000000000\n[[event]]\nfrom = \"b\"\nto = \"c\"\ntimes = 4000000000\n",
+            "set.toml:7:8: b: the number of its calls in a period overflows",
+        ),
     ];
     for (content, expected) in cases {
         let told = wrong("set.toml", &content, "check");
@@ -204,6 +226,70 @@ fn what_is_not_safe_fails_with_the_reason() {
     assert!(told.contains("ok   critical   0  a:"), "{told}");
     let cores = json(&["analyse", &file, "--cores", "2", "--format", "json"]);
     assert_eq!(cores["cores"], serde_json::json!([["a"], ["b"]]));
+}
+
+/// What `analyse` says of a set, and whether it fails.
+fn analysed(name: &str, set: &str, more: &[&str]) -> (bool, serde_json::Value, String) {
+    let folder = Folder::new(&format!("sched-analysed-{name}"));
+    let file = folder.file("set.toml", set);
+    let told = sched(&[&["analyse", file.as_str()], more].concat());
+    let as_json = sched(&[&["analyse", file.as_str(), "--format", "json"], more].concat());
+    assert_eq!(told.status.code(), as_json.status.code());
+    let report = serde_json::from_slice(&as_json.stdout).expect("one JSON document");
+    (told.status.success(), report, text(&told.stdout))
+}
+
+/// R7: nothing is safe because nothing was called critical, nor while an error is told.
+#[test]
+fn a_set_is_not_safe_for_want_of_critical_operations() {
+    let operation = |name: &str, wcet: u32, more: &str| {
+        format!(
+            "[[operation]]\nname = \"{name}\"\nwcet = \"{wcet} ms\"\nperiod = \"10 ms\"\n{more}\n"
+        )
+    };
+    let high = "criticality = \"HIGH\"";
+    let overload: String = (0..5)
+        .map(|at| operation(&format!("o{at}"), 8, ""))
+        .collect();
+    let (good, report, told) = analysed("overload", &overload, &["--strategy", "MUF"]);
+    assert!(!good && told.contains("not safe"), "{told}");
+    assert_eq!(
+        (&report["safe"], &report["feasible"]),
+        (&false.into(), &false.into())
+    );
+    assert!(
+        told.contains("critical: all operations, as none is of criticality HIGH or VERY_HIGH"),
+        "{told}"
+    );
+    // One that is critical is all that MUF has to keep; RMS looks at no criticality.
+    let marked = operation("o5", 1, high) + &overload;
+    let (good, report, told) = analysed("marked", &marked, &["--strategy", "MUF"]);
+    assert!(good, "{told}");
+    assert_eq!(
+        (&report["safe"], &report["feasible"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(report["operations"][0]["criticality"], "HIGH");
+    assert!(told.contains("safe: every critical deadline is proved; 5 of others are not"));
+    let (good, report, _) = analysed("marked-rms", &marked, &["--strategy", "RMS"]);
+    assert!(!good && report["critical_set"] == "all operations");
+    // Errors are errors, whatever was proved of the rest.
+    for (name, wrong) in [
+        ("long", operation("long", 12, "")),
+        (
+            "rateless",
+            "[[operation]]\nname = \"rateless\"\nwcet = \"1 ms\"\n".into(),
+        ),
+    ] {
+        let set = operation("o5", 1, high) + &wrong;
+        let (good, report, told) = analysed(name, &set, &["--strategy", "MUF"]);
+        assert!(!good && told.contains("not safe: 1 error"), "{told}");
+        assert_eq!(
+            (&report["safe"], &report["feasible"]),
+            (&false.into(), &false.into())
+        );
+        assert!(report["findings"][0].as_str().unwrap().contains(name));
+    }
 }
 
 #[test]

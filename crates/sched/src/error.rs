@@ -50,6 +50,13 @@ pub enum Error {
     },
     /// No level of the schedule has this preemption priority.
     UnknownPriorityLevel(i32),
+    /// A number that follows from what was declared, and is too large.
+    Overflow {
+        /// The operation.
+        operation: String,
+        /// The number.
+        what: &'static str,
+    },
     /// A value out of range.
     Invalid(String),
     /// The repository is as large as it was allowed to get.
@@ -70,7 +77,7 @@ impl Error {
             Error::InsufficientThreadPriorityLevels { .. } => "INSUFFICIENT_THREAD_PRIORITY_LEVELS",
             Error::TaskCountMismatch { .. } => "TASK_COUNT_MISMATCH",
             Error::UnknownPriorityLevel(_) => "UNKNOWN_PRIORITY_LEVEL",
-            Error::Invalid(_) => "BAD_PARAM",
+            Error::Overflow { .. } | Error::Invalid(_) => "BAD_PARAM",
             Error::Full(_) => "INTERNAL",
         }
     }
@@ -122,6 +129,7 @@ impl fmt::Display for Error {
             Error::UnknownPriorityLevel(level) => {
                 write!(f, "the schedule has no preemption priority {level}")
             }
+            Error::Overflow { operation, what } => write!(f, "{operation}: {what} overflows"),
             Error::Invalid(why) => f.write_str(why),
             Error::Full(most) => write!(f, "there is room for {most} operations"),
         }

@@ -60,8 +60,8 @@ macro_rules! levels {
 }
 
 levels! {
-    /// What it costs the application if the operation is late (paper 3, 2.1; A10.4). High and very high are the
-    /// critical set of strategies that look at it.
+    /// Cost to the application of a late operation. High and very high are the critical set of strategies that look at
+    /// it; see [`CriticalSet`](crate::CriticalSet).
     Criticality, "CRITICALITY"
 }
 

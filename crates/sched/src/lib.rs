@@ -54,7 +54,7 @@ pub use anomaly::{Anomaly, Severity};
 pub use error::Error;
 pub use graph::Cycle;
 pub use repository::Repository;
-pub use schedule::{Assignment, Level, OsPriorities, Schedule};
+pub use schedule::{Assignment, CriticalSet, Level, OsPriorities, Schedule};
 pub use strategy::{DispatchModel, Dispatching, Strategy};
 pub use table::DispatchTable;
 pub use task::{Task, TaskSet, Utilization, WHOLE, overloads};

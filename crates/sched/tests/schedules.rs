@@ -341,3 +341,25 @@ fn deadline_monotonic_looks_at_deadlines() {
     assert_eq!(first(Strategy::RMS), "a");
     assert_eq!(first(Strategy::DM), "b");
 }
+
+/// A11.3: threads are counted, and those of disabled operations are not.
+#[test]
+fn operations_and_their_threads_are_counted() {
+    let mut repository = Repository::new();
+    for (name, threads) in [("a", 2), ("b", 0), ("c", 3)] {
+        let said = Characteristics {
+            worst_case: 1,
+            period: 20,
+            threads,
+            ..Characteristics::default()
+        };
+        create(&mut repository, name, said);
+    }
+    assert_eq!(repository.len(), 3);
+    let schedule = compute(&repository, Strategy::RMS, DispatchModel::Band);
+    assert_eq!(schedule.threads, 5);
+    let disabled = (Handle(3), oxorb_sched::repository::Enabled::Disabled);
+    repository.enable(&[disabled]).unwrap();
+    let schedule = compute(&repository, Strategy::RMS, DispatchModel::Band);
+    assert_eq!((repository.len(), schedule.threads), (3, 2));
+}

@@ -9,7 +9,7 @@ use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
 
-use super::load::Loaded;
+use super::load::{Loaded, is_wrong};
 use super::{Source, flows};
 use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
 
@@ -29,8 +29,9 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
         ));
     }
     let schedule = source.how.schedule(&loaded)?;
+    let findings = Findings::of(&loaded, &schedule);
     if let Some(cores) = cores {
-        return on_cores(&schedule, usize::from(cores), format);
+        return on_cores(&schedule, &findings, usize::from(cores), format);
     }
     let report = analysis::analyse(&schedule.tasks);
     let room: Vec<Option<u64>> = match sensitivity {
@@ -42,10 +43,10 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
     let scale = sensitivity
         .then(|| sensitivity::scale(&schedule.tasks))
         .flatten();
-    let safe = report.protects_critical(&schedule.tasks);
+    let safe = findings.sound() && report.protects_critical(&schedule.tasks);
     match format {
         Format::Json => {
-            let mut told = as_json(&schedule, &report);
+            let mut told = as_json(&schedule, &report, &findings);
             told["safe"] = safe.into();
             if sensitivity {
                 told["longest_ns"] = json!(room);
@@ -54,7 +55,7 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
             print_json(&told)?;
         }
         Format::Text => {
-            print(head(&loaded, &schedule, &report))?;
+            print(head(&schedule, &report, &findings))?;
             print(verdicts(&schedule.tasks, &report.verdicts, &room))?;
             if let Some(scale) = scale {
                 let scale = scale as f64 / 1_000.0;
@@ -62,15 +63,82 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
                     "\nall execution times may grow to {scale:.3} of what they are\n"
                 ))?;
             }
+            print(conclusion(&schedule, &report, &findings))?;
         }
     }
     if safe { Ok(()) } else { Err(Failed::Told) }
 }
 
-fn head(loaded: &Loaded, schedule: &Schedule, report: &Report) -> String {
+/// What there is against a schedule before any deadline is looked at.
+struct Findings {
+    /// As lines.
+    told: Vec<String>,
+    /// How many of these are errors of the operations.
+    errors: usize,
+    /// What makes the schedule worthless on one processor.
+    problems: Vec<String>,
+}
+
+impl Findings {
+    fn of(loaded: &Loaded, schedule: &Schedule) -> Findings {
+        let anomalies = schedule.anomalies.iter();
+        Findings {
+            told: anomalies.clone().map(|found| loaded.told(found)).collect(),
+            errors: anomalies.filter(|found| is_wrong(found)).count(),
+            problems: schedule
+                .problems
+                .iter()
+                .map(|problem| format!("error: {problem}"))
+                .collect(),
+        }
+    }
+
+    /// Reports whether verdicts are about all operations, and the schedule can be had.
+    fn sound(&self) -> bool {
+        self.errors == 0 && self.problems.is_empty()
+    }
+}
+
+/// The verdict on the whole set as one line.
+fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
+    let tasks = &schedule.tasks.tasks;
+    let open = |verdict: &&Verdict| verdict.outcome != Outcome::Meets;
+    let lost = report.verdicts.iter().filter(open);
+    let critical = lost
+        .clone()
+        .filter(|verdict| tasks[verdict.task].critical)
+        .count();
+    let others = lost.count() - critical;
+    let wrong = findings.errors + findings.problems.len();
+    if wrong == 0 && critical == 0 {
+        let rest = match others {
+            0 => String::new(),
+            others => format!("; {others} of others are not"),
+        };
+        return format!("\n{GOOD}safe{GOOD:#}: every critical deadline is proved{rest}\n");
+    }
+    let mut why = Vec::new();
+    if wrong > 0 {
+        why.push(format!(
+            "{wrong} error{}",
+            if wrong == 1 { "" } else { "s" }
+        ));
+    }
+    if critical > 0 {
+        let are = if critical == 1 {
+            "deadline is"
+        } else {
+            "deadlines are"
+        };
+        why.push(format!("{critical} critical {are} not proved"));
+    }
+    format!("\n{BAD}not safe{BAD:#}: {}\n", why.join(", "))
+}
+
+fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
     let mut out = String::new();
-    for found in &schedule.anomalies {
-        let _ = writeln!(out, "{}", loaded.told(found));
+    for told in findings.told.iter().chain(&findings.problems) {
+        let _ = writeln!(out, "{told}");
     }
     let bounds = &report.bounds;
     let level = |level: Option<i32>| level.map_or("none".into(), |level| level.to_string());
@@ -91,6 +159,7 @@ fn head(loaded: &Loaded, schedule: &Schedule, report: &Report) -> String {
         bounds.hyperbolic,
         bounds.phasing_penalty * 100.0
     );
+    let _ = writeln!(out, "critical: {}", schedule.critical_set);
     let exact = report
         .guaranteed_priority(&schedule.tasks)
         .map(|band| band as i32);
@@ -151,6 +220,7 @@ pub(super) fn verdict_json(set: &TaskSet, verdict: &Verdict) -> Value {
         "operation": task.name,
         "outcome": format!("{:?}", verdict.outcome).to_lowercase(),
         "critical": task.critical,
+        "criticality": task.criticality.name(),
         "preemption_priority": task.band,
         "wcet_ns": task.wcet,
         "period_ns": task.period,
@@ -162,7 +232,7 @@ pub(super) fn verdict_json(set: &TaskSet, verdict: &Verdict) -> Value {
     })
 }
 
-fn as_json(schedule: &Schedule, report: &Report) -> Value {
+fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
     let set = &schedule.tasks;
     let verdicts = report.verdicts.iter().map(|it| verdict_json(set, it));
     let bounds = &report.bounds;
@@ -181,13 +251,19 @@ fn as_json(schedule: &Schedule, report: &Report) -> Value {
         "minimum_critical_priority": schedule.minimum_critical_priority,
         "minimum_guaranteed_priority": schedule.minimum_guaranteed_priority,
         "guaranteed_priority": report.guaranteed_priority(set),
-        "feasible": report.is_feasible(),
+        "critical_set": schedule.critical_set.to_string(),
+        "findings": findings.told.iter().chain(&findings.problems).collect::<Vec<_>>(),
+        "feasible": findings.sound() && report.is_feasible(),
         "operations": verdicts.collect::<Vec<_>>(),
     })
 }
 
-fn on_cores(schedule: &Schedule, cores: usize, format: Format) -> Done {
+fn on_cores(schedule: &Schedule, findings: &Findings, cores: usize, format: Format) -> Done {
     let set = &schedule.tasks;
+    if findings.errors > 0 {
+        // Problems are about one processor; errors are about operations.
+        return Err(because(findings.told.join("\n")));
+    }
     let found = partition::partition(set, cores, Fit::First).map_err(|refused| {
         because(format!(
             "{} fits on none of {cores} processors beside what is there already",

@@ -17,7 +17,9 @@ use crate::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, print_json};
 /// Analyses all nodes and flows; fails unless each flow and each critical operation is proved.
 pub(super) fn run(loaded: &Loaded, how: &How, format: Format) -> Done {
     let analysed = system::analyse(loaded, how)?;
-    let safe = is_safe(&analysed);
+    let nodes = analysed.schedules.iter().enumerate();
+    let mut findings = nodes.flat_map(|(at, schedule)| findings(loaded, at, schedule));
+    let safe = !findings.any(|(wrong, _)| wrong) && is_safe(&analysed);
     match format {
         Format::Json => print_json(&as_json(loaded, &analysed, safe))?,
         Format::Text => print(as_text(loaded, &analysed))?,

@@ -85,6 +85,9 @@ impl Loaded {
         place: String,
         said: Characteristics,
     ) -> Result<(), Failed> {
+        if name.trim().is_empty() {
+            return Err(because(format!("{place}: an operation without a name")));
+        }
         let handle = self
             .repository
             .create(name)

@@ -50,7 +50,8 @@ pub(crate) enum Command {
     },
     /// Prove that deadlines are met, or say which are not and why
     #[command(
-        after_help = "Fails unless every critical deadline is proved.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
+        after_help = "Fails unless every critical deadline is proved, and on errors of `check`. Critical are all operations under RMS, DM, EDF \
+        and MLF; those of criticality HIGH and VERY_HIGH under MUF and RMS+MLF, or all if there are none.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
         oxorb sched analyse tasks.toml --strategy EDF --model urgency --sensitivity\n  \
         oxorb sched analyse tasks.toml --cores 4\n  \
         oxorb sched analyse flows.toml                 (nodes, links and flows over them: docs/scheduling.md)"
@@ -272,17 +273,20 @@ impl How {
         let priorities = OsPriorities::range(least, most)?;
         let model = self.model(loaded);
         Schedule::compute(&loaded.repository, &strategy, &model, &priorities).map_err(|error| {
-            // Rings are told at the first of their operations.
-            let place = match &error {
-                oxorb_sched::Error::Cycles(cycles) => cycles
-                    .first()
-                    .and_then(|cycle| loaded.place(cycle.0.first()?)),
-                _ => None,
-            };
-            match place {
+            match place_of(loaded, &error) {
                 Some(place) => crate::output::because(format!("{place}: {error}")),
                 None => error.into(),
             }
         })
     }
+}
+
+/// The place of the operation that an error is about; rings are told at the first of theirs.
+fn place_of<'l>(loaded: &'l Loaded, error: &oxorb_sched::Error) -> Option<&'l str> {
+    use oxorb_sched::Error;
+    loaded.place(match error {
+        Error::Cycles(cycles) => cycles.first()?.0.first()?,
+        Error::Overflow { operation, .. } => operation,
+        _ => return None,
+    })
 }

@@ -318,6 +318,7 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
         );
         schedules.push(schedule.map_err(|error| {
             let (name, place) = &node.name;
+            let place = super::place_of(loaded, &error).unwrap_or(place);
             wrong(place, format!("{name}: {error}"))
         })?);
     }

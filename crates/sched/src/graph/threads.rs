@@ -89,14 +89,16 @@ impl<'a> Walk<'a> {
         if !info.is_enabled() {
             return Ok(());
         }
+        self.look_at_times(place);
         self.take_events(place)?;
         self.begin_thread(place)?;
         self.look_at_calls(place);
         let graph = self.graph;
         for call in &graph.callees[place] {
-            let scaled = scale(&self.rates[place], u64::from(call.calls))?;
+            let name = &info.entry_point;
+            let scaled = scale(&self.rates[place], u64::from(call.calls), name)?;
             match call.kind {
-                CallKind::TwoWay => add(&mut self.rates[call.other], &scaled)?,
+                CallKind::TwoWay => add(&mut self.rates[call.other], &scaled, name)?,
                 CallKind::OneWay => self.events[call.other].push(scaled),
             }
             let callers = self.unresolved[place];
@@ -109,13 +111,14 @@ impl<'a> Walk<'a> {
 
     fn take_events(&mut self, place: usize) -> Result<(), Error> {
         let events = std::mem::take(&mut self.events[place]);
+        let name = &self.repository.infos()[place].entry_point;
         let joined: Vec<&Rates> = match self.repository.infos()[place].characteristics.info_type {
             InfoType::Conjunction => slowest(&events).into_iter().collect(),
             _ => events.iter().collect(),
         };
         for rates in joined {
-            add(&mut self.queued[place], rates)?;
-            add(&mut self.rates[place], rates)?;
+            add(&mut self.queued[place], rates, name)?;
+            add(&mut self.rates[place], rates, name)?;
         }
         Ok(())
     }
@@ -153,8 +156,33 @@ impl<'a> Walk<'a> {
             self.warn(&info.entry_point, why);
         }
         let own = Rates::from([(period, u64::from(said.threads.max(1)))]);
-        add(&mut self.queued[place], &own)?;
-        add(&mut self.rates[place], &own)
+        add(&mut self.queued[place], &own, &info.entry_point)?;
+        add(&mut self.rates[place], &own, &info.entry_point)
+    }
+
+    /// Looks for times that contradict each other.
+    fn look_at_times(&mut self, place: usize) {
+        let info = &self.repository.infos()[place];
+        let (name, said) = (&info.entry_point, &info.characteristics);
+        let jitter = said.constraints.jitter;
+        if said.cached > said.worst_case {
+            let why = format!(
+                "{name}: its cached time of {} is longer than its worst case of {}",
+                Show(said.cached),
+                Show(said.worst_case)
+            );
+            let found = Anomaly::new(Severity::Error, Some(name), why);
+            self.anomalies.push(found);
+        }
+        if said.period > 0 && jitter > said.period {
+            let why = format!(
+                "{name}: its jitter of {} is longer than its period of {}, so that up to {} requests come together",
+                Show(jitter),
+                Show(said.period),
+                jitter / said.period + 1
+            );
+            self.warn(name, why);
+        }
     }
 
     fn look_at_calls(&mut self, place: usize) {
@@ -252,23 +280,26 @@ fn slowest(events: &[Rates]) -> Option<&Rates> {
     events.iter().min_by_key(|rates| speed(rates))
 }
 
-fn scale(rates: &Rates, by: u64) -> Result<Rates, Error> {
+fn scale(rates: &Rates, by: u64, name: &str) -> Result<Rates, Error> {
     rates
         .iter()
-        .map(|(&period, &count)| Ok((period, count.checked_mul(by).ok_or_else(too_many)?)))
+        .map(|(&period, &count)| Ok((period, count.checked_mul(by).ok_or_else(|| too_many(name))?)))
         .collect()
 }
 
-fn add(to: &mut Rates, more: &Rates) -> Result<(), Error> {
+fn add(to: &mut Rates, more: &Rates, name: &str) -> Result<(), Error> {
     for (&period, &count) in more {
         let sum = to.entry(period).or_default();
-        *sum = sum.checked_add(count).ok_or_else(too_many)?;
+        *sum = sum.checked_add(count).ok_or_else(|| too_many(name))?;
     }
     Ok(())
 }
 
-fn too_many() -> Error {
-    Error::Invalid("the number of calls in a period overflows".into())
+fn too_many(name: &str) -> Error {
+    Error::Overflow {
+        operation: name.into(),
+        what: "the number of its calls in a period",
+    }
 }
 
 /// Rule 2 (A11.5): an operation without a period of its own runs at the rate of the fastest it depends on.
@@ -299,15 +330,16 @@ fn cost(repository: &Repository, graph: &CallGraph, entry: usize) -> Result<(Nan
     let infos = repository.infos();
     let mut runs = std::collections::HashMap::from([(entry, 1u64)]);
     let mut sum = (0u64, 0u64);
+    let name = infos[entry].entry_point.as_str();
     for place in graph.thread_of(entry) {
         let many = runs[&place];
         for call in &graph.callees[place] {
             if call.kind == CallKind::TwoWay {
                 let more = many
                     .checked_mul(u64::from(call.calls))
-                    .ok_or_else(too_many)?;
+                    .ok_or_else(|| too_many(name))?;
                 let known = runs.entry(call.other).or_default();
-                *known = known.checked_add(more).ok_or_else(too_many)?;
+                *known = known.checked_add(more).ok_or_else(|| too_many(name))?;
             }
         }
         let said = &infos[place].characteristics;
@@ -323,11 +355,9 @@ fn cost(repository: &Repository, graph: &CallGraph, entry: usize) -> Result<(Nan
         };
         let added =
             |sum: Nanos, first| takes(first)?.checked_add(sum).filter(|&all| all <= LONGEST);
-        let overflow = || {
-            let name = &infos[entry].entry_point;
-            Error::Invalid(format!(
-                "the execution time of {name} and all it calls overflows"
-            ))
+        let overflow = || Error::Overflow {
+            operation: name.into(),
+            what: "its execution time with all that it calls",
         };
         sum = (
             added(sum.0, said.worst_case).ok_or_else(overflow)?,

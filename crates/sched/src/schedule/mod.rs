@@ -74,6 +74,8 @@ pub struct Schedule {
     pub total: Utilization,
     /// Of the critical ones (A12.21).
     pub critical: Utilization,
+    /// Which operations are critical.
+    pub critical_set: CriticalSet,
     /// The least urgent level with a critical operation (paper 3, 2.1).
     pub minimum_critical_priority: Option<i32>,
     /// The least urgent level down to which every deadline is met for sure, by the paper's generalised test
@@ -83,6 +85,46 @@ pub struct Schedule {
     pub anomalies: Vec<Anomaly>,
     /// What makes it worthless, the worst first; see [`check`](Self::check).
     pub problems: Vec<Error>,
+}
+
+/// Which operations of a schedule must not miss a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CriticalSet {
+    /// All, because the strategy does not look at criticality: RMS, DM, EDF, MLF.
+    All,
+    /// Those of high and very high criticality: MUF, RMS+MLF.
+    Marked,
+    /// All, because the strategy looks at criticality and no operation is of high or very high criticality.
+    NoneMarked,
+}
+
+impl std::fmt::Display for CriticalSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CriticalSet::All => "all operations",
+            CriticalSet::Marked => "operations of criticality HIGH and VERY_HIGH",
+            CriticalSet::NoneMarked => {
+                "all operations, as none is of criticality HIGH or VERY_HIGH"
+            }
+        })
+    }
+}
+
+impl CriticalSet {
+    /// Settles it: an empty critical set would make any schedule a safe one.
+    fn settle(ranked: &mut [Ranked]) -> CriticalSet {
+        let marked = ranked.iter().filter(|one| one.critical).count();
+        if marked == ranked.len() {
+            return CriticalSet::All;
+        }
+        if marked > 0 {
+            return CriticalSet::Marked;
+        }
+        for one in ranked {
+            one.critical = true;
+        }
+        CriticalSet::NoneMarked
+    }
 }
 
 impl Schedule {
@@ -106,7 +148,8 @@ impl Schedule {
             periods,
             mut anomalies,
         } = follow(repository, &graph)?;
-        let ranked = rank::rank(repository, &graph, &dispatches, &periods, input);
+        let mut ranked = rank::rank(repository, &graph, &dispatches, &periods, input);
+        let critical_set = CriticalSet::settle(&mut ranked);
         let bands = bands(&ranked, output)?;
         let subpriorities = subpriorities(&ranked, &bands);
 
@@ -167,6 +210,7 @@ impl Schedule {
             frame: time::frame(tasks.tasks.iter().map(|task| task.period)),
             total,
             critical: Utilization::of(critical()),
+            critical_set,
             minimum_critical_priority: critical().map(|task| task.band as i32).max(),
             minimum_guaranteed_priority: generalised::guaranteed(&tasks).map(|band| band as i32),
             assignments,

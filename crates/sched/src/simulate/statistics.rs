@@ -110,7 +110,19 @@ pub fn overall(
             .filter(|(task, _)| critical(*task))
             .map(|(_, one)| one.missed)
             .sum(),
-        mean_fraction: fractions.sum::<f64>() / statistics.len().max(1) as f64,
+        // Not `sum`, which is -0 for none.
+        mean_fraction: fractions.fold(0.0, |sum, one| sum + one) / statistics.len().max(1) as f64,
         interruptions: (timeline.slices.len() as u64).saturating_sub(begun.count() as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_misses_nothing_and_not_less() {
+        let all = overall(&Timeline::default(), &[], |_| true);
+        assert_eq!(format!("{:.3}", all.mean_fraction), "0.000");
     }
 }

@@ -82,7 +82,8 @@ pub trait InputMapping {
     /// What orders operations within the level.
     fn dispatching(&self, operation: &Operation<'_>) -> Dispatching;
 
-    /// Whether the operation must not miss a deadline. All must, unless the strategy knows better.
+    /// Reports whether the operation belongs to the critical set: those of which no deadline may be missed. All do, unless
+    /// the strategy tells operations apart by criticality. A schedule without any critical operation counts all as critical.
     fn is_critical(&self, operation: &Operation<'_>) -> bool {
         let _ = operation;
         true
@@ -122,7 +123,7 @@ pub struct Strategy {
     pub static_priority: StaticPriority,
     /// What decides within a level.
     pub within: Within,
-    /// Whether only operations of high and very high criticality must not miss deadlines, or all.
+    /// Whether the critical set is the operations of high and very high criticality, or all.
     pub critical_set_only: bool,
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<
             continue;
         };
         settings.push(setting.to_owned());
-        if !setting.contains('=') {
+        if !setting.contains('=') && takes_value(setting) {
             settings.extend(args.next().and_then(|value| value.into_string().ok()));
         }
     }
@@ -31,6 +31,16 @@ pub(crate) fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<
     }
     let _ = TAKEN.set(settings);
     Ok(rest)
+}
+
+/// Whether a value follows an argument: a few options of other ORBs stand alone.
+fn takes_value(argument: &str) -> bool {
+    let is_it = |option: &&oxorb::PeerOption| {
+        let name = argument.strip_prefix("-ORB");
+        name.is_some_and(|name| name.eq_ignore_ascii_case(option.name))
+    };
+    let mut all = oxorb::PEER_OPTIONS.iter().flat_map(|(_, options)| *options);
+    all.find(is_it).is_none_or(|option| option.takes_value)
 }
 
 /// What was taken, for a process that shall be configured in the same way.

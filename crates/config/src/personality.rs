@@ -21,7 +21,7 @@ pub struct Personality {
 /// }
 /// # Ok::<(), oxorb_config::ConfigError>(())
 /// ```
-pub const PERSONALITIES: [Personality; 3] = [
+pub const PERSONALITIES: [Personality; 4] = [
     Personality {
         name: "avionics",
         purpose: "a lane for each rate, private connections, SCHED_FIFO, locked memory",
@@ -36,5 +36,10 @@ pub const PERSONALITIES: [Personality; 3] = [
         name: "general",
         purpose: "a few workers for many clients, connections that idle are closed",
         text: include_str!("../personalities/general.toml"),
+    },
+    Personality {
+        name: "tao",
+        purpose: "the defaults of TAO: direct priority mapping, ISO 8859-1, shared connections, no time-outs",
+        text: include_str!("../personalities/tao.toml"),
     },
 ];

@@ -1,7 +1,7 @@
 //! What an operator wants to know about connections: limits that were hit, peers that were refused.
 //!
-//! Everything here happens off the steady path. Each incident is counted, and told to whoever
-//! [observes](Orb::observe_connections) the ORB.
+//! Everything here happens off the steady path. Each incident is counted, and logged
+//! (`-ORBLogLevel`) unless somebody [observes](Orb::observe_connections) the ORB.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use oxorb_cdr::Printable;
 
 use crate::Orb;
+use crate::log::{Log, LogLevel};
 
 /// Something that happened to a connection other than requests and replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,11 +58,13 @@ pub enum Incident {
     Overrun,
     /// A request could not be in time any more when its dispatching module came to it.
     DispatchedLate,
+    /// A threadpool with priorities was created in an ORB whose threads have none. Logged once.
+    PrioritiesNotScheduled,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 20] = [
+    pub const ALL: [Incident; 21] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -82,7 +85,34 @@ impl Incident {
         Incident::HandlerNotTold,
         Incident::Overrun,
         Incident::DispatchedLate,
+        Incident::PrioritiesNotScheduled,
     ];
+
+    /// Urgency of its line in the log.
+    pub fn level(self) -> LogLevel {
+        match self {
+            Incident::AcceptPaused | Incident::HandlerNotTold => LogLevel::Error,
+            Incident::AccessDenied
+            | Incident::TooManyConnections
+            | Incident::TooManyFromClient
+            | Incident::Stalled
+            | Incident::TooManyRequests
+            | Incident::TooManyOctets
+            | Incident::Violation
+            | Incident::NoRealTimePriority
+            | Incident::PrioritiesNotScheduled
+            | Incident::BufferFull
+            | Incident::MemoryNotLocked
+            | Incident::Overrun => LogLevel::Warn,
+            Incident::Purged
+            | Incident::BidirectionalRefused
+            | Incident::OnlyLoopback
+            | Incident::DispatchedLate => LogLevel::Info,
+            Incident::IdleClosed | Incident::Cancelled | Incident::BidirectionalAccepted => {
+                LogLevel::Debug
+            }
+        }
+    }
 
     /// One sentence for a log, with the setting that decides.
     pub fn text(self) -> &'static str {
@@ -132,6 +162,10 @@ impl Incident {
             Incident::NoRealTimePriority => {
                 "this process may not have real-time priorities, so threads keep their schedule \
                  (CAP_SYS_NICE or ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does without)"
+            }
+            Incident::PrioritiesNotScheduled => {
+                "lanes have priorities, but all threads run in the same scheduling class, so the \
+                 scheduler does not prefer any (-ORBSchedPolicy SCHED_FIFO or SCHED_RR)"
             }
             Incident::BidirectionalRefused => {
                 "the client offered its connection for callbacks, which is not allowed here \
@@ -184,12 +218,23 @@ impl ConnectionStatistics {
     }
 }
 
-/// The counters of one ORB, and who watches them.
-#[derive(Default)]
+/// Counters, observer and log of one ORB.
 pub(crate) struct Watch {
     pub(crate) accepted: AtomicU64,
     counts: [AtomicU64; Incident::ALL.len()],
     observer: OnceLock<Box<Observer>>,
+    pub(crate) log: Log,
+}
+
+impl Watch {
+    pub(crate) fn new(log: Log) -> Watch {
+        Watch {
+            accepted: AtomicU64::new(0),
+            counts: Default::default(),
+            observer: OnceLock::new(),
+            log,
+        }
+    }
 }
 
 type Observer = dyn Fn(&ConnectionEvent) + Send + Sync;
@@ -216,7 +261,7 @@ impl Orb {
         }
     }
 
-    /// Calls `observer` for each incident, in the thread that noticed it: it should be quick, and
+    /// Calls `observer` for each incident instead of logging it, in the thread that noticed it: it should be quick, and
     /// must not wait for this ORB. The first call decides; false when there is an observer already.
     ///
     /// ```
@@ -230,6 +275,19 @@ impl Orb {
         self.watch().observer.set(Box::new(observer)).is_ok()
     }
 
+    /// As `note()`, but only the first time.
+    #[cold]
+    pub(crate) fn note_once(
+        &self,
+        incident: Incident,
+        about: impl FnOnce() -> String,
+        detail: impl FnOnce() -> String,
+    ) {
+        if self.watch().counts[incident as usize].load(Ordering::Relaxed) == 0 {
+            self.note(incident, about, detail);
+        }
+    }
+
     /// Counts an incident and tells it.
     #[cold]
     pub(crate) fn note(
@@ -240,12 +298,18 @@ impl Orb {
     ) {
         let watch = self.watch();
         watch.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
-        if let Some(observer) = watch.observer.get() {
-            observer(&ConnectionEvent {
-                incident,
-                peer: peer(),
-                detail: detail(),
-            });
+        let observer = watch.observer.get();
+        if observer.is_none() && !watch.log.wants(incident.level()) {
+            return;
+        }
+        let event = ConnectionEvent {
+            incident,
+            peer: peer(),
+            detail: detail(),
+        };
+        match observer {
+            Some(observer) => observer(&event),
+            None => watch.log.incident(&event),
         }
     }
 }

@@ -19,7 +19,6 @@ mod compatible;
 mod concurrency;
 mod context;
 mod deadline;
-pub mod escape;
 mod failure;
 mod held;
 mod incident;
@@ -30,6 +29,7 @@ mod interface_repository;
 mod later;
 #[doc(hidden)]
 pub mod lock;
+mod log;
 mod main_thread;
 mod messaging;
 #[cfg(all(test, feature = "model"))]
@@ -65,11 +65,15 @@ pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
 pub use initial::ResolveError;
 pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
 pub use later::{Amh, Later};
+pub use log::LogLevel;
 pub use main_thread::Busy;
 pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
-pub use options::{ClientConnections, FILE_SETTINGS, Options, SETTINGS, Setting, SettingError};
+pub use options::{
+    ClientConnections, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS, PeerOption, SETTINGS,
+    Setting, SettingError,
+};
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{Class as SchedulingClass, Reservation};

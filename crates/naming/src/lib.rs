@@ -22,7 +22,6 @@ mod problem;
 mod registration;
 mod service;
 mod store;
-mod text;
 
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]

@@ -87,8 +87,10 @@ impl Builder {
     /// Takes the `-ORB...` arguments out of a command line; the others are in
     /// [`Orb::args`]. Unknown `-ORB` arguments are an error of [`build`](Self::build).
     ///
-    /// What files say that arguments name (`-ORBPersonality`, `-ORBConfigFile`) is put under all of the environment and
-    /// the other arguments, wherever they stand.
+    /// Files that arguments name (`-ORBPersonality`, `-ORBConfigFile`) yield to the environment and to
+    /// the other arguments, wherever they stand. A `-ORBConfigFile` whose name ends in `.cfg` is read
+    /// as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or
+    /// refused: [`PEER_OPTIONS`](crate::PEER_OPTIONS).
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
         let args = self.take_files(args.into_iter().collect());
@@ -115,6 +117,9 @@ impl Builder {
                     None => (at < args.len()).then(|| args.remove(at)),
                 };
                 match value {
+                    Some(value) if setting == "ConfigFile" && value.ends_with(".cfg") => {
+                        self.take_omniorb_file(&value);
+                    }
                     Some(value) => self.take(read(&value)),
                     None => self.note(Err(SetupError::Setting(SettingError {
                         setting: arg,
@@ -140,6 +145,16 @@ impl Builder {
             Ok(())
         });
         self.note(applied.map_err(|error| SetupError::Configuration(error.into())));
+    }
+
+    fn take_omniorb_file(&mut self, path: &str) {
+        let read = self.options.take_omniorb_file(path);
+        self.note(read.map_err(|problem| {
+            SetupError::Setting(SettingError {
+                setting: format!("-ORBConfigFile {path}"),
+                problem,
+            })
+        }));
     }
 
     fn take_env(&mut self) {
@@ -324,9 +339,7 @@ impl Builder {
         self
     }
 
-    /// The first error is the one to report.
-    /// The first thing that is wrong with what was set so far, if anything is: what [`build`](Self::build) would fail
-    /// with, for those who want to know before they need an ORB.
+    /// Returns the first mistake in the settings so far, with which [`build`](Self::build) would fail.
     pub fn problem(&self) -> Option<&SetupError> {
         self.error.as_ref()
     }

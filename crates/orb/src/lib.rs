@@ -66,15 +66,15 @@ pub use oxorb_core::{
     Abstract, Amh, Arriving, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
     Concurrency, ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure,
     Held, Incident, Incompatible, Interface, LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling,
-    Later, MappingChoice, Measurement, Measurements, MessageBuffers, Modules, MutexNotFound,
-    ObjectRef, Options, Outcome, PoolThread, Prepared, QueueOrder, Raised, RateGroup,
-    ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering, Reservation, ResolveError, RtMutex,
-    RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass, Servant, ServedBy, Serving, Setting,
-    SettingError, SetupError, Slots, ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError,
-    ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, current_qos,
-    last_failure, policy, request_is_cancelled, wait_until,
+    Later, LogLevel, MappingChoice, Meaning, Measurement, Measurements, MessageBuffers, Modules,
+    MutexNotFound, ObjectRef, Options, Outcome, PEER_OPTIONS, PeerOption, PoolThread, Prepared,
+    QueueOrder, Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering,
+    Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass,
+    Servant, ServedBy, Serving, Setting, SettingError, SetupError, Slots, ThreadFilter,
+    ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
+    Upcall, current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
-pub use oxorb_core::{escape, interceptor, probe};
+pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
     PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
@@ -134,3 +134,8 @@ struct PoliciesPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/scheduling.md")]
 struct SchedulingPage;
+
+/// The page about running a server, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/operation.md")]
+struct OperationPage;

@@ -40,9 +40,8 @@ fn render() -> String {
         .unwrap();
     }
     page.push_str(
-        "\nThe spellings of omniORB (`-ORBendPoint`, `-ORBmaxGIOPVersion`, \
-         `-ORBclientCallTimeOutPeriod`, `-ORBgiopMaxMsgSize`) and TAO (`-ORBEndpoint`) are \
-         understood, too.\n",
+        "\nOptions of TAO and omniORB in start scripts are understood, too: \
+         [peer-options.md](peer-options.md).\n",
     );
     page.push_str(FILES);
     page.push_str("\n| personality | |\n|---|---|\n");

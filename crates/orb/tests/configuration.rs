@@ -57,10 +57,15 @@ fn threadpools_of_a_file_are_there_under_their_names() {
 
 #[test]
 fn personalities_build_an_orb() {
-    for name in ["imaging", "general"] {
+    use ClientConnections::{Cached, LeaderFollowers};
+    for (name, connections) in [
+        ("imaging", Cached),
+        ("general", Cached),
+        ("tao", LeaderFollowers),
+    ] {
         let args = ["prog".to_owned(), format!("-ORBPersonality={name}")];
         let orb = Orb::builder().args(args).build().unwrap();
-        assert_eq!(orb.options().client_connections, ClientConnections::Cached);
+        assert_eq!(orb.options().client_connections, connections);
         orb.shutdown(true).unwrap();
     }
     // All of its memory would stay locked for the rest of this process.
@@ -105,5 +110,73 @@ fn what_does_not_go_together_is_refused_with_the_reason() {
             .unwrap_err()
             .to_string(),
         "-ORBPersonality: needs a value: NAME|FILE"
+    );
+}
+
+#[test]
+fn a_configuration_file_of_omniorbs_is_read() {
+    let text = "# omniORB configuration file\nInitRef = NameService=corbaname::h\n\
+                endPoint = giop:tcp:127.0.0.1:0\ntraceLevel = 25\nmaxServerThreadPoolSize = 9\n";
+    let file = File::with("omniORB.cfg", text);
+    let args = ["prog", "-ORBconfigFile", &file.path()];
+    let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
+    assert_eq!(orb.options().init_refs.len(), 1);
+    assert_eq!(orb.options().log_level, oxorb::LogLevel::Debug);
+    orb.shutdown(true).unwrap();
+    let file = File::with(
+        "omniORB-wrong.cfg",
+        "traceLevel = 25\nsupportBootstrapAgent = 1\n",
+    );
+    let args = ["prog", "-ORBconfigFile", &file.path()];
+    let refused = Orb::builder().args(args.map(String::from)).build();
+    let said = refused
+        .unwrap_err()
+        .to_string()
+        .replace(&file.path(), "FILE");
+    assert_eq!(
+        said,
+        "-ORBConfigFile FILE: FILE:2: -ORBsupportBootstrapAgent 1: say -ORBInitRef \
+         NameService=corbaloc::HOST:PORT/NameService"
+    );
+}
+
+#[test]
+fn options_of_other_orbs_that_are_ignored_are_logged() {
+    let log = File::with("ignored.log", "");
+    let args = ["prog", "-ORBId", "one", "-ORBLogFile", &log.path(), "rest"];
+    let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
+    assert_eq!(orb.args(), ["prog", "rest"]);
+    orb.shutdown(true).unwrap();
+    let said = std::fs::read_to_string(&log.0).unwrap();
+    assert!(
+        said.ends_with(
+            "Z warn: -ORBId one is ignored: an ORB has no name; several may live in a process\n"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn lanes_whose_priorities_do_not_reach_the_scheduler_are_said_once() {
+    let log = File::with("lanes.log", "");
+    let args = [
+        "prog",
+        "-ORBLogFile",
+        &log.path(),
+        "-ORBListenEndpoints",
+        "iiop://127.0.0.1:0",
+    ];
+    let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
+    for _ in 0..2 {
+        let lane = |n| oxorb::ThreadpoolLane::new(oxorb::Priority::new(n).unwrap(), 1);
+        let plan = oxorb::Threadpool::with_lanes([lane(1), lane(2)]);
+        orb.create_threadpool(plan).unwrap();
+    }
+    orb.shutdown(true).unwrap();
+    let said = std::fs::read_to_string(&log.0).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(
+        said.contains("warn: threadpool 1: lanes have priorities"),
+        "{said}"
     );
 }

@@ -57,10 +57,7 @@ pub fn serve(orb: &Orb, scheduling: &Scheduling) -> Result<Served, Error> {
     let section = |key: &str, privileged| -> Result<SchedulerRef, Error> {
         let id = ObjectId::from(key);
         poa.bind_name_to_id(key, id.clone());
-        let servant = Section::new(scheduling, privileged).servant();
-        Ok(SchedulerRef::from_ref(
-            poa.activate_servant_with_id(&id, servant)?,
-        ))
+        Ok(poa.activate_with_id(id, Section::new(scheduling, privileged))?)
     };
     let scheduler = section(INITIAL_NAME, true)?;
     let application = section(APPLICATION_KEY, false)?;

@@ -2,8 +2,11 @@
 //! arguments, `OXORB_` environment variables and their documentation.
 
 mod named;
+mod peers;
 mod settings;
 
+use std::fs::File;
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
@@ -11,9 +14,11 @@ use oxorb_giop::{Limits, Version};
 use oxorb_transport::{Access, Endpoint, Publish};
 
 pub use self::named::{FILE_SETTINGS, SettingError};
+pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
 pub(crate) use self::settings::positive;
 pub use self::settings::{SETTINGS, Setting};
 use crate::concurrency::Concurrency;
+use crate::log::LogLevel;
 use crate::rt::RealTime;
 use crate::server::{ReactorChoice, ThreadFilters};
 
@@ -159,6 +164,12 @@ pub struct Options {
     pub limits: Limits,
     /// Priorities, and how they reach the scheduler.
     pub realtime: RealTime,
+    /// Least urgent level of log lines that are written.
+    pub log_level: LogLevel,
+    /// File that log lines are appended to; `None`: standard error.
+    pub log_file: Option<Arc<File>>,
+    /// Lines about options of other ORBs that are ignored; logged when the ORB starts.
+    pub(crate) ignored: Vec<String>,
 }
 
 impl Default for Options {
@@ -202,6 +213,9 @@ impl Default for Options {
             time_probes: false,
             limits: Limits::default(),
             realtime: RealTime::default(),
+            log_level: LogLevel::Warn,
+            log_file: None,
+            ignored: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Options, SETTINGS, Setting};
+use super::{Options, SETTINGS, Setting, peers};
 
 impl Options {
     /// Takes the `-ORB...` arguments out of a command line, as `ORB_init` does;
@@ -22,18 +22,37 @@ impl Options {
                 rest.push(arg);
                 continue;
             };
+            // Java's `-ORBInitRef.NameService=URL`.
+            if let Some(pair) = body
+                .strip_prefix("InitRef.")
+                .filter(|pair| pair.contains('='))
+            {
+                self.set("InitRef", pair)?;
+                continue;
+            }
             let (name, value) = match body.split_once('=') {
-                Some((name, value)) if find(name).is_some() => (name, Some(value.to_owned())),
+                Some((name, value)) if find(name).is_some() || peers::find(name).is_some() => {
+                    (name, Some(value.to_owned()))
+                }
                 _ => (body, None),
             };
-            let setting = find(name).ok_or_else(|| SettingError {
+            let missing = |what: &str| SettingError {
                 setting: arg.clone(),
-                problem: unknown(name),
-            })?;
-            let missing = || SettingError {
-                setting: arg.clone(),
-                problem: format!("needs a value: {}", setting.value),
+                problem: format!("needs a value: {what}"),
             };
+            let Some(setting) = find(name) else {
+                let option = peers::find(name).ok_or_else(|| SettingError {
+                    setting: arg.clone(),
+                    problem: unknown(name),
+                })?;
+                let value = match (option.takes_value, value) {
+                    (true, None) => args.next().ok_or_else(|| missing("VALUE"))?,
+                    (_, value) => value.unwrap_or_default(),
+                };
+                self.take_peer(option, &value)?;
+                continue;
+            };
+            let missing = || missing(setting.value);
             let mut value = value.or_else(|| args.next()).ok_or_else(missing)?;
             // TAO's `1:0 iiop://...`, in two arguments.
             if setting.name == "LaneListenEndpoints" && !value.contains(['=', ' ']) {
@@ -56,8 +75,11 @@ impl Options {
             setting: format!("-ORB{name} {value}"),
             problem,
         };
-        let setting = find(name).ok_or_else(|| error(unknown(name)))?;
-        (setting.apply)(self, value).map_err(error)
+        if let Some(setting) = find(name) {
+            return (setting.apply)(self, value).map_err(error);
+        }
+        let option = peers::find(name).ok_or_else(|| error(unknown(name)))?;
+        self.take_peer(option, value)
     }
 
     /// Applies `OXORB_INITREF`, `OXORB_LISTENENDPOINTS`, ... from the environment.
@@ -104,16 +126,8 @@ impl std::error::Error for SettingError {}
 /// Options that name a file with other options in it. They stand in no table: only the builder of an ORB reads files.
 pub const FILE_SETTINGS: [&str; 3] = ["Personality", "ConfigFile", "Schedule"];
 
-/// By name; omniORB's and older spellings are understood, too.
+/// The setting of this name, in any case.
 fn find(name: &str) -> Option<&'static Setting> {
-    let name = match name {
-        "endPoint" | "Endpoint" | "EndPoint" => "ListenEndpoints",
-        "maxGIOPVersion" => "MaxGIOPVersion",
-        "clientCallTimeOutPeriod" => "RoundTripTimeout",
-        "giopMaxMsgSize" => "MaxMessage",
-        "LaneEndpoint" => "LaneListenEndpoints",
-        name => name,
-    };
     SETTINGS
         .iter()
         .find(|setting| setting.name.eq_ignore_ascii_case(name))
@@ -134,8 +148,9 @@ fn unknown(name: &str) -> String {
         }
         Some(near) => format!("no such option; did you mean -ORB{near}?"),
         None => {
-            let names: Vec<_> = names.collect();
-            format!("no such option; there are -ORB{}", names.join(", -ORB"))
+            "no such option; docs/config.md lists those of OxORB, docs/peer-options.md those of \
+                 other ORBs"
+                .to_owned()
         }
     }
 }

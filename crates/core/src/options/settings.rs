@@ -1,5 +1,7 @@
 //! The table of everything that can be set by argument or environment.
 
+use std::fs::OpenOptions;
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
@@ -465,6 +467,25 @@ pub static SETTINGS: &[Setting] = &[
         help: "Whether the process keeps its memory in RAM from the first threadpool on. Default 0.",
         apply: |options, text| {
             options.realtime.lock_memory = yes_or_no(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LogLevel",
+        value: "off|error|warn|info|debug",
+        help: "Least urgent log lines that are written, for incidents that no observer takes. Default warn.",
+        apply: |options, text| {
+            options.log_level = text.parse()?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LogFile",
+        value: "PATH",
+        help: "File that log lines are appended to. Default: standard error.",
+        apply: |options, text| {
+            let opened = OpenOptions::new().append(true).create(true).open(text);
+            options.log_file = Some(Arc::new(opened.map_err(|error| error.to_string())?));
             Ok(())
         },
     },

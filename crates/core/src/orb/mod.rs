@@ -15,6 +15,7 @@ use crate::client::{Alarms, Cache, Callbacks, Deliveries, Peer};
 use crate::incident::Watch;
 use crate::interceptor::Interceptors;
 use crate::lock::Mutex;
+use crate::log::{Log, LogLevel};
 use crate::main_thread::MainThread;
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
@@ -117,10 +118,11 @@ impl Orb {
         }
         let scheduling = Scheduling::new(&options.realtime);
         let plan = options.realtime.scheduler.clone();
-        Orb {
+        let ignored = options.ignored.clone();
+        let orb = Orb {
             inner: Arc::new(Inner {
                 offers: AtomicBool::new(options.offer_bidirectional),
-                watch: Watch::default(),
+                watch: Watch::new(Log::new(options.log_level, options.log_file.clone())),
                 memory_locked: AtomicBool::new(false),
                 mutexes: NamedMutexes::default(),
                 enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
@@ -151,7 +153,11 @@ impl Orb {
                 end: Condvar::new(),
                 main: MainThread::default(),
             }),
+        };
+        for line in &ignored {
+            orb.log(LogLevel::Warn, line);
         }
+        orb
     }
 
     /// The configuration.

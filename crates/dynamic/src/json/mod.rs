@@ -15,7 +15,6 @@
 //! ```
 
 mod base64;
-mod budget;
 mod number;
 mod read;
 mod types;

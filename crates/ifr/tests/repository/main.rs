@@ -8,7 +8,6 @@ mod peers;
 mod reload;
 mod served;
 mod stored;
-mod text;
 
 use std::path::{Path, PathBuf};
 

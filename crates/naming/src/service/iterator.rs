@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use oxorb::{
-    CompletionStatus, Interface as _, Poa, Policies, ServedBy as _, SystemException, escape,
-};
+use oxorb::{CompletionStatus, Poa, Policies, SystemException};
 
 use super::context::binding;
 use super::{GONE, Service};
@@ -99,9 +97,11 @@ impl Service {
             context,
             after: Mutex::new(after),
         };
-        let servant = escape::servant(BindingIteratorRef::servant(servant));
-        let activated = self.iterators.poa.activate_servant(servant);
-        let reference = BindingIteratorRef::from_ref(activated.map_err(|_| GONE)?);
+        let activated = self
+            .iterators
+            .poa
+            .activate::<BindingIteratorRef, _>(servant);
+        let reference = activated.map_err(|_| GONE)?;
         let entry = Entry {
             reference: reference.clone(),
             used: now,

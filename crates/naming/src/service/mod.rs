@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface as _, Ior, Lifespan, ObjectId,
     ObjectRef, Orb, Poa, Policies, Ref, Refused, RequestProcessing, Servant, ServantActivator,
-    SystemException, minor,
+    ServedBy as _, SystemException, minor,
 };
 
 use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
@@ -87,10 +87,10 @@ impl NameService {
         let root = service.object_id(ContextId::ROOT);
         service.contexts.bind_name_to_id(INITIAL_NAME, root);
         // The root keeps the service; other contexts get their servants when they are first called.
-        let root = Context::new(&service, ContextId::ROOT).servant();
-        let id = service.object_id(ContextId::ROOT);
-        let root = service.contexts.activate_servant_with_id(&id, root)?;
-        let root = NamingContextExtRef::from_ref(root);
+        let root = Context::new(&service, ContextId::ROOT);
+        let root: NamingContextExtRef = service
+            .contexts
+            .activate_with_id(service.object_id(ContextId::ROOT), root)?;
         service.contexts.manager().activate()?;
         orb.register_initial_reference(INITIAL_NAME, root.as_ref());
         Ok(NameService { root, service })
@@ -215,7 +215,9 @@ impl ServantActivator for Activator {
         let context = service.context_of(id).ok_or(GONE)?;
         let found = service.store.snapshot().and_then(|read| read.has(context));
         match found.map_err(|error| service.unreadable(error))? {
-            true => Ok(Context::new(&service, context).servant()),
+            true => Ok(NamingContextExtRef::servant(Context::new(
+                &service, context,
+            ))),
             false => Err(GONE.into()),
         }
     }

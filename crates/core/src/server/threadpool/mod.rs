@@ -202,6 +202,7 @@ impl Orb {
         let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(self, id)?;
         plan.check_scheduling(self, id)?;
+        plan.warn_of_priorities(self, id);
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
             .map(|at| self.new_lane(&plan, id, at).map(Arc::new))
             .collect::<io::Result<_>>()

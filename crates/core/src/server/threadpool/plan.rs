@@ -8,7 +8,7 @@ use oxorb_sys::schedule::{Class, Reservation};
 use super::{ThreadpoolError, ThreadpoolId};
 use crate::server::lane_memory::MessageBuffers;
 use crate::server::reactor::ReactorChoice;
-use crate::{LaneNumber, Orb};
+use crate::{Incident, LaneNumber, Orb};
 
 /// So many pollers can watch one another in a chain.
 const CHAIN: usize = 5;
@@ -443,6 +443,20 @@ impl Threadpool {
         let cpus = &orb.options().realtime.lane_cpus;
         let named = || LaneNumber::of(cpus, id.0, at as u32).map(usize::from);
         self.lanes[at].cpu.or_else(named)
+    }
+
+    /// Says once that priorities of lanes do not reach the scheduler, where they do not.
+    pub(super) fn warn_of_priorities(&self, orb: &Orb, id: ThreadpoolId) {
+        let unscheduled = orb.options().realtime.class == Class::Other
+            && self.lanes.len() > 1
+            && self
+                .lanes
+                .iter()
+                .all(|lane| lane.scheduling == LaneScheduling::AsOrb);
+        if unscheduled {
+            let pool = || format!("threadpool {}", id.0);
+            orb.note_once(Incident::PrioritiesNotScheduled, pool, String::new);
+        }
     }
 
     /// Whether threads that never sleep leave room for others.

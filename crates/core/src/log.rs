@@ -1,0 +1,232 @@
+//! Lines for operators: what they are about, how urgent they are, and where they go.
+//!
+//! Nothing here is on the steady path: incidents are rare, and a line for each is bounded in number.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use oxorb_cdr::Printable;
+
+use crate::incident::{ConnectionEvent, Incident};
+use crate::lock::Mutex;
+use crate::orb::Orb;
+
+/// Urgency of a log line; as a setting, the least urgent level that is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// No lines at all.
+    Off,
+    /// Service is impaired: connections cannot be accepted, a reply is lost.
+    Error,
+    /// A limit was hit, a peer was refused, a setting has no effect. The default.
+    Warn,
+    /// An operator may want to know: idle connections made room, only loopback is published.
+    Info,
+    /// Ordinary events of connections, too.
+    Debug,
+}
+
+impl fmt::Display for LogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LogLevel::Off => "off",
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        })
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let levels = [Self::Off, Self::Error, Self::Warn, Self::Info, Self::Debug];
+        let found = levels.iter().find(|level| level.to_string() == text);
+        found
+            .copied()
+            .ok_or("expected off, error, warn, info or debug")
+    }
+}
+
+/// Lines that one kind of incident may cost in one [`SPAN`]; the others are counted.
+const LINES: u32 = 10;
+
+/// Time in which [`LINES`] of a kind are logged.
+const SPAN: Duration = Duration::from_secs(1);
+
+/// Sink and quotas of one ORB.
+pub(crate) struct Log {
+    level: LogLevel,
+    file: Option<Arc<File>>,
+    sink: OnceLock<Box<Sink>>,
+    quotas: [Mutex<Quota>; Incident::ALL.len()],
+}
+
+type Sink = dyn Fn(LogLevel, &str) + Send + Sync;
+
+impl Log {
+    pub(crate) fn new(level: LogLevel, file: Option<Arc<File>>) -> Log {
+        Log {
+            level,
+            file,
+            sink: OnceLock::new(),
+            quotas: std::array::from_fn(|_| Mutex::default()),
+        }
+    }
+
+    pub(crate) fn wants(&self, level: LogLevel) -> bool {
+        level <= self.level
+    }
+
+    /// Logs one incident, within the quota of its kind.
+    pub(crate) fn incident(&self, event: &ConnectionEvent) {
+        let quota = self.quotas[event.incident as usize].lock();
+        let dropped = quota.expect(UNPOISONED).admit(Instant::now());
+        match dropped {
+            None => {}
+            Some(0) => self.write(event.incident.level(), &event.to_string()),
+            Some(dropped) => self.write(
+                event.incident.level(),
+                &format!("{event} ({dropped} more of this kind were not logged)"),
+            ),
+        }
+    }
+
+    pub(crate) fn write(&self, level: LogLevel, line: &str) {
+        if !self.wants(level) {
+            return;
+        }
+        if let Some(sink) = self.sink.get() {
+            return sink(level, line);
+        }
+        let line = Printable(line);
+        // Nobody is left to hear that a line could not be written.
+        let _ = match &self.file {
+            Some(file) => {
+                let line = format!("{} {level}: {line}\n", Utc(SystemTime::now()));
+                (&**file).write_all(line.as_bytes())
+            }
+            None => std::io::stderr().write_all(format!("oxorb: {level}: {line}\n").as_bytes()),
+        };
+    }
+}
+
+/// Lines of one kind in the current span.
+#[derive(Default)]
+struct Quota {
+    since: Option<Instant>,
+    written: u32,
+    dropped: u64,
+}
+
+impl Quota {
+    /// Number of lines dropped before this one where this one may be written, `None` where not.
+    fn admit(&mut self, now: Instant) -> Option<u64> {
+        let over = self
+            .since
+            .is_none_or(|since| now.duration_since(since) >= SPAN);
+        if over {
+            (self.since, self.written) = (Some(now), 0);
+        }
+        if self.written == LINES {
+            self.dropped += 1;
+            return None;
+        }
+        self.written += 1;
+        Some(std::mem::take(&mut self.dropped))
+    }
+}
+
+impl Orb {
+    /// Hands log lines to `sink` instead of writing them to standard error or the file of `LogFile`:
+    /// to `tracing`, `log` or a system's journal. Lines above the level of `LogLevel` are not made.
+    /// The sink runs in the thread that noticed the event; it should be quick, and must not wait for
+    /// this ORB. Text of peers in a line is not escaped: see [`Printable`]. The first call decides;
+    /// returns false when there is a sink already.
+    ///
+    /// ```
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// assert!(orb.log_to(|level, line| eprintln!("[{level}] {line}")));
+    /// ```
+    pub fn log_to(&self, sink: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> bool {
+        self.watch().log.sink.set(Box::new(sink)).is_ok()
+    }
+
+    /// Logs a line that is about no connection.
+    #[cold]
+    pub(crate) fn log(&self, level: LogLevel, line: &str) {
+        self.watch().log.write(level, line);
+    }
+}
+
+/// Time in the form of RFC 3339, to the millisecond.
+struct Utc(SystemTime);
+
+impl fmt::Display for Utc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since = self.0.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+        // Years begin in March here, so that the day a leap year adds is their last.
+        let days = days + 719_468;
+        let (era, day) = (days / 146_097, days % 146_097);
+        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+        let day = day - (365 * year + year / 4 - year / 100);
+        let month = (5 * day + 2) / 153;
+        let day = day - (153 * month + 2) / 5 + 1;
+        let year = era * 400 + year + u64::from(month >= 10);
+        let month = if month < 10 { month + 3 } else { month - 9 };
+        let (hour, minute) = (second / 3600, second / 60 % 60);
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}.{:03}Z",
+            second % 60,
+            since.subsec_millis()
+        )
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let at =
+            |seconds: u64| Utc(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7)).to_string();
+        assert_eq!(at(0), "1970-01-01T00:00:00.007Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00.007Z");
+        assert_eq!(at(1_709_251_199), "2024-02-29T23:59:59.007Z");
+        assert_eq!(at(1_796_083_200), "2026-12-01T00:00:00.007Z");
+        assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00.007Z");
+    }
+
+    #[test]
+    fn a_kind_of_incident_has_so_many_lines_in_a_span_and_the_rest_is_counted() {
+        let mut quota = Quota::default();
+        let start = Instant::now();
+        for _ in 0..LINES {
+            assert_eq!(quota.admit(start), Some(0));
+        }
+        assert_eq!(quota.admit(start), None);
+        assert_eq!(quota.admit(start + SPAN / 2), None);
+        assert_eq!(quota.admit(start + SPAN), Some(2));
+        assert_eq!(quota.admit(start + SPAN), Some(0));
+    }
+
+    #[test]
+    fn levels_are_what_they_are_called() {
+        assert_eq!("warn".parse(), Ok(LogLevel::Warn));
+        assert!("loud".parse::<LogLevel>().is_err());
+        let log = Log::new(LogLevel::Warn, None);
+        assert!(log.wants(LogLevel::Error) && !log.wants(LogLevel::Info));
+        assert!(!Log::new(LogLevel::Off, None).wants(LogLevel::Error));
+    }
+}

@@ -1,0 +1,166 @@
+//! Options of other ORBs that start scripts hold: mapped, ignored with one line, or refused.
+//!
+//! Whoever replaces a program of TAO's or omniORB's keeps its script. An option that OxORB has under
+//! another name or in another unit is mapped; one that asks for what OxORB does anyway, or that only
+//! tunes the other ORB's insides, is ignored and logged; one that the program would not work as
+//! intended without is refused with the reason.
+
+mod files;
+mod omniorb;
+mod tao;
+
+use super::Options;
+use crate::options::SettingError;
+
+/// An option of another ORB.
+#[derive(Debug)]
+pub struct PeerOption {
+    /// The option's name, without `-ORB`.
+    pub name: &'static str,
+    /// Whether a value follows it.
+    pub takes_value: bool,
+    /// What OxORB makes of it.
+    pub meaning: Meaning,
+}
+
+/// What OxORB makes of another ORB's option.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// A setting of OxORB.
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value for it; `None` where the option asks for what is the default.
+        value: fn(&str) -> Result<Option<String>, String>,
+        /// Difference that a reader of the table should know; may be empty.
+        note: &'static str,
+    },
+    /// Nothing: the reason.
+    Ignored(&'static str),
+    /// An error, unless it is switched off (`0`, `no`): what to do instead.
+    Refused(&'static str),
+    /// A file with directives of TAO's Service Configurator.
+    ServiceFile,
+    /// A directive of TAO's Service Configurator.
+    ServiceDirective,
+}
+
+/// Options of other ORBs, by ORB: TAO's on the command line, TAO's in `svc.conf`, omniORB's on the
+/// command line and in `omniORB.cfg`. Names are those the ORBs document.
+pub static PEER_OPTIONS: [(&str, &[PeerOption]); 3] = [
+    ("TAO, command line", tao::COMMAND_LINE),
+    ("TAO, svc.conf", tao::SERVICE_CONFIGURATOR),
+    ("omniORB, command line and omniORB.cfg", omniorb::OPTIONS),
+];
+
+/// The option of a command line by its name, in any case.
+pub(super) fn find(name: &str) -> Option<&'static PeerOption> {
+    let mut all = tao::COMMAND_LINE.iter().chain(omniorb::OPTIONS);
+    all.find(|option| option.name.eq_ignore_ascii_case(name))
+}
+
+impl Options {
+    /// Applies an option of another ORB; what it ignores is logged when the ORB starts.
+    pub(super) fn take_peer(
+        &mut self,
+        option: &PeerOption,
+        value: &str,
+    ) -> Result<(), SettingError> {
+        let shown = match value {
+            "" => format!("-ORB{}", option.name),
+            value => format!("-ORB{} {value}", option.name),
+        };
+        let refused = |problem: String| SettingError {
+            setting: shown.clone(),
+            problem,
+        };
+        match option.meaning {
+            Meaning::Setting {
+                name, value: map, ..
+            } => match map(value).map_err(refused)? {
+                Some(value) => self.set(name, &value).map_err(|error| SettingError {
+                    setting: shown,
+                    problem: format!("that is -ORB{name} here: {}", error.problem),
+                }),
+                None => Ok(()),
+            },
+            Meaning::Ignored(reason) => {
+                self.ignored.push(format!("{shown} is ignored: {reason}"));
+                Ok(())
+            }
+            Meaning::Refused(_) if matches!(value, "0" | "no" | "false") => Ok(()),
+            Meaning::Refused(reason) => Err(refused(reason.to_owned())),
+            Meaning::ServiceFile => files::service_file(self, value).map_err(refused),
+            Meaning::ServiceDirective => files::directive(self, value).map_err(refused),
+        }
+    }
+}
+
+/// A mapped option whose value stays as it is.
+const fn same(name: &'static str, setting: &'static str) -> PeerOption {
+    mapped(name, setting, |value| Ok(Some(value.to_owned())), "")
+}
+
+const fn mapped(
+    name: &'static str,
+    setting: &'static str,
+    value: fn(&str) -> Result<Option<String>, String>,
+    note: &'static str,
+) -> PeerOption {
+    PeerOption {
+        name,
+        takes_value: true,
+        meaning: Meaning::Setting {
+            name: setting,
+            value,
+            note,
+        },
+    }
+}
+
+const fn ignored(name: &'static str, reason: &'static str) -> PeerOption {
+    PeerOption {
+        name,
+        takes_value: true,
+        meaning: Meaning::Ignored(reason),
+    }
+}
+
+const fn refused(name: &'static str, reason: &'static str) -> PeerOption {
+    PeerOption {
+        name,
+        takes_value: true,
+        meaning: Meaning::Refused(reason),
+    }
+}
+
+/// Makes an option a switch without a value.
+const fn alone(option: PeerOption) -> PeerOption {
+    PeerOption {
+        takes_value: false,
+        ..option
+    }
+}
+
+/// A time in seconds as one in milliseconds.
+fn seconds(value: &str) -> Result<Option<String>, String> {
+    let seconds: u64 = value.parse().map_err(|_| "expected a number of seconds")?;
+    let milliseconds = seconds.checked_mul(1000).ok_or("that is too long")?;
+    Ok(Some(milliseconds.to_string()))
+}
+
+/// A level of detail as a log level: the ORBs count from 0 and print ever more from about 5 on.
+fn verbosity(value: &str) -> Result<Option<String>, String> {
+    let level: u32 = value.parse().map_err(|_| "expected a number from 0 on")?;
+    let named = match level {
+        0 => "error",
+        1..=4 => "warn",
+        5..=9 => "info",
+        _ => "debug",
+    };
+    Ok(Some(named.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,336 @@
+//! TAO's options, as its documentation (docs/Options.html) lists them.
+
+use super::{Meaning, PeerOption, alone, ignored, mapped, refused, same, seconds, verbosity};
+
+const MULTICAST: &str =
+    "services are not looked for by multicast; -ORBInitRef NAME=URL says where they are";
+const SOCKET_BUFFERS: &str = "the system sizes socket buffers by the connection's needs";
+const ONE_CONFIGURATION: &str = "each ORB has a configuration of its own";
+const RETRIES: &str = "a request that certainly did not run is sent again where the reference has \
+                       another address; the policies Retry and RebindMode say how often";
+const DEMULTIPLEXING: &str =
+    "objects and POAs are found by index, or by one hash where ids are the application's";
+const ALLOCATORS: &str = "buffers are used again, and on the steady path nothing is allocated";
+
+/// Options of `CORBA::ORB_init`.
+pub(super) const COMMAND_LINE: &[PeerOption] = &[
+    PeerOption {
+        name: "SvcConf",
+        takes_value: true,
+        meaning: Meaning::ServiceFile,
+    },
+    PeerOption {
+        name: "SvcConfDirective",
+        takes_value: true,
+        meaning: Meaning::ServiceDirective,
+    },
+    ignored(
+        "ServiceConfigLoggerKey",
+        "-ORBLogFile names a file for the log",
+    ),
+    alone(ignored(
+        "SkipServiceConfigOpen",
+        "no svc.conf is read unasked",
+    )),
+    alone(ignored(
+        "IgnoreDefaultSvcConfFile",
+        "no svc.conf is read unasked",
+    )),
+    ignored("Gestalt", ONE_CONFIGURATION),
+    alone(ignored("Debug", "-ORBLogLevel debug logs most")),
+    mapped(
+        "DebugLevel",
+        "LogLevel",
+        verbosity,
+        "0 error, 1 to 4 warn, 5 to 9 info, 10 debug",
+    ),
+    ignored(
+        "VerboseLogging",
+        "each line of a log file has time and level",
+    ),
+    ignored(
+        "HandleLoggingStrategyEvents",
+        "log files are rotated by the system (logrotate)",
+    ),
+    ignored(
+        "ObjRefStyle",
+        "to_ior() and to_corbaloc() print a reference either way",
+    ),
+    mapped(
+        "MaxMessageSize",
+        "FragmentSize",
+        |value| Ok(Some(value.to_owned())),
+        "",
+    ),
+    ignored(
+        "AMICollocation",
+        "asynchronous calls never run in the caller's thread",
+    ),
+    mapped(
+        "Nodelay",
+        "CDRTradeoff",
+        |value| match value {
+            "0" => Err("small messages are never held back (TCP_NODELAY is always set)".to_owned()),
+            _ => Ok(None),
+        },
+        "1 is always so",
+    ),
+    ignored("RcvSock", SOCKET_BUFFERS),
+    ignored("SndSock", SOCKET_BUFFERS),
+    ignored(
+        "StdProfileComponents",
+        "references always name ORB type and code sets",
+    ),
+    ignored("NegotiateCodesets", "code sets are always negotiated"),
+    ignored(
+        "SingleReadOptimization",
+        "a request never waits behind one of another connection",
+    ),
+    ignored("UseLocalMemoryPool", ALLOCATORS),
+    ignored("AcceptErrorDelay", "accepting is tried again by itself"),
+    mapped(
+        "DottedDecimalAddresses",
+        "EndPointPublish",
+        |value| match value {
+            "0" => Ok(Some("hostname".to_owned())),
+            _ => Ok(None),
+        },
+        "1 is the default; 0 publishes the name of this host",
+    ),
+    refused(
+        "IIOPClientPortBase",
+        "connections leave from ports that the system chooses: set the \
+             range with sysctl net.ipv4.ip_local_port_range",
+    ),
+    ignored("IIOPClientPortSpan", "see -ORBIIOPClientPortBase"),
+    ignored(
+        "NoServerSideNameLookups",
+        "names of clients are never looked up",
+    ),
+    same("Endpoint", "ListenEndpoints"),
+    ignored(
+        "PreferredInterfaces",
+        "the system's routes decide which interface is used",
+    ),
+    refused(
+        "EnforcePreferredInterfaces",
+        "the system's routes decide which interface is used: set \
+             one with `ip route`",
+    ),
+    mapped(
+        "Keepalive",
+        "KeepAlive",
+        |value| match value {
+            "0" => Ok(Some("0".to_owned())),
+            _ => Ok(None),
+        },
+        "1 is the default",
+    ),
+    refused("DontRoute", "connections go where the system's routes lead"),
+    ignored("LingerTimeout", "connections are closed in order"),
+    ignored("IPHopLimit", "the system's hop limit is used"),
+    ignored("IPMulticastLoop", "there is no multicast"),
+    same("LaneEndpoint", "LaneListenEndpoints"),
+    ignored("ImplRepoServicePort", MULTICAST),
+    ignored("MulticastDiscoveryEndpoint", MULTICAST),
+    ignored("NameServicePort", MULTICAST),
+    ignored("TradingServicePort", MULTICAST),
+    refused(
+        "UseIMR",
+        "there is no Implementation Repository: give the server a fixed port with \
+             -ORBListenEndpoints, and persistent references lead to it",
+    ),
+    ignored("IMREndpointsInIOR", "there is no Implementation Repository"),
+    ignored(
+        "UseParallelConnects",
+        "addresses of a reference are tried in parallel",
+    ),
+    ignored(
+        "ParallelConnectDelay",
+        "addresses of a reference are tried in parallel",
+    ),
+    ignored(
+        "UseSharedProfile",
+        "each address is published in a profile of its own, and both forms \
+             are understood",
+    ),
+    ignored(
+        "PreferIPV6Interfaces",
+        "addresses are tried in the order of the reference",
+    ),
+    refused(
+        "ConnectIPV6Only",
+        "say -ORBListenEndpoints iiop://[::]:PORT and -ORBEndPointPublish \
+             ipv6",
+    ),
+    ignored("UseIPV6LinkLocal", "link-local addresses are not published"),
+    ignored("AllowZiopNoServerPolicies", "messages are never compressed"),
+    ignored("ForwardOnTransientLimit", RETRIES),
+    ignored("ForwardOnCommFailureLimit", RETRIES),
+    ignored("ForwardOnObjectNotExistLimit", RETRIES),
+    ignored("ForwardOnInvObjrefLimit", RETRIES),
+    refused(
+        "ForwardOnReplyClosedLimit",
+        "a request that may have run is never sent again: have the \
+             application decide, by the completion status",
+    ),
+    ignored("ForwardDelay", RETRIES),
+    ignored("ForwardInvocationOnObjectNotExist", RETRIES),
+    ignored("ForwardOnceOnObjectNotExist", RETRIES),
+    ignored("ForwardOnceOnCommFailure", RETRIES),
+    ignored("ForwardOnceOnTransient", RETRIES),
+    ignored("ForwardOnceOnInvObjref", RETRIES),
+    ignored("Id", "an ORB has no name; several may live in a process"),
+    ignored(
+        "ServerId",
+        "there is no Implementation Repository that would ask for it",
+    ),
+    alone(refused(
+        "Daemon",
+        "start the program by a service manager (systemd), or with & in a shell",
+    )),
+    alone(refused("GIOPlite", "there is no GIOPlite")),
+];
+
+/// Options of `Resource_Factory`, `Advanced_Resource_Factory`, `Server_Strategy_Factory`,
+/// `Client_Strategy_Factory` and `RT_ORB_Loader`.
+pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
+    ignored("Resources", ONE_CONFIGURATION),
+    ignored(
+        "ReactorType",
+        "-ORBReactor and -ORBConcurrency say how threads wait",
+    ),
+    ignored(
+        "ReactorThreadQueue",
+        "-ORBConcurrency says which thread serves",
+    ),
+    ignored("ReactorMaskSignals", "signals are left to the application"),
+    ignored(
+        "ReactorRegistry",
+        "-ORBConcurrency says which thread serves",
+    ),
+    ignored(
+        "ConnectionCacheLock",
+        "private connections take no lock (-ORBClientConnections)",
+    ),
+    same("ConnectionCacheMax", "MaxClientConnections"),
+    ignored(
+        "ConnectionCachePurgePercentage",
+        "one connection is closed at a time",
+    ),
+    ignored(
+        "ConnectionPurgingStrategy",
+        "the connection that idles longest is closed",
+    ),
+    mapped(
+        "TransportIdleTimeout",
+        "ClientIdleTimeout",
+        seconds,
+        "in seconds there",
+    ),
+    ignored(
+        "DropRepliesDuringShutdown",
+        "calls under way end with BAD_INV_ORDER",
+    ),
+    ignored(
+        "FlushingStrategy",
+        "a message is written by the thread that sends it",
+    ),
+    ignored(
+        "IORParser",
+        "IOR:, corbaloc:, corbaname: and file: are understood",
+    ),
+    ignored(
+        "MuxedConnectionMax",
+        "-ORBClientConnections says how connections are shared",
+    ),
+    ignored("OutputCDRAllocator", ALLOCATORS),
+    ignored("InputCDRAllocator", ALLOCATORS),
+    ignored("AMHResponseHandlerAllocator", ALLOCATORS),
+    ignored("AMIResponseHandlerAllocator", ALLOCATORS),
+    mapped(
+        "ProtocolFactory",
+        "MaxGIOPVersion",
+        |value| match value {
+            "IIOP_Factory" => Ok(None),
+            other => Err(format!("there is IIOP alone, and no {other}")),
+        },
+        "IIOP_Factory only",
+    ),
+    ignored(
+        "ZeroCopyWrite",
+        "large sequences are written from where they lie",
+    ),
+    same("NativeCharCodeset", "NativeCharCodeSet"),
+    ignored("NativeWcharCodeset", "wide text is sent as UTF-16"),
+    same("Concurrency", "Concurrency"),
+    ignored("ActiveHintInIds", DEMULTIPLEXING),
+    ignored("ActiveHintInPOANames", DEMULTIPLEXING),
+    ignored("ActiveObjectMapSize", DEMULTIPLEXING),
+    ignored("AllowReactivationOfSystemids", DEMULTIPLEXING),
+    ignored("PersistentidPolicyDemuxStrategy", DEMULTIPLEXING),
+    ignored("PoaMapSize", DEMULTIPLEXING),
+    ignored("SystemidPolicyDemuxStrategy", DEMULTIPLEXING),
+    ignored("TransientidPolicyDemuxStrategy", DEMULTIPLEXING),
+    ignored("UniqueidPolicyReverseDemuxStrategy", DEMULTIPLEXING),
+    ignored("UseridPolicyDemuxStrategy", DEMULTIPLEXING),
+    ignored(
+        "ThreadFlags",
+        "a threadpool's plan says how its threads run",
+    ),
+    ignored(
+        "ThreadPerConnectionTimeout",
+        "threads are woken when the ORB ends",
+    ),
+    ignored(
+        "ClientConnectionHandler",
+        "-ORBClientConnections says who reads replies",
+    ),
+    ignored(
+        "WaitStrategy",
+        "-ORBClientConnections says who reads replies",
+    ),
+    ignored(
+        "ConnectionHandlerCleanup",
+        "a broken connection is never used again",
+    ),
+    ignored(
+        "ConnectStrategy",
+        "addresses of a reference are tried in parallel",
+    ),
+    mapped(
+        "DefaultSyncScope",
+        "BufferedOneways",
+        |value| match value {
+            "Transport" => Ok(None),
+            _ => Err("set the policy SyncScope of the ORB in the program".to_owned()),
+        },
+        "Transport only",
+    ),
+    mapped(
+        "TransportMuxStrategy",
+        "ClientConnections",
+        |value| match value.to_ascii_uppercase().as_str() {
+            "EXCLUSIVE" => Ok(Some("cached".to_owned())),
+            "MUXED" => Ok(Some("leader-followers".to_owned())),
+            _ => Err("expected EXCLUSIVE or MUXED".to_owned()),
+        },
+        "EXCLUSIVE cached, MUXED leader-followers",
+    ),
+    same("SchedPolicy", "SchedPolicy"),
+    ignored(
+        "ScopePolicy",
+        "threads contend with all threads of the system",
+    ),
+    same("PriorityMapping", "PriorityMapping"),
+    ignored("NetworkPriorityMapping", "dscp of a lane marks its packets"),
+    same("DynamicThreadIdleTimeout", "DynamicThreadIdleTimeout"),
+    ignored(
+        "DynamicThreadRunTime",
+        "a dynamic thread lives while there is work for it",
+    ),
+    ignored(
+        "TimePolicyStrategy",
+        "time-outs are measured by the monotonic clock",
+    ),
+];

@@ -1,7 +1,7 @@
 //! What interfaces imply for asynchronous calls with callbacks (AMI; CORBA 3.3 part 1, 17.8): reply handlers and `sendc_`
 //! operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::model::{
     Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface, InterfaceKind,
@@ -29,6 +29,7 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
     });
     let holder = messaging(model, "ExceptionHolder", exception_holder);
     let mut handlers = Handlers::new();
+    let mut names = Names::of(model);
     for id in of {
         let DefKind::Interface(interface) = &model.def(id).kind else {
             continue;
@@ -50,7 +51,8 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
             "What answers to asynchronous calls of `{}` are handed to.",
             model.def(id).name
         );
-        let (name, parent) = (handler_name(model, id), model.def(id).parent);
+        let parent = model.def(id).parent;
+        let name = names.handler(parent, &model.def(id).name);
         let handler = beside(model, id, name, parent, doc, DefKind::Interface(handler));
         handlers.insert(id, handler);
     }
@@ -103,18 +105,27 @@ pub fn print(model: &Model, of: impl IntoIterator<Item = DefId>) -> String {
     Printer::new(&model, false).text()
 }
 
-/// `AMI_AccountHandler`, or a longer name if somebody has this one.
-fn handler_name(model: &Model, id: DefId) -> String {
-    let def = model.def(id);
-    let taken = |name: &str| {
-        let mut beside = model.defs().filter(|other| other.parent == def.parent);
-        beside.any(|other| other.name.eq_ignore_ascii_case(name))
-    };
-    let mut name = format!("AMI_{}Handler", def.name);
-    while taken(&name) {
-        name.insert_str(0, "AMI_");
+/// Names that are taken, by scope and in lower case.
+struct Names(HashSet<(Option<DefId>, String)>);
+
+impl Names {
+    fn of(model: &Model) -> Self {
+        let taken = model.defs();
+        Names(
+            taken
+                .map(|def| (def.parent, def.name.to_ascii_lowercase()))
+                .collect(),
+        )
     }
-    name
+
+    /// Takes `AMI_AccountHandler`, or a longer name if that one is taken.
+    fn handler(&mut self, scope: Option<DefId>, interface: &str) -> String {
+        let mut name = format!("AMI_{interface}Handler");
+        while !self.0.insert((scope, name.to_ascii_lowercase())) {
+            name.insert_str(0, "AMI_");
+        }
+        name
+    }
 }
 
 /// What a handler is told about each call: of an operation once, of an attribute for getting and setting.

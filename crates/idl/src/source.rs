@@ -51,6 +51,11 @@ pub trait Loader: Send + Sync {
     /// search go on with the next folder.
     fn load(&self, path: &Path) -> io::Result<Vec<u8>>;
 
+    /// Reports whether there is a file to load. By default loads it to find out.
+    fn exists(&self, path: &Path) -> bool {
+        self.load(path).is_ok()
+    }
+
     /// One path for all paths that lead to the same file. By default only
     /// `.` is left out.
     fn identity(&self, path: &Path) -> PathBuf {
@@ -69,7 +74,11 @@ impl Loader for Disk {
         if path.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotFound, "this is a folder"));
         }
-        std::fs::read(path)
+        read(std::fs::File::open(path)?)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.metadata().is_ok_and(|found| !found.is_dir())
     }
 
     fn identity(&self, path: &Path) -> PathBuf {
@@ -204,7 +213,7 @@ impl SourceMap {
 
     /// Whether there is a file to load.
     pub(crate) fn exists(&self, path: &Path) -> bool {
-        self.first.contains_key(&self.identity(path)) || self.loader.load(path).is_ok()
+        self.first.contains_key(&self.identity(path)) || self.loader.exists(path)
     }
 
     /// Adds text of our own: predefined files, macros of the command line.
@@ -328,10 +337,7 @@ impl SourceMap {
     fn read(&self, path: &Path) -> io::Result<Arc<str>> {
         let octets = self.loader.load(path)?;
         if octets.len() > MAX_FILE {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the file is larger than 64 MiB",
-            ));
+            return Err(too_large());
         }
         Ok(decode(octets).into())
     }
@@ -382,8 +388,28 @@ fn decode(octets: Vec<u8>) -> String {
     }
 }
 
-/// Offsets are 32 bits; real IDL stays below 1 MiB.
-const MAX_FILE: usize = 64 << 20;
+/// Reads a source of at most [`MAX_FILE`] octets.
+///
+/// # Errors
+/// Those of the reader; `InvalidData` once more octets than that have been read, so that a device
+/// or a pipe without end takes no more memory than a file of the largest size.
+pub fn read(source: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    let mut source = io::Read::take(source, MAX_FILE as u64 + 1);
+    io::Read::read_to_end(&mut source, &mut octets)?;
+    match octets.len() > MAX_FILE {
+        true => Err(too_large()),
+        false => Ok(octets),
+    }
+}
+
+fn too_large() -> io::Error {
+    let text = "this is longer than 64 MiB, the largest source that is read";
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// Largest size of one source file, in octets. Offsets are 32 bits; real IDL stays below 1 MiB.
+pub const MAX_FILE: usize = 64 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! `oxorb idl fmt`: IDL in one style.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use oxorb_idl::format::{Options, format};
@@ -53,9 +52,8 @@ pub(super) fn run(args: &Args) -> Done {
 }
 
 fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
-    let mut octets = Vec::new();
-    std::fs::File::open(readable(file))
-        .and_then(|mut open| open.read_to_end(&mut octets))
+    let octets = std::fs::File::open(readable(file))
+        .and_then(oxorb_idl::source::read)
         .map_err(|error| error.to_string())?;
     let coding = Coding::of(&octets);
     let text = coding.decode(&octets);

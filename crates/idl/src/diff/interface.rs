@@ -1,10 +1,11 @@
 //! Changes of interfaces, operations and attributes.
 
 use super::types::{moved, shape};
-use super::{Diff, Effect};
+use super::{Diff, Effect, by_key};
 use crate::model::{Attribute, DefId, Export, Interface, Operation};
+use std::collections::HashSet;
 
-impl Diff<'_> {
+impl<'m> Diff<'m> {
     pub(super) fn interface(&mut self, name: &str, was: &Interface, now: &Interface) {
         if was.kind != now.kind {
             let what = "it is local or abstract in one of the two only".to_owned();
@@ -12,12 +13,13 @@ impl Diff<'_> {
             self.add(name, Effect::Wire, what, why);
         }
         self.bases(name, "base", &was.bases, &now.bases);
+        let (before, after) = (
+            by_key(&was.exports, export_name),
+            by_key(&now.exports, export_name),
+        );
         for old in &was.exports {
             let export = format!("{name}::{}", export_name(old));
-            let new = now
-                .exports
-                .iter()
-                .find(|new| export_name(new) == export_name(old));
+            let new = after.get(export_name(old)).copied();
             match (old, new) {
                 (Export::Operation(old), Some(Export::Operation(new))) => {
                     self.operation(&export, old, new);
@@ -33,11 +35,7 @@ impl Diff<'_> {
             }
         }
         for new in &now.exports {
-            let known = was
-                .exports
-                .iter()
-                .any(|old| export_name(old) == export_name(new));
-            if !known {
+            if !before.contains_key(export_name(new)) {
                 let what = format!("`{}` is new", export_name(new));
                 let export = format!("{name}::{}", export_name(new));
                 let why = "servants have to implement it; old servers answer BAD_OPERATION";
@@ -60,32 +58,30 @@ impl Diff<'_> {
     }
 
     pub(super) fn bases(&mut self, name: &str, word: &str, was: &[DefId], now: &[DefId]) {
-        let was: Vec<&str> = was
-            .iter()
-            .map(|id| self.old.def(*id).scoped_name.as_str())
-            .collect();
-        let now: Vec<&str> = now
-            .iter()
-            .map(|id| self.new.def(*id).scoped_name.as_str())
-            .collect();
-        let gone: Vec<String> = was
-            .iter()
-            .filter(|base| !now.contains(base))
-            .map(|base| format!("the {word} `{base}` is gone"))
-            .collect();
-        let came: Vec<String> = now
-            .iter()
-            .filter(|base| !was.contains(base))
-            .map(|base| format!("the {word} `{base}` is new"))
-            .collect();
-        for what in gone {
+        let (gone, came) = self.gone_and_came(was, now);
+        for base in gone {
+            let what = format!("the {word} `{base}` is gone");
             let why = "old peers may use it as what it was";
             self.add(name, Effect::Wire, what, why);
         }
-        for what in came {
+        for base in came {
+            let what = format!("the {word} `{base}` is new");
             let why = "whoever implements it has more to do";
             self.add(name, Effect::Mapping, what, why);
         }
+    }
+
+    /// Returns the scoped names that only `was` has, and those that only `now` has.
+    fn gone_and_came(&self, was: &[DefId], now: &[DefId]) -> (Vec<&'m str>, Vec<&'m str>) {
+        let (old, new) = (self.old, self.new);
+        let was = was.iter().map(|id| old.def(*id).scoped_name.as_str());
+        let now = now.iter().map(|id| new.def(*id).scoped_name.as_str());
+        let (before, after): (HashSet<&str>, HashSet<&str>) =
+            (was.clone().collect(), now.clone().collect());
+        (
+            was.filter(|name| !after.contains(name)).collect(),
+            now.filter(|name| !before.contains(name)).collect(),
+        )
     }
 
     fn operation(&mut self, name: &str, was: &Operation, now: &Operation) {
@@ -183,29 +179,14 @@ impl Diff<'_> {
     }
 
     fn raises(&mut self, name: &str, what: &str, was: &[DefId], now: &[DefId]) {
-        let was: Vec<&str> = was
-            .iter()
-            .map(|id| self.old.def(*id).scoped_name.as_str())
-            .collect();
-        let now: Vec<&str> = now
-            .iter()
-            .map(|id| self.new.def(*id).scoped_name.as_str())
-            .collect();
-        let came: Vec<String> = now
-            .iter()
-            .filter(|id| !was.contains(id))
-            .map(|id| format!("{what} may raise `{id}` now"))
-            .collect();
-        let gone: Vec<String> = was
-            .iter()
-            .filter(|id| !now.contains(id))
-            .map(|id| format!("{what} raises `{id}` no more"))
-            .collect();
-        for text in came {
+        let (gone, came) = self.gone_and_came(was, now);
+        for exception in came {
+            let text = format!("{what} may raise `{exception}` now");
             let why = "old clients take it for UNKNOWN";
             self.add(name, Effect::Wire, text, why);
         }
-        for text in gone {
+        for exception in gone {
+            let text = format!("{what} raises `{exception}` no more");
             let why = "clients wait for it in vain; a server that still raises it sends UNKNOWN";
             self.add(name, Effect::Mapping, text, why);
         }

@@ -5,8 +5,9 @@ mod types;
 
 use crate::model::{Def, DefKind, Model};
 use crate::print;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::Hash;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +86,15 @@ pub fn diff(old: &Model, new: &Model) -> Vec<Change> {
 fn by_name(model: &Model) -> BTreeMap<&str, &Def> {
     let defs = model.defs();
     defs.map(|def| (def.scoped_name.as_str(), def)).collect()
+}
+
+/// Finds things by name or number; of several with one key, the first.
+fn by_key<'a, T, K: Eq + Hash>(all: &'a [T], key: impl Fn(&'a T) -> K) -> HashMap<K, &'a T> {
+    let mut found = HashMap::with_capacity(all.len());
+    for one in all {
+        found.entry(key(one)).or_insert(one);
+    }
+    found
 }
 
 struct Diff<'m> {

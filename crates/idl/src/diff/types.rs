@@ -1,6 +1,6 @@
 //! Changes of types, members, enumerators and constants.
 
-use super::{Diff, Effect};
+use super::{Diff, Effect, by_key};
 use crate::model::{Case, Const, Enum, Field, Model, Type, Union, ValueType};
 use crate::print::{type_text, value_text};
 use std::collections::BTreeSet;
@@ -69,10 +69,13 @@ impl Diff<'_> {
     pub(super) fn union(&mut self, name: &str, was: &Union, now: &Union) {
         let what = "the discriminator";
         self.ty(name, what, &was.discriminator, &now.discriminator);
+        let (before, after) = (
+            by_key(&was.cases, |case| case.field.name.as_str()),
+            by_key(&now.cases, |case| case.field.name.as_str()),
+        );
         for old in &was.cases {
-            let same = |new: &&Case| new.field.name == old.field.name;
             let member = format!("{name}::{}", old.field.name);
-            let Some(new) = now.cases.iter().find(same) else {
+            let Some(new) = after.get(old.field.name.as_str()).copied() else {
                 let what = format!("the member `{}` is gone", old.field.name);
                 self.add(&member, Effect::Wire, what, "old peers may still send it");
                 continue;
@@ -91,7 +94,7 @@ impl Diff<'_> {
             }
         }
         for new in &now.cases {
-            if !was.cases.iter().any(|old| old.field.name == new.field.name) {
+            if !before.contains_key(new.field.name.as_str()) {
                 let what = format!("the member `{}` is new", new.field.name);
                 let member = format!("{name}::{}", new.field.name);
                 self.add(&member, Effect::Wire, what, "old peers cannot read it");
@@ -104,9 +107,17 @@ impl Diff<'_> {
             let what = "the bit bound changed".to_owned();
             self.add(name, Effect::Wire, what, "it says how many octets travel");
         }
+        let (names_before, names) = (
+            by_key(&was.enumerators, |one| &*one.name),
+            by_key(&now.enumerators, |one| &*one.name),
+        );
+        let (values_before, values) = (
+            by_key(&was.enumerators, |one| one.value),
+            by_key(&now.enumerators, |one| one.value),
+        );
         for old in &was.enumerators {
             let one = format!("{name}::{}", old.name);
-            if let Some(new) = now.enumerators.iter().find(|new| new.name == old.name) {
+            if let Some(new) = names.get(&*old.name) {
                 if new.value != old.value {
                     let (before, after) = (old.value, new.value);
                     let what = format!("`{}` was {before} and is {after} now", old.name);
@@ -114,8 +125,8 @@ impl Diff<'_> {
                 }
                 continue;
             }
-            match now.enumerators.iter().find(|new| new.value == old.value) {
-                Some(new) if !was.enumerators.iter().any(|one| one.name == new.name) => {
+            match values.get(&old.value) {
+                Some(new) if !names_before.contains_key(&*new.name) => {
                     let what = format!("`{}` is called `{}` now", old.name, new.name);
                     self.add(
                         &one,
@@ -131,11 +142,7 @@ impl Diff<'_> {
             }
         }
         for new in &now.enumerators {
-            let known = was
-                .enumerators
-                .iter()
-                .any(|old| old.name == new.name || old.value == new.value);
-            if !known {
+            if !names_before.contains_key(&*new.name) && !values_before.contains_key(&new.value) {
                 let what = format!("`{}` is new", new.name);
                 let one = format!("{name}::{}", new.name);
                 self.add(&one, Effect::Wire, what, "old peers refuse the number");

@@ -3,6 +3,10 @@
 use super::scan::{Kind, Piece, error};
 use super::wrap::{Break, wrap};
 use super::{Error, Options};
+use std::rc::Rc;
+
+/// How deep braces nest: the text grows by the indentation of each level.
+const MAX_DEPTH: usize = crate::parse::MAX_DEPTH as usize;
 
 pub(super) fn layout(pieces: &[Piece<'_>], options: &Options) -> Result<String, Error> {
     let mut layout = Layout {
@@ -12,7 +16,7 @@ pub(super) fn layout(pieces: &[Piece<'_>], options: &Options) -> Result<String, 
         line: String::new(),
         breaks: Vec::new(),
         continued: false,
-        bodies: Vec::new(),
+        bodies: Bodies::default(),
         conditions: Vec::new(),
         state: State::default(),
         one_line: None,
@@ -38,19 +42,46 @@ struct Layout<'p, 's> {
     /// The declaration began on an earlier line.
     continued: bool,
     /// Open braces.
-    bodies: Vec<Body>,
+    bodies: Bodies,
     /// The braces that were open at each `#if`.
-    conditions: Vec<Vec<Body>>,
+    conditions: Vec<Bodies>,
     state: State,
     /// The piece that closes a body which stays on one line.
     one_line: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Body {
     /// Commas end lines.
     list: bool,
     line: usize,
+    /// The braces around this one.
+    around: Bodies,
+}
+
+/// Open braces, innermost first; a copy shares them with the original, so that each `#if` can have one.
+#[derive(Debug, Clone, Default)]
+struct Bodies {
+    innermost: Option<Rc<Body>>,
+    depth: usize,
+}
+
+impl Bodies {
+    fn last(&self) -> Option<&Body> {
+        self.innermost.as_deref()
+    }
+
+    fn push(&mut self, list: bool, line: usize) {
+        let around = std::mem::take(self);
+        self.depth = around.depth + 1;
+        self.innermost = Some(Rc::new(Body { list, line, around }));
+    }
+
+    fn pop(&mut self) -> Option<()> {
+        let around = self.last()?.around.clone();
+        *self = around;
+        Some(())
+    }
 }
 
 /// What spaces depend on.
@@ -86,7 +117,7 @@ impl Layout<'_, '_> {
             Kind::Directive => self.directive(&piece),
             Kind::Line | Kind::Block => self.comment(at),
             _ if self.one_line.is_some() => self.token(at),
-            _ if piece.is("{") => self.open(at),
+            _ if piece.is("{") => return self.open(at),
             _ if piece.is("}") => return self.close(at),
             _ => {
                 if self.line.is_empty() && !self.continued {
@@ -134,7 +165,7 @@ impl Layout<'_, '_> {
             self.conditions.push(self.bodies.clone());
         } else if word.starts_with("el") {
             if let Some(before) = self.conditions.last() {
-                self.bodies.clone_from(before);
+                self.bodies = before.clone();
             }
         } else if word.starts_with("endif") {
             self.conditions.pop();
@@ -184,7 +215,7 @@ impl Layout<'_, '_> {
         self.out.push('\n');
     }
 
-    fn open(&mut self, at: usize) {
+    fn open(&mut self, at: usize) -> Result<(), Error> {
         let line = self.pieces[at].line;
         let list = self.state.list;
         if let Some(text) = self.body_on_one_line(at) {
@@ -200,18 +231,25 @@ impl Layout<'_, '_> {
                     ..State::default()
                 };
                 self.one_line = Some(close);
-                return;
+                return Ok(());
             }
+        }
+        if self.bodies.depth >= MAX_DEPTH {
+            return Err(error(
+                line,
+                "braces are nested deeper than 100 levels, more than the compiler takes",
+            ));
         }
         self.space_before_brace();
         self.line.push('{');
         self.flush();
         self.continued = false;
-        self.bodies.push(Body { list, line });
+        self.bodies.push(list, line);
         self.state = State {
             start: true,
             ..State::default()
         };
+        Ok(())
     }
 
     fn space_before_brace(&mut self) {
@@ -268,7 +306,7 @@ impl Layout<'_, '_> {
             out: String::new(),
             line: String::new(),
             breaks: Vec::new(),
-            bodies: Vec::new(),
+            bodies: Bodies::default(),
             conditions: Vec::new(),
             state: State {
                 last: Some(open),
@@ -485,7 +523,7 @@ impl Layout<'_, '_> {
     }
 
     fn indent(&self, continued: bool) -> String {
-        let levels = self.bodies.len() + usize::from(continued);
+        let levels = self.bodies.depth + usize::from(continued);
         " ".repeat(levels * self.options.indent)
     }
 

@@ -51,7 +51,7 @@ impl std::error::Error for Error {}
 /// stay so if they fit; single empty lines stay.
 ///
 /// # Errors
-/// A comment or literal that never ends, and braces that do not match.
+/// A comment or literal that never ends, and braces that do not match or nest deeper than 100 levels.
 ///
 /// ```
 /// use oxorb_idl::format::{Options, format};

@@ -7,6 +7,7 @@
 mod annotation;
 mod bits;
 mod component;
+mod order;
 mod template;
 mod value;
 
@@ -159,17 +160,6 @@ impl Model {
         self.order.push(self.clock);
         self.clock += 1;
         id
-    }
-
-    /// What was announced is defined now; the front end only.
-    pub(crate) fn defined_now(&mut self, id: DefId) {
-        self.order[id.0 as usize] = self.clock;
-        self.clock += 1;
-    }
-
-    /// Sorts definitions as their definitions stand in the source.
-    pub(crate) fn order(&self, id: DefId) -> u32 {
-        self.order[id.0 as usize]
     }
 
     /// Whether a definition is part of the model.

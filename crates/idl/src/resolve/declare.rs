@@ -257,7 +257,6 @@ impl Resolver<'_> {
                     // Reports it as defined twice.
                     return self.define(notes, name, kind);
                 }
-                self.move_to_end(def);
                 self.model.defined_now(def);
                 let annotations = self.annotations(&notes.annotations, target(&kind));
                 let in_main_file = self.is_main(name.span);
@@ -311,28 +310,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// What was announced stands where it is defined.
-    fn move_to_end(&mut self, def: DefId) {
-        if let Some(members) = self.siblings() {
-            members.retain(|member| *member != def);
-            members.push(def);
-        }
-    }
-
     /// The definitions in the open scope.
     pub(super) fn siblings(&mut self) -> Option<&mut Vec<DefId>> {
         let Some(parent) = self.scopes.scope(self.here).def else {
             return Some(self.model.roots_mut());
         };
-        match &mut self.model.def_mut(parent).kind {
-            DefKind::Module(module) => Some(&mut module.members),
-            DefKind::Interface(interface) => Some(&mut interface.members),
-            DefKind::Struct(body) | DefKind::Exception(body) => Some(&mut body.members),
-            DefKind::Union(body) => Some(&mut body.members),
-            DefKind::ValueType(body) => Some(&mut body.members),
-            DefKind::Home(body) => Some(&mut body.members),
-            _ => None,
-        }
+        self.model.def_mut(parent).kind.members_mut()
     }
 }
 

@@ -63,7 +63,8 @@ pub(crate) fn resolve(
     resolver.report_never_defined();
     resolver.apply_type_prefixes();
     resolver.leave_out_poisoned();
-    let model = resolver.model;
+    let mut model = resolver.model;
+    model.sort_members();
     (!out.has_errors()).then_some(model)
 }
 

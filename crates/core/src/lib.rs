@@ -50,6 +50,7 @@ mod scheduler;
 mod servant;
 pub mod server;
 mod sync;
+mod threads;
 mod upcall;
 mod value;
 
@@ -76,7 +77,12 @@ pub use options::{
 };
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;
-pub use oxorb_sys::schedule::{Class as SchedulingClass, Reservation};
+pub use oxorb_sys::schedule::{
+    Class as SchedulingClass, Reservation, Schedule, Scheduling as ThreadScheduling,
+};
+pub use oxorb_sys::thread::{
+    Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
+};
 pub use qos::current_qos;
 pub use reference::Ref;
 pub use rt::{

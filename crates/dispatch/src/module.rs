@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::clock::monotonic_nanoseconds;
 use oxorb_sys::mutex::{Guard, Mutex};
-use oxorb_sys::schedule;
+use oxorb_sys::schedule::{self, ReservationError};
+use oxorb_sys::thread::Purpose;
 
 use crate::queue::Queue;
 use crate::{Plan, StartError, Threads};
@@ -100,9 +101,18 @@ impl<T: Send + 'static> Module<T> {
         run: Arc<impl Fn(Taken<T>) + Send + Sync + 'static>,
     ) -> Result<(), StartError> {
         let mut builder = oxorb_sys::thread::Builder::new(plan.name.clone());
+        builder = builder.cpus(&plan.cpus);
         if let Some(cpu) = plan.cpu {
             builder = builder.cpu(cpu);
         }
+        if let Some(registry) = &plan.listed {
+            builder = builder.listed(registry, Purpose::Dispatching);
+        }
+        builder = match plan.scheduling {
+            Threads::Inherit => builder,
+            Threads::At(schedule) => builder.schedule(schedule),
+            Threads::Reserved(reservation) => builder.reserve(reservation),
+        };
         let shared = Arc::clone(&self.shared);
         let scheduling = plan.scheduling;
         let (tell, ready) = mpsc::sync_channel(1);
@@ -119,7 +129,8 @@ impl<T: Send + 'static> Module<T> {
         });
         if let Err(error) = started {
             self.shared.lock().alive -= 1;
-            return Err(StartError::Threads(error));
+            let refused = error.downcast::<ReservationError>();
+            return Err(refused.map_or_else(StartError::Threads, StartError::Reservation));
         }
         ready
             .recv()

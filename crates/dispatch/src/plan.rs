@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::Missed;
 use oxorb_sys::schedule::{Reservation, ReservationError, Schedule};
+use oxorb_sys::thread::Registry;
 
 /// One dispatching module.
 ///
@@ -35,8 +37,12 @@ pub struct Plan {
     pub threads: usize,
     /// How its threads are scheduled.
     pub scheduling: Threads,
-    /// The only processor of its threads; `None`: any.
+    /// The only processor of its threads; `None`: those in `cpus`.
     pub cpu: Option<usize>,
+    /// The processors of its threads; empty: those of the thread that starts the module.
+    pub cpus: Vec<usize>,
+    /// The list that its threads are in while they run.
+    pub listed: Option<Arc<Registry>>,
 }
 
 /// What a queue is made of (A12.25).
@@ -87,6 +93,8 @@ impl Plan {
             threads: 1,
             scheduling: Threads::default(),
             cpu: None,
+            cpus: Vec::new(),
+            listed: None,
         }
     }
 }

@@ -67,12 +67,13 @@ pub use oxorb_core::{
     Concurrency, ConnectionEvent, ConnectionStatistics, Context, Detached, DetachedReply, Failure,
     Held, Incident, Incompatible, Interface, LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling,
     Later, LogLevel, MappingChoice, Meaning, Measurement, Measurements, MessageBuffers, Modules,
-    MutexNotFound, ObjectRef, Options, Outcome, PEER_OPTIONS, PeerOption, PoolThread, Prepared,
-    QueueOrder, Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering,
-    Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, SchedulingClass,
-    Servant, ServedBy, Serving, Setting, SettingError, SetupError, Slots, ThreadFilter,
-    ThreadFilters, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
-    Upcall, current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
+    MutexNotFound, ObjectRef, Options, OrbThread, Outcome, PEER_OPTIONS, PeerOption, PoolThread,
+    Prepared, QueueOrder, Raised, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo,
+    RequestBuffering, Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
+    Schedule, SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError,
+    Slots, ThreadAttributes, ThreadFilter, ThreadFilters, ThreadPurpose, ThreadScheduling,
+    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
+    current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{

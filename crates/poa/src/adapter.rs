@@ -34,7 +34,7 @@ pub(crate) type Admission = Guard<Option<Arc<Pass>>>;
 /// The root of the POA tree and the table by which keys find their POA.
 pub struct RootAdapter {
     this: Weak<RootAdapter>,
-    orb: WeakOrb,
+    pub(crate) orb: WeakOrb,
     pub(crate) limits: Limits,
     /// Differs for each start, and counts on for each POA: see [`Key`](crate::key::Key).
     next_incarnation: AtomicU64,

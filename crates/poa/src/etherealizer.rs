@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use oxorb_core::Servant;
 use oxorb_core::lock::Mutex;
+use oxorb_core::{Servant, ThreadPurpose};
 
 use crate::adapter::RootAdapter;
 use crate::current;
@@ -46,9 +46,13 @@ pub(crate) fn hand_over(job: Job) {
         return;
     }
     drop(state);
-    let thread = std::thread::Builder::new().name("oxorb-etherealize".to_owned());
     let worker = Arc::clone(&adapter);
-    if thread.spawn(move || run(&worker)).is_err() {
+    let name = "oxorb-etherealize";
+    let started = adapter.orb.upgrade().map(|orb| {
+        let work = move || run(&worker);
+        orb.start_thread(ThreadPurpose::Etherealizer, name, work)
+    });
+    if !matches!(started, Some(Ok(()))) {
         run(&adapter);
     }
 }

@@ -106,6 +106,78 @@ pub fn current() -> io::Result<Schedule> {
 /// A flag that the kernel reports along with the class.
 const RESET_ON_FORK: c_long = 0x4000_0000;
 
+/// How a thread is scheduled: by a class and priority, or by processor time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scheduling {
+    /// A class and one of its priorities.
+    Class(Schedule),
+    /// Reserved processor time (SCHED_DEADLINE).
+    Reserved(Reservation),
+    /// Another scheduling policy of the system, by its number.
+    Unknown(u32),
+}
+
+/// Returns how a thread of this system is scheduled. One system call.
+///
+/// ```
+/// use oxorb_sys::schedule::{self, Scheduling};
+///
+/// let own = rustix::thread::gettid().as_raw_nonzero().get();
+/// assert_eq!(schedule::of(own)?, Scheduling::Class(schedule::current()?));
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// # Errors
+/// When there is no such thread.
+pub fn of(thread: i32) -> io::Result<Scheduling> {
+    let mut attributes = Attributes::default();
+    let size = size_of::<Attributes>();
+    // SAFETY: the call writes at most `size` octets, which is what `attributes` has, and keeps nothing.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &mut attributes, size, 0) };
+    check(result)?;
+    let known = [Class::Other, Class::Idle, Class::Fifo, Class::RoundRobin];
+    let class = known
+        .into_iter()
+        .find(|class| class.policy() as u32 == attributes.policy);
+    Ok(match (class, attributes.policy) {
+        (Some(class), _) => Scheduling::Class(Schedule {
+            class,
+            priority: attributes.priority as i32,
+        }),
+        (None, DEADLINE) => Scheduling::Reserved(Reservation {
+            runtime: Duration::from_nanos(attributes.runtime),
+            deadline: Duration::from_nanos(attributes.deadline),
+            period: Duration::from_nanos(attributes.period),
+        }),
+        (None, unknown) => Scheduling::Unknown(unknown),
+    })
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Class::Other => "SCHED_OTHER",
+            Class::Idle => "SCHED_IDLE",
+            Class::Fifo => "SCHED_FIFO",
+            Class::RoundRobin => "SCHED_RR",
+        })
+    }
+}
+
+impl fmt::Display for Scheduling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scheduling::Class(Schedule { class, priority }) => write!(f, "{class} {priority}"),
+            Scheduling::Reserved(Reservation {
+                runtime, period, ..
+            }) => write!(f, "SCHED_DEADLINE {runtime:?} of {period:?}"),
+            Scheduling::Unknown(number) => write!(f, "policy {number}"),
+        }
+    }
+}
+
 /// So much processor time out of each period (SCHED_DEADLINE): the kernel guarantees it, or refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
@@ -154,6 +226,8 @@ pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: DEADLINE,
+        // The kernel refuses new threads of one that has a reservation, unless they start without.
+        flags: RESET_FLAG,
         runtime: nanos(asked.runtime),
         deadline: nanos(asked.deadline),
         period: nanos(asked.period),
@@ -253,6 +327,9 @@ impl fmt::Display for ReservationError {
 impl std::error::Error for ReservationError {}
 
 const DEADLINE: u32 = 6;
+
+/// SCHED_FLAG_RESET_ON_FORK.
+const RESET_FLAG: u64 = 1;
 
 /// `struct sched_attr`, as it was when the call was new: all kernels take it.
 #[repr(C)]

@@ -6,6 +6,7 @@
 //! | [`syscalls`] | proving which system calls a path makes |
 //! | [`process`] | other processes that never outlive their test |
 //! | [`peers`] | other ORBs, if they are installed |
+//! | [`realtime`] | privileges for priorities and reservations |
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
@@ -18,7 +19,9 @@ pub mod hostile;
 pub mod net;
 pub mod peers;
 pub mod process;
+pub mod realtime;
 pub mod syscalls;
 pub mod watchdog;
 
+pub use realtime::{require_realtime, require_reservations};
 pub use watchdog::{Watchdog, watchdog};

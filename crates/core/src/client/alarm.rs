@@ -1,19 +1,25 @@
-//! Wakes tasks at a time: one thread of the ORB, there while somebody wants to be woken.
+//! Wakes tasks at a time: one thread for the calls of each priority, there while somebody wants to be woken.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use oxorb_rt::Priority;
+use oxorb_sys::thread::Purpose;
+
 use crate::lock::Mutex;
-use crate::sync::{Condvar, MutexGuard, thread};
+use crate::sync::{Condvar, MutexGuard};
+use crate::threads::{Ends, Threads};
 
 /// How long the thread waits for more before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Who is to be woken in one ORB, and when: at most one entry for each asynchronous call that somebody holds.
-#[derive(Default)]
+/// The calls of one priority that are to be woken, and when: at most one entry for each asynchronous call that somebody
+/// holds.
 pub(crate) struct Alarms {
+    threads: Arc<Threads>,
+    priority: Option<Priority>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -36,6 +42,15 @@ pub(super) struct Alarm {
 }
 
 impl Alarms {
+    pub(crate) fn new(threads: &Arc<Threads>, priority: Option<Priority>) -> Self {
+        Alarms {
+            threads: Arc::clone(threads),
+            priority,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
     /// Has a task woken at `at`. `None`: there is no thread for it, because the ORB has ended or the system has none.
     pub(super) fn set(self: &Arc<Self>, at: Instant, task: &Waker) -> Option<Alarm> {
         let mut state = self.state();
@@ -44,9 +59,10 @@ impl Alarms {
         }
         if !state.running {
             let alarms = Arc::clone(self);
-            thread::Builder::new()
-                .name("oxorb-alarms".to_owned())
-                .spawn(move || alarms.run())
+            self.threads
+                .spawn(Purpose::Alarms, "oxorb-alarms", self.priority, move || {
+                    alarms.run()
+                })
                 .ok()?;
             state.running = true;
         }
@@ -61,17 +77,6 @@ impl Alarms {
             of: Arc::clone(self),
             key,
         })
-    }
-
-    /// The ORB has ended: wakes them all, and the thread ends.
-    pub(crate) fn close(&self) {
-        let tasks = {
-            let mut state = self.state();
-            state.closed = true;
-            self.changed.notify_all();
-            std::mem::take(&mut state.tasks)
-        };
-        tasks.into_values().for_each(Waker::wake);
     }
 
     fn run(&self) {
@@ -105,6 +110,19 @@ impl Alarms {
     }
 }
 
+impl Ends for Alarms {
+    /// The ORB has ended: wakes them all, and the thread ends.
+    fn close(&self) {
+        let tasks = {
+            let mut state = self.state();
+            state.closed = true;
+            self.changed.notify_all();
+            std::mem::take(&mut state.tasks)
+        };
+        tasks.into_values().for_each(Waker::wake);
+    }
+}
+
 impl Drop for Alarm {
     fn drop(&mut self) {
         let forgotten = self.of.state().tasks.remove(&self.key);
@@ -132,7 +150,8 @@ mod tests {
 
     #[test]
     fn each_is_woken_at_its_time_and_none_that_has_gone() {
-        let alarms = Arc::new(Alarms::default());
+        let scheduling = Arc::new(crate::rt::Scheduling::new(&crate::RealTime::default()));
+        let alarms = Arc::new(Alarms::new(&Threads::new(&scheduling), None));
         let (sender, told) = mpsc::channel();
         let now = Instant::now();
         let at = |milliseconds: u64, number| {

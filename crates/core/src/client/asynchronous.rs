@@ -11,16 +11,17 @@ use std::time::Instant;
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
 use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException, SystemExceptionKind};
+use oxorb_rt::Priority;
 
 use super::alarm::Alarm;
 use super::exchange::{one_more, pause};
 use super::launch::{Again, Launch, Launched, Target};
-use super::multiplexed::Multiplexed;
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
 use crate::policy::{Effective, RebindMode, Resolved, time};
+use crate::rt::thread_priority;
 use crate::server::Mailbox;
 use crate::sync::thread;
 use crate::{Ref, raise};
@@ -48,6 +49,8 @@ pub struct AsyncReply<R, E> {
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
+    /// Of the thread that made it.
+    priority: Option<Priority>,
     /// `None` when time was over before it began.
     timing: Option<Timing>,
     /// Those that held when it was made, in its thread; `None` where they are the plain ones.
@@ -105,6 +108,7 @@ pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) 
     let rare = !policies.plain || policies.real_time || policies.carries;
     let mut sent = InFlight {
         reference: reference.clone(),
+        priority: thread_priority(),
         timing: timing.as_ref().ok().copied(),
         policies: rare.then(|| Box::new(*policies)),
         again: None,
@@ -156,16 +160,17 @@ impl<R, E: UserException> AsyncReply<R, E> {
 
     /// Has the answer handed to `handler` when it is there (AMI, callback model).
     ///
-    /// All handlers of an ORB run on one thread of it, one after the other, so a handler that blocks delays the others;
-    /// one that panics loses its own answer only. Never runs within this call, unless the ORB is shut down or has no
+    /// Handlers of calls that were made at one CORBA priority run on one thread of the ORB, at that priority, one after the
+    /// other: a handler that blocks delays those of its own priority and no others. One that panics loses its own answer
+    /// only. Never runs within this call, unless the ORB is shut down or has no
     /// thread to give: then this waits and runs it. Allocates.
     pub fn then(self, handler: impl FnOnce(Result<R, E>) + Send + 'static)
     where
         R: 'static,
         E: 'static,
     {
-        let orb = self.sent.reference.orb().clone();
-        orb.callbacks().run(async move { handler(self.await) });
+        let callbacks = self.sent.reference.orb().callbacks(self.sent.priority);
+        callbacks.run(async move { handler(self.await) });
     }
 
     fn decode(&self, reply: Result<Reply, SystemException>) -> Result<R, E> {
@@ -241,7 +246,8 @@ impl InFlight {
                         State::Arrived(Err(raise::timeout(CompletionStatus::Maybe)))
                     }
                     (Poll::Pending, over) => {
-                        self.alarm = over.and_then(|at| orb.alarms().set(at, context.waker()));
+                        self.alarm =
+                            over.and_then(|at| orb.alarms(self.priority).set(at, context.waker()));
                         return self.stay(State::Kept(mailbox));
                     }
                 },
@@ -282,7 +288,8 @@ impl InFlight {
 
     /// Has the task woken at a time; where nobody can do that, waits for it here: then false.
     fn wait_for(&mut self, at: Instant, context: &Context<'_>) -> bool {
-        self.alarm = self.reference.orb().alarms().set(at, context.waker());
+        let alarms = self.reference.orb().alarms(self.priority);
+        self.alarm = alarms.set(at, context.waker());
         if self.alarm.is_none() {
             crate::server::step_aside();
             thread::sleep(at.saturating_duration_since(Instant::now()));
@@ -373,7 +380,7 @@ impl InFlight {
 
     /// As a synchronous call that was answered does.
     fn bind(&self) {
-        if let Some((_, Target { route, profile })) = &self.sent
+        if let Some((_, Target { route, profile, .. })) = &self.sent
             && self.policies().rebind != RebindMode::Transparent
             && self.reference.binding().bound().is_none()
         {
@@ -490,13 +497,11 @@ impl Drop for InFlight {
         if let State::Kept(mailbox) = &self.state {
             mailbox.close();
         }
-        if let Some((slot, Target { route, profile })) = &self.sent
+        if let Some((slot, target)) = &self.sent
             && slot.is_waiting()
         {
-            let peer = route.profiles[*profile].remote();
-            if let Some(shared) = Multiplexed::open_to(peer) {
-                shared.cancel(slot, peer.options());
-            }
+            let peer = target.route.profiles[target.profile].remote();
+            target.over.cancel(slot, peer.options());
         }
     }
 }

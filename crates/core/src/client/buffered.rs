@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
 use oxorb_giop::{CompletionStatus, SystemException, TargetAddress, minor};
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::call::{Request, write_request};
@@ -20,7 +21,7 @@ use crate::lock::Mutex;
 use crate::op::Operation;
 use crate::policy::{BufferingConstraint, Effective};
 use crate::route::RouteProfile;
-use crate::sync::{Condvar, MutexGuard, thread};
+use crate::sync::{Condvar, MutexGuard};
 use crate::{Ref, raise};
 
 /// How long the thread waits for more before it ends.
@@ -195,9 +196,10 @@ impl Buffer {
         let mut state = self.state();
         if !state.running {
             let (buffer, owner) = (Arc::clone(self), Arc::clone(peer));
-            thread::Builder::new()
-                .name("oxorb-oneways".to_owned())
-                .spawn(move || buffer.run(&owner))
+            peer.threads()
+                .spawn(Purpose::Oneways, "oxorb-oneways", None, move || {
+                    buffer.run(&owner)
+                })
                 .map_err(|_| raise::NO_THREAD)?;
             state.running = true;
         }

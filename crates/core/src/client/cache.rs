@@ -6,18 +6,20 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use oxorb_sys::thread::Purpose;
+
 use super::Peer;
 use crate::lock::Mutex;
 use crate::options::Options;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicUsize, Ordering},
-    thread,
 };
+use crate::threads::Threads;
 
 /// Shared by all peers of one ORB.
-#[derive(Default)]
 pub(crate) struct Cache {
+    threads: Arc<Threads>,
     /// Connections that take one call at a time, in use or not.
     open: AtomicUsize,
     state: Mutex<State>,
@@ -39,6 +41,15 @@ pub(crate) struct Counted(Arc<Cache>);
 const SELDOM: Duration = Duration::from_secs(30);
 
 impl Cache {
+    pub(crate) fn new(threads: &Arc<Threads>) -> Self {
+        Cache {
+            threads: Arc::clone(threads),
+            open: AtomicUsize::new(0),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
     /// A connection to `peer` was opened. Beyond `max_client_connections` the one
     /// that idles longest has to go, whosever it is.
     pub(crate) fn count(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Counted {
@@ -58,9 +69,10 @@ impl Cache {
         {
             // Without a thread they stay open for longer; nothing else suffers.
             let cache = Arc::downgrade(self);
-            state.watched = thread::Builder::new()
-                .name("oxorb-idle".to_owned())
-                .spawn(move || watch(&cache, limit))
+            let watch = move || watch(&cache, limit);
+            state.watched = self
+                .threads
+                .spawn(Purpose::IdleConnections, "oxorb-idle", None, watch)
                 .is_ok();
         }
         let peers = state.peers.clone();

@@ -6,15 +6,21 @@ use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Wake, Waker};
-use std::thread;
+
+use oxorb_rt::Priority;
+use oxorb_sys::thread::Purpose;
 
 use crate::lock::Mutex;
+use crate::threads::{Ends, Threads};
 
-/// The callback thread of one ORB, started by the first call that wants it.
+/// The callback thread of calls of one priority, started by the first call that wants it. It works at that priority.
 ///
 /// What waits for it is bounded by the calls that may be outstanding.
-#[derive(Default)]
-pub(crate) struct Callbacks(Mutex<Thread>);
+pub(crate) struct Callbacks {
+    thread: Mutex<Thread>,
+    threads: Arc<Threads>,
+    priority: Option<Priority>,
+}
 
 #[derive(Default)]
 enum Thread {
@@ -34,6 +40,14 @@ struct Task {
 }
 
 impl Callbacks {
+    pub(crate) fn new(threads: &Arc<Threads>, priority: Option<Priority>) -> Self {
+        Callbacks {
+            thread: Mutex::default(),
+            threads: Arc::clone(threads),
+            priority,
+        }
+    }
+
     /// Runs `work` to its end on the callback thread; where there is none, here.
     pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work: Work = Box::pin(work);
@@ -47,25 +61,29 @@ impl Callbacks {
         }
     }
 
-    /// The thread ends when the last answer was taken.
-    pub(crate) fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Thread::Closed;
-    }
-
     fn thread(&self) -> Option<Sender<Arc<Task>>> {
-        let mut thread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         match &*thread {
             Thread::Runs(sender) => return Some(sender.clone()),
             Thread::Closed => return None,
             Thread::NotStarted => {}
         }
         let (sender, tasks) = mpsc::channel();
-        thread::Builder::new()
-            .name("oxorb-callbacks".to_owned())
-            .spawn(move || serve(&tasks))
+        let name = "oxorb-callbacks";
+        self.threads
+            .spawn(Purpose::Callbacks, name, self.priority, move || {
+                serve(&tasks)
+            })
             .ok()?;
         *thread = Thread::Runs(sender.clone());
         Some(sender)
+    }
+}
+
+impl Ends for Callbacks {
+    /// The thread ends when the last answer was taken.
+    fn close(&self) {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Thread::Closed;
     }
 }
 

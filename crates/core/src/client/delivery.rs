@@ -16,26 +16,31 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_giop::SystemException;
+use oxorb_rt::Priority;
+use oxorb_sys::thread::Purpose;
 
 use super::AsyncReply;
 use crate::lock::Mutex;
-use crate::sync::{Condvar, MutexGuard, thread};
+use crate::rt::thread_priority;
+use crate::sync::{Condvar, MutexGuard};
+use crate::threads::{Ends, Threads};
 use crate::{Incident, Interface, Ref};
 
-/// Most threads of one ORB.
+/// Most threads for the calls of one priority.
 const THREADS: usize = 8;
 
 /// Most answers that wait for the handlers of one server, so that one that is dead takes no room from the others, and of
-/// one ORB in all; one more is dropped.
+/// one priority in all; one more is dropped.
 const WAITING_FOR_ONE: usize = 256;
 const WAITING: usize = 4096;
 
 /// How long a thread waits for more before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The answers of one ORB that handlers are to be told.
-#[derive(Default)]
+/// Answers to calls of one priority that handlers are to be told.
 pub(crate) struct Deliveries {
+    threads: Arc<Threads>,
+    priority: Option<Priority>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -74,7 +79,9 @@ pub fn deliver<R: Interface + Send + 'static>(
             }
         });
     };
-    if let Err(full) = orb.deliveries().push(server(&reference), Box::new(work)) {
+    // The callback thread has the priority of the call.
+    let deliveries = orb.deliveries(thread_priority());
+    if let Err(full) = deliveries.push(server(&reference), Box::new(work)) {
         not_told(&reference, full);
     }
 }
@@ -97,6 +104,15 @@ fn server(handler: &Ref) -> Server {
 }
 
 impl Deliveries {
+    pub(crate) fn new(threads: &Arc<Threads>, priority: Option<Priority>) -> Self {
+        Deliveries {
+            threads: Arc::clone(threads),
+            priority,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
     /// Has `work` done after all that is there for the same server.
     ///
     /// # Errors
@@ -120,9 +136,10 @@ impl Deliveries {
         }
         if state.idle < state.ready.len() && state.threads < THREADS {
             let deliveries = Arc::clone(self);
-            let started = thread::Builder::new()
-                .name("oxorb-handlers".to_owned())
-                .spawn(move || deliveries.run());
+            let (purpose, name) = (Purpose::ReplyHandlers, "oxorb-handlers");
+            let started = self
+                .threads
+                .spawn(purpose, name, self.priority, move || deliveries.run());
             match started {
                 Ok(_) => state.threads += 1,
                 // Without any, it is done here.
@@ -133,12 +150,6 @@ impl Deliveries {
         }
         self.changed.notify_one();
         Ok(())
-    }
-
-    /// What is there is done; the threads end then.
-    pub(crate) fn close(&self) {
-        self.state().closed = true;
-        self.changed.notify_all();
     }
 
     fn run(&self) {
@@ -187,6 +198,14 @@ impl Deliveries {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect(UNPOISONED)
+    }
+}
+
+impl Ends for Deliveries {
+    /// What is there is done; the threads end then.
+    fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
     }
 }
 

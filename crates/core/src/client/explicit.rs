@@ -7,6 +7,7 @@ use oxorb_rt::Priority;
 
 use super::call::{Call, Request, Sent};
 use super::exchange::{Exchange, Step, one_more};
+use super::level::Level;
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::Selection;
@@ -94,6 +95,7 @@ impl Exchange<'_, '_> {
                     match shared::connection(
                         self.reference,
                         peer,
+                        Level::of(self.selection.as_ref()),
                         version,
                         timing,
                         &mut self.attempts,

@@ -10,6 +10,7 @@ use oxorb_giop::{
 
 use super::call::Request;
 use super::exchange::{Exchange, Step, one_more};
+use super::level::Level;
 use super::multiplexed::Multiplexed;
 use super::reach::Untried;
 use super::selection::Selection;
@@ -36,6 +37,7 @@ pub(super) enum Launched {
 pub(super) struct Target {
     pub(super) route: Arc<Route>,
     pub(super) profile: usize,
+    pub(super) over: Arc<Multiplexed>,
 }
 
 /// A request in the form in which it can be sent again when the caller's arguments are gone.
@@ -157,9 +159,14 @@ impl Launch<'_> {
                 });
             }
             match self.send(&mut exchange, &route, args)? {
-                Gone::Sent(slot, profile) => {
+                Gone::Sent(slot, profile, over) => {
                     route.preferred.store(profile, Ordering::Relaxed);
-                    return Ok(Launched::Sent(slot, Target { route, profile }));
+                    let target = Target {
+                        route,
+                        profile,
+                        over,
+                    };
+                    return Ok(Launched::Sent(slot, target));
                 }
                 Gone::Moved => forwards = one_more(forwards)?,
                 Gone::Nowhere(unreachable) => drop(exchange.unreached(&route, unreachable)?),
@@ -215,7 +222,7 @@ impl Launch<'_> {
                 Some(_) => return Ok(Gone::Moved),
             }
             match shared.send(profile, &request, args, self.timing.awaiting(policies)) {
-                Ok(slot) => return Ok(Gone::Sent(slot, index)),
+                Ok(slot) => return Ok(Gone::Sent(slot, index, shared)),
                 Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
                 Err(exception) => return Err(exception),
             }
@@ -249,7 +256,9 @@ impl Launch<'_> {
             return Err(raise::REBIND_LOST);
         }
         let orb = self.reference.orb();
-        match Multiplexed::first_of(orb, &peers, self.timing, &mut exchange.attempts) {
+        let level = Level::of(exchange.selection.as_ref());
+        let attempts = &mut exchange.attempts;
+        match Multiplexed::first_of(orb, &peers, level, self.timing, attempts) {
             Ok(reached) => Ok(Some(reached)),
             Err(raise::CONNECT_FAILED) => Ok(None),
             Err(exception) => Err(exception),
@@ -259,7 +268,7 @@ impl Launch<'_> {
 
 /// What became of it in one round.
 enum Gone {
-    Sent(Arc<Slot>, usize),
+    Sent(Arc<Slot>, usize, Arc<Multiplexed>),
     /// The object is elsewhere.
     Moved,
     Nowhere(SystemException),

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::{Inbox, SystemException};
 
+use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{Outcome, Replies, Turn};
 use super::{Peer, Timing};
@@ -25,10 +26,12 @@ impl Multiplexed {
     /// The connection to `peer` that its callers read in turn, opened if need be.
     pub(super) fn led(
         peer: &Arc<Peer>,
+        level: Option<Level>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        if let Some(open) = peer.led.usable() {
+        let place = &peer.shared.of(level).led;
+        if let Some(open) = place.usable() {
             if !open.died_idle(peer.options()) {
                 return Ok(open);
             }
@@ -36,7 +39,7 @@ impl Multiplexed {
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
-        let current = peer.led.change();
+        let current = place.change();
         if let Some(open) = current.usable() {
             link.close();
             return Ok(open);

@@ -25,6 +25,7 @@ mod explicit;
 mod intercepted;
 mod launch;
 mod leader;
+mod level;
 mod link;
 mod local;
 #[cfg(all(test, feature = "model"))]

@@ -13,9 +13,11 @@ use oxorb_giop::{
     CodeSetContext, CompletionStatus, Inbox, Response, ServiceContext, SystemException,
     SystemExceptionKind, Version, context_id, minor,
 };
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Link, WriteError};
 
 use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
+use super::level::Level;
 use super::link::dialect;
 use super::local::take_buffer;
 use super::replies::{Outcome, Outstanding, Replies, Waiter};
@@ -124,26 +126,31 @@ impl Multiplexed {
     pub(crate) fn of(
         orb: &Orb,
         peer: &Arc<Peer>,
+        level: Option<Level>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        Multiplexed::first_of(orb, &[peer], timing, attempts).map(|(_, shared)| shared)
+        Multiplexed::first_of(orb, &[peer], level, timing, attempts).map(|(_, shared)| shared)
     }
 
     /// The connection of the first of several peers that has one open, or else of the first that answers; and which.
     pub(crate) fn first_of(
         orb: &Orb,
         peers: &[&Arc<Peer>],
+        level: Option<Level>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(usize, Arc<Multiplexed>), SystemException> {
-        let open = |(at, peer): (usize, &&Arc<Peer>)| Some((at, Multiplexed::open_to(peer)?));
+        // What goes both ways is one connection.
+        let level = level.filter(|_| !orb.offers_bidirectional());
+        let open =
+            |(at, peer): (usize, &&Arc<Peer>)| Some((at, Multiplexed::open_to(peer, level)?));
         if let Some(open) = peers.iter().enumerate().find_map(open) {
             return Ok(open);
         }
         // Connecting may take long: nobody else shall wait for it.
         let (won, link, _) = Peer::connect_first(peers, timing, attempts)?;
-        let shared = Multiplexed::share(orb, peers[won], link)?;
+        let shared = Multiplexed::share(orb, peers[won], level, link)?;
         Ok((won, shared))
     }
 
@@ -151,9 +158,10 @@ impl Multiplexed {
     fn share(
         orb: &Orb,
         peer: &Arc<Peer>,
+        level: Option<Level>,
         link: Arc<dyn Link>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let current = peer.multiplexed.change();
+        let current = peer.shared.of(level).multiplexed.change();
         if let Some(open) = current.usable() {
             link.close();
             return Ok(open);
@@ -164,9 +172,11 @@ impl Multiplexed {
             let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, 0));
             let reader = Arc::clone(&opened);
             let inbox = Inbox::new(&peer.options().limits);
-            thread::Builder::new()
-                .name("oxorb-reader".to_owned())
-                .spawn(move || reader.read(inbox))
+            let priority = level.and_then(Level::priority);
+            peer.threads()
+                .spawn(Purpose::Reader, "oxorb-reader", priority, move || {
+                    reader.read(inbox)
+                })
                 .map_err(|_| raise::NO_THREAD)?;
             opened
         };
@@ -174,9 +184,16 @@ impl Multiplexed {
         Ok(opened)
     }
 
-    /// The connection of `peer`, if there is one that takes calls.
-    pub(crate) fn open_to(peer: &Peer) -> Option<Arc<Multiplexed>> {
-        peer.multiplexed.usable()
+    /// The connection of `peer` for calls of a level, if there is one that takes calls. One that carries requests both
+    /// ways is for all levels.
+    pub(crate) fn open_to(peer: &Peer, level: Option<Level>) -> Option<Arc<Multiplexed>> {
+        if level.is_some()
+            && let Some(open) = peer.shared.of(None).multiplexed.usable()
+            && open.is_both_ways()
+        {
+            return Some(open);
+        }
+        peer.shared.of(level).multiplexed.usable()
     }
 
     fn open_both_ways(
@@ -257,7 +274,7 @@ impl Multiplexed {
     /// one is in use for it. A client that comes back from the same host is
     /// believed: its earlier connection may be dead without anybody knowing.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
-        let current = peer.multiplexed.change();
+        let current = peer.shared.of(None).multiplexed.change();
         if let Some(other) = current.usable()
             && !Arc::ptr_eq(&other, self)
             && other.link.peer_address() != self.link.peer_address()

@@ -10,8 +10,8 @@ use oxorb_transport::Link;
 
 use super::buffered::Buffer;
 use super::cache::Cache;
+use super::level::Levels;
 use super::link::ClientLink;
-use super::multiplexed::Current;
 use super::selection::{Apart, Owner, Selection};
 use super::{Multiplexed, Timing};
 use crate::failure::{self, Attempt};
@@ -20,6 +20,7 @@ use crate::options::{ClientConnections, Options};
 use crate::raise;
 use crate::sync;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use crate::threads::Threads;
 
 /// One server address. Interned by the ORB: one `Peer` per address.
 pub(crate) struct Peer {
@@ -35,10 +36,9 @@ pub(crate) struct Peer {
         reason = "moved from hand to hand in each call: a box is one word"
     )]
     idle: Mutex<Vec<Box<ClientLink>>>,
-    /// The connection that asynchronous calls share.
-    pub(crate) multiplexed: Current,
-    /// The connection that the calls share which read it in turn.
-    pub(crate) led: Current,
+    /// Connections that many calls share.
+    pub(crate) shared: Levels,
+    threads: Arc<Threads>,
     /// Oneways that wait to be sent, once there was one.
     pub(crate) buffer: OnceLock<Arc<Buffer>>,
     /// How often a connection was lost: others may be dead, too.
@@ -65,7 +65,13 @@ crate::sync::thread_local! {
 }
 
 impl Peer {
-    pub(crate) fn new(host: &str, port: u16, options: Arc<Options>, cache: Arc<Cache>) -> Peer {
+    pub(crate) fn new(
+        host: &str,
+        port: u16,
+        options: &Arc<Options>,
+        cache: &Arc<Cache>,
+        threads: &Arc<Threads>,
+    ) -> Peer {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let sharing = match options.client_connections {
             ClientConnections::Private | ClientConnections::Cached => NOT,
@@ -75,11 +81,11 @@ impl Peer {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             host: host.to_owned(),
             port,
-            options,
-            cache,
+            options: Arc::clone(options),
+            cache: Arc::clone(cache),
             idle: Mutex::default(),
-            multiplexed: Current::default(),
-            led: Current::default(),
+            shared: Levels::default(),
+            threads: Arc::clone(threads),
             buffer: OnceLock::new(),
             losses: AtomicU32::new(0),
             open: Mutex::default(),
@@ -109,12 +115,17 @@ impl Peer {
     /// Whether it is a client that is called back over its own connection: what
     /// nobody could find out again.
     pub(crate) fn is_called_back(&self) -> bool {
-        Multiplexed::open_to(self).is_some_and(|open| open.is_both_ways())
+        Multiplexed::open_to(self, None).is_some_and(|open| open.is_both_ways())
     }
 
     /// Unique in this process.
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Starts the threads of its connections.
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -327,7 +338,7 @@ impl Peer {
             .lock()
             .expect("no panic while the lock is held")
             .clear();
-        for shared in [&self.multiplexed, &self.led] {
+        for shared in self.shared.iter() {
             shared.change().set(None);
         }
     }

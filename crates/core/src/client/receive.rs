@@ -34,7 +34,7 @@ impl Multiplexed {
             if !retired {
                 peer.lost();
             }
-            for shared in [&peer.multiplexed, &peer.led] {
+            for shared in peer.shared.iter() {
                 shared.change().unset(self);
             }
         }

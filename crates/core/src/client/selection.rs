@@ -24,6 +24,8 @@ pub(crate) struct Selection {
     pub(super) apart: Apart,
     /// Travels with the request.
     priority: Option<Priority>,
+    /// The priority at which the server serves it, if the reference says.
+    pub(super) served_at: Option<i16>,
     /// Of the operation, in the run-time scheduler's table.
     row: Option<u16>,
     /// The band of the connection.
@@ -226,6 +228,7 @@ impl Selection {
             (PriorityModel::ClientPropagated, Some(priority)) => priority.get(),
             _ => model.server_priority,
         };
+        self.served_at = Some(at);
         let band = match bands {
             None => None,
             Some(bands) => {

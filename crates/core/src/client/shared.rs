@@ -6,6 +6,7 @@ use oxorb_cdr::Encoder;
 use oxorb_giop::{CompletionStatus, Response, SystemException, Version};
 
 use super::call::{Request, write_request};
+use super::level::Level;
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, link, reach};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
@@ -32,7 +33,9 @@ impl Exchange<'_, '_> {
         let (reference, timing, response) = (self.reference, self.timing, self.op.response);
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
-            let found = connection(reference, peer, profile.version, timing, &mut self.attempts);
+            let level = Level::of(self.selection.as_ref());
+            let (version, attempts) = (profile.version, &mut self.attempts);
+            let found = connection(reference, peer, level, version, timing, attempts);
             let shared = match found {
                 Ok(Some(shared)) => shared,
                 Ok(None) => return Ok(None),
@@ -110,6 +113,7 @@ impl Exchange<'_, '_> {
 pub(super) fn connection(
     reference: &Ref,
     peer: &Arc<Peer>,
+    level: Option<Level>,
     version: Version,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
@@ -117,16 +121,16 @@ pub(super) fn connection(
     let orb = reference.orb();
     match peer.options().client_connections {
         ClientConnections::LeaderFollowers if !orb.offers_bidirectional() => {
-            return Multiplexed::led(peer, timing, attempts).map(Some);
+            return Multiplexed::led(peer, level, timing, attempts).map(Some);
         }
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
-            return Multiplexed::of(orb, peer, timing, attempts).map(Some);
+            return Multiplexed::of(orb, peer, level, timing, attempts).map(Some);
         }
         // Before GIOP 1.2 requests went one way only.
         _ if version < Version::V1_2 => return Ok(None),
         _ => {}
     }
-    if let Some(open) = Multiplexed::open_to(peer) {
+    if let Some(open) = Multiplexed::open_to(peer, level) {
         return Ok(open.is_both_ways().then_some(open));
     }
     if !orb.offers_bidirectional() {
@@ -134,7 +138,7 @@ pub(super) fn connection(
         peer.set_both_ways(false);
         return Ok(None);
     }
-    Multiplexed::of(orb, peer, timing, attempts).map(Some)
+    Multiplexed::of(orb, peer, level, timing, attempts).map(Some)
 }
 
 /// How long the message would be.

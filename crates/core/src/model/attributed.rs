@@ -2,7 +2,12 @@
 
 use std::io;
 
+use oxorb_sys::schedule::Schedule;
+use oxorb_sys::thread::{Purpose, Registry};
 use shuttle::thread;
+
+/// In place of `oxorb_sys::thread::Thread`.
+pub(crate) type Thread<T> = thread::JoinHandle<T>;
 
 /// In place of `oxorb_sys::thread::Builder`.
 pub(crate) struct Builder;
@@ -13,6 +18,18 @@ impl Builder {
     }
 
     pub(crate) fn cpu(self, _: usize) -> Self {
+        self
+    }
+
+    pub(crate) fn cpus(self, _: &[usize]) -> Self {
+        self
+    }
+
+    pub(crate) fn schedule(self, _: Schedule) -> Self {
+        self
+    }
+
+    pub(crate) fn listed(self, _: &std::sync::Arc<Registry>, _: Purpose) -> Self {
         self
     }
 

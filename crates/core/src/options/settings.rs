@@ -369,7 +369,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "SchedPolicy",
         value: "SCHED_OTHER|SCHED_FIFO|SCHED_RR",
-        help: "In which scheduling class threads with a priority run. Default SCHED_OTHER: priorities do not reach the scheduler.",
+        help: "Scheduling class of the ORB's threads, and of application threads that are given a priority. Default SCHED_OTHER: priorities do not reach the scheduler.",
         apply: |options, text| {
             options.realtime.class = match text {
                 "SCHED_OTHER" => Class::Other,

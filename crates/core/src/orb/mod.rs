@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_cdr::ValueRegistry;
+use oxorb_rt::Priority;
 
 use crate::client::{Alarms, Cache, Callbacks, Deliveries, Peer};
 use crate::incident::Watch;
@@ -27,6 +28,7 @@ use crate::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
+use crate::threads::{ByPriority, Ends, Threads};
 use crate::{Adapter, Incident, Ref};
 
 use exit_hooks::ExitHooks;
@@ -68,9 +70,9 @@ struct Inner {
     options: Arc<Options>,
     policies: OrbPolicies,
     interceptors: Arc<Interceptors>,
-    callbacks: Callbacks,
-    alarms: Arc<Alarms>,
-    deliveries: Arc<Deliveries>,
+    callbacks: ByPriority<Callbacks>,
+    alarms: ByPriority<Alarms>,
+    deliveries: ByPriority<Deliveries>,
     adapter: OnceLock<Arc<dyn Adapter>>,
     peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
     cache: Arc<Cache>,
@@ -83,7 +85,8 @@ struct Inner {
     watch: Watch,
     /// Connections to servers are offered for callbacks.
     offers: AtomicBool,
-    scheduling: Scheduling,
+    scheduling: Arc<Scheduling>,
+    threads: Arc<Threads>,
     /// The run-time scheduler, where there is a table for it.
     enforcer: Option<Arc<Enforcer>>,
     /// Its dispatching modules; started before the first connection is accepted.
@@ -116,7 +119,8 @@ impl Orb {
         if options.time_probes {
             crate::probe::on();
         }
-        let scheduling = Scheduling::new(&options.realtime);
+        let scheduling = Arc::new(Scheduling::new(&options.realtime));
+        let threads = Threads::new(&scheduling);
         let plan = options.realtime.scheduler.clone();
         let ignored = options.ignored.clone();
         let orb = Orb {
@@ -131,12 +135,13 @@ impl Orb {
                 policies: OrbPolicies::new(&options),
                 options: Arc::new(options),
                 interceptors: Arc::new(interceptors),
-                callbacks: Callbacks::default(),
-                alarms: Arc::default(),
-                deliveries: Arc::default(),
+                callbacks: by_priority(&threads, Callbacks::new),
+                alarms: by_priority(&threads, Alarms::new),
+                deliveries: by_priority(&threads, Deliveries::new),
                 adapter: OnceLock::new(),
                 peers: Mutex::default(),
-                cache: Arc::default(),
+                cache: Arc::new(Cache::new(&threads)),
+                threads,
                 listeners: Listeners::default(),
                 published: OnceLock::new(),
                 opening: Mutex::new(()),
@@ -185,16 +190,24 @@ impl Orb {
         &self.inner.mutexes
     }
 
-    pub(crate) fn callbacks(&self) -> &Callbacks {
-        &self.inner.callbacks
+    /// Runs the reply handlers of calls that were made at `priority`.
+    pub(crate) fn callbacks(&self, priority: Option<Priority>) -> Arc<Callbacks> {
+        self.inner.callbacks.of(priority)
     }
 
-    pub(crate) fn alarms(&self) -> &Arc<Alarms> {
-        &self.inner.alarms
+    /// Wakes the tasks of calls that were made at `priority`.
+    pub(crate) fn alarms(&self, priority: Option<Priority>) -> Arc<Alarms> {
+        self.inner.alarms.of(priority)
     }
 
-    pub(crate) fn deliveries(&self) -> &Arc<Deliveries> {
-        &self.inner.deliveries
+    /// Takes answers to reply handlers that are objects, of calls that were made at `priority`.
+    pub(crate) fn deliveries(&self, priority: Option<Priority>) -> Arc<Deliveries> {
+        self.inner.deliveries.of(priority)
+    }
+
+    /// Starts the threads of this ORB.
+    pub(crate) fn thread_factory(&self) -> &Arc<Threads> {
+        &self.inner.threads
     }
 
     /// Who finds servants. The first call decides.
@@ -303,8 +316,13 @@ impl Orb {
             peers.retain(|_, peer| Arc::strong_count(peer) > 1 || peer.is_called_back());
         }
         let peer = peers.entry((host.to_owned(), port)).or_insert_with(|| {
-            let (options, cache) = (&self.inner.options, &self.inner.cache);
-            let peer = Peer::new(host, port, Arc::clone(options), Arc::clone(cache));
+            let Inner {
+                options,
+                cache,
+                threads,
+                ..
+            } = &*self.inner;
+            let peer = Peer::new(host, port, options, cache, threads);
             peer.set_both_ways(self.offers_bidirectional());
             Arc::new(peer)
         });
@@ -327,6 +345,14 @@ impl Orb {
         let initial = self.inner.initial.lock().expect(UNPOISONED);
         initial.keys().cloned().collect()
     }
+}
+
+fn by_priority<T: Ends>(
+    threads: &Arc<Threads>,
+    make: impl Fn(&Arc<Threads>, Option<Priority>) -> T + Send + Sync + 'static,
+) -> ByPriority<T> {
+    let threads = Arc::clone(threads);
+    ByPriority::new(move |priority| make(&threads, priority))
 }
 
 impl WeakOrb {

@@ -48,6 +48,16 @@ pub(crate) fn thread_priority() -> Option<Priority> {
     NOW.get().priority
 }
 
+/// The calling thread has a CORBA priority from now on; it is scheduled accordingly already.
+pub(crate) fn declare(number: u32, priority: Priority) {
+    NOW.set(Now {
+        priority: Some(priority),
+        by: number,
+        schedule: schedule::current().ok(),
+        decided: Decided::Orb,
+    });
+}
+
 impl Orb {
     /// The CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which raises
     /// INITIALIZE where this is `None`). A look at a thread-local.

@@ -14,7 +14,7 @@ mod options;
 mod scheduling;
 
 pub use current::Raised;
-pub(crate) use current::thread_priority;
+pub(crate) use current::{declare, thread_priority};
 pub(crate) use mutex::NamedMutexes;
 pub use mutex::{MutexNotFound, RtMutex, RtMutexGuard};
 pub use options::{LaneEndpoints, LaneNumber, MappingChoice, RealTime};

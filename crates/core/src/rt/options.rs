@@ -21,8 +21,9 @@ use crate::RunTimeScheduler;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RealTime {
-    /// In which scheduling class threads with a priority run. With [`Class::Other`], the default, priorities travel
-    /// and choose lanes and connections, but no thread's schedule is ever changed.
+    /// Scheduling class of the ORB's threads, and of application threads that are given a priority. With
+    /// [`Class::Other`], the default, priorities travel and choose lanes and connections, but reach no schedule: the ORB's
+    /// threads run in SCHED_OTHER whoever starts them, and those of the application stay as they are.
     pub class: Class,
     /// Which native priority stands for a CORBA priority.
     pub mapping: MappingChoice,

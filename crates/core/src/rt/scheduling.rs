@@ -55,6 +55,23 @@ impl Scheduling {
         native.filter(has).ok_or(raise::NO_NATIVE_PRIORITY)
     }
 
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns how a thread of the ORB is scheduled that works at `priority`. Where that stands for no native one, and
+    /// where there is none: at the least of the class.
+    pub(crate) fn declared(&self, priority: Option<Priority>) -> Schedule {
+        let native = self.native(priority.unwrap_or(Priority::MIN));
+        in_class(self.class, native.unwrap_or(self.range.min))
+    }
+
+    /// Returns the same for a thread in another class than the ORB's.
+    pub(crate) fn declared_in(&self, class: Class, priority: Priority) -> Schedule {
+        let native = self.native(priority).unwrap_or(self.range.min);
+        in_class(class, native)
+    }
+
     /// Whether threads get priorities at all.
     pub(crate) fn is_real_time(&self) -> bool {
         self.class != Class::Other
@@ -98,11 +115,7 @@ impl Scheduling {
         native: NativePriority,
         now: Option<Schedule>,
     ) -> Result<Applied, SystemException> {
-        let priority = match class {
-            Class::Other | Class::Idle => 0,
-            Class::Fifo | Class::RoundRobin => native.0.into(),
-        };
-        let wanted = Schedule { class, priority };
+        let wanted = in_class(class, native);
         if now == Some(wanted) {
             return Ok(Applied::Yes(wanted));
         }
@@ -123,4 +136,12 @@ impl Scheduling {
             Err(_) => Err(raise::NO_NATIVE_PRIORITY),
         }
     }
+}
+
+fn in_class(class: Class, native: NativePriority) -> Schedule {
+    let priority = match class {
+        Class::Other | Class::Idle => 0,
+        Class::Fifo | Class::RoundRobin => native.0.into(),
+    };
+    Schedule { class, priority }
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
 use oxorb_sys::poll::Token;
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::assign::Work;
@@ -188,12 +189,13 @@ impl Lane {
         orb: &Orb,
         work: impl FnOnce(&Arc<Lane>, &Orb) + Send + 'static,
     ) -> io::Result<()> {
-        let mut builder = attributed::Builder::new(self.plan.name.clone());
+        let purpose = match self.plan.pool {
+            0 => Purpose::Worker,
+            _ => Purpose::Lane,
+        };
+        let mut builder = self.builder(orb, purpose, &self.plan.name);
         if let Some(octets) = self.plan.stack_size {
             builder = builder.stack_size(octets);
-        }
-        if let Some(cpu) = self.plan.cpu {
-            builder = builder.cpu(cpu);
         }
         if let LaneScheduling::Reserved(reservation) = self.plan.scheduling {
             builder = builder.reserve(reservation);
@@ -213,6 +215,33 @@ impl Lane {
             work(lane, &orb);
         })?;
         Ok(())
+    }
+
+    /// Returns a builder of a thread of the lane: at its priority, on its processor, without a reservation.
+    pub(super) fn builder(&self, orb: &Orb, purpose: Purpose, name: &str) -> attributed::Builder {
+        let threads = orb.thread_factory();
+        let mut schedule = orb.scheduling().declared(self.plan.priority);
+        if let (LaneScheduling::Class(class), Some(priority)) =
+            (self.plan.scheduling, self.plan.priority)
+        {
+            schedule = orb.scheduling().declared_in(class, priority);
+        }
+        let builder = threads.builder_at(purpose, name, schedule);
+        match self.plan.cpu {
+            Some(cpu) => builder.cpu(cpu),
+            None => builder,
+        }
+    }
+
+    /// The calling thread works at the lane's priority from now on. What the lane reserves is for its own threads.
+    pub(super) fn enter_unreserved(&self, orb: &Orb) {
+        let scheduling = match self.plan.scheduling {
+            LaneScheduling::Reserved(_) => LaneScheduling::AsOrb,
+            other => other,
+        };
+        if let Some(priority) = self.plan.priority {
+            orb.enter_lane(priority, scheduling);
+        }
     }
 
     /// Takes a new connection.

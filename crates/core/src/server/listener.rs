@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{TcpProtocolProperties, Version};
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 
 use super::lane::Lane;
@@ -13,11 +14,10 @@ use super::per_connection;
 use super::registry::Refused;
 use super::socket_options;
 use crate::lock::Mutex;
-use crate::sync::{
-    atomic::Ordering,
-    thread::{self, JoinHandle},
-};
-use crate::{Incident, LaneScheduling, Orb};
+use crate::sync::{atomic::Ordering, attributed::Thread, thread};
+use crate::{Incident, Orb};
+
+const ACCEPTOR: &str = "oxorb-accept";
 
 /// How long to wait after accept failed for want of descriptors or memory.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
@@ -34,7 +34,7 @@ pub(crate) struct Listeners {
 
 struct Listener {
     acceptor: Arc<dyn Acceptor>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread<()>>,
 }
 
 impl Listeners {
@@ -62,8 +62,13 @@ impl Listeners {
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
                 let tcp = Arc::clone(&self.tcp);
-                thread::Builder::new()
-                    .name("oxorb-accept".to_owned())
+                let builder = match &lane {
+                    Some(lane) => lane.builder(&orb, Purpose::Acceptor, ACCEPTOR),
+                    None => orb
+                        .thread_factory()
+                        .builder(Purpose::Acceptor, ACCEPTOR, None),
+                };
+                builder
                     .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), &tcp))
                     .map_err(OpenError::Threads)?
             };
@@ -118,13 +123,8 @@ fn accept(
     tcp: &OnceLock<TcpProtocolProperties>,
 ) {
     let priority = lane.and_then(|lane| lane.priority());
-    if let (Some(priority), Some(lane)) = (priority, lane) {
-        // What a lane reserves is for its requests.
-        let scheduling = match lane.plan.scheduling {
-            LaneScheduling::Reserved(_) => LaneScheduling::AsOrb,
-            other => other,
-        };
-        orb.enter_lane(priority, scheduling);
+    if let Some(lane) = lane {
+        lane.enter_unreserved(orb);
     }
     let mut short = false;
     loop {

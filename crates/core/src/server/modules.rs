@@ -78,14 +78,18 @@ impl DispatchingModules {
             module.capacity = plan.capacity;
             module.threads = plan.threads;
             module.cpu = plan.cpu;
-            if plan.reserve {
-                module.scheduling = Threads::Reserved(reservation(enforcer, level)?);
-            }
+            module.cpus = orb.thread_factory().cpus().to_vec();
+            module.listed = Some(Arc::clone(orb.thread_factory().registry()));
+            let priority = enforcer.thread_priority(queue.os_priority, orb);
+            module.scheduling = match plan.reserve {
+                true => Threads::Reserved(reservation(enforcer, level)?),
+                false => Threads::At(orb.scheduling().declared(priority)),
+            };
             let worker = Worker {
                 enforcer: Arc::clone(enforcer),
                 backlog: Arc::clone(&backlog),
                 level,
-                priority: enforcer.thread_priority(queue.os_priority, orb),
+                priority,
             };
             modules.push(Module::start(module, move |taken| worker.run(taken))?);
         }

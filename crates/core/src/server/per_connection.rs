@@ -4,6 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
@@ -12,7 +13,6 @@ use super::stand_in::Home;
 use super::turn::Turn;
 use crate::Orb;
 use crate::client::Multiplexed;
-use crate::sync::thread;
 
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
@@ -37,9 +37,11 @@ pub(crate) fn start_both_ways(
 
 fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
     let orb = orb.clone();
-    thread::Builder::new()
-        .name("oxorb-conn".to_owned())
-        .spawn(move || run(&orb, &Home::Thread, connection))
+    let threads = Arc::clone(orb.thread_factory());
+    threads
+        .spawn(Purpose::Connection, "oxorb-conn", None, move || {
+            run(&orb, &Home::Thread, connection)
+        })
         .map(drop)
 }
 
@@ -52,6 +54,9 @@ pub(super) fn tick(orb: &Orb) -> Duration {
 
 /// What a stand-in thread does: serves a connection whose thread waits inside an upcall.
 pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
+    if let Home::Lane(lane) = home {
+        lane.enter_unreserved(orb);
+    }
     run(orb, home, connection);
 }
 

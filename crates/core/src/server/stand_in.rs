@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oxorb_giop::{Inbox, Request, Version};
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Lines};
@@ -30,7 +31,6 @@ use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::Orb;
 use crate::client::Multiplexed;
-use crate::sync::thread;
 
 /// Most stand-ins of a process at one time: so deep may callbacks nest, over
 /// all connections, before requests wait for their time-out.
@@ -376,12 +376,15 @@ impl Desk {
             lane.disarm(&served.link, served.id);
         }
         let (orb, home, id) = (served.orb.clone(), served.home.clone(), served.id);
-        let started = thread::Builder::new()
-            .name("oxorb-stand-in".to_owned())
-            .spawn(move || {
-                per_connection::stand_in(&orb, &home, connection);
-                STAND_INS.fetch_sub(1, Ordering::Relaxed);
-            });
+        let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
+        let builder = match &home {
+            Home::Thread => orb.thread_factory().builder(purpose, name, None),
+            Home::Lane(lane) => lane.builder(&orb, purpose, name),
+        };
+        let started = builder.spawn(move || {
+            per_connection::stand_in(&orb, &home, connection);
+            STAND_INS.fetch_sub(1, Ordering::Relaxed);
+        });
         match started {
             Ok(_) => self.handed_over.set(true),
             Err(_) => {

@@ -1,16 +1,24 @@
-//! Named threads, and the processors they may run on.
+//! Named threads with declared attributes: processors, scheduling, stack.
 //!
-//! A thread gets its attributes from a [`Builder`] before its first line of work runs.
+//! A thread gets its attributes from a [`Builder`] before its first line of work runs. A [`Registry`] lists threads with
+//! the attributes that they were to have and those that the kernel reports.
+
+mod registry;
 
 use std::io;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
-use crate::schedule::{self, Reservation, ReservationError};
+use crate::schedule::{self, Class, Reservation, ReservationError, Schedule};
 
-/// What a thread shall be before it starts to work.
+pub use registry::{Attributes, Listed, Purpose, Registry};
+pub use schedule::Scheduling;
+
+/// Attributes of a thread, set before it starts to work.
+///
+/// Whatever is not declared here a thread inherits from the one that starts it.
 ///
 /// ```
 /// let cpu = oxorb_sys::thread::allowed_cpus()?[0];
@@ -24,8 +32,11 @@ use crate::schedule::{self, Reservation, ReservationError};
 pub struct Builder {
     name: String,
     cpu: Option<usize>,
+    cpus: Vec<usize>,
     stack: Option<usize>,
+    schedule: Option<Schedule>,
     reservation: Option<Reservation>,
+    listed: Option<(Arc<Registry>, Purpose)>,
 }
 
 impl Builder {
@@ -34,14 +45,37 @@ impl Builder {
         Self {
             name: name.into(),
             cpu: None,
+            cpus: Vec::new(),
             stack: None,
+            schedule: None,
             reservation: None,
+            listed: None,
         }
     }
 
     /// Runs on this processor only.
     pub fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
+        self
+    }
+
+    /// Runs on these processors, unless [`cpu`](Self::cpu) names one. Where the process may use none of them any more, the
+    /// thread keeps those of the thread that starts it.
+    pub fn cpus(mut self, cpus: &[usize]) -> Self {
+        self.cpus = cpus.to_vec();
+        self
+    }
+
+    /// Runs in this class at this priority, whatever the thread that starts it has. Without the privilege for that the
+    /// thread runs in SCHED_OTHER.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = Some(schedule);
+        self
+    }
+
+    /// Is listed in `registry` while it runs.
+    pub fn listed(mut self, registry: &Arc<Registry>, purpose: Purpose) -> Self {
+        self.listed = Some((Arc::clone(registry), purpose));
         self
     }
 
@@ -58,7 +92,8 @@ impl Builder {
         self
     }
 
-    /// Starts the thread, and waits until it has all its attributes.
+    /// Starts the thread, and waits until it has its processors and its reservation. It takes its class and priority
+    /// right after: a thread that starts a less urgent one does not wait until that is scheduled.
     ///
     /// # Errors
     /// When the thread cannot be had, or cannot have an attribute; `work` has not begun then. A refused reservation is
@@ -68,28 +103,71 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let mut builder = std::thread::Builder::new().name(self.name);
+        let mut builder = std::thread::Builder::new().name(self.name.clone());
         if let Some(octets) = self.stack {
             builder = builder.stack_size(octets);
         }
         let (tell, prepared) = mpsc::sync_channel(1);
         let thread = builder.spawn(move || {
-            let prepared = prepare(self.cpu, self.reservation);
+            let prepared = self.place();
             let ready = prepared.is_ok();
+            let _listed = ready.then(|| self.enlist());
             // The receiver waits for exactly this.
             let _ = tell.send(prepared);
-            ready.then(work)
+            ready.then(|| {
+                self.apply_schedule();
+                work()
+            })
         })?;
         prepared.recv().map_err(io::Error::other)??;
         Ok(Thread(thread))
     }
-}
 
-fn prepare(cpu: Option<usize>, reservation: Option<Reservation>) -> io::Result<()> {
-    cpu.map_or(Ok(()), pin_current_thread)?;
-    match reservation.map(schedule::reserve) {
-        None | Some(Ok(()) | Err(ReservationError::NotPermitted)) => Ok(()),
-        Some(Err(refused)) => Err(io::Error::other(refused)),
+    /// Gives the calling thread its processors and its reservation.
+    fn place(&self) -> io::Result<()> {
+        match self.cpu {
+            Some(cpu) => pin_current_thread(cpu)?,
+            None if self.cpus.is_empty() => {}
+            None => drop(run_on(&self.cpus)),
+        }
+        match self.reservation.map(schedule::reserve) {
+            None | Some(Ok(()) | Err(ReservationError::NotPermitted)) => Ok(()),
+            Some(Err(refused)) => Err(io::Error::other(refused)),
+        }
+    }
+
+    /// Gives the calling thread its class and priority, unless it has a reservation.
+    fn apply_schedule(&self) {
+        let Some(wanted) = self.schedule else {
+            return;
+        };
+        if self.reservation.is_some() && schedule::is_reserved() {
+            return;
+        }
+        if schedule::current().ok() != Some(wanted) && schedule::set_current(wanted).is_err() {
+            // Less is always allowed.
+            let _ = schedule::set_current(Schedule::default());
+        }
+    }
+
+    fn enlist(&self) -> Option<registry::Entered> {
+        let (registry, purpose) = self.listed.as_ref()?;
+        let scheduling = match (self.reservation, self.schedule) {
+            (Some(reservation), _) => Some(Scheduling::Reserved(reservation)),
+            (None, schedule) => schedule.map(Scheduling::Class),
+        };
+        let cpus = match self.cpu {
+            Some(cpu) => vec![cpu],
+            None => self.cpus.clone(),
+        };
+        let configured = Attributes {
+            scheduling: scheduling.unwrap_or(Scheduling::Class(Schedule {
+                class: Class::Other,
+                priority: 0,
+            })),
+            cpus,
+        };
+        Some(registry.enter(&self.name, *purpose, configured))
     }
 }
 
@@ -121,14 +199,23 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());
     }
+    run_on(&[cpu])
+}
+
+fn run_on(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
-    set.set(cpu);
+    let known = cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU);
+    known.for_each(|&cpu| set.set(cpu));
     Ok(sched_setaffinity(None, &set)?)
 }
 
 /// The processors on which the calling thread may run, in ascending order.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
-    let set = sched_getaffinity(None)?;
+    cpus_of(None)
+}
+
+fn cpus_of(thread: Option<Pid>) -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(thread)?;
     Ok((0..CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))
         .collect())

@@ -1,0 +1,103 @@
+//! The priorities whose calls share a connection, and so a reader.
+
+use std::iter;
+use std::sync::OnceLock;
+
+use oxorb_giop::PriorityBand;
+use oxorb_rt::Priority;
+
+use super::multiplexed::Current;
+use super::selection::Selection;
+use crate::rt::thread_priority;
+
+/// A priority, or a band of them: calls of different ones never share a connection, nor the thread that reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Level {
+    low: i16,
+    high: i16,
+}
+
+/// Most levels that have connections of their own at one server; calls of further ones share those of the nearest.
+const MOST: usize = 16;
+
+impl Level {
+    /// Returns the level of a call that the calling thread makes: the band of the connection, the priority at which the
+    /// object serves it, or that of the thread. `None`: it has no priority.
+    pub(crate) fn of(selection: Option<&Selection>) -> Option<Level> {
+        let chosen = selection.and_then(|selection| match selection.band {
+            Some(PriorityBand { low, high }) => Some(Level { low, high }),
+            None => selection.served_at.map(Level::at),
+        });
+        chosen.or_else(|| thread_priority().map(|priority| Level::at(priority.get())))
+    }
+
+    fn at(priority: i16) -> Level {
+        Level {
+            low: priority,
+            high: priority,
+        }
+    }
+
+    /// Returns the priority of the thread that reads the connection.
+    pub(super) fn priority(self) -> Option<Priority> {
+        Priority::new(self.high).ok()
+    }
+}
+
+/// The connections of one level that many calls share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// Read by a thread of its own.
+    pub(super) multiplexed: Current,
+    /// Read by the callers in turn.
+    pub(super) led: Current,
+}
+
+/// The shared connections to one server, by level; found without a lock.
+#[derive(Default)]
+pub(crate) struct Levels {
+    plain: Shared,
+    leveled: [OnceLock<Box<(Level, Shared)>>; MOST],
+}
+
+impl Levels {
+    /// Returns the connections of a level.
+    pub(super) fn of(&self, level: Option<Level>) -> &Shared {
+        let Some(level) = level else {
+            return &self.plain;
+        };
+        for place in &self.leveled {
+            let (of, shared) = &**place.get_or_init(|| Box::new((level, Shared::default())));
+            if *of == level {
+                return shared;
+            }
+        }
+        let all = self.leveled.iter().filter_map(OnceLock::get);
+        let nearest = all.min_by_key(|entry| entry.0.high.abs_diff(level.high));
+        nearest.map_or(&self.plain, |entry| &entry.1)
+    }
+
+    /// Iterates over the places of all connections.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Current> {
+        let leveled = self.leveled.iter().filter_map(OnceLock::get);
+        let all = iter::once(&self.plain).chain(leveled.map(|entry| &entry.1));
+        all.flat_map(|shared| [&shared.multiplexed, &shared.led])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_keeps_its_place_and_those_beyond_the_limit_share_the_nearest() {
+        let levels = Levels::default();
+        let of = |at: i16| std::ptr::from_ref(levels.of(Some(Level::at(at))));
+        let first: Vec<_> = (0..MOST as i16).map(|at| of(at * 100)).collect();
+        for (at, before) in first.iter().enumerate() {
+            assert_eq!(of(at as i16 * 100), *before);
+        }
+        assert_eq!(of(310), first[3]);
+        assert_eq!(levels.iter().count(), 2 * (MOST + 1));
+    }
+}

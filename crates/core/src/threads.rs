@@ -1,0 +1,222 @@
+//! The threads of an ORB: all of them start here, with a declared schedule.
+
+use std::io;
+use std::sync::Arc;
+
+use oxorb_rt::Priority;
+use oxorb_sys::schedule::Schedule;
+use oxorb_sys::thread::{Listed, Purpose, Registry, allowed_cpus};
+
+use crate::Orb;
+use crate::lock::Mutex;
+use crate::rt::{self, Scheduling};
+use crate::sync::attributed::{Builder, Thread};
+
+/// Starts the threads of one ORB and lists them.
+///
+/// What a thread inherits from the one that starts it decides nothing: class, priority and processors are set.
+pub(crate) struct Threads {
+    registry: Arc<Registry>,
+    scheduling: Arc<Scheduling>,
+    /// Of the thread that made the ORB.
+    cpus: Vec<usize>,
+}
+
+impl Threads {
+    pub(crate) fn new(scheduling: &Arc<Scheduling>) -> Arc<Threads> {
+        Arc::new(Threads {
+            registry: Arc::default(),
+            scheduling: Arc::clone(scheduling),
+            cpus: allowed_cpus().unwrap_or_default(),
+        })
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    pub(crate) fn cpus(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// Returns a builder of a thread that is scheduled as `priority` demands; `None`: as the least urgent one of the ORB.
+    pub(crate) fn builder(
+        &self,
+        purpose: Purpose,
+        name: impl Into<String>,
+        priority: Option<Priority>,
+    ) -> Builder {
+        self.builder_at(purpose, name, self.scheduling.declared(priority))
+    }
+
+    /// Returns a builder of a thread with a schedule of its own.
+    pub(crate) fn builder_at(
+        &self,
+        purpose: Purpose,
+        name: impl Into<String>,
+        schedule: Schedule,
+    ) -> Builder {
+        Builder::new(name)
+            .cpus(&self.cpus)
+            .schedule(schedule)
+            .listed(&self.registry, purpose)
+    }
+
+    /// Starts a thread that works at `priority` and has it as its CORBA priority; `None`: at the ORB's least one, and it
+    /// has none.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        purpose: Purpose,
+        name: impl Into<String>,
+        priority: Option<Priority>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<Thread<T>> {
+        let number = self.scheduling.number();
+        self.builder(purpose, name, priority).spawn(move || {
+            if let Some(priority) = priority {
+                rt::declare(number, priority);
+            }
+            work()
+        })
+    }
+}
+
+impl Orb {
+    /// Returns the threads that this ORB runs at the moment, by purpose and name: how each was to be scheduled, and how the
+    /// kernel schedules it. Not for the steady path: takes a lock and two system calls for each thread.
+    ///
+    /// No thread of an ORB inherits its class, priority or processors from the one that happened to start it:
+    ///
+    /// | threads | class and priority | processors |
+    /// |---|---|---|
+    /// | lanes, and who accepts for them or takes over from them | the lane's | the lane's |
+    /// | dispatching modules | their queue's | the module's |
+    /// | readers, callbacks, reply handlers, alarms | those of the calls that they serve | the ORB's |
+    /// | all others | the ORB's class, at the native priority of CORBA priority 0 | the ORB's |
+    ///
+    /// The ORB's processors are those of the thread that made it.
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb, ThreadPurpose};
+    ///
+    /// let mut options = Options::default();
+    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// let orb = Orb::new(options);
+    /// orb.listen()?;
+    /// let threads = orb.threads();
+    /// assert_eq!(threads[0].purpose, ThreadPurpose::Acceptor);
+    /// assert_eq!(threads[0].configured.scheduling.to_string(), "SCHED_OTHER 0");
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(&self) -> Vec<Listed> {
+        self.thread_factory().registry().threads()
+    }
+
+    /// Starts a thread for the object adapter, at the ORB's least priority.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    #[doc(hidden)]
+    pub fn start_thread(
+        &self,
+        purpose: Purpose,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        let threads = self.thread_factory();
+        threads.spawn(purpose, name, None, work).map(drop)
+    }
+}
+
+/// One `T` for each priority of calls, so that those of different priorities do not wait for each other.
+pub(crate) struct ByPriority<T> {
+    make: Box<dyn Fn(Option<Priority>) -> T + Send + Sync>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    made: Vec<(Option<Priority>, Arc<T>)>,
+    closed: bool,
+}
+
+/// Threads that take work until the ORB ends.
+pub(crate) trait Ends {
+    /// Takes no more work.
+    fn close(&self);
+}
+
+/// Most of them; calls of further priorities share the nearest one.
+const MOST: usize = 32;
+
+impl<T: Ends> ByPriority<T> {
+    pub(crate) fn new(make: impl Fn(Option<Priority>) -> T + Send + Sync + 'static) -> Self {
+        ByPriority {
+            make: Box::new(make),
+            state: Mutex::new(State {
+                made: Vec::new(),
+                closed: false,
+            }),
+        }
+    }
+
+    /// Returns the one of a priority.
+    pub(crate) fn of(&self, priority: Option<Priority>) -> Arc<T> {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        let closed = state.closed;
+        let made = &mut state.made;
+        if let Some((_, found)) = made.iter().find(|(of, _)| *of == priority) {
+            return Arc::clone(found);
+        }
+        if made.len() < MOST {
+            let new = Arc::new((self.make)(priority));
+            if closed {
+                new.close();
+            }
+            made.push((priority, Arc::clone(&new)));
+            return new;
+        }
+        let number = |priority: Option<Priority>| priority.map_or(-1, Priority::get);
+        let far = |of: Option<Priority>| number(of).abs_diff(number(priority));
+        let nearest = made.iter().min_by_key(|(of, _)| far(*of));
+        Arc::clone(&nearest.expect("there are as many as may be").1)
+    }
+
+    /// The ORB has ended: closes those of all priorities.
+    pub(crate) fn close(&self) {
+        let made: Vec<_> = {
+            let mut state = self.state.lock().expect(UNPOISONED);
+            state.closed = true;
+            state
+                .made
+                .iter()
+                .map(|(_, each)| Arc::clone(each))
+                .collect()
+        };
+        made.iter().for_each(|each| each.close());
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Ends for Option<Priority> {
+        fn close(&self) {}
+    }
+
+    #[test]
+    fn each_priority_has_one_and_those_beyond_the_limit_share_the_nearest() {
+        let levels = ByPriority::new(|priority| priority);
+        let at = |number: i16| levels.of(Some(Priority::new(number).unwrap()));
+        assert_eq!(*levels.of(None), None);
+        for number in 1..MOST as i16 {
+            assert_eq!(at(number * 10).unwrap().get(), number * 10);
+        }
+        assert_eq!(at(53).unwrap().get(), 50);
+        assert_eq!(at(32_767).unwrap().get(), 310);
+        assert!(Arc::ptr_eq(&at(50), &at(53)));
+    }
+}

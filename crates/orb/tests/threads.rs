@@ -1,0 +1,285 @@
+//! The threads of an ORB: each is listed with the schedule that was declared for it, which the kernel confirms, whoever
+//! started it; and calls of one priority do not wait for those of another (R2).
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use common::fake::FakeServer;
+use common::worker::*;
+use common::{LONG, PING, Pinger, ping_async};
+use oxorb::policy::SyncScope;
+use oxorb::{
+    AsyncReply, Concurrency, Interface, MappingChoice, ObjectRef, Orb, OrbThread, SchedulingClass,
+    SystemException, ThreadPurpose, ThreadScheduling, Threadpool,
+};
+use oxorb_sys::schedule::{self, Schedule};
+use oxorb_testkit::{require_realtime, watchdog};
+
+/// The threads of a process are those of all tests that run in it.
+fn alone_in_the_process() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn fifo(priority: i32) -> Schedule {
+    Schedule {
+        class: SchedulingClass::Fifo,
+        priority,
+    }
+}
+
+/// Calls an operation of a [`Worker`] that gives nothing.
+fn wait(object: &ObjectRef) -> AsyncReply<(), SystemException> {
+    Interface::as_ref(object).invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
+}
+
+/// Kernel numbers and names of the process's threads whose names are an ORB's.
+fn kernel_threads() -> BTreeMap<i32, String> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    let tasks = tasks.filter_map(|task| {
+        let task = task.ok()?;
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        let id = task.file_name().to_str()?.parse().ok()?;
+        Some((id, name.trim().to_owned()))
+    });
+    tasks
+        .filter(|(_, name)| name.starts_with("oxorb-"))
+        .collect()
+}
+
+/// Has one of each kind of thread run in ORBs of this class, started by threads of SCHED_FIFO 40, and calls `look`.
+fn with_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread]) + Send) {
+    thread::scope(|scope| {
+        let started = scope.spawn(move || {
+            schedule::set_current(fifo(40)).unwrap();
+            run_all_threads(class, look);
+        });
+        started.join().unwrap();
+    });
+}
+
+fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
+    let orb = |concurrency| {
+        Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .configure(move |options| {
+                options.realtime.mapping = match class {
+                    SchedulingClass::Fifo => MappingChoice::Continuous,
+                    _ => MappingChoice::Linear,
+                };
+                options.realtime.class = class;
+                options.concurrency = concurrency;
+                options.client_idle_timeout = Some(LONG);
+                options.client_connections = oxorb::ClientConnections::Cached;
+            })
+            .build()
+            .unwrap()
+    };
+    let server = orb(Concurrency::ThreadPerConnection);
+    let workers = orb(Concurrency::LeaderFollowers { threads: 2 });
+    let client = orb(Concurrency::ThreadPerConnection);
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(4, 1), lane(9, 1)]))
+        .unwrap();
+    let worker = Arc::new(Worker::default());
+    let urgent = activate(&lane_poa(&server, pool, 9), &client, &worker);
+    let plain = activate(server.root_poa(), &client, &worker);
+    let pooled = activate(workers.root_poa(), &client, &worker);
+    for object in [&urgent, &plain, &pooled] {
+        whereabouts(object);
+    }
+    // Readers, callbacks and alarms of calls at a priority, which outlive the call that started them.
+    client.set_thread_priority(priority(20)).unwrap();
+    schedule::set_current(fifo(40)).unwrap();
+    let pinger = server
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()));
+    let pinger = common::elsewhere(&client, &pinger.unwrap());
+    let (told, answers) = mpsc::channel();
+    ping_async(&pinger, 7).then(move |answer| {
+        let _ = told.send(answer.is_ok());
+    });
+    assert_eq!(answers.recv(), Ok(true));
+    let waits = Interface::as_ref(&urgent)
+        .with_timeout(LONG)
+        .invoke_async::<(), SystemException>(&WAIT, |_| Ok(()), |_| Ok(()));
+    waits.then(drop);
+    worker.until_waiting(1);
+    let mut later = Box::pin(wait(&plain));
+    let _ = later.poll_ready(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+    worker.until_waiting(2);
+    let unsent = Interface::as_ref(&plain).with(SyncScope::None);
+    unsent.send(&PING, |_| Ok(())).unwrap();
+    let (mut listed, mut ids) = (Vec::new(), BTreeMap::new());
+    // A thread takes its class right after it has started.
+    for _ in 0..1000 {
+        let orbs = [&server, &workers, &client];
+        listed = orbs.iter().flat_map(|orb| orb.threads()).collect();
+        let short = |one: &OrbThread| (one.id, one.name.chars().take(15).collect());
+        ids = listed.iter().map(short).collect();
+        if ids == kernel_threads() && listed.iter().all(|one| one.actual == one.configured) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(kernel_threads(), ids, "all threads of the ORBs are listed");
+    look(&listed);
+    worker.open();
+    drop(later);
+    for orb in [&client, &server, &workers] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+fn purposes(threads: &[OrbThread]) -> BTreeSet<ThreadPurpose> {
+    threads.iter().map(|one| one.purpose).collect()
+}
+
+#[test]
+fn no_thread_inherits_the_schedule_of_the_one_that_started_it() {
+    let _guard = watchdog(LONG);
+    let _alone = alone_in_the_process();
+    if !require_realtime() {
+        return;
+    }
+    with_all_threads(SchedulingClass::Other, |threads| {
+        for one in threads {
+            let plain = ThreadScheduling::Class(Schedule::default());
+            assert_eq!(one.configured.scheduling, plain, "{one}");
+            assert_eq!(one.actual, one.configured, "{one}");
+        }
+    });
+}
+
+#[test]
+fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
+    let _guard = watchdog(LONG);
+    let _alone = alone_in_the_process();
+    if !require_realtime() {
+        return;
+    }
+    with_all_threads(SchedulingClass::Fifo, |threads| {
+        for one in threads {
+            // `continuous` counts from the least native priority, which is 1.
+            let expected = match (one.purpose, one.name.as_str()) {
+                (ThreadPurpose::Lane, name) if name.ends_with(".0") => 5,
+                (ThreadPurpose::Lane, _) => 10,
+                (ThreadPurpose::Acceptor, _) => continue,
+                (ThreadPurpose::Reader | ThreadPurpose::Callbacks, _) => 21,
+                _ => 1,
+            };
+            let expected = ThreadScheduling::Class(fifo(expected));
+            // Both lanes' objects are called at the priority that they declare.
+            if one.purpose != ThreadPurpose::Reader {
+                assert_eq!(one.configured.scheduling, expected, "{one}");
+            }
+            assert_eq!(one.actual, one.configured, "{one}");
+        }
+        let of = |purpose: ThreadPurpose| -> Vec<i32> {
+            let all = threads.iter().filter(|one| one.purpose == purpose);
+            let priority = |one: &OrbThread| match one.actual.scheduling {
+                ThreadScheduling::Class(schedule) => schedule.priority,
+                _ => -1,
+            };
+            let mut all: Vec<i32> = all.map(priority).collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(of(ThreadPurpose::Acceptor), [1, 1, 1, 5, 10]);
+        assert_eq!(
+            of(ThreadPurpose::Reader),
+            [10, 21],
+            "of the lane's band, of the caller's"
+        );
+        let all = purposes(threads);
+        for purpose in [
+            ThreadPurpose::Acceptor,
+            ThreadPurpose::Connection,
+            ThreadPurpose::Worker,
+            ThreadPurpose::Lane,
+            ThreadPurpose::Reader,
+            ThreadPurpose::Callbacks,
+            ThreadPurpose::Oneways,
+            ThreadPurpose::IdleConnections,
+        ] {
+            assert!(all.contains(&purpose), "{purpose:?}: {all:?}");
+        }
+    });
+}
+
+#[test]
+fn the_list_is_empty_when_the_orb_has_ended() {
+    let _guard = watchdog(LONG);
+    let _alone = alone_in_the_process();
+    let (server, client) = (server(), client());
+    let object = activate(server.root_poa(), &client, &Arc::new(Worker::default()));
+    whereabouts(&object);
+    assert!(!server.threads().is_empty());
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+    while !server.threads().is_empty() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn an_urgent_answer_does_not_wait_for_the_rest_of_another_one() {
+    let _guard = watchdog(LONG);
+    let _alone = alone_in_the_process();
+    let client = client();
+    let server = FakeServer::start();
+    let object = server.object(&client);
+    let at = |value: i16| {
+        let _raised = client.raise_thread(priority(value)).unwrap();
+        ping_async(&object, 7)
+    };
+    let mut low = at(10);
+    let mut of_low = server.accept();
+    let low_id = of_low.request();
+    let whole = common::fake::reply(low_id, oxorb_giop::ReplyStatus::NO_EXCEPTION, |e| {
+        e.longlong(7);
+        Ok(())
+    });
+    of_low.send(&whole[..whole.len() / 2]);
+    let urgent = at(20);
+    let mut of_urgent = server.accept();
+    of_urgent.answer_next(0);
+    urgent.wait().unwrap();
+    assert!(!low.is_ready());
+    of_low.send(&whole[whole.len() / 2..]);
+    low.wait().unwrap();
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn handlers_of_calls_of_two_priorities_run_side_by_side_each_at_its_own() {
+    let _guard = watchdog(LONG);
+    let _alone = alone_in_the_process();
+    let (server, client) = (server(), client());
+    let pinger = server
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()));
+    let object = common::elsewhere(&client, &pinger.unwrap());
+    // Each handler waits for the other one.
+    let both = Arc::new(Barrier::new(2));
+    let (told, priorities) = mpsc::channel();
+    for value in [10, 20] {
+        let _raised = client.raise_thread(priority(value)).unwrap();
+        let (both, told, orb) = (Arc::clone(&both), told.clone(), client.clone());
+        ping_async(&object, 7).then(move |answer| {
+            both.wait();
+            let _ = told.send((answer.is_ok(), orb.thread_priority()));
+        });
+    }
+    let mut seen: Vec<_> = priorities.iter().take(2).collect();
+    seen.sort();
+    let expected = [10, 20].map(|value| (true, Some(priority(value))));
+    assert_eq!(seen, expected);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}

@@ -1,0 +1,45 @@
+//! Privileges for real-time scheduling: what tests of priorities and reservations need.
+
+use std::process::{Command, Stdio};
+
+use crate::peers::missing;
+
+/// Reports whether this process may have SCHED_FIFO threads; [`missing`] if it may not, so that a test that returns then
+/// never passes silently.
+///
+/// # Panics
+/// Where `CI` is set and the privilege is missing.
+#[must_use = "a test without the privilege ends here"]
+pub fn require_realtime() -> bool {
+    granted("SCHED_FIFO (CAP_SYS_NICE or `ulimit -r`)", &["-f", "50"])
+}
+
+/// Reports whether this process may reserve processor time (SCHED_DEADLINE); [`missing`] if it may not.
+///
+/// # Panics
+/// Where `CI` is set and the privilege is missing.
+#[must_use = "a test without the privilege ends here"]
+pub fn require_reservations() -> bool {
+    let millisecond = ["-d", "-T", "1000000", "-D", "100000000", "-P", "100000000"];
+    let reserve = millisecond.into_iter().chain(["0"]);
+    let what = "SCHED_DEADLINE (CAP_SYS_NICE, and all processors)";
+    granted(what, &reserve.collect::<Vec<_>>())
+}
+
+/// Asks the kernel, by way of a process that is scheduled so.
+fn granted(what: &str, scheduling: &[&str]) -> bool {
+    let tried = Command::new("chrt")
+        .args(scheduling)
+        .arg("true")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output();
+    let why = match tried {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => format!("chrt cannot be run: {error}"),
+    };
+    missing(what, &why);
+    false
+}

@@ -1,8 +1,8 @@
 //! Signals that end an ORB in order.
 
 use std::io;
-use std::thread;
 
+use oxorb_core::ThreadPurpose;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
@@ -43,20 +43,17 @@ impl Orb {
                 }
             }
         };
-        thread::Builder::new()
-            .name("oxorb-signals".to_owned())
-            .spawn(wait)?;
-        Ok(())
+        self.start_thread(ThreadPurpose::Shutdown, "oxorb-signals", wait)
     }
 }
 
 /// Ends the ORB in a thread of its own: the next signal must find this one waiting.
 fn end(orb: oxorb_core::Orb) {
+    let starter = orb.clone();
     let shutdown = move || {
         let _ = orb.shutdown(false);
     };
-    let ending = thread::Builder::new().name("oxorb-shutdown".to_owned());
-    if let Err(error) = ending.spawn(shutdown) {
+    if let Err(error) = starter.start_thread(ThreadPurpose::Shutdown, "oxorb-shutdown", shutdown) {
         eprintln!(
             "oxorb: a signal could not end the ORB: {error}; send it again to end the process"
         );

@@ -39,6 +39,8 @@ pub enum Purpose {
     IdleConnections,
     /// Has servants cleaned up after their objects were deactivated.
     Etherealizer,
+    /// Waits for signals, or ends the ORB after one.
+    Shutdown,
 }
 
 /// How a thread is scheduled, and where it may run.

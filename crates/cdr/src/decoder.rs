@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::fixed::take_all;
 use crate::interpreted::{FixedSlot, Grow};
+use crate::pieces::Pieces;
 use crate::primitive::{POSITIONS, Primitive, aligned, padding};
-use crate::value::{Here, Incoming};
+use crate::value::Incoming;
 use crate::{
     ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Layout, Limits, LongDouble, Result,
     Scope, ValueRegistry, raw,
@@ -29,7 +30,8 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decoder<'de> {
-    /// Starts at the alignment origin. Ends with the chunk, inside the state of a value that comes in chunks.
+    /// Starts at the alignment origin. Ends with the chunk, inside the state of a value that comes in chunks, and with the
+    /// piece, of a message that came in pieces.
     octets: &'de [u8],
     /// Where reading goes on, from the alignment origin.
     at: usize,
@@ -77,7 +79,11 @@ impl<'de> Decoder<'de> {
     #[inline]
     #[must_use]
     pub fn at(mut self, position: usize) -> Self {
-        self.at = position.min(self.octets.len());
+        if position > self.octets.len() {
+            self.at_a_distance(position);
+        } else {
+            self.at = position;
+        }
         self
     }
 
@@ -316,7 +322,7 @@ impl<'de> Decoder<'de> {
                 self.at += n;
                 Ok(octets)
             }
-            None => self.beyond(1, n),
+            None => self.block_beyond(1, n),
         }
     }
 
@@ -416,8 +422,10 @@ impl<'de> Decoder<'de> {
     #[cold]
     #[inline(never)]
     fn fixed_anywhere<T: Fixed>(&mut self, place: &mut Option<T>) -> Result<()> {
-        *place = Some(T::take(&mut self.fixed_reader(const { &T::LAYOUT })?)?);
-        Ok(())
+        self.fixed_with(const { &T::LAYOUT }, |reader| {
+            *place = Some(T::take(reader)?);
+            Ok(())
+        })
     }
 
     /// Reads `n` values whose layout is known beforehand; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
@@ -493,17 +501,20 @@ impl<'de> Decoder<'de> {
     pub fn encapsulation(&mut self) -> Result<Decoder<'de>> {
         let n = self.length(None, 1)?;
         let depth = self.deeper()?;
-        let base = self.position();
         let octets = self.octets(n)?;
+        let inner = self.inside(octets);
+        Decoder { depth, ..inner }.announced()
+    }
+
+    /// A decoder of octets that were just read, aligned anew.
+    pub(crate) fn inside(&self, octets: &'de [u8]) -> Self {
         Decoder {
             octets,
             at: 0,
-            base,
-            depth,
+            base: self.position() - octets.len(),
             values: None, // those inside are on their own
             ..*self
         }
-        .announced()
     }
 
     /// Reads a value that may contain values of its own type, one level deeper, so that nesting stays within the limit.
@@ -518,7 +529,11 @@ impl<'de> Decoder<'de> {
     /// Ends reading; octets that are left are an error.
     #[inline]
     pub fn finish(self) -> Result<()> {
-        match self.remaining() {
+        let left = match &self.values {
+            None => self.remaining(),
+            Some(_) => self.remaining_in_all(),
+        };
+        match left {
             0 => Ok(()),
             left => Err(self.error(ErrorKind::TrailingOctets(left))),
         }
@@ -598,7 +613,7 @@ impl<'de> Decoder<'de> {
                 self.at = start + size;
                 octets
             }
-            None => self.beyond(T::ALIGN, size)?,
+            None => self.block_beyond(T::ALIGN, size)?,
         };
         if !self.swap
             && let Ok(numbers) = bytemuck::try_cast_slice(octets)
@@ -653,11 +668,30 @@ fn apart<T>(fill: impl FnOnce(&mut Option<T>) -> Result<()>) -> Result<T> {
     }
 }
 
+/// Where a decoder is, when an item does not fit into the octets it has left.
+pub(crate) struct Here<'de> {
+    pub(crate) octets: &'de [u8],
+    pub(crate) at: usize,
+    pub(crate) base: usize,
+    pub(crate) swap: bool,
+}
+
 /// What the reading of values needs.
 impl<'de> Decoder<'de> {
-    /// Goes on in the next chunk, if there is one, for an item that does not fit into the octets that are left.
+    /// Goes on in the next chunk or piece, if there is one, for an item that does not fit into the octets that are left.
     #[inline(always)]
     fn beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
+        self.item_beyond(align, size, false)
+    }
+
+    /// Goes on in the next chunk or piece for a block of items, which has no alignment but that of its first.
+    #[inline(always)]
+    fn block_beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
+        self.item_beyond(align, size, true)
+    }
+
+    #[inline(always)]
+    fn item_beyond(&mut self, align: usize, size: usize, block: bool) -> Result<&'de [u8]> {
         // Field by field, so that a decoder on the stack stays in registers.
         let here = Here {
             octets: self.octets,
@@ -665,16 +699,85 @@ impl<'de> Decoder<'de> {
             base: self.base,
             swap: self.swap,
         };
-        let (item, octets, at) = here.beyond(self.values.as_deref_mut(), align, size)?;
+        let (item, octets, at) = here.beyond(self.values.as_deref_mut(), align, size, block)?;
         (self.octets, self.at) = (octets, at);
         Ok(item)
+    }
+
+    /// Reads a block of octets, aligned where it starts.
+    pub(crate) fn block(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
+        let start = aligned(self.at, align);
+        match self.octets.get(start..).and_then(|rest| rest.get(..size)) {
+            Some(octets) => {
+                self.at = start + size;
+                Ok(octets)
+            }
+            None => self.block_beyond(align, size),
+        }
+    }
+
+    /// Gives the pieces of the message that `octets` are the first of.
+    pub(crate) fn start_pieces(&mut self, pieces: Pieces<'de>) {
+        let mut values = Box::new(Incoming::of(pieces.whole()));
+        values.pieces = Some(pieces);
+        self.values = Some(values);
+    }
+
+    /// Goes to a position that is not in the octets: in another piece, or beyond the end.
+    #[cold]
+    #[inline(never)]
+    fn at_a_distance(&mut self, position: usize) {
+        self.at = position;
+        self.reopen();
+        self.at = self.at.min(self.octets.len());
+    }
+
+    /// Takes the octets of the piece that reading is in now.
+    pub(crate) fn reopen(&mut self) {
+        if let Some(pieces) = self
+            .values
+            .as_mut()
+            .and_then(|values| values.pieces.as_mut())
+        {
+            self.octets = pieces.open(self.at);
+        }
+    }
+
+    /// Whether the message came in pieces, of which each aligns anew.
+    pub(crate) fn is_in_pieces(&self) -> bool {
+        (self.values.as_ref()).is_some_and(|values| values.pieces.is_some())
+    }
+
+    /// Lets `take` read a value of fixed layout, which may stand in two pieces.
+    pub(crate) fn fixed_with(
+        &mut self,
+        layout: &Layout,
+        take: impl FnOnce(&mut FixedReader<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if self.remaining() >= layout.size_at(self.at) || !self.is_in_pieces() {
+            return take(&mut self.fixed_reader(layout)?);
+        }
+        let (octets, at) = (&self.octets[self.at..], self.at);
+        let pieces = self
+            .values
+            .as_ref()
+            .and_then(|values| values.pieces.as_ref());
+        let mut reader = FixedReader::across(octets, at, self.swap, pieces.expect("in pieces"));
+        let taken = take(&mut reader);
+        let end = reader.end();
+        self.at = end.unwrap_or(at);
+        self.reopen();
+        match (end, taken) {
+            (None, _) => Err(self.truncated(layout.size_at(at))),
+            (Some(_), taken) => taken,
+        }
     }
 
     /// For a value of fixed layout, whose octets are counted as read.
     ///
     /// It may stand at the start of the next chunk. One that a chunk ends within is refused: its members are read at
     /// offsets that are known beforehand.
-    pub(crate) fn fixed_reader(&mut self, layout: &Layout) -> Result<FixedReader<'de>> {
+    fn fixed_reader(&mut self, layout: &Layout) -> Result<FixedReader<'de>> {
         let size = layout.size_at(self.at);
         if self.remaining() < size {
             if !self.is_chunked() {
@@ -706,7 +809,7 @@ impl<'de> Decoder<'de> {
         let (stride, phase) = layout.alike();
         // As many as there are octets for, or the first one fails already.
         items.reserve(n.min(self.remaining() / layout.min() + 1));
-        items.grow().take_slot(&mut self.fixed_reader(layout)?)?;
+        self.fixed_with(layout, |reader| items.grow().take_slot(reader))?;
         let position = self.position();
         let octets = self.octets(in_one_piece.saturating_mul(stride))?;
         for (index, octets) in octets.chunks_exact(stride).enumerate() {
@@ -715,7 +818,7 @@ impl<'de> Decoder<'de> {
             items.grow().take_slot(&mut reader)?;
         }
         for _ in in_one_piece..rest {
-            items.grow().take_slot(&mut self.fixed_reader(layout)?)?;
+            self.fixed_with(layout, |reader| items.grow().take_slot(reader))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 use core::hint::cold_path;
 
+use crate::pieces::Pieces;
 use crate::primitive::{Primitive, padding};
 use crate::{Error, ErrorKind, LongDouble, Result};
 
@@ -286,6 +287,17 @@ pub struct FixedReader<'r> {
     /// Offset of `octets` from the start of the message.
     base: usize,
     swap: bool,
+    /// Where a value goes on that does not end in the octets.
+    more: Option<Across<'r>>,
+}
+
+/// The message in pieces that a value of fixed layout is read from.
+#[derive(Debug)]
+struct Across<'r> {
+    pieces: &'r Pieces<'r>,
+    current: usize,
+    /// The pieces end within the value.
+    ended: bool,
 }
 
 impl<'r> FixedReader<'r> {
@@ -297,7 +309,47 @@ impl<'r> FixedReader<'r> {
             phase,
             base,
             swap,
+            more: None,
         }
+    }
+
+    /// A reader of octets up to the end of a piece, from this position on in the message.
+    pub(crate) fn across(octets: &'r [u8], at: usize, swap: bool, pieces: &'r Pieces<'r>) -> Self {
+        let more = Across {
+            pieces,
+            current: pieces.current(),
+            ended: false,
+        };
+        Self {
+            more: Some(more),
+            ..Self::new(octets, at, at, swap)
+        }
+    }
+
+    /// Position in the message behind what was read; `None` if the message ended within it.
+    pub(crate) fn end(&self) -> Option<usize> {
+        let ended = self.more.as_ref().is_some_and(|more| more.ended);
+        (!ended).then_some(self.base + self.at)
+    }
+
+    /// Reads an item or a block that does not end in the octets from the next piece: `None` where there is none.
+    #[cold]
+    #[inline(never)]
+    fn beyond(&mut self, align: usize, size: usize, block: bool) -> Option<&'r [u8]> {
+        let Some(more) = &mut self.more else {
+            panic!("`take` must read as many octets as `LAYOUT` says");
+        };
+        let at = self.base + self.at;
+        let found = more
+            .pieces
+            .beyond(&mut more.current, at, align, size, block);
+        let Some((item, octets, at)) = found.filter(|_| !more.ended) else {
+            more.ended = true;
+            return None;
+        };
+        self.octets = &octets[at..];
+        (self.at, self.phase, self.base) = (0, at, at);
+        Some(item)
     }
 
     /// The error for an ordinal, just read, that its enumeration does not have.
@@ -322,23 +374,37 @@ impl<'r> FixedReader<'r> {
     #[inline(always)]
     fn number<T: Primitive>(&mut self) -> T {
         let start = self.at + padding(self.phase.wrapping_add(self.at), T::ALIGN);
-        self.at = start + T::SIZE;
-        T::from_wire(
-            bytemuck::pod_read_unaligned(&self.octets[start..self.at]),
-            self.swap,
-        )
+        let octets = match self.octets.get(start..start + T::SIZE) {
+            Some(octets) => {
+                self.at = start + T::SIZE;
+                octets
+            }
+            None => match self.beyond(T::ALIGN, T::SIZE, false) {
+                Some(octets) => octets,
+                None => return T::zeroed(), // the decoder refuses the value
+            },
+        };
+        T::from_wire(bytemuck::pod_read_unaligned(octets), self.swap)
     }
 
     #[inline(always)]
     fn numbers<T: Primitive, const N: usize>(&mut self) -> [T; N] {
         let mut items = [T::zeroed(); N];
-        let Some((first, rest)) = items.split_first_mut() else {
+        if N == 0 {
             return items;
+        }
+        let start = self.at + padding(self.phase.wrapping_add(self.at), T::ALIGN);
+        let octets = match self.octets.get(start..start + N * T::SIZE) {
+            Some(octets) => {
+                self.at = start + N * T::SIZE;
+                octets
+            }
+            None => match self.beyond(T::ALIGN, N * T::SIZE, true) {
+                Some(octets) => octets,
+                None => return items,
+            },
         };
-        *first = self.number();
-        let octets = &self.octets[self.at..][..size_of_val(rest)];
-        self.at += octets.len();
-        for (octets, number) in octets.chunks_exact(T::SIZE).zip(rest) {
+        for (octets, number) in octets.chunks_exact(T::SIZE).zip(&mut items) {
             *number = T::from_wire(bytemuck::pod_read_unaligned(octets), self.swap);
         }
         items

@@ -123,7 +123,7 @@ pub fn write_fixed(value: &dyn FixedPart, layout: &Layout, e: &mut Encoder<'_>) 
 /// Reads a value of fixed layout.
 #[inline(never)]
 pub fn read_fixed(slot: &mut dyn FixedSlot, layout: &Layout, d: &mut Decoder<'_>) -> Result<()> {
-    slot.take_slot(&mut d.fixed_reader(layout)?)
+    d.fixed_with(layout, |reader| slot.take_slot(reader))
 }
 
 /// Writes the elements of a sequence.

@@ -110,7 +110,10 @@ impl Upcall<'_> {
         keep(Later {
             orb: orb.clone(),
             header: frame.header,
-            head: frame.bytes[..request.body.min(frame.bytes.len())].to_vec(),
+            head: match frame.in_pieces() {
+                false => frame.bytes[..request.body.min(frame.bytes.len())].to_vec(),
+                true => frame.bytes.to_vec(),
+            },
             dialect,
             times,
             flow: self.flow,

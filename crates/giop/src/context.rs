@@ -4,7 +4,7 @@ use core::fmt;
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
 
-use crate::{Side, Violation};
+use crate::{Frame, Side, Violation};
 
 /// Most service contexts accepted in one message; real ORBs send fewer than ten. Searching them is linear, so this
 /// bounds the time of [`ServiceContexts::find`].
@@ -85,9 +85,10 @@ impl<'a> ServiceContext<'a> {
 /// Checked once when the message was parsed, so iteration cannot fail. Allocates nothing.
 #[derive(Clone, Copy)]
 pub struct ServiceContexts<'a> {
-    /// The message up to the end of the list.
+    /// The message up to the end of the list; all of it when it is in pieces.
     message: &'a [u8],
     order: ByteOrder,
+    in_pieces: bool,
     /// Position of the first context.
     start: usize,
     count: usize,
@@ -118,7 +119,11 @@ impl<'a> ServiceContexts<'a> {
     /// Visits them in wire order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = ServiceContext<'a>> + use<'a> {
-        let mut rest = Decoder::new(self.message, self.order, Dialect::new(2)).at(self.start);
+        let rest = match self.in_pieces {
+            false => Decoder::new(self.message, self.order, Dialect::new(2)),
+            true => Decoder::in_pieces(self.message, self.order, Dialect::new(1)),
+        };
+        let mut rest = rest.at(self.start);
         let read = move |_| read_one(&mut rest).ok();
         (0..self.count).map_while(read)
     }
@@ -129,6 +134,7 @@ impl<'a> ServiceContexts<'a> {
         Self {
             message: &[],
             order,
+            in_pieces: false,
             start: 0,
             count: 0,
         }
@@ -136,7 +142,7 @@ impl<'a> ServiceContexts<'a> {
 
     /// Reads the list and leaves `fields` after it.
     #[inline]
-    pub(crate) fn read(message: &'a [u8], fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+    pub(crate) fn read(frame: &Frame<'a>, fields: &mut Decoder<'a>) -> Result<Self, Violation> {
         let count = fields.length(None, MIN_CONTEXT)?;
         if count > MAX_CONTEXTS {
             return Err(too_many(count));
@@ -145,9 +151,15 @@ impl<'a> ServiceContexts<'a> {
         for _ in 0..count {
             read_one(fields)?;
         }
+        let in_pieces = frame.in_pieces();
+        let end = match in_pieces {
+            false => fields.position(),
+            true => frame.bytes.len(),
+        };
         Ok(Self {
-            message: &message[..fields.position()],
+            message: &frame.bytes[..end],
             order: fields.order(),
+            in_pieces,
             start,
             count,
         })

@@ -10,10 +10,12 @@ use crate::{
 /// A whole message, header included, fragments already joined.
 ///
 /// Offsets in it ([`Request::body`], [`cdr::Error::at`](oxorb_cdr::Error)) count from the first octet of the header,
-/// which is also the origin of CDR alignment.
+/// which is also the origin of CDR alignment. A GIOP 1.1 message that came in fragments keeps their boundaries, because each
+/// fragment aligns anew: only its [`decoder`](Frame::decoder) knows where data goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
-    /// The parsed header. Of a reassembled message: without the more-fragments flag, with the whole size.
+    /// The parsed header. Of a reassembled message: with the whole size, and without the more-fragments flag, which only
+    /// GIOP 1.1 messages keep that are [in pieces](Frame::in_pieces).
     pub header: Header,
     /// The message from its first octet to its last.
     pub bytes: &'a [u8],
@@ -47,7 +49,17 @@ impl<'a> Frame<'a> {
     /// [`Decoder::at`] with a `body` offset to read arguments or results.
     #[inline]
     pub fn decoder(&self, dialect: Dialect) -> Decoder<'a> {
-        Decoder::new(self.bytes, self.header.order, dialect).at(Header::LEN)
+        let decoder = match self.in_pieces() {
+            false => Decoder::new(self.bytes, self.header.order, dialect),
+            true => Decoder::in_pieces(self.bytes, self.header.order, dialect),
+        };
+        decoder.at(Header::LEN)
+    }
+
+    /// Whether the message came in GIOP 1.1 fragments, so that what follows the header in `bytes` is not contiguous.
+    #[inline]
+    pub fn in_pieces(&self) -> bool {
+        self.header.more_fragments && self.header.version.minor == 1
     }
 
     /// Reads the message's own header fields, whatever kind it is.

@@ -22,9 +22,8 @@ mod partial;
 /// Memory stays within [`Limits`] and is only allocated for octets that arrived: a header that announces 4 GiB reserves
 /// 1 MiB at most. After warm-up, messages that are not fragmented cost no allocation.
 ///
-/// GIOP 1.1 counts alignment anew in each fragment, 1.2 through the whole message. Joined octets are the same, so what
-/// is aligned to 8 (`long long`, `double`) may be misread behind the first piece of a fragmented **1.1** message; all else
-/// is not affected, as peers cut at multiples of 4. OxORB never sends 1.1 fragments.
+/// GIOP 1.1 counts alignment anew in each fragment, 1.2 through the whole message. So a joined 1.1 message keeps the
+/// boundaries ([`Frame::in_pieces`]), and takes twice the memory. OxORB never sends 1.1 fragments.
 ///
 /// After an error the inbox stays where it is: octets after a broken message mean nothing, so the connection must end.
 ///
@@ -197,10 +196,12 @@ impl Inbox {
     /// As [`peek`](Self::peek), the whole message where it is there and can be one.
     pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
         let header = self.peek()?.ok()?;
-        Some(Frame {
-            header,
-            bytes: &self.buffer[self.start..self.start + header.total()],
-        })
+        let bytes = &self.buffer[self.start..self.start + header.total()];
+        let header = Header {
+            more_fragments: false, // the boundaries are not known yet
+            ..header
+        };
+        Some(Frame { header, bytes })
     }
 
     /// The message announced by the last [`poll`](Self::poll).

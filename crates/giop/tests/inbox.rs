@@ -7,8 +7,8 @@ use std::io::IoSlice;
 use common::{ORDERS, VERSIONS, every_kind, feed, receive, request, split};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::{
-    Fragments, Frame, Header, Inbox, Limits, MessageType, Misbehaviour, ReplyStatus, Side, Version,
-    Violation, begin_reply, cancel_request, finish,
+    Fragments, Frame, Header, Inbox, Limits, MessageType, Misbehaviour, ReplyStatus, Request, Side,
+    Version, Violation, begin_reply, cancel_request, finish,
 };
 use proptest::prelude::*;
 
@@ -60,15 +60,13 @@ proptest! {
     #[test]
     fn any_message_survives_any_fragment_boundary(
         order in order(),
-        version in prop::sample::select(&[Version::V1_1, Version::V1_2][..]),
         kind in 0usize..4,
         size in 0usize..600,
         cuts in prop::collection::vec(0usize..10_000, 0..8),
         reads in prop::collection::vec(1usize..200, 1..5),
     ) {
         let body: Vec<u8> = (0..size).map(|i| i as u8).collect();
-        let kind = [0, 1, 3, 4][if version == Version::V1_1 { kind % 2 } else { kind }];
-        let message = every_kind(version, order, 7, &body).swap_remove(kind);
+        let message = every_kind(Version::V1_2, order, 7, &body).swap_remove([0, 1, 3, 4][kind]);
         let pieces = split(&message, &cuts);
         let mut inbox = inbox();
         prop_assert_eq!(receive(&mut inbox, &pieces.concat(), &reads).unwrap(), [message]);
@@ -329,6 +327,21 @@ fn incomplete_messages_are_limited_in_number_and_octets() {
     ));
 }
 
+/// Kind of a message and the octets of a request's body, which in GIOP 1.1 may lie in pieces.
+fn in_one(message: &[u8]) -> (MessageType, Vec<u8>) {
+    let frame = Frame::parse(message).unwrap();
+    let octets = Request::parse(&frame).map(|request| {
+        let mut d = frame.decoder(Dialect::new(1)).at(request.body);
+        d.octets(100).unwrap().to_vec()
+    });
+    (frame.header.kind, octets.unwrap_or_default())
+}
+
+fn received(inbox: &mut Inbox, stream: &[u8]) -> Vec<(MessageType, Vec<u8>)> {
+    let messages = receive(inbox, stream, &[31]).unwrap();
+    messages.iter().map(|message| in_one(message)).collect()
+}
+
 #[test]
 fn a_cancelled_message_is_dropped_and_its_id_free_again() {
     for version in [Version::V1_1, Version::V1_2] {
@@ -338,16 +351,16 @@ fn a_cancelled_message_is_dropped_and_its_id_free_again() {
         let stream = [pieces[0].clone(), cancel.clone(), pieces.concat()].concat();
         let mut inbox = inbox();
         assert_eq!(
-            receive(&mut inbox, &stream, &[31]).unwrap(),
-            [cancel, message.clone()]
+            received(&mut inbox, &stream),
+            [in_one(&cancel), in_one(&message)]
         );
         assert!(!inbox.mid_message());
 
         let other = cancel_request(version, ByteOrder::Little, 6).to_vec();
         let stream = [pieces[0].clone(), other.clone(), pieces[1].clone()].concat();
         assert_eq!(
-            receive(&mut inbox, &stream, &[31]).unwrap(),
-            [other, message]
+            received(&mut inbox, &stream),
+            [in_one(&other), in_one(&message)]
         );
     }
 }

@@ -1,4 +1,4 @@
-use super::skip::{Walk, read_label, skip_exception_id};
+use super::skip::{Walk, number_size, read_label, skip_exception_id};
 use super::{Dynamic, DynamicError, Field, RawReference, Selected};
 use crate::{Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode, TypeRef};
 
@@ -129,6 +129,11 @@ impl Walk {
         d: &mut Decoder<'_>,
     ) -> Result<Vec<Dynamic>, DynamicError> {
         let mut elements = Vec::with_capacity(n.min(RESERVED_AT_ONCE));
+        let mut block = match number_size(element) {
+            Some(size) => d.block_of(size, n)?,
+            None => None,
+        };
+        let d = block.as_mut().unwrap_or(d);
         for at in 0..n {
             let value = self.read(element, d);
             elements.push(value.map_err(|error| error.in_element(at))?);

@@ -165,6 +165,11 @@ impl Walk {
         if facts.is_empty() {
             return Ok(()); // however many: there is nothing to go past
         }
+        if let Some(size) = number_size(element)
+            && d.block_of(size, n)?.is_some()
+        {
+            return Ok(());
+        }
         match facts.stride() {
             Some(stride) if !d.is_chunked() => {
                 self.skip(element, d)?;
@@ -173,6 +178,16 @@ impl Walk {
             _ => (0..n).try_for_each(|_| self.skip(element, d)),
         }
     }
+}
+
+/// Octets of a number; `None` for other types.
+pub(super) fn number_size(ty: TypeRef<'_>) -> Option<usize> {
+    Some(match ty.resolved().kind() {
+        TcKind::Short | TcKind::Ushort => 2,
+        TcKind::Long | TcKind::Ulong | TcKind::Float => 4,
+        TcKind::Longlong | TcKind::Ulonglong | TcKind::Double => 8,
+        _ => return None,
+    })
 }
 
 /// Goes past the repository id before the members of an exception. omniORB leaves it out.

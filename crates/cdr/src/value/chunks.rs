@@ -4,6 +4,7 @@
 //! fit any more comes here, and goes on in the next chunk.
 
 use super::{Incoming, tag};
+use crate::decoder::Here;
 use crate::primitive::{Primitive, padding};
 use crate::{Decoder, Error, ErrorKind, Result};
 
@@ -26,6 +27,15 @@ pub(crate) struct Back<'de> {
     chunking: Chunking<'de>,
     octets: &'de [u8],
     at: usize,
+}
+
+impl<'de> Incoming<'de> {
+    /// Nothing read yet of the octets of a message or encapsulation.
+    pub(crate) fn of(whole: &'de [u8]) -> Self {
+        let mut values = Self::default();
+        values.chunking.whole = whole;
+        values
+    }
 }
 
 impl<'de> Chunking<'de> {
@@ -108,7 +118,7 @@ impl<'de> Decoder<'de> {
         let whole = chunking.whole;
         if outer {
             self.stand_between();
-        } else {
+        } else if !self.is_in_pieces() {
             self.set_octets(whole);
         }
         Ok(())
@@ -171,6 +181,9 @@ impl<'de> Decoder<'de> {
     /// Octets left in the message or encapsulation, beyond the present chunk too.
     #[cold]
     pub(crate) fn remaining_in_all(&self) -> usize {
+        if let Some(pieces) = (self.values.as_ref()).and_then(|values| values.pieces.as_ref()) {
+            return pieces.left(self.cursor());
+        }
         let chunking = self.values.as_ref().map(|values| values.chunking);
         match chunking.filter(|chunking| chunking.active) {
             Some(chunking) => chunking.whole.len() - self.cursor(),
@@ -178,9 +191,11 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Whether the state being read comes in chunks.
+    /// Whether the octets may end between any two items, and others follow: the state being read comes in chunks, or the
+    /// message in pieces.
     pub(crate) fn is_chunked(&self) -> bool {
-        (self.values.as_ref()).is_some_and(|values| values.chunking.active)
+        (self.values.as_ref())
+            .is_some_and(|values| values.chunking.active || values.pieces.is_some())
     }
 
     /// Reads a long between chunks, where there is no end but that of the message.
@@ -226,6 +241,7 @@ impl<'de> Decoder<'de> {
         (chunking.active, chunking.level, chunking.ended) = (false, level, 0);
         self.set_octets(whole);
         self.jump_to(to);
+        self.reopen();
         back
     }
 
@@ -243,28 +259,18 @@ impl<'de> Decoder<'de> {
         self.incoming().chunking = back.chunking;
         self.set_octets(back.octets);
         self.jump(back.at);
+        self.reopen();
     }
 
     pub(super) fn incoming(&mut self) -> &mut Incoming<'de> {
         let whole = self.all_octets();
-        self.values.get_or_insert_with(|| {
-            let mut values = Box::<Incoming<'de>>::default();
-            values.chunking.whole = whole;
-            values
-        })
+        self.values
+            .get_or_insert_with(|| Box::new(Incoming::of(whole)))
     }
 }
 
-/// Where a decoder is, when an item does not fit into the octets it has left.
-pub(crate) struct Here<'de> {
-    pub(crate) octets: &'de [u8],
-    pub(crate) at: usize,
-    pub(crate) base: usize,
-    pub(crate) swap: bool,
-}
-
 impl<'de> Here<'de> {
-    /// Finds an aligned item in the next chunk: its octets, those of the chunk, and where in them it ends.
+    /// Finds an aligned item in the next chunk or piece: its octets, those of the chunk, and where in them it ends.
     ///
     /// Without chunks, or when the value has no more, that is an error. So it is when the chunk ends within the item;
     /// padding, which some writers put before the end of a chunk, may go to waste.
@@ -275,10 +281,14 @@ impl<'de> Here<'de> {
         values: Option<&mut Incoming<'de>>,
         align: usize,
         size: usize,
+        block: bool,
     ) -> Result<(&'de [u8], &'de [u8], usize)> {
         let left = self.octets.len() - self.at;
         let pad = padding(self.at, align);
-        let chunking = values.map(|values| values.chunking);
+        let chunking = values.as_ref().map(|values| values.chunking);
+        if let Some(pieces) = values.and_then(|values| values.pieces.as_mut()) {
+            return self.in_next_piece(pieces, align, size, block);
+        }
         let Some(chunking) = chunking.filter(|chunking| chunking.active) else {
             let needed = pad.saturating_add(size);
             return Err(self.error(ErrorKind::Truncated { needed, left }));

@@ -24,7 +24,6 @@ pub use info::{Factory, Inherits, ValueBase, ValueInfo, ValueRegistry, ValueStat
 
 pub use untyped::ValueKey;
 
-pub(crate) use chunks::Here;
 pub(crate) use read::Incoming;
 pub(crate) use untyped::{Found, Head, Known, Untyped};
 pub(crate) use write::Outgoing;

@@ -8,6 +8,7 @@ use super::chunks::Chunking;
 use super::handle::{Graph, Instance, Target, Within};
 use super::untyped::Untyped;
 use super::{Factory, Link, Value, ValueInfo, Valuetype, tag};
+use crate::pieces::Pieces;
 use crate::{Decode, Decoder, ErrorKind, Result};
 
 /// The most repository ids a value may come with: no chain of truncatable types is that long.
@@ -27,6 +28,8 @@ pub(crate) struct Incoming<'de> {
     /// Lists of repository ids.
     lists: Positions<Vec<Cow<'de, str>>>,
     pub(super) chunking: Chunking<'de>,
+    /// The pieces that the message came in, if it did.
+    pub(crate) pieces: Option<Pieces<'de>>,
     /// How many values are open.
     pub(super) depth: u16,
     /// Where the any starts that is being gone past, and whether anything in it leads to before that.
@@ -274,6 +277,9 @@ impl<'de> Decoder<'de> {
     pub(crate) fn value_header(&mut self, tag: u32, at: usize) -> Result<TypeInfo<'de>> {
         if tag & !tag::KNOWN != 0 {
             return Err(ErrorKind::BadValueTag(tag).at(at));
+        }
+        if tag & tag::CHUNKED != 0 && self.is_in_pieces() {
+            return Err(ErrorKind::BadChunk.at(at)); // GIOP 1.1 has no chunks
         }
         if tag & tag::CODEBASE != 0 {
             self.shared_text()?;

@@ -148,6 +148,10 @@ impl Reply {
         let (start, length) = {
             let mut d = self.decoder();
             let length = d.length(None, 1).map_err(undecodable)?;
+            if self.frame().in_pieces() {
+                let octets = d.octets(length).map_err(undecodable)?;
+                return Ok(OctetSeq::from(octets.to_vec()));
+            }
             (d.position(), length)
         };
         let message = match &mut self.source {

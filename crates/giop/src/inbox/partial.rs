@@ -1,6 +1,6 @@
 //! Fragmented messages of which something is missing.
 
-use oxorb_cdr::Dialect;
+use oxorb_cdr::{Dialect, PieceTable};
 
 use crate::order::ulong_from;
 use crate::{
@@ -83,6 +83,7 @@ impl Partials {
         self.waiting.push(Partial {
             id,
             header: piece.header,
+            table: id.is_none().then(|| PieceTable::new(octets.len())),
             octets,
         });
         Ok(())
@@ -105,12 +106,20 @@ impl Partials {
         {
             return Err(Violation::Peer(Misbehaviour::FragmentMismatch { id }));
         }
-        let size = partial.octets.len() as u64 + data.len() as u64;
-        if size > (limits.max_message as u64).min(u64::from(u32::MAX)) {
+        let kept = match &partial.table {
+            Some(table) => table.octets(partial.octets.len(), data.len()),
+            None => partial.octets.len() + data.len(),
+        };
+        let size = kept as u64;
+        if size > (limits.max_message as u64).min(u64::from(u32::MAX / 4)) {
             return Err(limits.too_large(size, Side::Received));
         }
-        partial.octets.extend_from_slice(data);
-        self.octets += data.len();
+        let before = partial.octets.len();
+        match &mut partial.table {
+            Some(table) => table.append(&mut partial.octets, Header::LEN, data),
+            None => partial.octets.extend_from_slice(data),
+        }
+        self.octets += partial.octets.len() - before;
         Ok(at)
     }
 
@@ -153,13 +162,19 @@ struct Partial {
     header: Header,
     /// The first piece and the data of all Fragments so far.
     octets: Vec<u8>,
+    /// Boundaries between them, in GIOP 1.1, where each Fragment aligns anew.
+    table: Option<PieceTable>,
 }
 
 impl Partial {
     /// Makes the header tell the truth about the whole message.
     fn seal(&mut self) -> Header {
+        let in_pieces = match &self.table {
+            Some(table) => table.seal(&mut self.octets),
+            None => false,
+        };
         let header = Header {
-            more_fragments: false,
+            more_fragments: in_pieces,
             size: (self.octets.len() - Header::LEN) as u32, // `append` keeps it within 32 bits
             ..self.header
         };
@@ -170,11 +185,14 @@ impl Partial {
     /// The request id of a GIOP 1.1 message: behind the service contexts, if that much has arrived.
     fn id_within(&self) -> Option<u32> {
         let frame = Frame {
-            header: self.header,
+            header: Header {
+                more_fragments: false,
+                ..self.header
+            },
             bytes: &self.octets,
         };
         let mut fields = frame.decoder(Dialect::new(self.header.version.minor));
-        ServiceContexts::read(frame.bytes, &mut fields).ok()?;
+        ServiceContexts::read(&frame, &mut fields).ok()?;
         fields.ulong().ok()
     }
 }

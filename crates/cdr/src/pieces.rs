@@ -1,0 +1,242 @@
+//! Messages of GIOP 1.1 that came in fragments, each of which aligns anew.
+//!
+//! Joining cannot know the types, so the octets keep the gaps: every fragment's data starts where it would in a message of
+//! its own, modulo eight, and positions count through all of them. Blocks (text, octets, encapsulations and arrays of
+//! numbers) go on from one fragment to the next without a gap, so a copy of the data without gaps follows, which blocks that
+//! cross a boundary are borrowed from. A table of the boundaries ends the octets:
+//!
+//! ```text
+//! data with gaps | the same data without | start and end of each piece ... | number of pieces
+//! ```
+//!
+//! While a piece is read, the decoder's octets end where the piece ends, so reading within it costs nothing; what does not
+//! fit any more comes here.
+
+use crate::decoder::Here;
+use crate::primitive::{aligned, padding};
+use crate::{ByteOrder, Decoder, Dialect, Error, ErrorKind, Result};
+
+/// Boundaries of the pieces of a message while it is joined.
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Decoder, Dialect, PieceTable};
+///
+/// // A long fills the first piece, so the double starts in the second one: behind the padding that its own position asks for.
+/// let mut octets = vec![0, 0, 0, 7];
+/// let mut table = PieceTable::new(octets.len());
+/// table.append(&mut octets, 4, &[0, 0, 0, 0, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0]);
+/// table.seal(&mut octets);
+/// let mut decoder = Decoder::in_pieces(&octets, ByteOrder::Big, Dialect::new(1));
+/// assert_eq!(decoder.long()?, 7);
+/// assert_eq!(decoder.double()?, 1.0);
+/// decoder.finish()?;
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PieceTable {
+    bounds: Vec<(u32, u32)>,
+}
+
+impl PieceTable {
+    /// Starts the table of a message whose first piece has this many octets.
+    pub fn new(first: usize) -> Self {
+        Self {
+            bounds: vec![(0, first as u32)],
+        }
+    }
+
+    /// Appends the data of a further piece, which stood this many octets, modulo eight, behind its alignment origin. Empty
+    /// pieces leave no trace.
+    pub fn append(&mut self, octets: &mut Vec<u8>, phase: usize, data: &[u8]) {
+        if data.is_empty() {
+            return;
+        }
+        let start = octets.len() + (phase.wrapping_sub(octets.len()) & 7);
+        octets.resize(start, 0);
+        octets.extend_from_slice(data);
+        self.bounds.push((start as u32, octets.len() as u32));
+    }
+
+    /// Returns how many octets message and table take, besides the copy, with so many more octets of data.
+    pub fn octets(&self, before: usize, data: usize) -> usize {
+        before + 7 + data + (self.bounds.len() + 1) * ENTRY
+    }
+
+    /// Appends the copy without gaps and the table, which makes the octets what [`Decoder::in_pieces`] reads. Returns whether
+    /// it did: a single piece is left as it is.
+    pub fn seal(&self, octets: &mut Vec<u8>) -> bool {
+        if self.bounds.len() < 2 {
+            return false;
+        }
+        octets.reserve_exact(octets.len() + (self.bounds.len() + 1) * ENTRY);
+        for &(start, end) in &self.bounds {
+            octets.extend_from_within(start as usize..end as usize);
+        }
+        for &(start, end) in &self.bounds {
+            octets.extend_from_slice(&start.to_le_bytes());
+            octets.extend_from_slice(&end.to_le_bytes());
+        }
+        octets.extend_from_slice(&(self.bounds.len() as u32).to_le_bytes());
+        true
+    }
+}
+
+/// Octets of a table entry.
+const ENTRY: usize = 8;
+
+/// The pieces of a message that is being read, and the one where reading is.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces<'de> {
+    /// Data with gaps, and without.
+    octets: &'de [u8],
+    list: Vec<Piece>,
+    current: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    start: usize,
+    end: usize,
+    /// Position of the data in the copy without gaps.
+    copy: usize,
+}
+
+impl<'de> Pieces<'de> {
+    /// Reads the table at the end of octets; `None` if there is none that fits them.
+    fn find(octets: &'de [u8]) -> Option<Self> {
+        let number = |octets: &[u8; 4]| u32::from_le_bytes(*octets) as usize;
+        let (rest, count) = octets.split_last_chunk()?;
+        let table = number(count).checked_mul(ENTRY)?;
+        let (octets, table) = rest.split_at_checked(rest.len().checked_sub(table)?)?;
+        let mut list = Vec::with_capacity(table.len() / ENTRY);
+        let (mut after, mut copied) = (0, 0);
+        for entry in table.as_chunks::<ENTRY>().0 {
+            let [start, end] = [entry.first_chunk()?, entry.last_chunk()?].map(number);
+            if start < after || end < start {
+                return None;
+            }
+            list.push(Piece {
+                start,
+                end,
+                copy: copied,
+            });
+            after = end;
+            copied += end - start;
+        }
+        for piece in &mut list {
+            piece.copy += after;
+        }
+        let fits = !list.is_empty() && after.checked_add(copied) == Some(octets.len());
+        fits.then_some(Self {
+            octets,
+            list,
+            current: 0,
+        })
+    }
+
+    /// The piece where reading is.
+    pub(crate) fn current(&self) -> usize {
+        self.current
+    }
+
+    /// All data, with gaps.
+    pub(crate) fn whole(&self) -> &'de [u8] {
+        let end = self.list.last().map_or(0, |last| last.end);
+        &self.octets[..end]
+    }
+
+    /// Makes the piece current that a position lies in, and returns the octets up to its end.
+    pub(crate) fn open(&mut self, position: usize) -> &'de [u8] {
+        let before = self.list.partition_point(|piece| piece.end < position);
+        self.current = before.min(self.list.len() - 1);
+        &self.octets[..self.list[self.current].end]
+    }
+
+    /// Octets of data behind a position in the current piece.
+    pub(crate) fn left(&self, at: usize) -> usize {
+        let here = &self.list[self.current];
+        let end = self
+            .list
+            .last()
+            .map_or(0, |last| last.copy + last.end - last.start);
+        end.saturating_sub(here.copy + at.min(here.end).saturating_sub(here.start))
+    }
+
+    /// Finds an item that does not fit into the current piece: its octets, those up to the end of the piece it ends in, and
+    /// where it ends.
+    ///
+    /// A block is aligned where it starts and goes on at the start of the next piece. A number stands whole in one piece,
+    /// aligned there; what is left of the piece before is padding.
+    pub(crate) fn beyond(
+        &self,
+        current: &mut usize,
+        at: usize,
+        align: usize,
+        size: usize,
+        block: bool,
+    ) -> Option<(&'de [u8], &'de [u8], usize)> {
+        let mut index = *current;
+        let mut start = aligned(at, align);
+        while start > self.list[index].end || (!block && self.list[index].end - start < size) {
+            index += 1;
+            start = aligned(self.list.get(index)?.start, align);
+        }
+        let first = self.list[index].copy + start - self.list[index].start;
+        let (mut left, mut at) = (size, start);
+        while left > self.list[index].end - at {
+            left -= self.list[index].end - at;
+            index += 1;
+            at = self.list.get(index)?.start;
+        }
+        let item = self.octets.get(first..first.checked_add(size)?)?;
+        *current = index;
+        Some((item, &self.octets[..self.list[index].end], at + left))
+    }
+}
+
+impl<'de> Decoder<'de> {
+    /// Reads octets that a [`PieceTable`] sealed, from the first one. Octets that no table ends are read as one piece.
+    ///
+    /// Allocates. Values that come in chunks, which GIOP 1.1 does not have, are refused.
+    #[cold]
+    pub fn in_pieces(message: &'de [u8], order: ByteOrder, dialect: Dialect) -> Self {
+        let Some(mut pieces) = Pieces::find(message) else {
+            return Self::new(message, order, dialect);
+        };
+        let mut decoder = Self::new(pieces.open(0), order, dialect);
+        decoder.start_pieces(pieces);
+        decoder
+    }
+
+    /// Reads numbers that stand as a block, without alignment of their own, with a decoder of theirs; `None` where numbers
+    /// that follow each other are read alike.
+    pub(crate) fn block_of(&mut self, size: usize, n: usize) -> Result<Option<Self>> {
+        if !self.is_in_pieces() || n == 0 {
+            return Ok(None);
+        }
+        let octets = self.block(size.min(8), n.saturating_mul(size))?;
+        Ok(Some(self.inside(octets)))
+    }
+}
+
+impl<'de> Here<'de> {
+    /// Reads on in the pieces.
+    #[cold]
+    pub(crate) fn in_next_piece(
+        &self,
+        pieces: &mut Pieces<'de>,
+        align: usize,
+        size: usize,
+        block: bool,
+    ) -> Result<(&'de [u8], &'de [u8], usize), Error> {
+        let mut current = pieces.current;
+        let found = pieces.beyond(&mut current, self.at, align, size, block);
+        let Some(found) = found else {
+            let needed = padding(self.at, align).saturating_add(size);
+            let left = pieces.left(self.at);
+            return Err(ErrorKind::Truncated { needed, left }.at(self.base + self.at));
+        };
+        pieces.current = current;
+        Ok(found)
+    }
+}

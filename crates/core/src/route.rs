@@ -56,9 +56,22 @@ pub(crate) struct RouteProfile {
     pub(crate) published: Published,
     /// The server said that the object is there (LocateReply).
     located: AtomicBool,
-    /// It must not be told CancelRequest over a connection that carries requests both ways: omniORB (4.2.5) never reads
-    /// on after it.
-    pub(crate) trips_over_cancel: bool,
+    /// The ORB that made the profile (TAG_ORB_TYPE), if it says so.
+    made_by: Option<u32>,
+}
+
+impl RouteProfile {
+    /// Whether the server takes a CancelRequest without harm to other calls of the connection.
+    ///
+    /// omniORB (4.2.5) closes the connection on one below GIOP 1.2, and never reads on after one over a connection that
+    /// carries requests both ways. A profile of GIOP 1.0, which `corbaloc:iiop:` makes by default, never names its ORB.
+    pub(crate) fn takes_cancel(&self, both_ways: bool) -> bool {
+        match self.made_by {
+            Some(orb_type::OMNIORB) => self.version >= Version::V1_2 && !both_ways,
+            Some(_) => true,
+            None => self.version >= Version::V1_2,
+        }
+    }
 }
 
 impl Route {
@@ -76,8 +89,10 @@ impl Route {
             let code_sets = negotiate(&iiop, version, orb.options().native_chars);
             let published = Published::of(&iiop);
             let made_by = iiop.component(component_tag::ORB_TYPE);
-            let made_by = made_by.and_then(|component| component.decode().ok());
-            let trips_over_cancel = matches!(made_by, Some(Component::OrbType(orb_type::OMNIORB)));
+            let made_by = match made_by.and_then(|component| component.decode().ok()) {
+                Some(Component::OrbType(orb)) => Some(orb),
+                _ => None,
+            };
             let key: Box<[u8]> = iiop.object_key.as_slice().into();
             for (IiopEndpoint { host, port }, priority) in addresses(&iiop) {
                 if profiles.len() == MAX_ENDPOINTS {
@@ -98,7 +113,7 @@ impl Route {
                     addressing: AtomicU16::new(0),
                     published,
                     located: AtomicBool::new(false),
-                    trips_over_cancel,
+                    made_by,
                 });
             }
         }

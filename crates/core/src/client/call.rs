@@ -334,8 +334,12 @@ impl<'c> Pending<'c> {
         self.lost(exception, cause)
     }
 
-    /// Tells the server that nobody waits any more, if it takes that at once.
+    /// Tells the server that nobody waits any more, if it takes that at once. Below GIOP 1.2, where omniORB takes it for an
+    /// error, the end of the connection says so, which follows in any case.
     fn cancel(&self) -> io::Result<()> {
+        if self.version < Version::V1_2 {
+            return Ok(());
+        }
         self.link.link.set_write_timeout(Some(CANCEL_LIMIT))?;
         let order = self.peer.options().byte_order;
         let message = oxorb_giop::cancel_request(self.version, order, self.id);

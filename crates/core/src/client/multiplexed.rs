@@ -379,7 +379,7 @@ impl Multiplexed {
                 let call = Outstanding {
                     deadline: timing.deadline(),
                     version: request.version,
-                    untold: profile.trips_over_cancel && self.is_both_ways(),
+                    untold: !profile.takes_cancel(self.is_both_ways()),
                     code_sets,
                 };
                 let room = match slot {

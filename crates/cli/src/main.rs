@@ -8,6 +8,7 @@ mod explain;
 mod idl;
 mod ifr;
 mod ior;
+mod listening;
 mod name;
 mod orb;
 mod output;

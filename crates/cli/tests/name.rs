@@ -284,6 +284,47 @@ fn who_is_not_there_is_named() {
     assert!(why.contains("an empty component"), "{why}");
 }
 
+/// S12: what is shown at the start is what holds.
+#[test]
+fn a_server_listens_on_loopback_and_says_who_may_what() {
+    let mut command = oxorb();
+    command.args(["name", "serve", "--in-memory", "--port", "0"]);
+    let mut process = Process::spawn(command);
+    let line = process.wait_for_line("serving", START);
+    assert!(line.contains("corbaloc::127.0.0.1:"), "{line}");
+    let line = process.wait_for_line("connections", START);
+    assert!(
+        line.contains("this machine alone; at iiop://127.0.0.1:0"),
+        "{line}"
+    );
+    let line = process.wait_for_line("changes", START);
+    assert!(line.contains("by whoever connects"), "{line}");
+    let line = process.wait_for_line("other servers", START);
+    assert!(line.contains("followed to none"), "{line}");
+
+    let told = Server::start(&[
+        "--in-memory",
+        "--read-only",
+        "--federate",
+        "north.example,[::1]:2809",
+        "-ORBAccess",
+        "allow 127.0.0.0/8",
+    ]);
+    let access = &told.said["access"];
+    assert_eq!(access["loopback"], true);
+    assert_eq!(access["rules"], "allow 127.0.0.0/8");
+    assert_eq!(access["read_only"], true);
+    assert_eq!(access["federation"], "north.example, [::1]:2809");
+    let why = told.bad(&["bind", "a", NOBODY]);
+    assert!(why.contains("read-only"), "{why}");
+    assert_eq!(told.good(&["ls"]), "");
+    let wrong = oxorb()
+        .args(["name", "serve", "--federate", "http://x"])
+        .output()
+        .unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
 #[test]
 fn limits_are_settings() {
     let server = Server::start(&["--in-memory", "--max-bindings", "1", "--max-name", "4"]);

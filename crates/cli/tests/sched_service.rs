@@ -225,7 +225,7 @@ fn it_binds_itself_in_the_naming_service() {
         &[],
     );
     let init = format!("NameService={}", names.url());
-    let server = Server::start(&["--bind", "-ORBInitRef", &init]);
+    let mut server = Server::start(&["--bind", "-ORBInitRef", &init]);
     assert_eq!(server.said["bound"], "ScheduleService");
     server.good(&["load", SET]);
     // By corbaname, and where one looks unless told otherwise.
@@ -242,4 +242,14 @@ fn it_binds_itself_in_the_naming_service() {
         "corbaloc::127.0.0.1:1/ScheduleService",
     ]));
     assert!(told.contains("`oxorb sched serve` starts one"), "{told}");
+    // The name ends with the server (N4).
+    let pid = server.process.id().to_string();
+    let killed = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(killed.expect("kill is there").success());
+    server.process.wait_success(START);
+    let left = oxorb()
+        .args(["name", "ls", "--at", names.url()])
+        .output()
+        .expect("the command starts");
+    assert_eq!(String::from_utf8_lossy(&left.stdout), "");
 }

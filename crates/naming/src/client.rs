@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use oxorb::{Failure, Interface, ObjectRef, Orb, SystemException};
+use oxorb::{CompletionStatus, Failure, Interface, ObjectRef, Orb, SystemException};
 
-use crate::cos_naming::naming_context::NotFoundReason;
+use crate::cos_naming::naming_context::{CannotProceed, NotFoundReason};
 use crate::cos_naming::{
     Binding, BindingIteratorRef, BindingType, NameComponent, NamingContextRef,
 };
@@ -14,7 +14,8 @@ use crate::{INITIAL_NAME, InvalidName, Name, Problem, stringify};
 
 /// The names below one naming context, of this or any other ORB. Cheap to clone.
 ///
-/// Names are text such as `"bank/branches.dir"`, or a [`Name`]. Every method is one call unless it says otherwise.
+/// Names are text such as `"bank/branches.dir"`, or a [`Name`]. Every method is one call unless it says otherwise, and one
+/// more for each server that a name leads to and the server before does not follow it to (CannotProceed).
 ///
 /// ```
 /// use oxorb::{Interface as _, ObjectRef, Orb};
@@ -82,7 +83,7 @@ impl Names {
     /// [`make_contexts`](Self::make_contexts).
     pub fn bind(&self, name: impl AsName, object: &impl Interface) -> Result<(), NamingError> {
         let (name, object) = (named("bind", &name)?, object.unchecked_narrow());
-        let done = self.root.bind(name.components(), Some(&object));
+        let done = self.call(&name, |at, rest| at.bind(rest, Some(&object)));
         done.map_err(|error| NamingError::new("bind", &name, error))
     }
 
@@ -92,7 +93,7 @@ impl Names {
     /// [`Problem::NotFound`], also if a context has the name.
     pub fn rebind(&self, name: impl AsName, object: &impl Interface) -> Result<(), NamingError> {
         let (name, object) = (named("rebind", &name)?, object.unchecked_narrow());
-        let done = self.root.rebind(name.components(), Some(&object));
+        let done = self.call(&name, |at, rest| at.rebind(rest, Some(&object)));
         done.map_err(|error| NamingError::new("rebind", &name, error))
     }
 
@@ -106,7 +107,7 @@ impl Names {
         context: &NamingContextRef,
     ) -> Result<(), NamingError> {
         let name = named("bind", &name)?;
-        let done = self.root.bind_context(name.components(), Some(context));
+        let done = self.call(&name, |at, rest| at.bind_context(rest, Some(context)));
         done.map_err(|error| NamingError::new("bind", &name, error))
     }
 
@@ -120,7 +121,7 @@ impl Names {
         context: &NamingContextRef,
     ) -> Result<(), NamingError> {
         let name = named("rebind", &name)?;
-        let done = self.root.rebind_context(name.components(), Some(context));
+        let done = self.call(&name, |at, rest| at.rebind_context(rest, Some(context)));
         done.map_err(|error| NamingError::new("rebind", &name, error))
     }
 
@@ -144,7 +145,7 @@ impl Names {
     }
 
     fn object(&self, name: &Name) -> Result<ObjectRef, NamingError> {
-        let found = self.root.resolve(name.components());
+        let found = self.call(name, |at, rest| at.resolve(rest));
         let found = found.map_err(|error| NamingError::new("resolve", name, error))?;
         found.ok_or_else(|| NamingError::new("resolve", name, Problem::System(NOT_WANTED)))
     }
@@ -155,7 +156,7 @@ impl Names {
     /// [`Problem::NotFound`]
     pub fn unbind(&self, name: impl AsName) -> Result<(), NamingError> {
         let name = named("unbind", &name)?;
-        let done = self.root.unbind(name.components());
+        let done = self.call(&name, |at, rest| at.unbind(rest));
         done.map_err(|error| NamingError::new("unbind", &name, error))
     }
 
@@ -166,8 +167,8 @@ impl Names {
     pub fn make_context(&self, name: impl AsName) -> Result<Names, NamingError> {
         let name = named("make the context", &name)?;
         let failed = |problem| NamingError::new("make the context", &name, problem);
-        let made = self.root.bind_new_context(name.components());
-        let made = made.map_err(|error| failed(error.into()))?;
+        let made = self.call(&name, |at, rest| at.bind_new_context(rest));
+        let made = made.map_err(failed)?;
         made.map(Names::new)
             .ok_or_else(|| failed(Problem::System(NOT_WANTED)))
     }
@@ -202,6 +203,32 @@ impl Names {
     /// [`Problem::NotFound`]; INV_OBJREF if it is no context.
     pub fn context(&self, name: impl AsName) -> Result<Names, NamingError> {
         self.resolve::<NamingContextRef>(name).map(Names::new)
+    }
+
+    /// Calls the service, and goes on where it stops: CannotProceed names the context that knows the rest of the name. Each
+    /// step must leave fewer components, so that contexts which name each other end it.
+    fn call<R, E: Into<Problem>>(
+        &self,
+        name: &Name,
+        call: impl Fn(&NamingContextRef, &[NameComponent]) -> Result<R, E>,
+    ) -> Result<R, Problem> {
+        let mut left = name.components().len();
+        let mut done = call(&self.root, name.components()).map_err(Into::into);
+        while let Err(Problem::CannotProceed(stopped)) = &done {
+            let CannotProceed { cxt, rest_of_name } = stopped;
+            let Some(context) = cxt.as_ref().filter(|_| rest_of_name.len() < left) else {
+                break;
+            };
+            left = rest_of_name.len();
+            match call(context, rest_of_name).map_err(Into::into) {
+                // Nor do we reach it.
+                Err(Problem::System(exception)) if exception.completed == CompletionStatus::No => {
+                    break;
+                }
+                next => done = next,
+            }
+        }
+        done
     }
 
     /// What is bound in the context itself, in the server's order. Asks for 100 bindings at a time, as they are wanted.
@@ -356,7 +383,7 @@ impl fmt::Display for NamingError {
                 let at = stopped.cxt.as_ref().and_then(Interface::to_corbaloc);
                 write!(
                     f,
-                    "the service cannot reach the context at {}, which should know {:?} (CannotProceed)",
+                    "the service cannot reach the context at {}, which should know {:?}, or is not allowed to (CannotProceed)",
                     at.as_deref().unwrap_or("an unknown address"),
                     rest(&stopped.rest_of_name)
                 )

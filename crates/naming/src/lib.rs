@@ -20,6 +20,7 @@ mod limits;
 mod name;
 mod problem;
 mod registration;
+mod rules;
 mod service;
 mod store;
 
@@ -34,6 +35,7 @@ pub use idl::cos_naming;
 pub use limits::Limits;
 pub use name::{AsName, InvalidName, Malformed, Name, stringify};
 pub use problem::Problem;
+pub use rules::{Federation, Host, Rules};
 pub use service::{NameService, POA_NAME};
 pub use store::Store;
 

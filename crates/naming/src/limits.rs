@@ -34,6 +34,9 @@ pub struct Limits {
     /// Bindings in one answer of `list` or `next_n`. Default 10,000. The client gets fewer than it asked for, and the
     /// rest from the iterator.
     pub answer_bindings: usize,
+    /// Calls to other name servers that names lead to, at once. Default 16. Each keeps a thread of this server waiting, also
+    /// where contexts of several servers contain each other. Answer: CannotProceed with the context.
+    pub forwards: usize,
     /// How long a call to another name server may take that a name leads to. Default 5 s.
     /// Answer: CannotProceed with the context that did not answer.
     pub forward_timeout: Duration,
@@ -52,6 +55,7 @@ impl Default for Limits {
             iterators: 256,
             iterator_idle: Duration::from_secs(600),
             answer_bindings: 10_000,
+            forwards: 16,
             forward_timeout: Duration::from_secs(5),
             write_timeout: Duration::from_secs(30),
         }

@@ -35,7 +35,7 @@ pub use idl::{rtec_base, rtec_scheduler};
 pub use refusal::Refusal;
 pub use remote::{Loaded, Remote, RemoteError};
 pub use scheduling::{Limits, Scheduling};
-pub use serve::{POA_NAME, Served, serve};
+pub use serve::{POA_NAME, Served, serve, serve_read_only};
 
 /// The name under which TAO's clients look for the service in the Naming Service, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "ScheduleService";

@@ -29,6 +29,8 @@ pub enum Refusal {
     },
     /// The reference is for the application section: NO_PERMISSION.
     Privileged,
+    /// The service is served read-only, and the operation would change it: NO_PERMISSION.
+    ReadOnly,
     /// The state could not be written, and nothing was changed: PERSIST_STORE.
     NotWritten(String),
 }
@@ -40,6 +42,9 @@ impl Refusal {
         match self {
             Refusal::Privileged => {
                 SystemException::no_permission(minor::no_permission::PRIVILEGED, no)
+            }
+            Refusal::ReadOnly => {
+                SystemException::no_permission(minor::no_permission::READ_ONLY, no)
             }
             Refusal::NotWritten(_) => {
                 SystemException::persist_store(minor::persist_store::NOT_WRITTEN, no)
@@ -75,6 +80,7 @@ impl fmt::Display for Refusal {
             Refusal::Privileged => f.write_str(
                 "the reference is for the application section, and the operation belongs to the privileged one",
             ),
+            Refusal::ReadOnly => f.write_str("the service is served read-only"),
             Refusal::NotWritten(why) => write!(f, "nothing was changed: {why}"),
         }
     }

@@ -19,16 +19,19 @@ pub(crate) struct Section {
     scheduling: Scheduling,
     /// Whether it may compute, and look up what was computed (A10.10).
     privileged: bool,
+    /// Whether every change is refused.
+    read_only: bool,
 }
 
 /// What three operations out.
 type Priorities = (OsPriority, PreemptionSubpriorityT, PreemptionPriorityT);
 
 impl Section {
-    pub(crate) fn new(scheduling: &Scheduling, privileged: bool) -> Section {
+    pub(crate) fn new(scheduling: &Scheduling, privileged: bool, read_only: bool) -> Section {
         Section {
             scheduling: scheduling.clone(),
             privileged,
+            read_only,
         }
     }
 
@@ -38,6 +41,9 @@ impl Section {
         operation: &'static str,
         work: impl FnOnce(&mut Service) -> Result<R, Refusal>,
     ) -> Result<R, E> {
+        if self.read_only {
+            return Err(self.refuse(operation, Refusal::ReadOnly));
+        }
         let done = self.scheduling.attempt(work);
         done.map_err(|refusal| self.refuse(operation, refusal))
     }

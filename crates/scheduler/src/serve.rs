@@ -45,6 +45,19 @@ pub struct Served {
 /// # Errors
 /// [`Error::Poa`], when the ORB serves a schedule already, or was shut down.
 pub fn serve(orb: &Orb, scheduling: &Scheduling) -> Result<Served, Error> {
+    serve_as(orb, scheduling, false)
+}
+
+/// [`serve`] for a service that clients read and do not change: operations that would change it are refused with
+/// NO_PERMISSION, minor `READ_ONLY`. This process may change it still.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_read_only(orb: &Orb, scheduling: &Scheduling) -> Result<Served, Error> {
+    serve_as(orb, scheduling, true)
+}
+
+fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Served, Error> {
     let poa = orb.root_poa().create_poa(
         POA_NAME,
         Policies {
@@ -57,7 +70,7 @@ pub fn serve(orb: &Orb, scheduling: &Scheduling) -> Result<Served, Error> {
     let section = |key: &str, privileged| -> Result<SchedulerRef, Error> {
         let id = ObjectId::from(key);
         poa.bind_name_to_id(key, id.clone());
-        Ok(poa.activate_with_id(id, Section::new(scheduling, privileged))?)
+        Ok(poa.activate_with_id(id, Section::new(scheduling, privileged, read_only))?)
     };
     let scheduler = section(INITIAL_NAME, true)?;
     let application = section(APPLICATION_KEY, false)?;

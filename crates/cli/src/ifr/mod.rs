@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use oxorb_ifr::{Repository, Store, Unit};
 
 use crate::idl::{Reading, tell};
+use crate::listening::Listening;
 use crate::output::{Done, Failed, Format, because, print};
 
 /// Verbs of `oxorb ifr`.
@@ -66,9 +67,8 @@ pub(crate) enum Command {
         /// Where to listen; references outlive the process if it is always the same
         #[arg(long, default_value_t = 2810)]
         port: u16,
-        /// Address to listen at; all there are unless given
-        #[arg(long, default_value = "")]
-        host: String,
+        #[command(flatten)]
+        listening: Listening,
         /// Also write the reference to FILE
         #[arg(long, value_name = "FILE")]
         ior_file: Option<PathBuf>,
@@ -108,10 +108,10 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Serve {
             place,
             port,
-            host,
+            listening,
             ior_file,
             watch,
-        } => serve::serve(&place, &host, port, ior_file, watch),
+        } => serve::serve(&place, &listening, port, ior_file, watch),
     }
 }
 

@@ -8,12 +8,13 @@ use oxorb::{Interface as _, Orb};
 use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;
+use crate::listening::{Access, Listening};
 use crate::orb::{tell_incidents, with_args};
 use crate::output::{Done, print};
 
 pub(super) fn serve(
     place: &Place,
-    host: &str,
+    listening: &Listening,
     port: u16,
     ior_file: Option<PathBuf>,
     watch: u64,
@@ -22,7 +23,7 @@ pub(super) fn serve(
     let mut seen = Stamp::of(&place.store);
     let repository = place.repository()?;
     let count = repository.entries().count();
-    let orb = with_args(Orb::builder().listen(&format!("iiop://{host}:{port}"))).build()?;
+    let orb = with_args(listening.at(Orb::builder(), port)).build()?;
     tell_incidents(&orb);
     let served = oxorb_ifr::serve(&orb, repository)?;
     let root = served.reference();
@@ -34,6 +35,8 @@ pub(super) fn serve(
     let address = address.map(|profile| profile.endpoints()[0].to_string());
     let url = format!("corbaloc::{}/{INITIAL_NAME}", address.unwrap_or_default());
     print(format_args!("serving {count} objects at {url}\n"))?;
+    // Nothing changes a repository over the wire.
+    Access::of(&orb, true).print()?;
     std::io::stdout().flush()?;
     if watch > 0 {
         let store = place.store.clone();
@@ -54,6 +57,7 @@ pub(super) fn serve(
             }
         });
     }
+    orb.shutdown_on_signal()?;
     orb.run();
     Ok(())
 }

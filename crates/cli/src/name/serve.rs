@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use oxorb::{Interface as _, Orb};
-use oxorb_naming::{INITIAL_NAME, Limits, NameService, PORT, Store};
+use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, Store};
 use serde_json::json;
 
+use crate::listening::{Access, Listening};
 use crate::orb::{tell_incidents, with_args};
 use crate::output::{Done, Format, print, print_line};
 
@@ -16,7 +17,8 @@ use crate::output::{Done, Format, print, print_line};
     after_help = "Other programs find it with -ORBInitRef NameService=corbaloc::HOST:2809/NameService. What is bound is on \
     disk before the client hears so; kill -9 or a power failure loses nothing.\n\nExamples:\n  \
     oxorb name serve\n  \
-    oxorb name serve --store /var/lib/oxorb/names.redb --listen iiop://10.0.0.7:2809\n  \
+    oxorb name serve --store /var/lib/oxorb/names.redb --host 10.0.0.7 -ORBAccess 'allow 10.0.0.0/8'\n  \
+    oxorb name serve --host 0.0.0.0 --read-only --federate north.example,south.example:2809\n  \
     oxorb name serve --in-memory --port 0 --ior-file /tmp/ns.ior"
 )]
 pub(crate) struct Args {
@@ -29,12 +31,14 @@ pub(crate) struct Args {
     /// Where to listen; references to contexts outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = PORT)]
     port: u16,
-    /// Address to listen at; all there are unless given
-    #[arg(long, default_value = "")]
-    host: String,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT; several may be given
-    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
-    listen: Vec<String>,
+    #[command(flatten)]
+    listening: Listening,
+    /// Refuse every change of names
+    #[arg(long)]
+    read_only: bool,
+    /// Servers to which names are followed through their contexts, as HOST or HOST:PORT, separated by commas; any or none
+    #[arg(long, value_name = "SERVERS", default_value = "none")]
+    federate: Federation,
     /// Also write the reference of the root context to FILE
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
@@ -73,15 +77,17 @@ pub(super) fn run(args: Args) -> Done {
         true => Store::in_memory()?,
         false => Store::open(&args.store)?,
     };
-    let endpoints = match args.listen.as_slice() {
-        [] => format!("iiop://{}:{}", args.host, args.port),
-        listen => listen.join(";"),
-    };
     let (contexts, bindings) = (store.contexts()?, store.bindings()?);
     // Clients that come back before the names are there shall find nobody yet, instead of no such object.
-    let orb = with_args(Orb::builder().listen(&endpoints).listen_late()).build()?;
+    let builder = args.listening.at(Orb::builder(), args.port);
+    let orb = with_args(builder.listen_late()).build()?;
     tell_incidents(&orb);
-    let service = NameService::start_with(&orb, store, args.limits())?;
+    let rules = Rules {
+        read_only: args.read_only,
+        federation: args.federate.clone(),
+    };
+    let service = NameService::start_under(&orb, store, args.limits(), rules)?;
+    let access = Access::of(&orb, args.read_only).following(&args.federate);
     let ior = service.root().to_ior();
     if let Some(file) = &args.ior_file {
         std::fs::write(file, &ior)?;
@@ -100,10 +106,13 @@ pub(super) fn run(args: Args) -> Done {
         false => args.store.display().to_string(),
     };
     match args.format {
-        Format::Text => print(format_args!(
-            "serving {bindings} names in {contexts} contexts from {place} at {}\n",
-            urls.join(" ")
-        ))?,
+        Format::Text => {
+            print(format_args!(
+                "serving {bindings} names in {contexts} contexts from {place} at {}\n",
+                urls.join(" ")
+            ))?;
+            access.print()?;
+        }
         Format::Json => print_line(&json!({
             "event": "serving",
             "corbaloc": urls,
@@ -111,10 +120,12 @@ pub(super) fn run(args: Args) -> Done {
             "store": place,
             "bindings": bindings,
             "contexts": contexts,
+            "access": access.json(),
         }))?,
     }
     let format = args.format;
     std::thread::spawn(move || watch(&service, format));
+    orb.shutdown_on_signal()?;
     orb.run();
     Ok(())
 }

@@ -6,11 +6,12 @@ use oxorb::{Interface as _, Orb};
 use oxorb_sched::Error;
 use oxorb_sched::service::Service;
 use oxorb_scheduler::rtec_scheduler::SchedulerRef;
-use oxorb_scheduler::{INITIAL_NAME, Limits, Refusal, Scheduling, serve};
+use oxorb_scheduler::{INITIAL_NAME, Limits, Refusal, Scheduling, serve, serve_read_only};
 use serde_json::json;
 
 use super::How;
 use super::load::{Loaded, is_wrong};
+use crate::listening::{Access, Listening};
 use crate::orb::{tell_incidents, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
@@ -40,13 +41,12 @@ pub(crate) struct Args {
     /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Address to listen at; all there are unless given
-    #[arg(long, default_value = "")]
-    host: String,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT; several may be given
-    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
-    listen: Vec<String>,
-    /// Bind the service in the Naming Service, as NAME, or as ScheduleService, where TAO's clients look for it
+    #[command(flatten)]
+    listening: Listening,
+    /// Refuse every change by clients
+    #[arg(long)]
+    read_only: bool,
+    /// Bind the service in the Naming Service until it ends, as NAME, or as ScheduleService, where TAO's clients look for it
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = INITIAL_NAME)]
     bind: Option<String>,
     /// Also write the reference to FILE
@@ -71,15 +71,16 @@ pub(super) fn run(args: Args) -> Done {
     };
     loaded.on_one_processor()?;
     let scheduling = args.scheduling(&loaded)?;
-    let endpoints = match args.listen.as_slice() {
-        [] => format!("iiop://{}:{}", args.host, args.port),
-        listen => listen.join(";"),
-    };
-    let orb = with_args(Orb::builder().listen(&endpoints).listen_late()).build()?;
+    let builder = args.listening.at(Orb::builder(), args.port);
+    let orb = with_args(builder.listen_late()).build()?;
     tell_incidents(&orb);
     let format = args.format;
     scheduling.observe(move |operation, refusal| told(format, operation, refusal));
-    let served = serve(&orb, &scheduling)?;
+    let served = match args.read_only {
+        true => serve_read_only(&orb, &scheduling)?,
+        false => serve(&orb, &scheduling)?,
+    };
+    let access = Access::of(&orb, args.read_only || args.run_time);
     let ior = served.scheduler().to_ior();
     if let Some(file) = &args.ior_file {
         std::fs::write(file, &ior)
@@ -97,11 +98,14 @@ pub(super) fn run(args: Args) -> Done {
         scheduling.look(|service| (service.repository().len(), service.levels().is_ok()))?;
     let state = args.state.as_ref().map(|file| file.display().to_string());
     match args.format {
-        Format::Text => print(format_args!(
-            "serving {operations} operations{} at {}\n",
-            if scheduled { ", scheduled," } else { "" },
-            urls.join(" ")
-        ))?,
+        Format::Text => {
+            print(format_args!(
+                "serving {operations} operations{} at {}\n",
+                if scheduled { ", scheduled," } else { "" },
+                urls.join(" ")
+            ))?;
+            access.print()?;
+        }
         Format::Json => print_line(&json!({
             "event": "serving",
             "corbaloc": urls,
@@ -111,8 +115,10 @@ pub(super) fn run(args: Args) -> Done {
             "scheduled": scheduled,
             "state": state,
             "bound": args.bind,
+            "access": access.json(),
         }))?,
     }
+    orb.shutdown_on_signal()?;
     orb.run();
     Ok(())
 }
@@ -172,7 +178,7 @@ fn bind(orb: &Orb, name: &str, scheduler: &SchedulerRef) -> Done {
              `oxorb name serve` starts one"
         ))
     })?;
-    Ok(names.rebind(name, scheduler)?)
+    Ok(names.register(orb, name, scheduler)?)
 }
 
 /// Says what clients only know as an empty exception. That a name is there already is how they begin: they look it up then.

@@ -74,6 +74,7 @@ minors! {
         OXORB 1 ROOT_CONTEXT: "the root of the naming service cannot be destroyed", "destroy the contexts below it";
         OXORB 2 NOT_BIDIRECTIONAL: "the object takes no requests over a connection that its own side opened", "create its POA with the bidirectional policy, or set OfferBiDirectionalGIOP at its ORB";
         OXORB 3 PRIVILEGED: "the reference leads to the application section of the scheduling service, and the operation belongs to the privileged one", "use the reference at the key ScheduleService";
+        OXORB 4 READ_ONLY: "the service was started read-only, and the operation would change what it keeps", "start it without --read-only, or make the change at another server";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";

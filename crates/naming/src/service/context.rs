@@ -49,7 +49,7 @@ impl Context {
                     Err(refusal) => Err(self.refused(refusal, context, last)),
                 }
             }
-            Followed::There(context, rest) => {
+            Followed::There(context, rest, _share) => {
                 there(&context, rest).map_err(|error| forwarded(&context, rest, error))
             }
         }
@@ -94,7 +94,7 @@ impl Context {
         there: impl FnOnce(&NamingContextRef, &[NameComponent]) -> Result<(), E>,
     ) -> Result<(), Problem> {
         let nc = nc.ok_or(NIL_CONTEXT)?;
-        let bound = match self.service.own(nc) {
+        let bound = match self.service.made(nc) {
             Some(context) => Bound::Context(context),
             None => Bound::Foreign(self.service.encode(Some(nc.as_ref()))?),
         };
@@ -132,7 +132,7 @@ impl Context {
                     }
                 }
             }
-            Followed::There(context, rest) => {
+            Followed::There(context, rest, _share) => {
                 // Not with our time limit: it is for the caller.
                 drop(snapshot);
                 let found = context.resolve(rest);

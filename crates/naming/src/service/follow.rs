@@ -2,27 +2,27 @@
 
 use oxorb::{CompletionStatus, Interface as _, SystemException, minor};
 
-use super::{GONE, Service};
+use super::{Forward, GONE, Service};
 use crate::cos_naming::naming_context::{CannotProceed, NotFoundReason};
 use crate::cos_naming::{NameComponent, NamingContextRef};
 use crate::store::{Bound, ContextId, Snapshot};
 use crate::{InvalidName, Name, Problem};
 
 /// Where all components but the last one lead.
-pub(super) enum Followed<'n> {
+pub(super) enum Followed<'n, 's> {
     /// To a context of this store, in which the last component means something.
     Here(ContextId, &'n NameComponent),
-    /// To a context of another server, which follows the rest.
-    There(NamingContextRef, &'n [NameComponent]),
+    /// To a context of another server, which follows the rest while we wait.
+    There(NamingContextRef, &'n [NameComponent], Forward<'s>),
 }
 
 impl Service {
     /// Follows a name as far as this store leads.
-    pub(super) fn follow<'n>(
-        &self,
+    pub(super) fn follow<'n, 's>(
+        &'s self,
         from: ContextId,
         name: &'n [NameComponent],
-    ) -> Result<Followed<'n>, Problem> {
+    ) -> Result<Followed<'n, 's>, Problem> {
         let snapshot = self
             .store
             .snapshot()
@@ -30,12 +30,12 @@ impl Service {
         self.follow_in(&snapshot, from, name)
     }
 
-    pub(super) fn follow_in<'n>(
-        &self,
+    pub(super) fn follow_in<'n, 's>(
+        &'s self,
         snapshot: &Snapshot,
         from: ContextId,
         name: &'n [NameComponent],
-    ) -> Result<Followed<'n>, Problem> {
+    ) -> Result<Followed<'n, 's>, Problem> {
         self.check(name)?;
         let (mut context, mut rest) = (from, name);
         loop {
@@ -51,14 +51,36 @@ impl Service {
                 Some(Bound::Foreign(reference)) => {
                     let next = self.decode(&reference)?.ok_or(GONE)?;
                     let next = next.unchecked_narrow::<NamingContextRef>();
-                    let next = next.with_timeout(self.limits.forward_timeout);
-                    return Ok(Followed::There(next, behind));
+                    if let Some(own) = self.own(&next) {
+                        (context, rest) = (own, behind);
+                        continue;
+                    }
+                    return self.follow_there(next, behind);
                 }
                 Some(Bound::Object(_)) => {
                     return Err(Problem::not_found(NotFoundReason::NotContext, rest));
                 }
                 None => return Err(self.missing(snapshot, from, context, rest)),
             }
+        }
+    }
+
+    /// Follows a name to another server, if the rules allow it and not too many calls are under way.
+    fn follow_there<'n, 's>(
+        &'s self,
+        next: NamingContextRef,
+        rest: &'n [NameComponent],
+    ) -> Result<Followed<'n, 's>, Problem> {
+        let allowed = self.rules.federation.allows(next.as_ref().ior());
+        match allowed.then(|| self.forward()).flatten() {
+            Some(share) => {
+                let next = next.with_timeout(self.limits.forward_timeout);
+                Ok(Followed::There(next, rest, share))
+            }
+            None => Err(Problem::CannotProceed(CannotProceed {
+                cxt: Some(next),
+                rest_of_name: rest.to_vec(),
+            })),
         }
     }
 

@@ -4,6 +4,7 @@ mod context;
 mod follow;
 mod iterator;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use oxorb::{
@@ -14,7 +15,7 @@ use oxorb::{
 
 use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
 use crate::store::{Change, ContextId, Refusal, Unwritten};
-use crate::{Error, INITIAL_NAME, Limits, Names, Problem, Store};
+use crate::{Error, INITIAL_NAME, Limits, Names, Problem, Rules, Store};
 use context::Context;
 use iterator::Iterators;
 
@@ -63,6 +64,19 @@ impl NameService {
     /// # Errors
     /// The same.
     pub fn start_with(orb: &Orb, store: Store, limits: Limits) -> Result<NameService, Error> {
+        NameService::start_under(orb, store, limits, Rules::default())
+    }
+
+    /// [`start`](Self::start) with limits and rules of one's own.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn start_under(
+        orb: &Orb,
+        store: Store,
+        limits: Limits,
+        rules: Rules,
+    ) -> Result<NameService, Error> {
         let contexts = orb.root_poa().create_poa(
             POA_NAME,
             Policies {
@@ -79,6 +93,8 @@ impl NameService {
             contexts,
             store,
             limits: Arc::new(limits),
+            rules,
+            forwards: AtomicUsize::new(0),
         });
         service
             .contexts
@@ -125,6 +141,9 @@ impl NameService {
 struct Service {
     store: Store,
     limits: Arc<Limits>,
+    rules: Rules,
+    /// Calls to other name servers that are waited for.
+    forwards: AtomicUsize,
     contexts: Poa,
     iterators: Iterators,
 }
@@ -138,9 +157,48 @@ impl Service {
         Ok(reference.into())
     }
 
-    /// One of our contexts, if the reference is one that we made.
+    /// Returns which of our contexts a reference leads to: one that we made, or the root by a `corbaloc:` at an address
+    /// that we publish.
     fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
-        self.context_of(&self.contexts.reference_to_id(context).ok()?)
+        self.made(context)
+            .or_else(|| self.is_root(context).then_some(ContextId::ROOT))
+    }
+
+    /// Returns which of our contexts a reference leads to, if it is one that we made.
+    fn made(&self, context: &NamingContextRef) -> Option<ContextId> {
+        let id = self.contexts.reference_to_id(context).ok()?;
+        self.context_of(&id)
+    }
+
+    fn is_root(&self, context: &NamingContextRef) -> bool {
+        let Ok(root) = self.reference(ContextId::ROOT) else {
+            return false;
+        };
+        let root = root.as_ref().ior();
+        let published: Vec<_> = root
+            .iiop_profiles()
+            .flat_map(|profile| profile.endpoints())
+            .collect();
+        let mut profiles = context.as_ref().ior().iiop_profiles().peekable();
+        profiles.peek().is_some()
+            && profiles.all(|profile| {
+                profile.object_key == INITIAL_NAME.as_bytes()
+                    && profile
+                        .endpoints()
+                        .iter()
+                        .all(|endpoint| published.contains(endpoint))
+            })
+    }
+
+    /// Takes a share of the calls to other name servers that may be waited for; `None` when all are taken.
+    fn forward(&self) -> Option<Forward<'_>> {
+        let most = self.limits.forwards;
+        let taken = self
+            .forwards
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+                (now < most).then_some(now + 1)
+            });
+        taken.ok().map(|_| Forward(&self.forwards))
     }
 
     /// The context of an object id, if that is one that we made.
@@ -159,6 +217,10 @@ impl Service {
     }
 
     fn change(&self, change: Change) -> Result<Result<ContextId, Refusal>, SystemException> {
+        if self.rules.read_only {
+            let minor = minor::no_permission::READ_ONLY;
+            return Err(SystemException::no_permission(minor, CompletionStatus::No));
+        }
         let patience = self.limits.write_timeout;
         let done = self.store.change(change, &self.limits, patience);
         done.map_err(|unwritten| match unwritten {
@@ -203,6 +265,15 @@ impl Service {
             return Err(SystemException::imp_limit(minor, CompletionStatus::No));
         }
         Ok(octets)
+    }
+}
+
+/// Share of the calls to other name servers; given back when it is dropped.
+struct Forward<'a>(&'a AtomicUsize);
+
+impl Drop for Forward<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -16,7 +16,10 @@ fn elsewhere(other: &Served, here: &Served) -> NamingContextRef {
 
 #[test]
 fn every_operation_goes_on_where_the_name_leads() {
-    let (here, there) = (Served::new(), Served::new());
+    let (here, there) = (
+        Served::federated(Limits::default()),
+        Served::federated(Limits::default()),
+    );
     let root = &here.root;
     let foreign = elsewhere(&there, &here);
     root.bind_new_context(&n("a")).unwrap();
@@ -66,7 +69,10 @@ fn every_operation_goes_on_where_the_name_leads() {
 
 #[test]
 fn contexts_of_two_servers_are_not_taken_for_each_other() {
-    let (here, there) = (Served::new(), Served::new());
+    let (here, there) = (
+        Served::federated(Limits::default()),
+        Served::federated(Limits::default()),
+    );
     // The same POA, the same number, another store.
     let ours = here.root.bind_new_context(&n("c")).unwrap().unwrap();
     let theirs = there.root.bind_new_context(&n("c")).unwrap().unwrap();
@@ -85,7 +91,10 @@ fn contexts_of_two_servers_are_not_taken_for_each_other() {
 
 #[test]
 fn servers_may_contain_each_other() {
-    let (here, there) = (Served::new(), Served::new());
+    let (here, there) = (
+        Served::federated(Limits::default()),
+        Served::federated(Limits::default()),
+    );
     let (to_there, to_here) = (elsewhere(&there, &here), elsewhere(&here, &there));
     here.root
         .bind_context(&n("there"), Some(&to_there))
@@ -100,11 +109,11 @@ fn servers_may_contain_each_other() {
 #[test]
 fn a_server_that_does_not_answer_is_where_the_caller_may_go_on() {
     let (here, there) = (
-        Served::with(Limits {
+        Served::federated(Limits {
             forward_timeout: std::time::Duration::from_secs(2),
             ..Limits::default()
         }),
-        Served::new(),
+        Served::federated(Limits::default()),
     );
     let foreign = elsewhere(&there, &here);
     here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
@@ -133,7 +142,7 @@ fn a_server_that_does_not_answer_is_where_the_caller_may_go_on() {
 
 #[test]
 fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
-    let here = Served::with(Limits {
+    let here = Served::federated(Limits {
         forward_timeout: std::time::Duration::from_millis(300),
         ..Limits::default()
     });
@@ -157,7 +166,10 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
 
 #[test]
 fn an_object_that_is_no_context_is_told_apart_when_it_is_used() {
-    let (here, there) = (Served::new(), Served::new());
+    let (here, there) = (
+        Served::federated(Limits::default()),
+        Served::federated(Limits::default()),
+    );
     // An iterator, bound as if it were a context.
     there.root.bind(&n("o"), None).unwrap();
     there.root.bind(&n("p"), None).unwrap();

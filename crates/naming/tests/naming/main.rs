@@ -9,6 +9,7 @@ mod limits;
 mod many;
 mod registration;
 mod restart;
+mod rules;
 mod semantics;
 mod text;
 
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 
 use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_naming::cos_naming::{NameComponent, NamingContextExtRef, NamingContextRef};
-use oxorb_naming::{Limits, Name, NameService, Names, Store};
+use oxorb_naming::{Federation, Limits, Name, NameService, Names, Rules, Store};
 
 /// A name server behind TCP, and an ORB that asks it.
 struct Served {
@@ -36,11 +37,24 @@ impl Served {
     }
 
     fn of(store: Store, limits: Limits, port: u16) -> Self {
+        Served::under(store, limits, Rules::default(), port)
+    }
+
+    /// One that follows names to any other server.
+    fn federated(limits: Limits) -> Self {
+        let rules = Rules {
+            federation: Federation::Any,
+            ..Rules::default()
+        };
+        Served::under(Store::in_memory().unwrap(), limits, rules, 0)
+    }
+
+    fn under(store: Store, limits: Limits, rules: Rules, port: u16) -> Self {
         let server = Orb::builder()
             .listen(&format!("iiop://127.0.0.1:{port}"))
             .build()
             .unwrap();
-        let service = NameService::start_with(&server, store, limits).unwrap();
+        let service = NameService::start_under(&server, store, limits, rules).unwrap();
         let client = Orb::builder().build().unwrap();
         let url = format!("corbaloc::{}/NameService", address(service.root()));
         let root = client.resolve(&url).unwrap();

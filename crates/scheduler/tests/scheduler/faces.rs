@@ -109,3 +109,29 @@ fn destroy_leaves_nothing() {
             .unwrap()
     );
 }
+
+/// S12: a service that clients read.
+#[test]
+fn a_read_only_service_refuses_every_change() {
+    let server = oxorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .unwrap();
+    let scheduling = Scheduling::new(rms());
+    let created = scheduling.change(|service| service.create("a")).unwrap();
+    let served = oxorb_scheduler::serve_read_only(&server, &scheduling).unwrap();
+    let client = oxorb::Orb::builder().build().unwrap();
+    let scheduler: oxorb_scheduler::rtec_scheduler::SchedulerRef =
+        client.resolve(&served.scheduler().to_ior()).unwrap();
+    assert_eq!(scheduler.lookup("a"), Ok(created.0));
+    match scheduler.create("b") {
+        Err(CreateError::System(error)) => {
+            assert_eq!(error.minor, oxorb::minor::no_permission::READ_ONLY);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(set(&scheduler, created.0, 1, 10).is_err());
+    assert!(scheduler.recompute_scheduling(1, 99).is_err());
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}

@@ -34,6 +34,8 @@ impl Server {
                     path("names.redb"),
                     "--listen".into(),
                     format!("iiop://127.0.0.1:{port}").into(),
+                    "--federate".into(),
+                    "any".into(),
                 ],
             ),
             Orb::Omni => (

@@ -1,0 +1,121 @@
+//! Where a service listens, and who may do what with it: `--host` and `--listen`, and what is shown at the start.
+
+use std::net::IpAddr;
+
+use oxorb::{Builder, Orb};
+use oxorb_naming::Federation;
+use serde_json::{Value, json};
+
+use crate::output::{Done, print};
+
+/// Where to listen, beside `--port`.
+#[derive(clap::Args)]
+pub(crate) struct Listening {
+    /// Address to listen at; this machine alone reaches the default. 0.0.0.0 or [::]: all addresses of one kind
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+    /// Endpoint to listen on instead, as iiop://HOST:PORT; several may be given. Without HOST: all addresses
+    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
+    listen: Vec<String>,
+}
+
+impl Listening {
+    /// Lets an ORB listen.
+    pub(crate) fn at(&self, builder: Builder, port: u16) -> Builder {
+        let endpoints = match self.listen.as_slice() {
+            [] if self.host.contains(':') && !self.host.starts_with('[') => {
+                format!("iiop://[{}]:{port}", self.host)
+            }
+            [] => format!("iiop://{}:{port}", self.host),
+            listen => listen.join(";"),
+        };
+        builder.listen(&endpoints)
+    }
+}
+
+/// Access to a service that has started.
+pub(crate) struct Access<'a> {
+    orb: &'a Orb,
+    /// Whether clients may not change what it keeps.
+    read_only: bool,
+    /// Other servers that it calls; `None` where it calls none by its nature.
+    federation: Option<String>,
+}
+
+impl<'a> Access<'a> {
+    pub(crate) fn of(orb: &'a Orb, read_only: bool) -> Access<'a> {
+        Access {
+            orb,
+            read_only,
+            federation: None,
+        }
+    }
+
+    /// Adds the servers to which names are followed.
+    pub(crate) fn following(mut self, federation: &Federation) -> Self {
+        self.federation = Some(federation.to_string());
+        self
+    }
+
+    /// Whether only this machine reaches every endpoint.
+    fn is_local(&self) -> bool {
+        let local = |host: &str| {
+            host.eq_ignore_ascii_case("localhost")
+                || host
+                    .parse()
+                    .is_ok_and(|address: IpAddr| address.is_loopback())
+        };
+        let mut endpoints = self.orb.options().listen.iter();
+        endpoints.all(|endpoint| local(&endpoint.host))
+    }
+
+    fn endpoints(&self) -> Vec<String> {
+        let endpoints = self.orb.options().listen.iter();
+        endpoints.map(ToString::to_string).collect()
+    }
+
+    /// Prints a line for each rule.
+    pub(crate) fn print(&self) -> Done {
+        let rules = &self.orb.options().access;
+        let from = match (self.is_local(), rules.is_open()) {
+            (true, true) => "this machine alone".to_owned(),
+            (true, false) => format!("this machine, {rules}"),
+            (false, true) => {
+                "every address that its endpoints do not refuse (-ORBAccess narrows it)".to_owned()
+            }
+            (false, false) => rules.to_string(),
+        };
+        print(format_args!(
+            "  connections: {from}; at {}\n",
+            self.endpoints().join(" ")
+        ))?;
+        print(format_args!(
+            "  changes: {}\n",
+            match self.read_only {
+                true => "none",
+                false => "by whoever connects (--read-only refuses them)",
+            }
+        ))?;
+        match self.federation.as_deref() {
+            None => Ok(()),
+            Some("none") => print(format_args!(
+                "  other servers: names are followed to none (--federate allows it)\n"
+            )),
+            Some(servers) => print(format_args!(
+                "  other servers: names are followed to {servers}\n"
+            )),
+        }
+    }
+
+    /// Returns the rules as an object.
+    pub(crate) fn json(&self) -> Value {
+        let rules = &self.orb.options().access;
+        json!({
+            "listen": self.endpoints(),
+            "loopback": self.is_local(),
+            "rules": (!rules.is_open()).then(|| rules.to_string()),
+            "read_only": self.read_only,
+            "federation": self.federation,
+        })
+    }
+}

@@ -11,6 +11,9 @@ pub struct Options {
     pub defines: Vec<String>,
     /// Which departures from the specification pass as warnings.
     pub lenient: Lenient,
+    /// Whether files that OxORB brings along, `<orb.idl>` and `<Components.idl>`, are left out, so that only those in
+    /// [`include_dirs`](Self::include_dirs) are found.
+    pub no_builtins: bool,
     /// What one source may cost.
     pub limits: Limits,
 }
@@ -25,13 +28,14 @@ pub struct Lenient {
     pub parameter_named_like_type: bool,
     /// `struct S { Foo foo; };`: a member named like its type but for case (JacORB and OpenJDK's `idlj` accept it).
     pub member_named_like_type: bool,
-    /// `in string<10> name`: anonymous bounded strings in operations (omniORB accepts them).
-    pub anonymous_bounded_string: bool,
     /// Names that differ from a keyword in case only (TAO's `-Cw`).
     pub keyword_case: bool,
     /// `struct Right { string right; }`: a name like that of the scope around it
     /// (in the Security Service's IDL that omniORB brings).
     pub named_like_scope: bool,
+    /// `default:` in a union whose labels cover all values (TAO accepts it): a member
+    /// that only `default` selects is left out, since it never travels.
+    pub superfluous_default: bool,
 }
 
 impl Lenient {
@@ -40,9 +44,9 @@ impl Lenient {
         "unquoted_prefix",
         "parameter_named_like_type",
         "member_named_like_type",
-        "anonymous_bounded_string",
         "keyword_case",
         "named_like_scope",
+        "superfluous_default",
     ];
 
     /// Switches on the departure with this name; `false` if there is none.
@@ -58,9 +62,9 @@ impl Lenient {
             "unquoted_prefix" => &mut self.unquoted_prefix,
             "parameter_named_like_type" => &mut self.parameter_named_like_type,
             "member_named_like_type" => &mut self.member_named_like_type,
-            "anonymous_bounded_string" => &mut self.anonymous_bounded_string,
             "keyword_case" => &mut self.keyword_case,
             "named_like_scope" => &mut self.named_like_scope,
+            "superfluous_default" => &mut self.superfluous_default,
             _ => return false,
         };
         *field = true;

@@ -114,6 +114,8 @@ struct File {
     path: PathBuf,
     text: Arc<str>,
     main: bool,
+    /// Text that OxORB brings along.
+    builtin: bool,
     included_at: Option<Span>,
     /// Offsets where lines start; made when first asked for.
     lines: OnceLock<Box<[u32]>>,
@@ -218,12 +220,19 @@ impl SourceMap {
 
     /// Adds text of our own: predefined files, macros of the command line.
     pub(crate) fn add_builtin(&mut self, name: &str, text: &str, at: Option<Span>) -> FileId {
-        self.insert(Path::new(name), text.into(), at)
+        let id = self.insert(Path::new(name), text.into(), at);
+        self.files[id.0 as usize].builtin = true;
+        id
     }
 
     /// Whether the file was named by the user, not only by an `#include`.
     pub fn is_main(&self, file: FileId) -> bool {
         self.files[file.0 as usize].main
+    }
+
+    /// Reports whether the file is one of those that OxORB brings along.
+    pub(crate) fn is_builtin(&self, file: FileId) -> bool {
+        self.files[file.0 as usize].builtin
     }
 
     /// The path a file was loaded from.
@@ -353,6 +362,7 @@ impl SourceMap {
             path: path.to_owned(),
             text,
             main: false,
+            builtin: false,
             included_at,
             lines: OnceLock::new(),
         });

@@ -139,6 +139,13 @@ impl Builder {
         self
     }
 
+    /// Leaves out the files that OxORB brings along, `<orb.idl>` and `<Components.idl>`: those in the include folders
+    /// are read instead.
+    pub fn no_builtins(mut self, without: bool) -> Self {
+        self.options.no_builtins = without;
+        self
+    }
+
     /// Where the Rust files go; `OUT_DIR` of the build script by default.
     #[must_use]
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {

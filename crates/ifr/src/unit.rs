@@ -20,6 +20,8 @@ pub struct Unit {
     include_dirs: Vec<PathBuf>,
     defines: Vec<String>,
     lenient: Lenient,
+    #[serde(default)]
+    no_builtins: bool,
     files: BTreeMap<PathBuf, String>,
 }
 
@@ -30,9 +32,9 @@ struct Lenient {
     unquoted_prefix: bool,
     parameter_named_like_type: bool,
     member_named_like_type: bool,
-    anonymous_bounded_string: bool,
     keyword_case: bool,
     named_like_scope: bool,
+    superfluous_default: bool,
 }
 
 impl Unit {
@@ -56,10 +58,11 @@ impl Unit {
                 unquoted_prefix: options.lenient.unquoted_prefix,
                 parameter_named_like_type: options.lenient.parameter_named_like_type,
                 member_named_like_type: options.lenient.member_named_like_type,
-                anonymous_bounded_string: options.lenient.anonymous_bounded_string,
                 keyword_case: options.lenient.keyword_case,
                 named_like_scope: options.lenient.named_like_scope,
+                superfluous_default: options.lenient.superfluous_default,
             },
+            no_builtins: options.no_builtins,
             files,
         };
         Ok((unit, compiled))
@@ -89,10 +92,11 @@ impl Unit {
                 unquoted_prefix: self.lenient.unquoted_prefix,
                 parameter_named_like_type: self.lenient.parameter_named_like_type,
                 member_named_like_type: self.lenient.member_named_like_type,
-                anonymous_bounded_string: self.lenient.anonymous_bounded_string,
                 keyword_case: self.lenient.keyword_case,
                 named_like_scope: self.lenient.named_like_scope,
+                superfluous_default: self.lenient.superfluous_default,
             },
+            no_builtins: self.no_builtins,
             ..Options::default()
         }
     }

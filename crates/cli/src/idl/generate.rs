@@ -92,6 +92,7 @@ fn builder(args: Args) -> Builder {
     let mut builder = Builder::new()
         .files(args.source.files())
         .lenient(reading.lenient())
+        .no_builtins(reading.no_builtins)
         .out_dir(args.out)
         .operation_lookup(args.operation_lookup)
         .marshalling(match args.marshalling {

@@ -29,6 +29,9 @@ pub(crate) struct Reading {
     /// Let a departure from the specification pass as a warning; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = oxorb_idl::Lenient::NAMES)]
     lenient: Vec<String>,
+    /// Take <orb.idl> and <Components.idl> from the folders of -I instead of those that OxORB brings along
+    #[arg(long)]
+    pub(super) no_builtins: bool,
 }
 
 impl Source {
@@ -48,6 +51,7 @@ impl Reading {
             include_dirs: self.include.clone(),
             defines: self.define.clone(),
             lenient: self.lenient(),
+            no_builtins: self.no_builtins,
             ..Options::default()
         }
     }

@@ -15,7 +15,8 @@ pub(crate) struct Anonymous {
     /// "a sequence", "an array" ...
     pub(crate) what: &'static str,
     pub(crate) position: Position,
-    pub(crate) lenient: bool,
+    /// Deprecated rather than refused: strings, and all members.
+    pub(crate) deprecated: bool,
 }
 
 impl Problem for Anonymous {
@@ -27,7 +28,7 @@ impl Problem for Anonymous {
     }
 
     fn severity(&self) -> Severity {
-        match self.lenient || self.position == Position::Member {
+        match self.deprecated {
             true => Severity::Warning,
             false => Severity::Error,
         }
@@ -36,6 +37,12 @@ impl Problem for Anonymous {
     fn message(&self) -> String {
         let what = self.what;
         match self.position {
+            Position::Operation if self.deprecated => {
+                format!("{what} without a name is in the signature of this operation")
+            }
+            Position::Attribute if self.deprecated => {
+                format!("{what} without a name is the type of this attribute")
+            }
             Position::Member => format!("{what} without a name is the type of this member"),
             Position::Operation => format!("operations need a named type, not {what}"),
             Position::Attribute => format!("attributes need a named type, not {what}"),
@@ -43,9 +50,9 @@ impl Problem for Anonymous {
     }
 
     fn label(&self) -> String {
-        match self.position {
-            Position::Member => "deprecated, and refused by some compilers".into(),
-            _ => "has no name".into(),
+        match self.deprecated {
+            true => "deprecated, and refused by some compilers".into(),
+            false => "has no name".into(),
         }
     }
 

@@ -10,6 +10,8 @@ pub(crate) enum Forward {
     NeverDefined { what: &'static str, name: String },
     /// An interface that no definition follows.
     InterfaceNeverDefined { name: String },
+    /// A valuetype that no definition follows.
+    ValueNeverDefined { name: String },
     /// Announced as one kind, defined as another.
     Mismatch {
         name: String,
@@ -31,6 +33,7 @@ impl Problem for Forward {
         Code(match self {
             Forward::NeverDefined { .. } => "E0410",
             Forward::InterfaceNeverDefined { .. } => "W0411",
+            Forward::ValueNeverDefined { .. } => "W0410",
             Forward::Mismatch { .. } => "E0412",
             Forward::Prefix { .. } => "E0701",
         })
@@ -38,7 +41,9 @@ impl Problem for Forward {
 
     fn severity(&self) -> Severity {
         match self {
-            Forward::InterfaceNeverDefined { .. } => Severity::Warning,
+            Forward::InterfaceNeverDefined { .. } | Forward::ValueNeverDefined { .. } => {
+                Severity::Warning
+            }
             _ => Severity::Error,
         }
     }
@@ -50,6 +55,9 @@ impl Problem for Forward {
             }
             Forward::InterfaceNeverDefined { name } => {
                 format!("interface `{name}` is announced but never defined")
+            }
+            Forward::ValueNeverDefined { name } => {
+                format!("valuetype `{name}` is announced but never defined")
             }
             Forward::Mismatch {
                 name,
@@ -68,6 +76,9 @@ impl Problem for Forward {
             Forward::NeverDefined { .. } => "nothing can be known about its members".into(),
             Forward::InterfaceNeverDefined { .. } => {
                 "references to it can be passed on, but not called".into()
+            }
+            Forward::ValueNeverDefined { .. } => {
+                "is taken for an abstract valuetype without operations".into()
             }
             Forward::Mismatch { now, .. } => format!("{now} here"),
             Forward::Prefix { now, .. } => prefix_here(now),
@@ -89,7 +100,7 @@ impl Problem for Forward {
             Forward::NeverDefined { name, .. } => {
                 Some(format!("define `{name}` in the scope that announces it"))
             }
-            Forward::InterfaceNeverDefined { .. } => {
+            Forward::InterfaceNeverDefined { .. } | Forward::ValueNeverDefined { .. } => {
                 Some("define it, or include the file that does".into())
             }
             Forward::Prefix { .. } => Some("put the pragma before both".into()),

@@ -45,6 +45,6 @@ impl Problem for LikeScope {
     }
 
     fn help(&self) -> Option<String> {
-        (!self.lenient).then(|| "our lenient option `named_like_scope` lets it pass".into())
+        (!self.lenient).then(|| "`--lenient named_like_scope` lets it pass".into())
     }
 }

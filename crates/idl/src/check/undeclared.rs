@@ -71,6 +71,9 @@ impl Problem for Undeclared {
         {
             return Some(format!("`{scope}` hides the outer one: write `::{hidden}`"));
         }
+        if self.inside.is_none() && self.name == "CORBA" {
+            return Some("add `#include <orb.idl>`".into());
+        }
         self.meant
             .as_ref()
             .map(|meant| format!("did you mean `{meant}`?"))

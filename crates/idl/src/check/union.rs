@@ -1,14 +1,24 @@
 //! Unions: discriminators, labels, defaults.
 
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum Union {
-    Discriminator { found: String },
-    DuplicateLabel { value: String, at: Span },
-    TwoDefaults { at: Span },
-    SuperfluousDefault { discriminator: String },
+    Discriminator {
+        found: String,
+    },
+    DuplicateLabel {
+        value: String,
+        at: Span,
+    },
+    TwoDefaults {
+        at: Span,
+    },
+    SuperfluousDefault {
+        discriminator: String,
+        lenient: bool,
+    },
 }
 
 impl Problem for Union {
@@ -17,8 +27,16 @@ impl Problem for Union {
             Union::Discriminator { .. } => "E0621",
             Union::DuplicateLabel { .. } => "E0622",
             Union::TwoDefaults { .. } => "E0623",
-            Union::SuperfluousDefault { .. } => "E0624",
+            Union::SuperfluousDefault { lenient: false, .. } => "E0624",
+            Union::SuperfluousDefault { lenient: true, .. } => "W0624",
         })
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            Union::SuperfluousDefault { lenient: true, .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
     }
 
     fn message(&self) -> String {
@@ -30,7 +48,7 @@ impl Problem for Union {
                 format!("the label `{value}` selects two members")
             }
             Union::TwoDefaults { .. } => "a union has one `default` at most".into(),
-            Union::SuperfluousDefault { discriminator } => {
+            Union::SuperfluousDefault { discriminator, .. } => {
                 format!("every value of {discriminator} has a label already")
             }
         }
@@ -56,7 +74,12 @@ impl Problem for Union {
     }
 
     fn help(&self) -> Option<String> {
-        matches!(self, Union::SuperfluousDefault { .. }).then(|| "remove it".into())
+        match self {
+            Union::SuperfluousDefault { lenient: false, .. } => {
+                Some("remove it, or let it pass by `--lenient superfluous_default`".into())
+            }
+            _ => None,
+        }
     }
 }
 

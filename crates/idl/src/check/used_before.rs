@@ -49,7 +49,7 @@ impl Problem for UsedBefore {
         let mut help =
             "choose another name, or write the name used before in full, from `::` on".to_owned();
         if let (Some(option), false) = (self.option, self.lenient) {
-            help += &format!("; our lenient option `{option}` lets it pass, as some compilers do");
+            help += &format!("; `--lenient {option}` lets it pass, as some compilers do");
         }
         Some(help)
     }

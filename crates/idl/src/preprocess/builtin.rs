@@ -1,6 +1,8 @@
 //! Files that every ORB brings along.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Title and text of a file that is known beforehand, wherever others of its
 /// name may lie: what they define and what CORBA defines must be one thing.
@@ -12,8 +14,17 @@ pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
         "tao" => file == "orb.idl" || file.ends_with("Seq.pidl"),
         _ => false,
     };
-    orb.then_some(("<orb.idl>", include_str!("builtin/orb.idl")))
+    orb.then_some(("<orb.idl>", ORB))
 }
+
+/// Reports whether a name in module `CORBA` is one of `<orb.idl>`, rather than of a file of another ORB.
+pub(crate) fn orb_has(scoped_name: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| ORB.split(|c: char| !c.is_alphanumeric() && c != '_').collect());
+    scoped_name.split("::").all(|part| WORDS.contains(part))
+}
+
+const ORB: &str = include_str!("builtin/orb.idl");
 
 /// The same for a file that stands in where no other of its name is found:
 /// what components are made of, for the IDL they are

@@ -5,6 +5,7 @@ use super::builtin;
 use super::problem::PreProblem;
 use crate::lex::{Raw, RawKind};
 use crate::source::{FileId, Span};
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -83,12 +84,17 @@ impl Preprocessor<'_> {
         }
     }
 
+    /// Returns title and text of a file that OxORB brings along, unless that is switched off.
+    pub(super) fn builtin(&self, name: &Path) -> Option<(&'static str, &'static str)> {
+        builtin::find(name).filter(|_| !self.options.no_builtins)
+    }
+
     /// Loads the file; `None` if there is none, or it is not to be read again.
     fn find(&mut self, wanted: &Wanted) -> Option<FileId> {
         let name = PathBuf::from(&wanted.name);
         let own_folder = self.map.path(wanted.span.file).parent();
         let own_folder = own_folder.unwrap_or(Path::new("")).to_owned();
-        if let Some((title, text)) = builtin::find(&name)
+        if let Some((title, text)) = self.builtin(&name)
             && !(wanted.beside && self.map.exists(&own_folder.join(&name)))
         {
             return Some(self.map.add_builtin(title, text, Some(wanted.span)));
@@ -101,6 +107,8 @@ impl Preprocessor<'_> {
                 searched.push(own_folder.clone());
             }
             searched.extend(self.options.include_dirs.iter().cloned());
+            let mut seen = HashSet::new();
+            searched.retain(|folder| seen.insert(folder.clone()));
         }
         for folder in &searched {
             let path = folder.join(&name);
@@ -118,7 +126,9 @@ impl Preprocessor<'_> {
                 }
             }
         }
-        if let Some((title, text)) = builtin::stand_in(&name) {
+        if let Some((title, text)) = builtin::stand_in(&name)
+            && !self.options.no_builtins
+        {
             return Some(self.map.add_builtin(title, text, Some(wanted.span)));
         }
         let beside =

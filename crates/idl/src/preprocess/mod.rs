@@ -8,6 +8,7 @@ mod builtin;
 mod condition;
 mod directive;
 mod expression;
+mod import;
 mod include;
 mod input;
 mod macros;
@@ -18,12 +19,14 @@ use crate::Options;
 use crate::diagnostic::{Code, Diagnostics};
 use crate::lex::{Converter, Token, TokenKind};
 use crate::source::{FileId, SourceMap, Span};
+pub(crate) use builtin::orb_has;
+use import::Imports;
 use input::Frame;
 use macros::{Macro, MacroKind};
 use problem::PreProblem;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// An `#include` that found nothing: names will be missing all over.
@@ -140,8 +143,14 @@ impl Preprocessor<'_> {
     }
 
     fn drain(&mut self) {
+        let mut imports = Imports::default();
         while let Some(raw) = self.next_expanded() {
+            let (span, ends) = (raw.span, imports.sees(&raw));
             self.sink.push(raw, self.out);
+            if ends && let Some((title, text)) = self.builtin(Path::new("orb.idl")) {
+                let file = self.map.add_builtin(title, text, Some(span));
+                self.enter_file(file, span, false);
+            }
         }
     }
 

@@ -297,7 +297,7 @@ impl ConditionProblem {
 }
 
 fn not_found_help(searched: &[PathBuf]) -> String {
-    const WAY_OUT: &str = "add its folder with `-I` (`Options::include_dirs`)";
+    const WAY_OUT: &str = "add its folder with `-I`";
     if searched.is_empty() {
         return WAY_OUT.into();
     }

@@ -131,7 +131,7 @@ impl<'m> Printer<'m> {
             return None;
         }
         match def.scoped_name.split("::").next() {
-            Some("CORBA") => Some("orb.idl"),
+            Some("CORBA") if crate::preprocess::orb_has(&def.scoped_name) => Some("orb.idl"),
             Some("Components") => Some("Components.idl"),
             _ => None,
         }

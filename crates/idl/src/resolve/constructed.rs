@@ -256,8 +256,16 @@ impl Resolver<'_> {
             && self.cardinality(ty) == Some(seen.len())
         {
             let discriminator = self.describe(self.plain(ty));
-            let problem = UnionProblem::SuperfluousDefault { discriminator };
+            let problem = UnionProblem::SuperfluousDefault {
+                discriminator,
+                lenient: self.lenient.superfluous_default,
+            };
             self.report(span, problem);
+            for case in &mut cases {
+                case.is_default = false;
+            }
+            // What no value selects never travels.
+            cases.retain(|case| !case.labels.is_empty());
         }
         cases
     }

@@ -106,6 +106,18 @@ impl Resolver<'_> {
         Some(entity)
     }
 
+    /// Whether a name is declared here, or farther out, in just this spelling.
+    pub(super) fn finds_spelled(&self, name: &Ident) -> bool {
+        self.scopes.outwards(self.here).any(|scope| {
+            let own = self.scopes.scope(scope).own(&name.name);
+            let inherited = || self.scopes.inherited(scope, &name.name);
+            match own {
+                Some(entry) => entry.name == name.name,
+                None => inherited().iter().any(|(_, entry)| entry.name == name.name),
+            }
+        })
+    }
+
     /// A name that must stand for a definition of some kind.
     pub(super) fn look_up_def(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
         let found = self.look_up(name)?;

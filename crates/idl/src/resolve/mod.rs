@@ -7,6 +7,7 @@
 
 mod annotation;
 mod bits;
+mod builtin;
 mod component;
 mod constructed;
 mod declare;
@@ -26,7 +27,10 @@ use crate::ast::{
 };
 use crate::check::forward::Forward;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
-use crate::model::{AnnotationDef, Const, DefId, DefKind, Model, Module, Type, Typedef};
+use crate::model::{
+    AnnotationDef, Const, DefId, DefKind, Interface, InterfaceKind, Model, Module, Type, Typedef,
+    ValueKind,
+};
 use crate::source::{SourceMap, Span};
 use crate::{Lenient, Options};
 use pragma::Ids;
@@ -118,6 +122,9 @@ impl Resolver<'_> {
     }
 
     fn definition(&mut self, definition: &Definition) {
+        if self.every_orb_has(definition) {
+            return;
+        }
         let notes = &definition.notes;
         match &definition.kind {
             DefinitionKind::Module { name, body } => self.module(notes, name, body),
@@ -254,11 +261,24 @@ impl Resolver<'_> {
     fn report_never_defined(&mut self) {
         for (def, announced) in std::mem::take(&mut self.announced) {
             let name = self.model.def(def).scoped_name.clone();
-            if self.incomplete.contains_key(&def) {
+            let incomplete = self.incomplete.contains_key(&def);
+            if let DefKind::ValueType(value) = &mut self.model.def_mut(def).kind
+                && incomplete
+            {
+                value.kind = ValueKind::Abstract;
+                self.report(announced.span, Forward::ValueNeverDefined { name });
+            } else if incomplete {
                 let what = announced.what;
                 let what = what.split_once(' ').map_or(what, |(_, what)| what);
                 self.report(announced.span, Forward::NeverDefined { what, name });
-            } else if matches!(self.model.def(def).kind, DefKind::ForwardInterface(_)) {
+            } else if let DefKind::ForwardInterface(kind) = self.model.def(def).kind {
+                if kind == InterfaceKind::Local {
+                    // Its objects are of this process only: nothing is known of them, and nothing need be.
+                    self.model.def_mut(def).kind = DefKind::Interface(Interface {
+                        kind,
+                        ..Interface::default()
+                    });
+                }
                 self.report(announced.span, Forward::InterfaceNeverDefined { name });
             }
         }

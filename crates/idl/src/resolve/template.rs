@@ -162,7 +162,8 @@ impl Resolver<'_> {
             members: Vec::new(),
             template: Some(def),
         });
-        let Some(module) = self.define(notes, &instance.name, kind) else {
+        let reopened = self.reopened(&instance.name);
+        let Some(module) = reopened.or_else(|| self.define(notes, &instance.name, kind)) else {
             return;
         };
         self.opens_module(module, instance.name.span);

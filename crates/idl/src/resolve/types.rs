@@ -38,7 +38,7 @@ impl Resolver<'_> {
         let problem = Anonymous {
             what,
             position,
-            lenient: self.lenient.anonymous_bounded_string && what.contains("string"),
+            deprecated: position == Position::Member || what.contains("string"),
         };
         self.report(span, problem);
     }
@@ -147,7 +147,8 @@ impl Resolver<'_> {
             "uint64" => Basic::ULongLong,
             _ => return None,
         };
-        let declared = name.absolute || self.find(name).is_some();
+        // What an escaped name declares in another spelling, such as `_Int8`, is another name.
+        let declared = name.absolute || self.finds_spelled(part);
         (!declared).then_some(basic)
     }
 

@@ -88,6 +88,7 @@ pub(crate) fn options_of(text: &str) -> Options {
         match (option, value) {
             ("-I", folder) => options.include_dirs.push(folder.into()),
             ("-D", define) => options.defines.push(define.into()),
+            ("--no-builtins", "yes") => options.no_builtins = true,
             ("--lenient", name) if options.lenient.allow(name) => {}
             ("--include-depth", depth) => options.limits.include_depth = depth.parse().unwrap(),
             ("--macro-octets", limit) => options.limits.macro_octets = limit.parse().unwrap(),

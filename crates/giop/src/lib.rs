@@ -77,8 +77,8 @@ pub use policy_values::{
 };
 pub use priorities::{
     Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
-    RtPolicyValue, TcpProtocolProperties, parse_priority_context, parse_priority_range_context,
-    policies_component, priority_context, priority_range_context,
+    RtPolicyValue, TcpProtocolProperties, TooMany, parse_priority_context,
+    parse_priority_range_context, policies_component, priority_context, priority_range_context,
 };
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{Request, RequestHeader, Response, begin_request};

@@ -3,6 +3,8 @@
 //!
 //! The policies are `Copy`: lists are short and bounded, so that reading them for a call allocates nothing.
 
+use std::fmt;
+
 use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
 
 use crate::components::encapsulate;
@@ -89,6 +91,27 @@ pub struct Few<T, const MAX: usize> {
     count: usize,
 }
 
+/// More items than a bounded list holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany {
+    /// Number of items given.
+    pub given: usize,
+    /// Largest number of items.
+    pub most: usize,
+}
+
+impl fmt::Display for TooMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the list has {} items, and may have {} at most",
+            self.given, self.most
+        )
+    }
+}
+
+impl std::error::Error for TooMany {}
+
 /// `RTCORBA::PriorityBands`: at most 16 here.
 pub type PriorityBands = Few<PriorityBand, 16>;
 
@@ -96,11 +119,19 @@ pub type PriorityBands = Few<PriorityBand, 16>;
 pub type Protocols = Few<Protocol, 4>;
 
 impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
-    /// The items as a list; `None` if there are more than `MAX`.
-    pub fn new(list: &[T]) -> Option<Self> {
+    /// Returns a list of these items.
+    ///
+    /// # Errors
+    /// [`TooMany`]: there are more than `MAX`.
+    pub fn new(list: &[T]) -> Result<Self, TooMany> {
         let mut items = [T::default(); MAX];
-        items.get_mut(..list.len())?.copy_from_slice(list);
-        Some(Few {
+        let too_many = TooMany {
+            given: list.len(),
+            most: MAX,
+        };
+        let places = items.get_mut(..list.len()).ok_or(too_many)?;
+        places.copy_from_slice(list);
+        Ok(Few {
             items,
             count: list.len(),
         })
@@ -414,7 +445,10 @@ mod tests {
         for end in 0..whole.len() {
             assert!(RtPolicyValue::decode(45, &whole[..end]).is_err(), "{end}");
         }
-        assert!(PriorityBands::new(&[PriorityBand::default(); 17]).is_none());
+        assert_eq!(
+            PriorityBands::new(&[PriorityBand::default(); 17]).map_err(|error| error.to_string()),
+            Err("the list has 17 items, and may have 16 at most".to_owned())
+        );
         let mut many = whole;
         many[7] = 17;
         many.extend([0; 4]);

@@ -79,7 +79,7 @@ pub use oxorb_core::{interceptor, probe};
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
     PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
-    TcpProtocolProperties, Version, describe, minor,
+    TcpProtocolProperties, TooMany, Version, describe, minor,
 };
 pub use oxorb_poa::{
     AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,
@@ -140,3 +140,8 @@ struct SchedulingPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/operation.md")]
 struct OperationPage;
+
+/// The page about addresses that survive restarts, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/stable-addresses.md")]
+struct StableAddressesPage;

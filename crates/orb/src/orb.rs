@@ -93,6 +93,13 @@ impl Orb {
         self.core
             .register_initial_reference(name, Interface::as_ref(object));
     }
+
+    /// Takes a name of [`bind`](Self::bind) away, as key and as initial reference; returns whether it
+    /// was bound. The object lives on under its other references.
+    pub fn unbind(&self, name: &str) -> bool {
+        self.core.forget_initial_reference(name);
+        self.root_poa.unbind_name(name)
+    }
 }
 
 /// For `oxorb sched watch` and `calibrate`.

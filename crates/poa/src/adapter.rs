@@ -1,6 +1,5 @@
 //! All POAs of an ORB: the tables by which requests find them.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -18,15 +17,13 @@ use crate::etherealizer::Etherealizer;
 use crate::index::HashIndex;
 use crate::key::Key;
 use crate::manager;
+use crate::names::Names;
 use crate::object_map::ObjectMap;
 use crate::pass::Pass;
 use crate::poa::{Make, Poa, PoaInner, ROOT};
 use crate::policies::Lifespan;
 use crate::unknown::Unknown;
 use crate::{AdapterObserver, ManagerState, PoaError, PoaManager, Policies};
-
-/// Plain names, and the keys they stand for.
-type Names = HashMap<Box<[u8]>, Box<[u8]>>;
 
 /// What a request holds on to while it is in a POA.
 pub(crate) type Admission = Guard<Option<Arc<Pass>>>;
@@ -145,10 +142,16 @@ impl RootAdapter {
 
     /// The same, of the object with this key.
     pub(crate) fn bind_key(&self, name: &str, key: Vec<u8>) {
+        self.change_names(|names| names.bind(name.as_bytes(), &key));
+    }
+
+    /// Changes the plain keys; requests see all of the change or nothing.
+    pub(crate) fn change_names<T>(&self, change: impl FnOnce(&mut Names) -> T) -> T {
         let _tree = self.lock_tree();
-        let mut names = HashMap::clone(&self.names.load());
-        names.insert(name.as_bytes().into(), key.into());
+        let mut names = Names::clone(&self.names.load());
+        let changed = change(&mut names);
         self.names.store(Arc::new(names));
+        changed
     }
 
     pub(crate) fn orb(&self) -> Option<Orb> {
@@ -158,7 +161,14 @@ impl RootAdapter {
     /// What the run-time scheduler knows of the object of a key.
     pub(crate) fn scheduled_at(&self, key: &[u8]) -> Option<Scheduled> {
         let names = self.names.load();
-        let key = Key::parse(without_slot(key).0).or_else(|| Key::parse(names.get(key)?))?;
+        let named;
+        let key = match Key::parse(without_slot(key).0) {
+            Some(key) => key,
+            None => {
+                named = names.get(key)?;
+                Key::parse(&named)?
+            }
+        };
         let pass = self.present(key)?;
         let object = pass.as_deref()?.find_active(key)?;
         object.scheduled.clone()
@@ -334,7 +344,15 @@ impl Adapter for RootAdapter {
 
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
         let names = self.names.load();
-        let pass = match Key::parse(key).or_else(|| Key::parse(names.get(key)?))? {
+        let named;
+        let key = match Key::parse(key) {
+            Some(key) => key,
+            None => {
+                named = names.get(key)?;
+                Key::parse(&named)?
+            }
+        };
+        let pass = match key {
             Key::Active {
                 incarnation, poa, ..
             }

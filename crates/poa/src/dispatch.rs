@@ -103,7 +103,7 @@ impl RootAdapter {
     fn call_name(&self, upcall: Upcall<'_>) -> Outcome {
         let names = self.names.load();
         let key = names.get(upcall.object_key());
-        match key.and_then(|key| Key::parse(key)) {
+        match key.as_deref().and_then(Key::parse) {
             Some(key) => self.call_key(key, upcall),
             None => refuse(NO_POA.into(), upcall),
         }
@@ -333,7 +333,11 @@ impl RootAdapter {
     /// asked: what they might give counts as here.
     pub(crate) fn find(&self, key: &[u8]) -> Located {
         let names = self.names.load();
-        let parsed = Key::parse(key).or_else(|| Key::parse(names.get(key)?));
+        let named = match Key::parse(key) {
+            Some(_) => None,
+            None => names.get(key),
+        };
+        let parsed = Key::parse(named.as_deref().unwrap_or(key));
         let (Some(key), Some(adapter)) = (parsed, self.shared()) else {
             return Located::Unknown;
         };

@@ -42,6 +42,7 @@ mod index;
 mod key;
 mod main_thread;
 mod manager;
+mod names;
 mod object_id;
 mod object_map;
 mod pass;

@@ -399,6 +399,55 @@ impl Poa {
         self.adapter.add_observer(Arc::new(observer));
     }
 
+    /// Takes a plain name away; returns whether it was bound. Requests for it are OBJECT_NOT_EXIST
+    /// from then on, and the object lives on under its other references.
+    pub fn unbind_name(&self, name: &str) -> bool {
+        self.adapter
+            .change_names(|names| names.unbind(name.as_bytes()))
+    }
+
+    /// Makes objects of this POA of all keys that nobody here made and no name is bound to: each such
+    /// key is an object id. So a server answers under the keys of one that it replaces, and under
+    /// `corbaloc` keys that it learns of from their first request. The POA should have user ids, and
+    /// a default servant, servant locator or servant activator. One POA of an ORB takes foreign keys;
+    /// a later call replaces it.
+    ///
+    /// A request with a foreign key costs a copy of the key more than another.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use oxorb_core::{Options, Orb, Outcome, Servant, Upcall};
+    /// use oxorb_poa::{IdAssignment, IdUniqueness, Policies, RequestProcessing, RootAdapter};
+    ///
+    /// struct Answers;
+    /// impl Servant for Answers {
+    ///     fn repository_id(&self) -> &str {
+    ///         "IDL:Answers:1.0"
+    ///     }
+    ///     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+    ///         // `Current::object_id` is the key that the client used.
+    ///         upcall.unknown_operation()
+    ///     }
+    /// }
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// let policies = Policies {
+    ///     id_assignment: IdAssignment::User,
+    ///     id_uniqueness: IdUniqueness::Multiple,
+    ///     request_processing: RequestProcessing::DefaultServant,
+    ///     ..Policies::default()
+    /// };
+    /// let poa = RootAdapter::install(&orb).create_poa("foreign", policies)?;
+    /// poa.set_servant(Arc::new(Answers))?;
+    /// poa.take_foreign_keys();
+    /// # Ok::<(), oxorb_poa::PoaError>(())
+    /// ```
+    pub fn take_foreign_keys(&self) {
+        self.adapter
+            .change_names(|names| names.set_foreign(Some(&self.inner)));
+    }
+
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
     pub fn bind_name(&self, name: &str, object: &impl Interface) {
         self.adapter.bind_name(name, Interface::as_ref(object));

@@ -159,3 +159,48 @@ pub trait AdapterActivator: Send + Sync + 'static {
     /// The caller of the object gets OBJ_ADAPTER 1.
     fn unknown_adapter(&self, parent: &Poa, name: &str) -> Result<bool, SystemException>;
 }
+
+impl<T: ServantActivator + ?Sized> ServantActivator for Arc<T> {
+    fn incarnate(&self, id: &ObjectId, poa: &Poa) -> Result<Arc<dyn Servant>, Refused> {
+        (**self).incarnate(id, poa)
+    }
+
+    fn etherealize(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+        servant: Arc<dyn Servant>,
+        cleanup_in_progress: bool,
+        remaining_activations: bool,
+    ) {
+        (**self).etherealize(id, poa, servant, cleanup_in_progress, remaining_activations);
+    }
+}
+
+impl<T: ServantLocator + ?Sized> ServantLocator for Arc<T> {
+    fn preinvoke(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+        operation: &str,
+    ) -> Result<(Arc<dyn Servant>, Cookie), Refused> {
+        (**self).preinvoke(id, poa, operation)
+    }
+
+    fn postinvoke(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+        operation: &str,
+        cookie: Cookie,
+        servant: Arc<dyn Servant>,
+    ) -> Result<(), SystemException> {
+        (**self).postinvoke(id, poa, operation, cookie, servant)
+    }
+}
+
+impl<T: AdapterActivator + ?Sized> AdapterActivator for Arc<T> {
+    fn unknown_adapter(&self, parent: &Poa, name: &str) -> Result<bool, SystemException> {
+        (**self).unknown_adapter(parent, name)
+    }
+}

@@ -243,6 +243,12 @@ impl Orb {
             .insert(name.to_owned(), reference.clone());
     }
 
+    /// Removes an initial reference that was registered.
+    pub fn forget_initial_reference(&self, name: &str) {
+        let mut initial = self.inner.initial.lock().expect(UNPOISONED);
+        initial.remove(name);
+    }
+
     /// The one adapter; a client without one knows no objects.
     pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
         self.inner.adapter.get().map(|adapter| &**adapter)

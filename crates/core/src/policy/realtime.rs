@@ -94,8 +94,8 @@ impl PriorityBandedConnection {
                 "no priority lies in one of the bands: they go from low to high, 0 to 32767",
             ));
         }
-        let bands =
-            PriorityBands::new(bands).ok_or(UnusableList("there are more than 16 bands in it"))?;
+        let bands = PriorityBands::new(bands)
+            .map_err(|_| UnusableList("there are more than 16 bands in it"))?;
         Ok(Self(bands))
     }
 
@@ -115,9 +115,9 @@ impl ClientProtocol {
             return Err(UnusableList("there is no protocol in it"));
         }
         let protocols = Protocols::new(protocols);
-        Ok(Self(protocols.ok_or(UnusableList(
-            "there are more than 4 protocols in it",
-        ))?))
+        Ok(Self(protocols.map_err(|_| {
+            UnusableList("there are more than 4 protocols in it")
+        })?))
     }
 
     /// TCP alone, with these properties.

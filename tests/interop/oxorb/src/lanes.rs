@@ -30,9 +30,9 @@ pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
             low: LOW + 1,
             high: i16::MAX,
         },
-    ]);
+    ])?;
     for (model, server_priority, priority_bands) in [
-        (PriorityModel::ClientPropagated, LOW, bands),
+        (PriorityModel::ClientPropagated, LOW, Some(bands)),
         (PriorityModel::ServerDeclared, HIGH, None),
     ] {
         let realtime = RtPolicies {

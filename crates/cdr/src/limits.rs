@@ -17,6 +17,9 @@ pub struct Limits {
     /// How many elements a sequence may announce when an element may take no octets at all (default 65,536), as the
     /// octets that are left then say nothing about the count.
     pub max_empty_elements: u32,
+    /// How many octets of text values and types from a peer may become when they are shown, as JSON say (default 64 MiB):
+    /// names are repeated for each value of a type, so a short message can stand for a very long text.
+    pub max_text: usize,
 }
 
 impl Default for Limits {
@@ -25,6 +28,7 @@ impl Default for Limits {
             max_depth: 64,
             max_value_depth: 256,
             max_empty_elements: 1 << 16,
+            max_text: 64 << 20,
         }
     }
 }

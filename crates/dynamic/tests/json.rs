@@ -2,7 +2,8 @@
 #![cfg(feature = "json")]
 
 use oxorb_cdr::{
-    Any, Decimal, Label, LongDouble, RawProfile, RawReference, ValueModifier, Visibility,
+    Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Encode, Encoder, Label, Limits, LongDouble,
+    RawProfile, RawReference, ValueModifier, Visibility,
 };
 use oxorb_dynamic::json::{
     Json, JsonType, Names, Plain, Reader, Shared, from_json, type_from_json,
@@ -545,5 +546,95 @@ fn values_of_one_message() {
     assert_eq!(
         serde_json::to_value(shared.json(&second)).unwrap(),
         json!({ "$ref": 1 })
+    );
+}
+
+/// S1: `struct d_n { d_(n-1) a; d_(n-1) b; }` and so on down to a long: 2^n ways, n + 1 types.
+fn doubled(n: usize) -> TypeCode {
+    (0..n).fold(TypeCode::LONG, |inner, at| {
+        let (id, name) = (format!("IDL:d{at}:1.0"), format!("d{at}"));
+        TypeCode::structure(&id, &name, [("a", inner.clone()), ("b", inner)])
+    })
+}
+
+fn octets_of(value: &impl Encode) -> Vec<u8> {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+    value.encode(&mut e).unwrap();
+    e.finish().to_vec()
+}
+
+#[test]
+fn a_type_that_repeats_is_described_once() {
+    for n in [10, 20, 40] {
+        let ty = doubled(n);
+        let text = serde_json::to_string(&JsonType(&ty)).unwrap();
+        assert!(text.len() < 150 * n, "{}", text.len());
+        let json = serde_json::from_str(&text).unwrap();
+        assert_eq!(type_from_json(&json, &Plain).as_ref(), Ok(&ty), "{text}");
+    }
+    let text = serde_json::to_string(&JsonType(&doubled(2))).unwrap();
+    assert_eq!(
+        text,
+        r#"{"kind":"struct","id":"IDL:d1:1.0","name":"d1","members":[{"name":"a","type":{"kind":"struct","id":"IDL:d0:1.0","name":"d0","members":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}},{"name":"b","type":{"kind":"recursive","id":"IDL:d0:1.0"}}]}"#
+    );
+
+    // The same through an any that holds nothing of it, as a peer would send it.
+    let any = Any::with_type(
+        TypeCode::sequence(doubled(40)),
+        Dynamic::Sequence(Vec::new()),
+    );
+    let octets = octets_of(&any.unwrap());
+    let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
+    let any = Dynamic::Any(Any::decode(&mut decoder).unwrap());
+    let text = serde_json::to_string(&Json(&any)).unwrap();
+    assert!(text.len() < 4 * octets.len(), "{}", text.len());
+}
+
+#[test]
+fn text_is_bounded_by_the_limits() {
+    // A type without an id cannot be referred to.
+    let unnamed = (0..40).fold(TypeCode::LONG, |inner, _| {
+        TypeCode::structure("", "", [("a", inner.clone()), ("b", inner)])
+    });
+    let limits = Limits {
+        max_text: 1 << 16,
+        ..Limits::default()
+    };
+    let unnamed = Dynamic::TypeCode(unnamed);
+    let shared = Shared::new([&unnamed]).with_limits(&limits);
+    let error = serde_json::to_writer(std::io::sink(), &shared.json(&unnamed)).unwrap_err();
+    assert!(error.to_string().contains("max_text"), "{error}");
+
+    // A short message may be long as text: names stand there for each element.
+    let name = "n".repeat(10_000);
+    let ty = TypeCode::structure("IDL:S:1.0", "S", [(&*name, TypeCode::OCTET)]);
+    let ty = TypeCode::sequence(ty);
+    let octets = [&20_000u32.to_be_bytes()[..], &[0; 20_000]].concat();
+    let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
+    let value = Dynamic::decode(&ty, &mut decoder).unwrap();
+    let error = serde_json::to_writer(std::io::sink(), &Json(&value)).unwrap_err();
+    assert!(error.to_string().contains("67108864 octets"), "{error}");
+
+    let limits = Limits {
+        max_text: 100,
+        ..Limits::default()
+    };
+    let short = Dynamic::String("x".repeat(90));
+    let long = Dynamic::String("x".repeat(100));
+    let shared = Shared::new([&short, &long]).with_limits(&limits);
+    assert!(serde_json::to_string(&shared.json(&short)).is_ok());
+    assert!(
+        serde_json::to_string(&shared.json(&short)).is_err(),
+        "together they are too long"
+    );
+}
+
+#[test]
+fn a_chain_of_types_is_no_deeper_than_the_stack() {
+    let chain = (0..300).fold(TypeCode::LONG, |inner, _| TypeCode::sequence(inner));
+    let error = serde_json::to_string(&JsonType(&chain)).unwrap_err();
+    assert!(
+        error.to_string().contains("nested more than 128 deep"),
+        "{error}"
     );
 }

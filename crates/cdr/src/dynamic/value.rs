@@ -1,6 +1,6 @@
 //! Valuetypes: what a value is to those who know its type as a type code, and how it is read, written and gone past.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::skip::Walk;
@@ -277,6 +277,8 @@ fn write_value(
 struct Same<'a> {
     left: HashMap<&'a ValueKey, usize>,
     right: HashMap<&'a ValueKey, usize>,
+    /// Types that were compared and are equal: many values are of few types.
+    types: HashSet<[(usize, usize); 2]>,
 }
 
 impl PartialEq for Dynamic {
@@ -351,6 +353,18 @@ impl<'a> Same<'a> {
             })
     }
 
+    fn types(&mut self, left: &TypeCode, right: &TypeCode) -> bool {
+        let places = [left.place(), right.place()];
+        if self.types.contains(&places) {
+            return true;
+        }
+        let equal = left == right;
+        if equal {
+            self.types.insert(places);
+        }
+        equal
+    }
+
     fn values(&mut self, left: &'a DynamicValue, right: &'a DynamicValue) -> bool {
         let number = self.left.len();
         let first = (
@@ -358,7 +372,7 @@ impl<'a> Same<'a> {
             *self.right.entry(&right.key).or_insert(number),
         );
         first.0 == first.1
-            && left.ty == right.ty
+            && self.types(&left.ty, &right.ty)
             && left.truncated_from == right.truncated_from
             && self.fields(&left.fields, &right.fields)
     }

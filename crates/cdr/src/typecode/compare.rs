@@ -99,6 +99,10 @@ impl<'a> Comparison<'a> {
         if left.kind() != right.kind() {
             return false;
         }
+        // Each pair is looked at once, or a type mentioned n times would have its names compared n times.
+        if !self.assume(left.slot, right.slot) {
+            return true;
+        }
         let ids = (left.id(), right.id());
         if self.rules == Rules::Equivalent
             && let (Some(left), Some(right)) = ids
@@ -114,9 +118,6 @@ impl<'a> Comparison<'a> {
             // A type without a node has nothing but its kind, id and name; and a bounded string is not an unbounded one.
             return left.id().is_some() && left.members().len() == right.members().len();
         };
-        if left_node.children().next().is_some() && !self.assume(left.slot, right.slot) {
-            return true;
-        }
         let parts = |ty: TypeRef<'a>, node: &'a Node| {
             node.children()
                 .map(move |slot| ty.part(slot))

@@ -39,6 +39,11 @@ impl Slot {
         }
     }
 
+    /// Different for each.
+    pub(crate) const fn number(self) -> usize {
+        self.0 as usize
+    }
+
     /// The kind, of a slot without a node.
     #[inline]
     pub(crate) const fn kind(self) -> Option<TcKind> {

@@ -286,6 +286,17 @@ impl TypeCode {
     }
 }
 
+impl TypeCode {
+    /// Where it is kept, for as long as it is.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        let graph = self
+            .graph
+            .as_ref()
+            .map_or(0, |graph| Arc::as_ptr(graph).addr());
+        (graph, self.slot.number())
+    }
+}
+
 impl<'a> TypeRef<'a> {
     /// As [`TypeCode::find`], if the group has at most `limit` types.
     pub(crate) fn find_among(self, id: &str, limit: usize) -> Option<TypeCode> {
@@ -295,6 +306,12 @@ impl<'a> TypeRef<'a> {
             slot: self.slot,
         };
         whole.find(id)
+    }
+
+    /// Its number among the types that its type code is made of; `None` for the kinds without parameters. Equal numbers
+    /// within one type code are the same type, so walks over types that contain each other in many ways can end soon.
+    pub fn number(self) -> Option<usize> {
+        self.slot.node()
     }
 
     /// As a type code of its own.

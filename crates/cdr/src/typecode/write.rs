@@ -9,6 +9,9 @@ use crate::{Encode, Encoder, ErrorKind, Result, TcKind};
 /// reference to the first time, as JacORB does: or else a few types could become very many octets.
 const IN_FULL: usize = 1000;
 
+/// As [`IN_FULL`], in octets of the type code so far: one type may be very long by its names alone.
+const OCTETS_IN_FULL: usize = 1 << 16;
+
 /// As [`IN_FULL`], by how deeply types are nested.
 const DEEP: usize = 24;
 
@@ -28,12 +31,19 @@ impl TypeRef<'_> {
         if !self.is_complete() {
             return Err(e.error(ErrorKind::BadTypeCode));
         }
-        Writer::default().write(self, e)
+        Writer {
+            start: e.position(),
+            written: HashMap::new(),
+            count: 0,
+            depth: 0,
+        }
+        .write(self, e)
     }
 }
 
-#[derive(Default)]
 struct Writer {
+    /// Where the type code starts.
+    start: usize,
     /// Where each type was written, and whether it is still being written.
     written: HashMap<Slot, (usize, bool)>,
     count: usize,
@@ -65,7 +75,10 @@ impl Writer {
             };
         };
         if let Some(&(there, open)) = self.written.get(&ty.slot)
-            && (open && is_returned_to(ty.kind()) || self.count > IN_FULL || self.depth > DEEP)
+            && (open && is_returned_to(ty.kind())
+                || self.count > IN_FULL
+                || self.depth > DEEP
+                || here - self.start > OCTETS_IN_FULL)
         {
             let offset = i32::try_from(here + 4 - there);
             let offset = offset.map_err(|_| e.error(ErrorKind::BadTypeCode))?;

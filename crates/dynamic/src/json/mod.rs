@@ -15,6 +15,7 @@
 //! ```
 
 mod base64;
+mod budget;
 mod number;
 mod read;
 mod types;

@@ -1,57 +1,108 @@
 //! Types to JSON and back: `"sequence<long>"`, or an object for what has a name.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use oxorb_cdr::{Label, Shape, TcKind, TypeCode, TypeRef, ValueModifier, Visibility};
-use serde::ser::SerializeMap;
+use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::budget::{MARK, Text};
 use super::read::{object, text};
 use super::{JsonError, Names};
 
-/// A type, for `serde`.
+/// A type, for `serde`. Each type that it is made of is described once: where it stands again, there is
+/// `{"kind": "recursive", "id": ...}`. Fails for text of more than [`Limits::max_text`] octets.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonType<'t>(pub &'t TypeCode);
 
 impl Serialize for JsonType<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let open = RefCell::new(Vec::new());
-        let ty = self.0.as_ref();
-        Part { ty, open: &open }.serialize(to)
+        Budgeted(self.0, &Text::default()).serialize(to)
     }
 }
 
-/// A part of a type within the types whose repository ids are `open`.
+/// A type within a longer text.
+pub(super) struct Budgeted<'t>(pub(super) &'t TypeCode, pub(super) &'t Text);
+
+impl Serialize for Budgeted<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(ty, text) = *self;
+        let whole = Whole {
+            text,
+            around: RefCell::default(),
+            before: RefCell::default(),
+        };
+        Part {
+            ty: ty.as_ref(),
+            whole: &whole,
+        }
+        .serialize(to)
+    }
+}
+
+/// How deeply types may be nested: each level takes stack.
+const MAX_DEPTH: usize = 128;
+
+/// What is known of a type while it is written.
+struct Whole<'t> {
+    text: &'t Text,
+    /// The repository ids of the types around, as far as they have one.
+    around: RefCell<Vec<&'t str>>,
+    /// Numbers of the named types that were written.
+    before: RefCell<HashSet<usize>>,
+}
+
+/// A part of a type.
 struct Part<'t, 'o> {
     ty: TypeRef<'t>,
-    open: &'o RefCell<Vec<&'t str>>,
+    whole: &'o Whole<'t>,
 }
 
 impl<'t, 'o> Part<'t, 'o> {
     fn part(&self, ty: TypeRef<'t>) -> Part<'t, 'o> {
         Part {
             ty,
-            open: self.open,
+            whole: self.whole,
         }
+    }
+
+    /// Whether the type is described elsewhere, around this place or before it.
+    fn stands_elsewhere(&self, id: &str) -> bool {
+        if id.is_empty() {
+            return false; // nothing to call it by
+        }
+        let first = match self.ty.number() {
+            Some(number) => self.whole.before.borrow_mut().insert(number),
+            None => true,
+        };
+        !first || self.whole.around.borrow().contains(&id)
     }
 }
 
 impl Serialize for Part<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let text = self.whole.text;
         if is_well_known(self.ty) {
             return to.serialize_str(self.ty.name().unwrap_or_default());
         }
         if is_plain(self.ty, MOST_WORDS) {
+            text.spend(MARK)?;
             return to.collect_str(&self.ty);
         }
         let id = self.ty.id().unwrap_or_default();
-        let again = !id.is_empty() && self.open.borrow().contains(&id);
+        text.spend(MARK + id.len())?;
+        let again = self.stands_elsewhere(id);
         let mut map = to.serialize_map(None)?;
         if again {
             map.serialize_entry("kind", "recursive")?;
             map.serialize_entry("id", id)?;
             return map.end();
+        }
+        if self.whole.around.borrow().len() >= MAX_DEPTH {
+            let nested = format!("types are nested more than {MAX_DEPTH} deep");
+            return Err(S::Error::custom(nested));
         }
         let kind = match self.ty.kind() {
             // IDL has one word for both.
@@ -60,10 +111,12 @@ impl Serialize for Part<'_, '_> {
         };
         map.serialize_entry("kind", kind)?;
         if self.ty.id().is_some() {
+            let name = self.ty.name().unwrap_or_default();
+            text.spend(name.len())?;
             map.serialize_entry("id", id)?;
-            map.serialize_entry("name", self.ty.name().unwrap_or_default())?;
+            map.serialize_entry("name", name)?;
         }
-        self.open.borrow_mut().push(id);
+        self.whole.around.borrow_mut().push(id);
         match self.ty.shape() {
             Shape::Sequence { element, bound } => {
                 map.serialize_entry("type", &self.part(element))?;
@@ -92,11 +145,12 @@ impl Serialize for Part<'_, '_> {
             Shape::Struct | Shape::Except => map.serialize_entry("members", &Members(self))?,
             Shape::Enum => {
                 let names: Vec<&str> = self.ty.enumerators().iter().map(|name| &**name).collect();
+                text.spend(names.iter().map(|name| MARK + name.len()).sum())?;
                 map.serialize_entry("members", &names)?;
             }
             _ => {}
         }
-        self.open.borrow_mut().pop();
+        self.whole.around.borrow_mut().pop();
         map.end()
     }
 }
@@ -124,6 +178,7 @@ struct Member<'m, 't, 'o> {
 
 impl Serialize for Member<'_, '_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.ty.whole.text.spend(MARK + self.name.len())?;
         let mut map = to.serialize_map(None)?;
         match self.label {
             // Labels have at most 64 bits.

@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 
-use oxorb_cdr::{Any, Dynamic, RawReference, ValueKey};
+use oxorb_cdr::{Any, Dynamic, Field, Limits, RawReference, ValueKey};
 use oxorb_giop::{Ior, TaggedProfile};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 
+use super::budget::{MARK, Text};
 use super::number::{EXACT, show_long_double};
-use super::{JsonType, base64, value};
+use super::types::Budgeted;
+use super::{base64, value};
 
 /// A value, for `serde`: members in the order of IDL.
 ///
-/// Of several that may share valuetypes, each is written by [`Shared`].
+/// Of several that may share valuetypes, each is written by [`Shared`]. Fails for text of more than
+/// [`Limits::max_text`] octets, as names may make it much longer than the value was.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'v>(pub &'v Dynamic);
 
@@ -41,6 +44,8 @@ impl Serialize for Json<'_> {
 #[derive(Debug)]
 pub struct Shared<'v> {
     pub(super) numbers: HashMap<&'v ValueKey, usize>,
+    /// For all of them together.
+    pub(super) text: Text,
 }
 
 impl<'v> Shared<'v> {
@@ -48,7 +53,15 @@ impl<'v> Shared<'v> {
     pub fn new(values: impl IntoIterator<Item = &'v Dynamic>) -> Self {
         Self {
             numbers: value::number(values),
+            text: Text::default(),
         }
+    }
+
+    /// Writes no more text than these limits allow, for all values together.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.text = Text::of(limits);
+        self
     }
 
     /// One of them, for `serde`.
@@ -65,6 +78,7 @@ impl Serialize for Within<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Self(value, shared) = *self;
         let part = |value| Within(value, shared);
+        shared.text.spend(MARK + text_of(value))?;
         match value {
             Dynamic::Null => to.serialize_unit(),
             Dynamic::Short(v) => to.serialize_i16(*v),
@@ -107,8 +121,8 @@ impl Serialize for Within<'_> {
                 true => to.serialize_unit(),
                 false => to.collect_str(&ior(reference)),
             },
-            Dynamic::TypeCode(ty) => JsonType(ty).serialize(to),
-            Dynamic::Any(any) => write_any(any, to),
+            Dynamic::TypeCode(ty) => Budgeted(ty, &shared.text).serialize(to),
+            Dynamic::Any(any) => write_any(any, &shared.text, to),
             Dynamic::Value(value) => value::write(value, shared, to),
             Dynamic::Indirection(key) => {
                 let number = shared.numbers.get(key).copied().unwrap_or_default();
@@ -124,11 +138,33 @@ impl Serialize for Within<'_> {
     }
 }
 
-fn write_any<S: Serializer>(any: &Any, to: S) -> Result<S::Ok, S::Error> {
+/// Octets of text, besides [`MARK`] and what the parts take.
+fn text_of(value: &Dynamic) -> usize {
+    let names = |fields: &[Field]| fields.iter().map(|field| field.name.len()).sum();
+    match value {
+        Dynamic::String(text) | Dynamic::Wstring(text) => text.len(),
+        Dynamic::Octets(octets) | Dynamic::Principal(octets) => octets.len() / 3 * 4,
+        Dynamic::Enum { name, .. } => name.len(),
+        Dynamic::Struct(fields) => names(fields),
+        Dynamic::Value(value) => names(&value.fields) + value.ty.id().unwrap_or_default().len(),
+        Dynamic::Reference(reference) => {
+            let profiles = reference.profiles.iter().map(|profile| profile.data.len());
+            2 * (reference.type_id.len() + profiles.sum::<usize>())
+        }
+        _ => 0,
+    }
+}
+
+/// The value of an any shares nothing with what is outside it, but for the text that all may become.
+fn write_any<S: Serializer>(any: &Any, text: &Text, to: S) -> Result<S::Ok, S::Error> {
     let value = any.dynamic().map_err(S::Error::custom)?;
+    let shared = Shared {
+        text: text.share(),
+        ..Shared::new([&value])
+    };
     let mut map = to.serialize_map(Some(2))?;
-    map.serialize_entry("type", &JsonType(any.type_code()))?;
-    map.serialize_entry("value", &Json(&value))?;
+    map.serialize_entry("type", &Budgeted(any.type_code(), text))?;
+    map.serialize_entry("value", &Within(&value, &shared))?;
     map.end()
 }
 

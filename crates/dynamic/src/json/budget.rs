@@ -1,0 +1,51 @@
+//! How much text values and types may become.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use oxorb_cdr::Limits;
+use serde::ser::Error;
+
+/// What is charged for the marks around a name or a value.
+pub(super) const MARK: usize = 4;
+
+/// What is left of the text that one conversion may produce.
+#[derive(Debug)]
+pub(super) struct Text {
+    left: Rc<Cell<usize>>,
+    limit: usize,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Text::of(&Limits::default())
+    }
+}
+
+impl Text {
+    pub(super) fn of(limits: &Limits) -> Self {
+        let limit = limits.max_text;
+        let left = Rc::new(Cell::new(limit));
+        Text { left, limit }
+    }
+
+    /// The same text, for a part of it.
+    pub(super) fn share(&self) -> Self {
+        let (left, limit) = (self.left.clone(), self.limit);
+        Text { left, limit }
+    }
+
+    /// Takes some octets of it, before they are written.
+    pub(super) fn spend<E: Error>(&self, octets: usize) -> Result<(), E> {
+        match self.left.get().checked_sub(octets) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => Err(E::custom(format_args!(
+                "the value is more than {} octets as text (max_text of the limits)",
+                self.limit
+            ))),
+        }
+    }
+}

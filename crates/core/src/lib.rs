@@ -19,6 +19,7 @@ mod compatible;
 mod concurrency;
 mod context;
 mod deadline;
+pub mod escape;
 mod failure;
 mod held;
 mod incident;

@@ -23,6 +23,7 @@ mod registration;
 mod rules;
 mod service;
 mod store;
+mod text;
 
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]

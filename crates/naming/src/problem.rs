@@ -11,6 +11,7 @@ use crate::cos_naming::naming_context::{
 use crate::cos_naming::naming_context_ext::{
     ResolveStrError, ToNameError, ToStringError, ToUrlError,
 };
+use crate::text;
 
 /// Why an operation of a naming context failed: what the operations of `CosNaming` raise, as one type.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +80,15 @@ macro_rules! raises {
     (@pattern InvalidName $it:ident) => { Problem::InvalidName };
     (@pattern AlreadyBound $it:ident) => { Problem::AlreadyBound };
     (@pattern NotEmpty $it:ident) => { Problem::NotEmpty };
-    (@raise NotFound $operation:ident $it:ident) => { $operation::NotFound($it) };
-    (@raise CannotProceed $operation:ident $it:ident) => { $operation::CannotProceed($it) };
+    (@raise NotFound $operation:ident $it:ident) => {
+        $operation::NotFound(NotFound { rest_of_name: text::outgoing($it.rest_of_name), ..$it })
+    };
+    (@raise CannotProceed $operation:ident $it:ident) => {
+        $operation::CannotProceed(CannotProceed {
+            rest_of_name: text::outgoing($it.rest_of_name),
+            ..$it
+        })
+    };
     (@raise InvalidName $operation:ident $it:ident) => { $operation::InvalidName(InvalidName {}) };
     (@raise AlreadyBound $operation:ident $it:ident) => { $operation::AlreadyBound(AlreadyBound {}) };
     (@raise NotEmpty $operation:ident $it:ident) => { $operation::NotEmpty(NotEmpty {}) };

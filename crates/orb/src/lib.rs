@@ -75,7 +75,7 @@ pub use oxorb_core::{
     Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
     current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
-pub use oxorb_core::{interceptor, probe};
+pub use oxorb_core::{escape, interceptor, probe};
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
     PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,

@@ -1,5 +1,8 @@
 //! `RtecScheduler::Scheduler`, operation by operation.
 
+use std::sync::Arc;
+
+use oxorb::{Servant, ServedBy as _, escape};
 use oxorb_sched::repository::{Assigned, Characteristics, Handle};
 use oxorb_sched::service::Service;
 use oxorb_sched::{Anomaly, Error};
@@ -9,8 +12,8 @@ use crate::rtec_scheduler::scheduler::*;
 use crate::rtec_scheduler::{
     ConfigInfoSet, CriticalityT, DependencySet, DispatchingTypeT, HandleT, ImportanceT, InfoTypeT,
     OsPriority, PeriodT, PreemptionPriorityT, PreemptionSubpriorityT, QuantumT, RtInfo,
-    RtInfoEnableStatePair, RtInfoEnabledTypeT, RtInfoSet, Scheduler, SchedulingAnomalySet,
-    ThreadsT, Time,
+    RtInfoEnableStatePair, RtInfoEnabledTypeT, RtInfoSet, Scheduler, SchedulerRef,
+    SchedulingAnomalySet, ThreadsT, Time,
 };
 use crate::{Refusal, Scheduling, wire};
 
@@ -33,6 +36,11 @@ impl Section {
             privileged,
             read_only,
         }
+    }
+
+    /// Wraps the section as a servant whose sets every client can receive.
+    pub(crate) fn servant(self) -> Arc<dyn Servant> {
+        escape::servant(SchedulerRef::servant(self))
     }
 
     /// Part of both sections.
@@ -94,13 +102,15 @@ impl Section {
 
 impl Scheduler for Section {
     fn create(&self, entry_point: &str) -> Result<HandleT, CreateError> {
+        let entry_point = escape::incoming(entry_point);
         self.change("create", |service| {
-            create(service, entry_point, self.scheduling.limits())
+            create(service, &entry_point, self.scheduling.limits())
         })
     }
 
     fn lookup(&self, entry_point: &str) -> Result<HandleT, LookupError> {
-        self.look("lookup", |service| Ok(service.lookup(entry_point)?.0))
+        let entry_point = escape::incoming(entry_point);
+        self.look("lookup", |service| Ok(service.lookup(&entry_point)?.0))
     }
 
     fn get(&self, handle: HandleT) -> Result<RtInfo, GetError> {
@@ -292,8 +302,9 @@ impl Scheduler for Section {
         &self,
         entry_point: &str,
     ) -> Result<Priorities, EntryPointPriorityError> {
+        let entry_point = escape::incoming(entry_point);
         self.privileged("entry_point_priority", |service| {
-            service.entry_point_priority(entry_point).map(priorities)
+            service.entry_point_priority(&entry_point).map(priorities)
         })
     }
 

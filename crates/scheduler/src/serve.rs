@@ -70,7 +70,10 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
     let section = |key: &str, privileged| -> Result<SchedulerRef, Error> {
         let id = ObjectId::from(key);
         poa.bind_name_to_id(key, id.clone());
-        Ok(poa.activate_with_id(id, Section::new(scheduling, privileged, read_only))?)
+        let servant = Section::new(scheduling, privileged, read_only).servant();
+        Ok(SchedulerRef::from_ref(
+            poa.activate_servant_with_id(&id, servant)?,
+        ))
     };
     let scheduler = section(INITIAL_NAME, true)?;
     let application = section(APPLICATION_KEY, false)?;

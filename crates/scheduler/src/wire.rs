@@ -1,5 +1,6 @@
 //! Between what is on the wire and what is inside: times of 100 ns and nanoseconds, enumerations, infos.
 
+use oxorb::escape;
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{
     Assigned, CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
@@ -106,7 +107,7 @@ pub(crate) fn info(info: &RtInfo) -> idl::RtInfo {
         preemption_priority,
     } = info.assigned.unwrap_or_default();
     idl::RtInfo {
-        entry_point: info.entry_point.clone(),
+        entry_point: escape::outgoing(info.entry_point.clone()),
         handle: info.handle.0,
         worst_case_execution_time: units(said.worst_case),
         typical_execution_time: units(said.typical),
@@ -184,7 +185,7 @@ pub(crate) fn to_anomaly(it: idl::SchedulingAnomaly) -> Anomaly {
 /// A finding to be sent.
 pub(crate) fn anomaly(found: &Anomaly) -> idl::SchedulingAnomaly {
     idl::SchedulingAnomaly {
-        description: found.description.clone(),
+        description: escape::outgoing(found.description.clone()),
         severity: found.severity.into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use oxorb::Any;
 
-use super::{NO_SUCH, Object};
+use super::{NO_SUCH, Object, text};
 use crate::corba::*;
 use crate::{Entry, EntryId, Kind, Member, Named, Parameter};
 
@@ -27,7 +27,7 @@ impl Object {
                 defined_in,
                 version,
                 r#type: entry.ty.clone(),
-                value: value.clone(),
+                value: text::outgoing(value),
             }),
             Kind::Exception(_) => Any::new(self.exception(id)?),
             Kind::Attribute { .. } => Any::new(self.attribute(entry, named)),

@@ -7,6 +7,7 @@ mod describe;
 mod interface;
 mod named;
 mod read_only;
+mod text;
 mod value;
 
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface, Lifespan, ObjectId, ObjectRef, Orb,
-    Poa, Policies, Servant, ServedBy, Shape, SystemException, TypeCode, minor,
+    Poa, Policies, Servant, ServedBy, Shape, SystemException, TypeCode, escape, minor,
 };
 
 use crate::corba::*;
@@ -159,7 +160,7 @@ struct Object {
 }
 
 fn servant(object: Object) -> Arc<dyn Servant> {
-    match object.kind().definition_kind() {
+    escape::servant(match object.kind().definition_kind() {
         DefinitionKind::DkRepository => RepositoryRef::servant(object),
         DefinitionKind::DkModule => ModuleDefRef::servant(object),
         DefinitionKind::DkConstant => ConstantDefRef::servant(object),
@@ -183,7 +184,7 @@ fn servant(object: Object) -> Arc<dyn Servant> {
         DefinitionKind::DkValue => ExtValueDefRef::servant(object),
         DefinitionKind::DkValueMember => ValueMemberDefRef::servant(object),
         _ => NativeDefRef::servant(object),
-    }
+    })
 }
 
 /// No definition, or not one that has what was asked for; only a skeleton that was called for the wrong object asks so.

@@ -2,7 +2,7 @@
 
 use oxorb::{Any, TypeCode};
 
-use super::{NO_SUCH, Object};
+use super::{NO_SUCH, Object, text};
 use crate::Kind;
 use crate::corba::*;
 
@@ -26,7 +26,7 @@ impl ConstantDef for Object {
 
     fn value(&self) -> oxorb::Result<Any> {
         match self.kind() {
-            Kind::Constant { value, .. } => Ok(value.clone()),
+            Kind::Constant { value, .. } => Ok(text::outgoing(value)),
             _ => Err(NO_SUCH),
         }
     }
@@ -76,7 +76,7 @@ impl UnionDef for Object {
         let members = members.iter().map(|member| {
             Ok(UnionMember {
                 name: member.name.clone(),
-                label: member.label.clone(),
+                label: text::outgoing(&member.label),
                 r#type: self.type_of(member.ty),
                 type_def: self.nilable(member.ty)?,
             })

@@ -8,6 +8,7 @@ mod peers;
 mod reload;
 mod served;
 mod stored;
+mod text;
 
 use std::path::{Path, PathBuf};
 

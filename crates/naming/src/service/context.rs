@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use oxorb::{CompletionStatus, Corbaname, Interface as _, ObjectRef, SystemException, minor};
+use oxorb::{
+    CompletionStatus, Corbaname, Interface as _, ObjectRef, Servant, ServedBy as _,
+    SystemException, escape, minor,
+};
 
 use super::follow::{Followed, forwarded};
 use super::{GONE, Service};
@@ -15,10 +18,10 @@ use crate::cos_naming::naming_context_ext::{
 };
 use crate::cos_naming::{
     Binding, BindingIteratorRef, BindingList, Name, NameComponent, NamingContext, NamingContextExt,
-    NamingContextRef,
+    NamingContextExtRef, NamingContextRef,
 };
 use crate::store::{Bound, Change, ContextId, Mode, Refusal};
-use crate::{Problem, name};
+use crate::{Problem, name, text};
 
 /// The servant of one context.
 pub(super) struct Context {
@@ -34,6 +37,11 @@ impl Context {
         }
     }
 
+    /// Wraps the context as a servant that every client can list.
+    pub(super) fn servant(self) -> Arc<dyn Servant> {
+        escape::servant(NamingContextExtRef::servant(self))
+    }
+
     /// Makes a change at the end of a name, or lets another server do so.
     fn change<R, E: Into<Problem>>(
         &self,
@@ -42,6 +50,7 @@ impl Context {
         done: impl FnOnce(ContextId) -> Result<R, Problem>,
         there: impl FnOnce(&NamingContextRef, &[NameComponent]) -> Result<R, E>,
     ) -> Result<R, Problem> {
+        let n = &*text::incoming(n);
         match self.service.follow(self.id, n)? {
             Followed::Here(context, last) => {
                 match self.service.change(here(context, last.clone()))? {
@@ -113,6 +122,7 @@ impl Context {
 
     fn find(&self, n: &[NameComponent]) -> Result<Option<ObjectRef>, Problem> {
         let service = &*self.service;
+        let n = &*text::incoming(n);
         let snapshot = service.store.snapshot();
         let snapshot = snapshot.map_err(|error| service.unreadable(error))?;
         match service.follow_in(&snapshot, self.id, n)? {
@@ -247,16 +257,18 @@ impl NamingContextExt for Context {
     fn to_string(&self, n: &[NameComponent]) -> Result<StringName, ToStringError> {
         match n {
             [] => Err(Problem::InvalidName.into()),
-            n => Ok(name::stringify(n)),
+            n => Ok(escape::outgoing(name::stringify(&text::incoming(n)))),
         }
     }
 
     fn to_name(&self, sn: &str) -> Result<Name, ToNameError> {
-        Ok(self.service.parse(sn)?.components().to_vec())
+        let name = self.service.parse(&escape::incoming(sn))?;
+        Ok(text::outgoing(name.components().to_vec()))
     }
 
     fn to_url(&self, addr: &str, sn: &str) -> Result<UrlString, ToUrlError> {
-        self.service.parse(sn)?;
+        let sn = escape::incoming(sn);
+        self.service.parse(&sn)?;
         // The address as it was given, if it is one; only the name is escaped.
         let context = match format!("corbaname:{addr}").parse::<Corbaname>() {
             Ok(url) if !addr.is_empty() && url.name.is_empty() && !addr.contains('#') => {
@@ -264,7 +276,7 @@ impl NamingContextExt for Context {
             }
             _ => return Err(InvalidAddress {}.into()),
         };
-        let name = sn.to_owned();
+        let name = sn.into_owned();
         let url = Corbaname { context, name }.to_string();
         let escaped = url.split_once('#').map_or("", |(_, name)| name);
         Ok(format!("corbaname:{addr}#{escaped}"))
@@ -280,7 +292,7 @@ pub(super) fn binding(
     (name, binding_type): (NameComponent, crate::cos_naming::BindingType),
 ) -> Binding {
     Binding {
-        binding_name: vec![name],
+        binding_name: vec![text::outgoing_component(name)],
         binding_type,
     }
 }

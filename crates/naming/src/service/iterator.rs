@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use oxorb::{CompletionStatus, Poa, Policies, SystemException};
+use oxorb::{
+    CompletionStatus, Interface as _, Poa, Policies, ServedBy as _, SystemException, escape,
+};
 
 use super::context::binding;
 use super::{GONE, Service};
@@ -97,11 +99,9 @@ impl Service {
             context,
             after: Mutex::new(after),
         };
-        let activated = self
-            .iterators
-            .poa
-            .activate::<BindingIteratorRef, _>(servant);
-        let reference = activated.map_err(|_| GONE)?;
+        let servant = escape::servant(BindingIteratorRef::servant(servant));
+        let activated = self.iterators.poa.activate_servant(servant);
+        let reference = BindingIteratorRef::from_ref(activated.map_err(|_| GONE)?);
         let entry = Entry {
             reference: reference.clone(),
             used: now,

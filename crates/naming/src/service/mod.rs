@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface as _, Ior, Lifespan, ObjectId,
     ObjectRef, Orb, Poa, Policies, Ref, Refused, RequestProcessing, Servant, ServantActivator,
-    ServedBy as _, SystemException, minor,
+    SystemException, minor,
 };
 
 use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
@@ -103,10 +103,10 @@ impl NameService {
         let root = service.object_id(ContextId::ROOT);
         service.contexts.bind_name_to_id(INITIAL_NAME, root);
         // The root keeps the service; other contexts get their servants when they are first called.
-        let root = Context::new(&service, ContextId::ROOT);
-        let root: NamingContextExtRef = service
-            .contexts
-            .activate_with_id(service.object_id(ContextId::ROOT), root)?;
+        let root = Context::new(&service, ContextId::ROOT).servant();
+        let id = service.object_id(ContextId::ROOT);
+        let root = service.contexts.activate_servant_with_id(&id, root)?;
+        let root = NamingContextExtRef::from_ref(root);
         service.contexts.manager().activate()?;
         orb.register_initial_reference(INITIAL_NAME, root.as_ref());
         Ok(NameService { root, service })
@@ -286,9 +286,7 @@ impl ServantActivator for Activator {
         let context = service.context_of(id).ok_or(GONE)?;
         let found = service.store.snapshot().and_then(|read| read.has(context));
         match found.map_err(|error| service.unreadable(error))? {
-            true => Ok(NamingContextExtRef::servant(Context::new(
-                &service, context,
-            ))),
+            true => Ok(Context::new(&service, context).servant()),
             false => Err(GONE.into()),
         }
     }

@@ -116,3 +116,57 @@ fn a_corbaname_that_leads_nowhere_says_where_it_ends() {
         "the naming service did not resolve \"bank/x/y\": there is no \"x\" (NotFound)"
     );
 }
+
+/// S2: one name that a client's code set cannot carry hid all others from it, for ever.
+#[test]
+fn a_name_outside_of_a_clients_code_set_hides_no_other() {
+    let served = Served::new();
+    // A `corbaloc:` says nothing of code sets: ISO 8859-1. An IOR does: UTF-8.
+    let latin = &served.root;
+    let ior = served.service.root().to_ior();
+    let unicode: oxorb_naming::cos_naming::NamingContextExtRef =
+        served.client.resolve(&ior).unwrap();
+    let object = served.object("o");
+    for name in ["жук.😀", "Grüße", "{U+0436}", "plain"] {
+        unicode.bind(&n(name), Some(&object)).unwrap();
+    }
+    let sent = [
+        "{U+0436}{U+0443}{U+043A}.{U+1F600}",
+        "Grüße",
+        "{U+007B}U+0436}",
+        "plain",
+    ];
+    let mut expected = sent.map(str::to_owned).to_vec();
+    expected.sort();
+    assert_eq!(super::listed(&latin.clone().into()), expected);
+    let mut expected = ["жук.😀", "Grüße", "{U+0436}", "plain"].map(str::to_owned);
+    expected.sort();
+    assert_eq!(super::listed(&unicode.clone().into()), expected);
+    // An iterator as well.
+    let (first, rest) = latin.list(1).unwrap();
+    let (_, rest) = rest.unwrap().next_n(10).unwrap();
+    assert_eq!(first.len() + rest.len(), 4);
+    // What was listed leads back, as components and as text, to be resolved, bound anew and taken away.
+    for name in sent {
+        assert_eq!(latin.resolve(&n(name)).unwrap(), Some(object.clone()));
+        assert_eq!(latin.resolve_str(name).unwrap(), Some(object.clone()));
+        assert_eq!(latin.to_name(name).unwrap(), n(name));
+        assert_eq!(latin.to_string(&n(name)).unwrap(), name);
+        latin.rebind(&n(name), Some(&object)).unwrap();
+    }
+    let url = latin.to_url(":host", "{U+0436}").unwrap();
+    assert_eq!(url, "corbaname::host#%d0%b6");
+    match latin.resolve(&n("{U+0436}/x")) {
+        Err(oxorb_naming::cos_naming::naming_context::ResolveError::NotFound(missing)) => {
+            assert_eq!(missing.rest_of_name, n("{U+0436}/x"));
+        }
+        other => panic!("{other:?}"),
+    }
+    for name in sent {
+        latin.unbind(&n(name)).unwrap();
+    }
+    assert_eq!(unicode.list(10).unwrap().0, []);
+    // A client without the characters may also make such a name.
+    latin.bind(&n("{U+0436}"), Some(&object)).unwrap();
+    assert_eq!(unicode.list(10).unwrap().0[0].binding_name, n("ж"));
+}

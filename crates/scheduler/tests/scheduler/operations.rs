@@ -3,7 +3,7 @@
 use oxorb_scheduler::rtec_base::{DependencyEnabledTypeT, DependencyInfo, DependencyTypeT};
 use oxorb_scheduler::rtec_scheduler::{
     AnomalySeverity, CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, RtInfoEnableStatePair,
-    RtInfoEnabledTypeT,
+    RtInfoEnabledTypeT, SchedulerRef,
 };
 
 use super::{Bench, info, set};
@@ -283,4 +283,30 @@ fn what_the_wire_has_no_room_for_stays() {
         .unwrap();
     assert_eq!(found.constraints, constraints);
     assert_eq!((found.worst_case, found.period), (1_000, 10_000));
+}
+
+/// S2: one name that a client's code set cannot carry hid all others from it.
+#[test]
+fn a_name_outside_of_a_clients_code_set_hides_no_other() {
+    let bench = Bench::configuration();
+    // A `corbaloc:` says nothing of code sets: ISO 8859-1. An IOR does: UTF-8.
+    let latin = &bench.scheduler;
+    let ior = oxorb::Interface::to_ior(bench.served.scheduler());
+    let unicode: SchedulerRef = bench.client.resolve(&ior).unwrap();
+    let handle = unicode.create("жук::scan").unwrap();
+    set(&unicode, handle, 10_000, 500_000).unwrap();
+    bench.operation("plain", 10_000, 500_000);
+    let names = |scheduler: &SchedulerRef| -> Vec<String> {
+        let infos = scheduler.get_rt_info_set().unwrap();
+        infos.into_iter().map(|info| info.entry_point).collect()
+    };
+    assert_eq!(names(&unicode), ["жук::scan", "plain"]);
+    let sent = "{U+0436}{U+0443}{U+043A}::scan";
+    assert_eq!(names(latin), [sent, "plain"]);
+    assert_eq!(latin.get(handle).unwrap().entry_point, sent);
+    assert_eq!(latin.lookup(sent), Ok(handle));
+    assert!(latin.create(sent).is_err(), "it is there already");
+    let (infos, ..) = latin.compute_scheduling(1, 99).unwrap();
+    assert_eq!(infos[0].entry_point, sent);
+    latin.entry_point_priority(sent).unwrap();
 }

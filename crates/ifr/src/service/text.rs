@@ -1,0 +1,19 @@
+//! Values in the code sets of the client that is served ([`oxorb::escape`]).
+
+use oxorb::cdr::{Encode as _, Encoder};
+use oxorb::{Any, ByteOrder, Dynamic, escape};
+
+/// Returns the value of a constant or label as the client can receive it. Text that its code sets cannot carry is sent as
+/// an escaped `string`, whatever its type: one constant must not hide a whole description.
+pub(super) fn outgoing(value: &Any) -> Any {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, escape::client());
+    if value.encode(&mut e).is_ok() {
+        return value.clone();
+    }
+    let text = match value.dynamic() {
+        Ok(Dynamic::String(text) | Dynamic::Wstring(text)) => text,
+        Ok(Dynamic::Char(one) | Dynamic::Wchar(one)) => one.into(),
+        _ => return value.clone(),
+    };
+    Any::new(escape::outgoing(text))
+}

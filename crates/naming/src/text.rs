@@ -1,0 +1,33 @@
+//! Names in the code set of the client that is served ([`oxorb::escape`]).
+
+use std::borrow::Cow;
+
+use oxorb::escape;
+
+use crate::cos_naming::NameComponent;
+
+/// Returns a name that the client can receive.
+pub(crate) fn outgoing(name: Vec<NameComponent>) -> Vec<NameComponent> {
+    name.into_iter().map(outgoing_component).collect()
+}
+
+/// Returns a component that the client can receive.
+pub(crate) fn outgoing_component(component: NameComponent) -> NameComponent {
+    NameComponent {
+        id: escape::outgoing(component.id),
+        kind: escape::outgoing(component.kind),
+    }
+}
+
+/// Returns the name that the client means.
+pub(crate) fn incoming(name: &[NameComponent]) -> Cow<'_, [NameComponent]> {
+    let is_same = |text| matches!(escape::incoming(text), Cow::Borrowed(_));
+    if name.iter().all(|c| is_same(&c.id) && is_same(&c.kind)) {
+        return Cow::Borrowed(name);
+    }
+    let meant = name.iter().map(|component| NameComponent {
+        id: escape::incoming(&component.id).into_owned(),
+        kind: escape::incoming(&component.kind).into_owned(),
+    });
+    Cow::Owned(meant.collect())
+}

@@ -359,6 +359,9 @@ impl Any {
         }) else {
             return Self::read_apart(ty, walk, d);
         };
+        if !octets.is_empty() {
+            d.charge(1, size_of::<Received>() + octets.len())?;
+        }
         Ok(Self::of_octets(ty, octets, d))
     }
 
@@ -394,6 +397,7 @@ impl Any {
             .map_err(|error| error.to_cdr(at))?;
         let octets = encoder.finish().to_vec();
         d.check_repeated(octets.len())?;
+        d.charge(1, size_of::<Received>() + octets.len())?;
         let scope = d.kept_scope();
         let received = Received {
             octets: octets.into(),

@@ -2,6 +2,7 @@ use core::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::budget::{Budget, footprint};
 use crate::fixed::take_all;
 use crate::interpreted::{FixedSlot, Grow};
 use crate::pieces::Pieces;
@@ -42,6 +43,7 @@ pub struct Decoder<'de> {
     dialect: Dialect,
     depth: u16,
     limits: Limits,
+    budget: Budget,
     scope: Option<&'de dyn Scope>,
     registry: Option<&'de ValueRegistry>,
     /// What was read of values; nothing in most messages.
@@ -61,6 +63,7 @@ impl<'de> Decoder<'de> {
             dialect,
             depth: 0,
             limits: Limits::default(),
+            budget: Budget::START,
             scope: None,
             registry: None,
             values: None,
@@ -431,6 +434,7 @@ impl<'de> Decoder<'de> {
     /// Reads `n` values whose layout is known beforehand; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
     #[inline(always)]
     pub fn fixed_vec<T: Fixed>(&mut self, n: usize) -> Result<Vec<T>> {
+        self.charge(n, size_of::<T>())?;
         let start = aligned(self.at, const { T::LAYOUT.first_align() });
         let items = match start & const { T::LAYOUT.align() - 1 } {
             // After the count of a sequence there is nothing else.
@@ -549,6 +553,41 @@ impl<'de> Decoder<'de> {
     #[cold]
     pub fn error_back(&self, octets: usize, kind: ErrorKind) -> Error {
         kind.at(self.position() - octets)
+    }
+
+    /// Takes memory for `n` values of so many octets each, before it is allocated.
+    #[inline(always)]
+    pub(crate) fn charge(&mut self, n: usize, each: usize) -> Result<()> {
+        let octets = n.saturating_mul(each);
+        match self.budget.take(octets) {
+            true => Ok(()),
+            false => self.charge_more(octets),
+        }
+    }
+
+    /// Goes on with what the reader of an encapsulation within this has left.
+    pub(crate) fn charged_as(&mut self, inside: &Self) {
+        self.budget = inside.budget;
+    }
+
+    /// Takes memory for `n` values of a type, and for what they own.
+    #[inline(always)]
+    pub(crate) fn charge_for<T>(&mut self, n: usize) -> Result<()> {
+        self.charge(n, const { footprint::<T>() })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn charge_more(&mut self, octets: usize) -> Result<()> {
+        let Some(more) = self.budget.step(octets, self.limits.max_memory) else {
+            let limit = self.limits.max_memory;
+            return Err(self.error(ErrorKind::TooMuchMemory { limit }));
+        };
+        if self.scope.is_some_and(|scope| !scope.afford(more)) {
+            return Err(self.error(ErrorKind::NoMemoryLeft));
+        }
+        self.budget.grant(more, octets);
+        Ok(())
     }
 
     /// Octets from the alignment origin.

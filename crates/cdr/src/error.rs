@@ -103,6 +103,13 @@ pub enum ErrorKind {
     NoCustomMarshal,
     /// A value written while it is still being made.
     IncompleteValue,
+    /// The values of one message take more memory than [`max_memory`](crate::Limits::max_memory).
+    TooMuchMemory {
+        /// The limit.
+        limit: u32,
+    },
+    /// The values of a client's messages take more memory than is left of what they may take together.
+    NoMemoryLeft,
 }
 
 impl ErrorKind {
@@ -198,6 +205,13 @@ impl fmt::Display for ErrorKind {
             Self::IncompleteValue => {
                 f.write_str("the value is still being made and has no state yet")
             }
+            Self::TooMuchMemory { limit } => write!(
+                f,
+                "the values of the message take more than {limit} octets of memory (setting MaxDecoded)"
+            ),
+            Self::NoMemoryLeft => f.write_str(
+                "the values of this client's messages take as much memory as they may (setting MaxOctetsPerClient)",
+            ),
         }
     }
 }

@@ -180,6 +180,7 @@ pub fn read_each_fixed(
 /// `decode_vec` of an interpreted type.
 #[inline]
 pub fn read_vec<T: Blank + Slot>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<T>> {
+    d.charge_for::<T>(n)?;
     let mut items = Vec::new();
     read_each(n, size_of::<T>(), &mut items, d)?;
     Ok(items)
@@ -188,6 +189,7 @@ pub fn read_vec<T: Blank + Slot>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<T>
 /// `decode_vec` of an interpreted type of fixed layout.
 #[inline]
 pub fn read_fixed_vec<T: Blank + Fixed>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<T>> {
+    d.charge_for::<T>(n)?;
     let mut items = Vec::new();
     read_each_fixed(n, const { &T::LAYOUT }, &mut items, d)?;
     Ok(items)

@@ -26,6 +26,7 @@
 mod any;
 mod array;
 mod bits;
+mod budget;
 mod byte_order;
 mod codec;
 mod decimal;

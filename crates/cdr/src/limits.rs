@@ -19,7 +19,10 @@ pub struct Limits {
     pub max_empty_elements: u32,
     /// How many octets of text values and types from a peer may become when they are shown, as JSON say (default 64 MiB):
     /// names are repeated for each value of a type, so a short message can stand for a very long text.
-    pub max_text: usize,
+    pub max_text: u32,
+    /// How many octets of memory the values read from one message may take (default 256 MiB): a few octets can stand for
+    /// an element that takes many.
+    pub max_memory: u32,
 }
 
 impl Default for Limits {
@@ -29,6 +32,7 @@ impl Default for Limits {
             max_value_depth: 256,
             max_empty_elements: 1 << 16,
             max_text: 64 << 20,
+            max_memory: 256 << 20,
         }
     }
 }

@@ -28,6 +28,7 @@ impl<'de> Decoder<'de> {
         mut f: impl FnMut(&mut Self) -> Result<(K, V)>,
     ) -> Result<BTreeMap<K, V>> {
         let count = self.length(bound, min_entry)?;
+        self.charge_for::<(K, V)>(2 * count)?; // nodes may be half empty
         self.nested(|d| {
             let mut map = BTreeMap::new();
             for _ in 0..count {

@@ -10,6 +10,13 @@ pub trait Scope: Any + Send + Sync {
     /// The same, to outlive the message: for an [`Any`](crate::Any) with references or values in it, which is decoded later.
     fn keep(&self) -> Arc<dyn Scope>;
 
+    /// Takes octets of memory for values that are read by this thread; `false`: there are none left. Asked in steps, and
+    /// never for the first 64 KiB of a message.
+    fn afford(&self, octets: usize) -> bool {
+        let _ = octets;
+        true
+    }
+
     /// The valuetypes it knows.
     fn values(&self) -> Option<&ValueRegistry> {
         None

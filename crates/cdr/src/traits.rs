@@ -197,6 +197,7 @@ impl<'de> Decoder<'de> {
         n: usize,
         mut f: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
+        self.charge_for::<T>(n)?;
         let mut items = Vec::with_capacity(n.min(self.affordable(size_of::<T>())));
         self.nested(|decoder| {
             for _ in 0..n {
@@ -282,6 +283,7 @@ macro_rules! block {
 
             #[inline]
             fn decode_vec(d: &mut Decoder<'de>, n: usize) -> Result<Vec<Self>> {
+                d.charge(n, size_of::<Self>())?;
                 $read(d.$many(n)?)
             }
 

@@ -1,7 +1,8 @@
 //! What is allocated: nothing on the steady path, and nothing for lengths that cannot be true.
 
 use oxorb_cdr::{
-    ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, ErrorKind, LongDouble, OctetSeq,
+    Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Limits,
+    LongDouble, OctetSeq, TypeCode,
 };
 use oxorb_testkit::alloc::{CountingAllocator, allocations};
 
@@ -124,4 +125,120 @@ fn memory_is_reserved_in_proportion_to_what_arrived() {
     });
     assert_eq!(outcome, Err(ErrorKind::BadLabel.at(4)));
     assert!(made.octets <= 8 * octets.len() as u64, "{made:?}");
+}
+
+/// S5: what values take is bounded, however few octets stand for them.
+#[test]
+fn values_take_no_more_memory_than_the_limit() {
+    const LIMIT: u32 = 4 << 20;
+    let limits = Limits {
+        max_memory: LIMIT,
+        ..Limits::default()
+    };
+    let counted =
+        |n: u32, element: &[u8]| [&n.to_be_bytes()[..], &element.repeat(n as usize)].concat();
+    // What is freed counts here, too: vectors double as they grow.
+    let check = |octets: &[u8], read: &dyn Fn(&mut Decoder<'_>) -> Option<ErrorKind>| {
+        let mut d = Decoder::new(octets, ByteOrder::Big, UTF_16).with_limits(limits);
+        let (error, made) = allocations(|| read(&mut d));
+        assert_eq!(
+            error,
+            Some(ErrorKind::TooMuchMemory { limit: LIMIT }),
+            "{made:?}"
+        );
+        assert!(made.octets < 3 * u64::from(LIMIT), "{made:?}");
+    };
+    fn kind<T>(read: oxorb_cdr::Result<T>) -> Option<ErrorKind> {
+        read.err().map(|error| error.kind)
+    }
+    check(&counted(1 << 20, &[0; 4]), &|d| {
+        kind(d.sequence::<Any>(None))
+    });
+    check(&counted(1 << 20, &[0, 0, 0, 1, 0, 0, 0, 0]), &|d| {
+        kind(d.sequence::<String>(None))
+    });
+    check(&counted(1 << 20, &[0; 4]), &|d| {
+        kind(d.sequence::<Vec<u8>>(None))
+    });
+    check(&counted(8 << 20, &[0]), &|d| kind(d.sequence::<u8>(None)));
+    check(&counted(1 << 23, &[b'x']), &|d| {
+        kind(d.sequence::<char>(None))
+    });
+    check(&counted(1 << 20, &[0, 0, 0, 18, 0, 0, 0, 5]), &|d| {
+        kind(d.sequence::<TypeCode>(None))
+    });
+    let dynamic = |ty: TypeCode| {
+        move |d: &mut Decoder<'_>| match Dynamic::decode(&ty, d).unwrap_err().reason {
+            oxorb_cdr::Reason::Cdr(error) => Some(error.kind),
+            _ => None,
+        }
+    };
+    check(
+        &counted(1 << 20, &[1]),
+        &dynamic(TypeCode::sequence(TypeCode::BOOLEAN)),
+    );
+    check(
+        &counted(1 << 20, &[0; 4]),
+        &dynamic(TypeCode::sequence(TypeCode::ANY)),
+    );
+    let members = (0..10).map(|_| ("m", TypeCode::OCTET));
+    let wide = TypeCode::structure("IDL:W:1.0", "W", members);
+    check(
+        &counted(1 << 16, &[0; 10]),
+        &dynamic(TypeCode::sequence(wide)),
+    );
+
+    // An enum of very many enumerators, each without a name.
+    let body = [
+        &[0, 0, 0, 0][..],
+        &0u32.to_be_bytes(),
+        &0u32.to_be_bytes(),
+        &counted(1 << 18, &[0; 4]),
+    ]
+    .concat();
+    let octets = [
+        &17u32.to_be_bytes()[..],
+        &(body.len() as u32).to_be_bytes(),
+        &body,
+    ]
+    .concat();
+    check(&octets, &|d| kind(TypeCode::decode(d)));
+}
+
+#[test]
+fn memory_for_values_is_asked_for_in_steps() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[derive(Debug)]
+    struct Purse(AtomicUsize);
+
+    impl oxorb_cdr::Scope for Purse {
+        fn keep(&self) -> std::sync::Arc<dyn oxorb_cdr::Scope> {
+            unreachable!("nothing here is bound")
+        }
+
+        fn afford(&self, octets: usize) -> bool {
+            let taken = self.0.fetch_add(octets, Ordering::Relaxed) + octets;
+            taken <= 1 << 20
+        }
+    }
+
+    let mut octets = 1000u32.to_be_bytes().to_vec();
+    (0..1000).for_each(|_| octets.extend([&2000u32.to_be_bytes()[..], &[0; 2000]].concat()));
+    let purse = Purse(AtomicUsize::new(0));
+    let mut d = Decoder::new(&octets, ByteOrder::Big, UTF_16).with_scope(&purse);
+    let error = d.sequence::<Vec<u8>>(None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NoMemoryLeft);
+    assert!(error.at < (1 << 20) + (64 << 10) + 4096, "{error}");
+
+    let purse = Purse(AtomicUsize::new(0));
+    let few = &octets[..4 + 30 * 2004];
+    let few = [&30u32.to_be_bytes()[..], &few[4..]].concat();
+    let mut d = Decoder::new(&few, ByteOrder::Big, UTF_16).with_scope(&purse);
+    assert_eq!(d.sequence::<Vec<u8>>(None).map(|read| read.len()), Ok(30));
+    assert_eq!(
+        purse.0.load(Ordering::Relaxed),
+        0,
+        "a small message asks nobody"
+    );
 }

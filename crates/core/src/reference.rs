@@ -587,4 +587,8 @@ impl Scope for Orb {
     fn values(&self) -> Option<&ValueRegistry> {
         Some(Orb::values(self))
     }
+
+    fn afford(&self, octets: usize) -> bool {
+        crate::server::afford(self, octets)
+    }
 }

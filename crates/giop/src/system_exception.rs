@@ -310,6 +310,12 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
         ErrorKind::BadTypeCode | ErrorKind::BadTypeKind(_) => {
             return SystemException::bad_typecode(minor::bad_typecode::MALFORMED, completed);
         }
+        ErrorKind::TooMuchMemory { .. } => {
+            return SystemException::imp_limit(minor::imp_limit::DECODED, completed);
+        }
+        ErrorKind::NoMemoryLeft => {
+            return SystemException::no_memory(minor::no_memory::CLIENT_SHARE, completed);
+        }
         ErrorKind::BadIndirection(_) => marshal::INDIRECTION,
         ErrorKind::BadFixed => marshal::FIXED,
         ErrorKind::BadValueTag(_) | ErrorKind::BadChunk | ErrorKind::ValueMismatch => {

@@ -386,3 +386,67 @@ fn a_client_keeps_so_many_connections_over_all_servers() {
         thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// Decodes a sequence of anys, and says how many there were.
+struct Collector;
+
+static COLLECT: Op = Op::twoway("collect");
+
+impl Servant for Collector {
+    fn repository_id(&self) -> &str {
+        "IDL:test/Collector:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.args(|d| d.sequence::<oxorb::Any>(None)) {
+            Ok(anys) => upcall.reply(|e| {
+                e.ulong(anys.len() as u32);
+                Ok(())
+            }),
+            Err(rejected) => upcall.reject(rejected),
+        }
+    }
+}
+
+fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException> {
+    let nulls = |e: &mut oxorb_cdr::Encoder<'_>| {
+        e.ulong(anys);
+        (0..anys).for_each(|_| e.ulong(0));
+        Ok(())
+    };
+    Interface::as_ref(object).invoke(&COLLECT, nulls, |d| d.ulong())
+}
+
+/// S5: 60 MB of null anys took 1.3 GB.
+#[test]
+fn values_of_a_message_are_bounded_as_its_octets_are() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let settings = [("MaxOctetsPerClient", "4000000"), ("MaxDecoded", "8000000")];
+        let server = server_with(concurrency, &settings);
+        let client = client(ClientConnections::Cached);
+        let local = server
+            .root_poa()
+            .activate_servant(Arc::new(Collector))
+            .unwrap();
+        let object = elsewhere(&client, &local);
+        assert_eq!(collect(&object, 10), Ok(10));
+        for round in 1..=3 {
+            let refused = collect(&object, 60_000).unwrap_err();
+            assert_raised(refused, SystemExceptionKind::NoMemory, CompletionStatus::No);
+            assert_eq!(refused.minor, minor::no_memory::CLIENT_SHARE);
+            assert_eq!(count(&server, Incident::TooManyOctets), 2 * round - 1);
+
+            let refused = collect(&object, 200_000).unwrap_err();
+            assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::No);
+            assert_eq!(refused.minor, minor::imp_limit::DECODED);
+
+            // The connection lives on, and what was taken was given back.
+            assert_eq!(collect(&object, 30_000), Ok(30_000));
+            assert_eq!(
+                collect(&object, 60_001).unwrap_err().minor,
+                minor::no_memory::CLIENT_SHARE
+            );
+        }
+    }
+}

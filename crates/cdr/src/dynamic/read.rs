@@ -5,7 +5,18 @@ use crate::{Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, T
 /// Elements for which room is made before they are there.
 const RESERVED_AT_ONCE: usize = 1024;
 
+/// Octets that a leaf which owns memory is taken to need besides its own.
+const OWNED: usize = 32;
+
 impl Dynamic {
+    /// Whether it has memory besides what it is, other than for parts.
+    fn owns_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::String(_) | Self::Wstring(_) | Self::Principal(_) | Self::Reference(_)
+        )
+    }
+
     /// Reads a value of a type.
     ///
     /// Time and memory are in proportion to the octets: a struct of one boolean takes about a hundred times its octet.
@@ -54,6 +65,19 @@ impl Walk {
 
     #[inline(never)]
     fn read_leaf(&mut self, ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Dynamic, DynamicError> {
+        let start = d.position();
+        let leaf = self.read_leaf_of(ty, d)?;
+        if leaf.owns_memory() {
+            d.charge(1, OWNED + d.position() - start)?;
+        }
+        Ok(leaf)
+    }
+
+    fn read_leaf_of(
+        &mut self,
+        ty: TypeRef<'_>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Dynamic, DynamicError> {
         Ok(match ty.shape() {
             Shape::Simple(TcKind::Any) => Dynamic::Any(Any::read(self, d)?),
             Shape::Simple(kind) => read_simple(kind, d)?,
@@ -98,6 +122,7 @@ impl Walk {
     ) -> Result<Dynamic, DynamicError> {
         let n = d.length(bound, element.min_size())?;
         if element.resolved().kind() == TcKind::Octet {
+            d.charge(n, 1)?;
             return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
         }
         d.nested(|d| Ok(self.read_elements(element, n, d)))?
@@ -117,6 +142,7 @@ impl Walk {
             return Err(d.error(ErrorKind::Truncated { needed, left }).into());
         }
         if element.resolved().kind() == TcKind::Octet {
+            d.charge(n, 1)?;
             return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
         }
         self.read_elements(element, n, d).map(Dynamic::Array)
@@ -128,6 +154,7 @@ impl Walk {
         n: usize,
         d: &mut Decoder<'_>,
     ) -> Result<Vec<Dynamic>, DynamicError> {
+        d.charge(n, size_of::<Dynamic>())?;
         let mut elements = Vec::with_capacity(n.min(RESERVED_AT_ONCE));
         let mut block = match number_size(element) {
             Some(size) => d.block_of(size, n)?,
@@ -157,6 +184,7 @@ impl Walk {
         members: impl ExactSizeIterator<Item = MemberRef<'t>>,
         d: &mut Decoder<'_>,
     ) -> Result<Vec<Field>, DynamicError> {
+        d.charge(members.len(), size_of::<Field>())?;
         let mut fields = Vec::with_capacity(members.len());
         for member in members {
             let value = self.read(member.ty, d);
@@ -185,6 +213,7 @@ impl Walk {
                 name: member.name.clone(),
             }),
         };
+        d.charge(1, size_of::<Selected>())?;
         Ok(Dynamic::Union(Box::new(Selected {
             discriminator: discriminant(discriminator, label).expect("just read"),
             member,

@@ -134,6 +134,9 @@ fn start(
         return Err(ErrorKind::ValueUnsupported.at(head.at));
     }
     let (key, outer) = d.enter_untyped(head, &ty)?;
+    // And what is known of it while the message is read.
+    let cut = truncated_from.as_ref().map_or(0, |id: &Arc<str>| id.len());
+    d.charge(1, cut + 2 * size_of::<DynamicValue>())?;
     let value = DynamicValue {
         ty,
         key,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::build::without_node;
-use super::graph::{Case, Graph, MAX_ALIASES, Member, Name, Node, Slot, UnionNode};
+use super::graph::{Case, Facts, Graph, MAX_ALIASES, Member, Name, Node, Slot, UnionNode};
 use super::{TypeCode, ValueModifier, Visibility};
 use crate::{Decode, Decoder, Dialect, ErrorKind, Result, TcKind, WcharSet};
 
@@ -36,6 +36,12 @@ pub(super) fn character_dialect(dialect: Dialect) -> Dialect {
     }
 }
 
+/// Octets that a type with parameters is taken to need, and where it starts.
+const MEMORY_OF_NODE: usize = size_of::<Node>() + size_of::<Facts>() + size_of::<(usize, Slot)>();
+
+/// Octets that a name is taken to need.
+const MEMORY_OF_NAME: usize = 32;
+
 #[derive(Default)]
 struct Reader {
     nodes: Vec<Node>,
@@ -56,6 +62,7 @@ impl Reader {
             self.seen.push((start, Slot::of_kind(kind)));
             return Ok(Slot::of_kind(kind));
         }
+        d.charge(1, MEMORY_OF_NODE + 2 * MEMORY_OF_NAME)?;
         // The place is taken now, because parameters may refer to it.
         let slot = Slot::of_node(self.nodes.len());
         let seen = self.seen.len();
@@ -70,7 +77,12 @@ impl Reader {
                 digits: d.ushort()?,
                 scale: d.short()?,
             },
-            _ => self.read_parameters(kind, &mut d.encapsulation()?)?,
+            _ => {
+                let mut inside = d.encapsulation()?;
+                let node = self.read_parameters(kind, &mut inside)?;
+                d.charged_as(&inside);
+                node
+            }
         };
         let last = slot.node() == Some(self.nodes.len() - 1);
         if last && let Some(simple) = without_node(&node) {
@@ -125,6 +137,7 @@ impl Reader {
         Ok(match kind {
             TcKind::Struct | TcKind::Except => {
                 let count = d.length(None, 8)?;
+                d.charge(count, size_of::<Member>() + MEMORY_OF_NAME)?;
                 let mut members = Vec::with_capacity(count);
                 for _ in 0..count {
                     members.push(Member {
@@ -143,6 +156,7 @@ impl Reader {
             TcKind::Union => Node::Union(Box::new(self.read_union(id, name, d)?)),
             TcKind::Enum => {
                 let count = d.length(None, 4)?;
+                d.charge(count, size_of::<Name>() + MEMORY_OF_NAME)?;
                 let mut members = Vec::with_capacity(count);
                 for _ in 0..count {
                     members.push(read_name(d)?);
@@ -169,6 +183,7 @@ impl Reader {
                 };
                 let base = self.read(d)?;
                 let count = d.length(None, 10)?;
+                d.charge(count, size_of::<Member>() + MEMORY_OF_NAME)?;
                 let mut members = Vec::with_capacity(count);
                 for _ in 0..count {
                     members.push(Member {
@@ -200,6 +215,10 @@ impl Reader {
         let default = d.long()?;
         let default_at = d.position() - 4;
         let count = d.length(None, 9)?;
+        d.charge(
+            count,
+            size_of::<Case>() + 2 * size_of::<(i128, u32)>() + MEMORY_OF_NAME,
+        )?;
         let mut cases = Vec::with_capacity(count);
         for _ in 0..count {
             cases.push(Case {

@@ -37,6 +37,8 @@ pub(crate) struct Incoming<'de> {
     pub(super) leads_out: bool,
     /// How many octets were read again or made, because anys need what is outside them.
     pub(super) repeated: usize,
+    /// How many octets of repository ids were looked up: those of one value may be shared by all others.
+    looked_up: usize,
     /// What values belong to that are read now, within the outermost one.
     graph: Arc<Graph>,
     /// Values first read since the outermost one began, and whether a link among them closes a cycle.
@@ -118,6 +120,16 @@ struct Place {
     formal: &'static ValueInfo,
     factories: &'static [Factory],
 }
+
+/// Octets that are taken to be needed for what is known of a value while its message is read.
+const KNOWN_OF_VALUE: usize = 128;
+
+/// How many octets of repository ids may be looked up, besides so many for each octet of the message: several values
+/// may share a list of ids, which costs them but a few octets.
+const LOOKED_UP: usize = 1 << 20;
+const LOOKED_UP_PER_OCTET: usize = 64;
+/// What looking up an id counts besides its octets.
+const LOOKED_UP_PER_ID: usize = 64;
 
 impl<'de, T: Valuetype> Decode<'de> for Link<T> {
     const MIN_SIZE: usize = 4;
@@ -237,6 +249,7 @@ impl<'de> Decoder<'de> {
             return Err(ErrorKind::NoValueFactory.at(at));
         }
         let instance = factory.make();
+        self.charge(1, size_of_val(&*instance) + KNOWN_OF_VALUE)?;
         let values = self.incoming();
         if values.depth == 0 {
             values.graph = Arc::default();
@@ -284,11 +297,27 @@ impl<'de> Decoder<'de> {
         if tag & tag::CODEBASE != 0 {
             self.shared_text()?;
         }
-        match tag & tag::TYPE_INFO {
-            0 => Ok(TypeInfo::Declared),
-            tag::ONE_ID => Ok(TypeInfo::Ids(vec![self.shared_text()?])),
-            tag::ID_LIST => self.repository_ids().map(TypeInfo::Ids),
-            _ => Err(ErrorKind::BadValueTag(tag).at(at)),
+        let ids = match tag & tag::TYPE_INFO {
+            0 => return Ok(TypeInfo::Declared),
+            tag::ONE_ID => vec![self.shared_text()?],
+            tag::ID_LIST => self.repository_ids()?,
+            _ => return Err(ErrorKind::BadValueTag(tag).at(at)),
+        };
+        self.look_up(&ids)?;
+        Ok(TypeInfo::Ids(ids))
+    }
+
+    /// Counts the work of finding types by their ids.
+    fn look_up(&mut self, ids: &[Cow<'de, str>]) -> Result<()> {
+        let most = LOOKED_UP + LOOKED_UP_PER_OCTET * self.whole().len();
+        let values = self.incoming();
+        values.looked_up += ids
+            .iter()
+            .map(|id| id.len() + LOOKED_UP_PER_ID)
+            .sum::<usize>();
+        match values.looked_up > most {
+            true => Err(self.error(ErrorKind::TooMuchShared)),
+            false => Ok(()),
         }
     }
 

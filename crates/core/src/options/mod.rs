@@ -102,7 +102,9 @@ pub struct Options {
     pub max_requests_per_client: Option<usize>,
     /// Most octets that large messages (above 64 KiB) of one client address
     /// hold while they arrive and are served. A further large message waits in
-    /// the client's socket, at most `stall_timeout`. `None`: no limit.
+    /// the client's socket, at most `stall_timeout`. As much again may be held
+    /// by the values of its requests while they are served; a request whose
+    /// values would exceed that is answered NO_MEMORY. `None`: no limit.
     pub max_octets_per_client: Option<usize>,
     /// How long a client's connection may be idle before the server closes it
     /// in order; `None`: for ever. Its client connects again with the next
@@ -193,7 +195,7 @@ impl Default for Options {
             max_connections: 1000,
             max_connections_per_client: None,
             max_requests_per_client: None,
-            max_octets_per_client: Some(256 << 20),
+            max_octets_per_client: Some(192 << 20),
             idle_timeout: None,
             keep_alive: Some(Duration::from_secs(60)),
             access: Access::default(),

@@ -203,7 +203,8 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "MaxOctetsPerClient",
         value: "OCTETS",
-        help: "Most that large messages of one address hold at a time; 0: no limit. Default 256 MiB.",
+        help: "Most that large messages of one address hold at a time, and most that their values do; 0: no limit. \
+               Default 192 MiB.",
         apply: |options, text| {
             options.max_octets_per_client = or_none(text)?;
             Ok(())
@@ -494,7 +495,12 @@ pub static SETTINGS: &[Setting] = &[
         value: "OCTETS",
         help: "The longest message to accept and to send. Default 64 MiB.",
         apply: |options, text| {
-            options.limits.max_message = positive(text)?;
+            let octets = positive(text)?;
+            options.limits.max_message = octets;
+            // A message that may come should be readable.
+            let decoded = u32::try_from(octets.saturating_mul(4)).unwrap_or(u32::MAX);
+            let cdr = &mut options.limits.cdr;
+            cdr.max_memory = cdr.max_memory.max(decoded);
             Ok(())
         },
     },
@@ -525,6 +531,16 @@ pub static SETTINGS: &[Setting] = &[
                 0 => return Err("expected a number of at least 1".to_owned()),
                 depth => depth,
             };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxDecoded",
+        value: "OCTETS",
+        help: "Most memory that the values of one message may take, decoded. Default 256 MiB, and at least four times \
+               MaxMessage where that is set before.",
+        apply: |options, text| {
+            options.limits.cdr.max_memory = positive(text)?.try_into().unwrap_or(u32::MAX);
             Ok(())
         },
     },

@@ -69,7 +69,7 @@ pub(crate) use registry::Registry;
 pub use sink::Sink;
 pub(crate) use sink::{Kept, write_message};
 pub use stand_in::request_is_cancelled;
-pub(crate) use stand_in::{pool as pool_of_request, step_aside, wait_beside};
+pub(crate) use stand_in::{afford, pool as pool_of_request, step_aside, wait_beside};
 pub(crate) use threadpool::Pools;
 pub use threadpool::{
     LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError,

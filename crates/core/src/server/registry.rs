@@ -72,6 +72,8 @@ pub(crate) struct Client {
     running: AtomicUsize,
     /// Octets of large messages that arrive or are being served.
     octets: AtomicUsize,
+    /// Octets of memory that the values of requests take which are being served.
+    decoded: AtomicUsize,
 }
 
 /// A new connection that may be served.
@@ -411,6 +413,21 @@ impl Client {
             self.end();
         }
         admitted
+    }
+
+    /// Takes memory for the values of a request, unless all would take more than `limit`.
+    pub(crate) fn afford(&self, octets: usize, limit: usize) -> bool {
+        let before = self.decoded.fetch_add(octets, Ordering::Relaxed);
+        let affordable = before.saturating_add(octets) <= limit;
+        if !affordable {
+            self.decoded.fetch_sub(octets, Ordering::Relaxed);
+        }
+        affordable
+    }
+
+    /// The request ended whose values took so much memory.
+    pub(crate) fn give_back(&self, octets: usize) {
+        self.decoded.fetch_sub(octets, Ordering::Relaxed);
     }
 
     /// A request that was counted in has ended.

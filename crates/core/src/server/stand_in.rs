@@ -29,8 +29,8 @@ use super::line::Wire;
 use super::registry::Client;
 use super::turn::Turn;
 use super::{Sink, per_connection};
-use crate::Orb;
 use crate::client::Multiplexed;
+use crate::{Incident, Orb};
 
 /// Most stand-ins of a process at one time: so deep may callbacks nest, over
 /// all connections, before requests wait for their time-out.
@@ -54,6 +54,8 @@ pub(super) struct Desk {
     pub(super) counted: Cell<bool>,
     /// A request is being run.
     in_upcall: Cell<bool>,
+    /// Octets of memory that its values took of the client's share.
+    decoded: Cell<usize>,
     served: RefCell<Option<Served>>,
     /// A stand-in has taken over.
     handed_over: Cell<bool>,
@@ -112,6 +114,11 @@ pub(super) fn at_desk<R>(
         }
         (result, desk.handed_over.get())
     })
+}
+
+/// Takes memory for values that this thread reads: of the share of the client whose request it runs, if it runs one.
+pub(crate) fn afford(orb: &Orb, octets: usize) -> bool {
+    DESK.with(|desk| desk.afford(orb, octets))
 }
 
 /// Who may write to the connection this thread serves; `None` while nobody
@@ -200,6 +207,9 @@ impl Desk {
         self.in_upcall.set(true);
         let next = dispatch(orb, inbox, self, sink);
         self.in_upcall.set(false);
+        if self.decoded.get() != 0 {
+            self.give_back();
+        }
         if self.handed_over.get() {
             self.finish(inbox);
             Next::Close
@@ -219,6 +229,34 @@ impl Desk {
     pub(super) fn lines<T>(&self, of: impl FnOnce(&Lines) -> Option<T>) -> Option<T> {
         let served = self.served.borrow();
         served.as_ref().and_then(|served| of(&served.lines))
+    }
+
+    /// Takes memory of the client's share for values of the request that is being run.
+    fn afford(&self, orb: &Orb, octets: usize) -> bool {
+        let (Some(limit), true) = (orb.options().max_octets_per_client, self.in_upcall.get())
+        else {
+            return true;
+        };
+        let Some(client) = self.client() else {
+            return true;
+        };
+        let affordable = client.afford(octets, limit);
+        if affordable {
+            self.decoded.set(self.decoded.get() + octets);
+        } else {
+            let peer = || self.link().map_or_else(String::new, |link| link.peer());
+            let what = || format!("values that take {octets} octets more were refused");
+            orb.note(Incident::TooManyOctets, peer, what);
+        }
+        affordable
+    }
+
+    #[cold]
+    fn give_back(&self) {
+        let octets = self.decoded.take();
+        if let Some(client) = self.client() {
+            client.give_back(octets);
+        }
     }
 
     /// The account of the client that is served.

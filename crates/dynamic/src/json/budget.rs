@@ -24,7 +24,7 @@ impl Default for Text {
 
 impl Text {
     pub(super) fn of(limits: &Limits) -> Self {
-        let limit = limits.max_text;
+        let limit = limits.max_text as usize;
         let left = Rc::new(Cell::new(limit));
         Text { left, limit }
     }

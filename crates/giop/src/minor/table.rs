@@ -64,6 +64,7 @@ minors! {
         OXORB 4 BOUND_REFERENCE_TOO_LONG: "the reference to be bound is longer than the naming service takes", "raise --max-reference of the service";
         OXORB 5 BINDINGS: "the naming context holds as many bindings as the naming service lets it", "remove some with `oxorb name prune`, or raise --max-bindings of the service";
         OXORB 6 CONTEXTS: "the naming service holds as many contexts as it may", "destroy unused ones, or raise --max-contexts of the service";
+        OXORB 8 DECODED: "the values of the message take more memory than this side lets one message take", "raise MaxDecoded on the receiving side, or send less at a time";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {
@@ -126,6 +127,9 @@ minors! {
         OMG 4 DII_ON_LOCAL: "dynamic invocation on a local object", "call it directly";
         OMG 8 LOCAL_OPERATION: "a local object does not have this operation", "call it on a remote object";
         OXORB 1 READ_ONLY: "the interface repository is filled from IDL files, not over the wire", "load the IDL with `oxorb ifr load`";
+    }
+    NoMemory no_memory {
+        OXORB 1 CLIENT_SHARE: "the values of this client's messages take as much memory as the server lets one client take", "send less at a time, or raise MaxOctetsPerClient of the server";
     }
     NoResources no_resources {
         OMG 1 INTERCEPTION_UNSUPPORTED: "this binding does not support the interception operation", "do without it";

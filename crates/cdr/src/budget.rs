@@ -1,0 +1,80 @@
+//! How much memory the values of one message take.
+
+use core::mem::needs_drop;
+
+/// What is left of the memory that was granted for the values of a message.
+///
+/// Small messages live on what they have from the start, so that all they pay is a comparison for each sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    left: u32,
+    granted: u32,
+}
+
+/// Octets that the values of every message may take, and the least that is granted at a time.
+const STEP: u32 = 1 << 16;
+
+impl Budget {
+    pub(crate) const START: Self = Self {
+        left: STEP,
+        granted: STEP,
+    };
+
+    /// Takes octets out of what was granted.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, octets: usize) -> bool {
+        let enough = octets <= self.left as usize;
+        if enough {
+            self.left -= octets as u32;
+        }
+        enough
+    }
+
+    /// How many octets more must be granted for so many to be taken; `None`: all together would exceed the limit.
+    pub(crate) fn step(&self, octets: usize, limit: u32) -> Option<usize> {
+        let least = u32::try_from(octets - self.left as usize).ok()?;
+        let most = limit.checked_sub(self.granted)?;
+        (least <= most).then(|| least.max(STEP).min(most) as usize)
+    }
+
+    /// Adds octets that were granted, and takes some.
+    pub(crate) fn grant(&mut self, more: usize, octets: usize) {
+        self.granted += more as u32;
+        self.left = (self.left as usize + more - octets) as u32;
+    }
+}
+
+/// Octets that a value of a type is taken to need. One that owns memory may consist of strings and sequences: each is
+/// three words, and what it owns takes four at least.
+pub(crate) const fn footprint<T>() -> usize {
+    match needs_drop::<T>() {
+        true => size_of::<T>() * 7 / 3 + 8,
+        false => size_of::<T>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_granted_never_exceeds_the_limit() {
+        let limit = 3 * STEP + 5;
+        let mut budget = Budget::START;
+        let mut taken = 0;
+        for octets in [1, STEP, STEP / 2, 7, STEP, 100].map(|octets| octets as usize) {
+            if !budget.take(octets) {
+                let Some(more) = budget.step(octets, limit) else {
+                    continue;
+                };
+                budget.grant(more, octets);
+            }
+            taken += octets;
+            assert!(
+                budget.granted <= limit && taken + budget.left as usize == budget.granted as usize
+            );
+        }
+        assert!(budget.step(limit as usize, limit).is_none());
+        assert!(budget.step(usize::MAX, u32::MAX).is_none());
+    }
+}

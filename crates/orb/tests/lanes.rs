@@ -517,9 +517,10 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let bands = PriorityBands::new(&[
         PriorityBand { low: 0, high: 15 },
         PriorityBand { low: 25, high: 40 },
-    ]);
+    ])
+    .unwrap();
     let banded = RtPolicies {
-        priority_bands: bands,
+        priority_bands: Some(bands),
         ..propagated
     };
     let object = activate(&poa(&server, "banded", banded), &client, &worker());

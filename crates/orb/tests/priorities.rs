@@ -241,7 +241,8 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
         server_protocols: Protocols::new(&[Protocol {
             protocol_type: 0,
             tcp: Some(properties),
-        }]),
+        }])
+        .ok(),
         ..RtPolicies::default()
     };
     let object = activate(

@@ -108,7 +108,7 @@ pub trait ServedBy<S>: Interface {
 }
 
 /// A reference to an object of any interface: `Object` in IDL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectRef(Ref);
 
 impl ObjectRef {

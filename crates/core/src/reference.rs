@@ -1,6 +1,7 @@
 //! Object references, untyped.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -395,10 +396,10 @@ impl Ref {
         self.invoke(&OP, |_| Ok(()), crate::decode_ref)
     }
 
-    /// Whether both references certainly name the same object; false may also
-    /// mean "not known" (`_is_equivalent`). Local, no call.
+    /// Reports whether both references certainly name the same object: the same hosts, ports and object keys, whatever else
+    /// their profiles say. False may also mean "not known" (`_is_equivalent`). Local, no call.
     pub fn is_equivalent(&self, other: &Ref) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared) || self.ior().profiles == other.ior().profiles
+        Arc::ptr_eq(&self.shared, &other.shared) || self.ior().is_equivalent(other.ior())
     }
 
     /// Opens the connection now instead of at the first call, asks the server
@@ -540,6 +541,13 @@ impl PartialEq for Ref {
 }
 
 impl Eq for Ref {}
+
+impl Hash for Ref {
+    /// Equal for references that are [equivalent](Ref::is_equivalent).
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.ior().hash_identity(state);
+    }
+}
 
 impl fmt::Debug for Ref {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -37,6 +37,7 @@ mod fragments;
 mod frame;
 mod header;
 mod hex;
+mod identity;
 mod iiop_profile;
 mod inbox;
 mod ior;

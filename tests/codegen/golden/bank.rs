@@ -153,7 +153,7 @@ pub mod bank {
     /// A reference to an object with the interface [`Account`].
     ///
     /// IDL: `interface bank::Account`.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub struct AccountRef(__gen::Ref);
 
     impl __gen::Interface for AccountRef {
@@ -530,7 +530,7 @@ pub mod bank {
     /// A reference to an object with the interface [`Savings`].
     ///
     /// IDL: `interface bank::Savings`.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub struct SavingsRef(__gen::Ref);
 
     impl __gen::Interface for SavingsRef {

@@ -59,7 +59,7 @@ pub mod included {
     /// A reference to an object with the interface [`Base`].
     ///
     /// IDL: `interface included::Base`.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub struct BaseRef(__gen::Ref);
 
     impl __gen::Interface for BaseRef {
@@ -493,7 +493,7 @@ mod global_idl {
     /// A reference to an object with the interface [`Forward`].
     ///
     /// IDL: `interface Forward`.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub struct ForwardRef(__gen::Ref);
 
     impl __gen::Interface for ForwardRef {
@@ -632,7 +632,7 @@ mod global_idl {
     /// A reference to an object with the interface [`Hello`].
     ///
     /// IDL: `interface Hello`.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub struct HelloRef(__gen::Ref);
 
     impl __gen::Interface for HelloRef {

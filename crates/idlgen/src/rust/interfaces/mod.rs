@@ -120,7 +120,7 @@ impl<'m> Rust<'m> {
             });
         quote! {
             #docs
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone, PartialEq, Eq, Hash)]
             pub struct #name(#r::Ref);
             impl #r::Interface for #name {
                 const REPOSITORY_ID: &'static str = #id;

@@ -231,7 +231,10 @@ fn idl_diff_says_whom_a_change_breaks() {
     );
 
     assert!(good(&["idl", "show", &old]).contains("interface Clock"));
-    assert!(bad(&["idl", "fmt", "--check", &more]).contains("more.idl: not in this style"));
+    let wrong = bad(&["idl", "fmt", "--check", &more]);
+    assert!(wrong.contains("more.idl: not in this style"), "{wrong}");
+    assert!(wrong.contains("\n       -interface Clock"), "{wrong}");
+    assert!(wrong.contains("\n       +"), "{wrong}");
     good(&["idl", "fmt", &more]);
     good(&["idl", "fmt", "--check", &more]);
     good(&["idl", "check", &more]);
@@ -320,4 +323,21 @@ fn completions_are_printed() {
 fn wrong_usage_is_status_2() {
     assert_eq!(oxorb(&["ping"]).status.code(), Some(2));
     assert_eq!(oxorb(&["frobnicate"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_readme_is_in_the_style_that_fmt_gives() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README lies there");
+    let blocks: Vec<&str> = readme
+        .split("```idl\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let style = oxorb_idl::format::Options::default();
+        let formatted = oxorb_idl::format::format(block, &style).expect("IDL");
+        assert_eq!(formatted, block);
+    }
 }

@@ -1,5 +1,6 @@
 //! `oxorb idl fmt`: IDL in one style.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use oxorb_idl::format::{Options, format};
@@ -61,7 +62,13 @@ fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
     if check {
         return match formatted == text {
             true => Ok(()),
-            false => Err("not in this style".into()),
+            false => Err(format!(
+                "not in this style\n{}",
+                Difference {
+                    text: &text,
+                    formatted: &formatted
+                }
+            )),
         };
     }
     if file.as_os_str() == "-" {
@@ -70,6 +77,62 @@ fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
         std::fs::write(file, coding.encode(&formatted)).map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+/// Lines that formatting would change, as `diff` shows them: at most [`Difference::LINES`].
+struct Difference<'t> {
+    text: &'t str,
+    formatted: &'t str,
+}
+
+impl Difference<'_> {
+    /// How many lines are shown.
+    const LINES: usize = 40;
+    /// How far ahead lines that both have are looked for.
+    const AHEAD: usize = 40;
+}
+
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (old, new): (Vec<&str>, Vec<&str>) = (
+            self.text.lines().collect(),
+            self.formatted.lines().collect(),
+        );
+        let (mut a, mut b, mut shown) = (0, 0, 0);
+        while a < old.len() || b < new.len() {
+            if old.get(a) == new.get(b) {
+                (a, b) = (a + 1, b + 1);
+                continue;
+            }
+            if shown >= Self::LINES {
+                return f.write_str("       ...");
+            }
+            let (gone, came) = resume(&old[a..], &new[b..], Self::AHEAD);
+            if a > 0 || shown > 0 {
+                writeln!(f, "       line {}:", a + 1)?;
+            }
+            for line in &old[a..a + gone] {
+                writeln!(f, "       -{line}")?;
+            }
+            for line in &new[b..b + came] {
+                writeln!(f, "       +{line}")?;
+            }
+            (a, b, shown) = (a + gone, b + came, shown + gone + came);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the numbers of lines, as small as can be, behind which both go on with the same line.
+fn resume(old: &[&str], new: &[&str], ahead: usize) -> (usize, usize) {
+    let pairs = (1..=ahead).flat_map(|sum| (0..=sum).map(move |gone| (gone, sum - gone)));
+    let mut fitting = pairs.filter(|(gone, came)| *gone <= old.len() && *came <= new.len());
+    let found = fitting.find(|(gone, came)| match (old.get(*gone), new.get(*came)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => true,
+        _ => false,
+    });
+    found.unwrap_or((old.len().min(ahead), new.len().min(ahead)))
 }
 
 /// How the text of a file is written: as the compiler reads it.

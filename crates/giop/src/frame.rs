@@ -2,6 +2,7 @@
 
 use oxorb_cdr::{Decoder, Dialect};
 
+use crate::order::ulong_from;
 use crate::{
     CancelRequest, Header, LocateReply, LocateRequest, MessageType, Misbehaviour, Reply, Request,
     Violation,
@@ -81,6 +82,25 @@ impl<'a> Frame<'a> {
             // The inbox joins fragments, so one here continues nothing.
             _ => return Err(Violation::Peer(Misbehaviour::OrphanFragment { id: None })),
         })
+    }
+
+    /// The number of the request that this Request or LocateRequest is, without a look at anything else where the message
+    /// allows that: always, but for Requests of GIOP 1.0 and 1.1 with service contexts. 0 when it cannot be read.
+    #[inline]
+    pub fn request_id(&self) -> u32 {
+        let at = |at: usize| {
+            let octets = self.bytes.get(at..)?.first_chunk::<4>()?;
+            Some(ulong_from(self.header.order, *octets))
+        };
+        let first = at(Header::LEN);
+        let behind = self.header.version.minor < 2 && self.header.kind == MessageType::REQUEST;
+        match first {
+            Some(contexts) if behind => match contexts {
+                0 => at(Header::LEN + 4).unwrap_or(0),
+                _ => Request::parse(self).map_or(0, |request| request.id),
+            },
+            id => id.unwrap_or(0),
+        }
     }
 
     /// A decoder for this message's header fields, once its kind is what the caller expects.

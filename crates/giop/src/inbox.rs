@@ -284,24 +284,9 @@ impl Inbox {
         }
     }
 
-    /// An inbox of its own with what follows the announced message, and with all messages in pieces: for another
-    /// reader to go on with while this one's announced message is still looked at. Copies; not for the steady path.
-    pub fn rest(&self) -> Self {
-        let announced = match self.announced {
-            Announced::InBuffer(header) => header.total(),
-            _ => 0,
-        };
-        Self {
-            limits: self.limits.clone(),
-            buffer: self.buffer[self.start + announced..].to_vec(),
-            start: 0,
-            announced: Announced::Nothing,
-            awaited: 0,
-            habit: self.habit,
-            partials: self.partials.clone(),
-            cancels: Cancels::default(),
-            joined: Vec::new(),
-        }
+    /// Drops the announced message, as the next [`poll`](Self::poll) would.
+    pub fn discard(&mut self) {
+        self.release();
     }
 
     /// Whether octets of a message that was not announced yet are waiting: if the connection ends now, the peer broke

@@ -32,6 +32,12 @@ fn multiplexing() -> Orb {
     builder.build().unwrap()
 }
 
+/// The same, read by the callers in turn.
+fn sharing() -> Orb {
+    let builder = Orb::builder().client_connections(ClientConnections::LeaderFollowers);
+    builder.build().unwrap()
+}
+
 fn worker_at(server: &Orb, client: &Orb) -> (Arc<Worker>, ObjectRef) {
     let worker = Arc::new(Worker::default());
     let object = activate(server.root_poa(), client, &worker);
@@ -157,6 +163,96 @@ fn a_worker_pool_runs_so_many_queues_so_many_and_refuses_the_rest() {
     }
 }
 
+/// All are in the servant at once, or it would wait for ever: the first comes alone, the others while it runs.
+#[test]
+fn requests_of_one_connection_run_side_by_side_in_every_architecture_of_several_threads() {
+    let _guard = watchdog(LONG);
+    for concurrency in [
+        "thread-per-connection",
+        "leader-followers:4",
+        "thread-per-request:8",
+        "worker-pool:4:8",
+    ] {
+        for client in [multiplexing(), sharing()] {
+            let server = server_of(concurrency);
+            let (worker, object) = worker_at(&server, &client);
+            // Again and again: alone, together, and with a connection that is known for it.
+            for _ in 0..3 {
+                worker.close();
+                let _ = whereabouts(&object);
+                all_inside(&object, &worker);
+            }
+            end(&[&client, &server]);
+        }
+    }
+}
+
+#[test]
+fn requests_of_one_connection_run_side_by_side_in_every_threadpool() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), multiplexing());
+    for plan in [
+        Threadpool::new(4),
+        Threadpool::new(1).dynamic_threads(3),
+        Threadpool::new(4).buffering(RequestBuffering::default()),
+        Threadpool::new(4).serving(Serving::Queue),
+        Threadpool::new(8).serving(Serving::ThreadPerRequest),
+        Threadpool::new(1).serving(Serving::ThreadPerConnection),
+        Threadpool::with_lanes([lane(10, 4), lane(20, 4)]),
+    ] {
+        let lanes = plan.lanes().len() > 1;
+        let pool = server.create_threadpool(plan).unwrap();
+        let (worker, object) = match lanes {
+            false => pooled(&server, &client, pool),
+            true => {
+                let worker = Arc::new(Worker::default());
+                let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+                (worker, object)
+            }
+        };
+        for _ in 0..2 {
+            worker.close();
+            all_inside(&object, &worker);
+        }
+        server.destroy_threadpool(pool).unwrap();
+    }
+    end(&[&client, &server]);
+}
+
+fn all_inside(object: &ObjectRef, worker: &Worker) {
+    let first = stuck(object, worker, 1);
+    let others: Vec<_> = (0..3).map(|_| in_the_background(object, &WAIT)).collect();
+    worker.until_waiting(4);
+    worker.open();
+    all_end(first);
+    all_end(others);
+}
+
+/// So many as the limit says run; the others wait in the socket and run in their turn.
+#[test]
+fn a_connection_has_so_many_requests_under_way_as_it_may() {
+    let _guard = watchdog(LONG);
+    for (limit, inside) in [("3", 3), ("1", 1)] {
+        for concurrency in ["thread-per-connection", "leader-followers:6"] {
+            let server = Orb::builder()
+                .listen("iiop://127.0.0.1:0")
+                .setting("Concurrency", concurrency)
+                .setting("MaxRequestsPerConnection", limit)
+                .build()
+                .unwrap();
+            let client = multiplexing();
+            let (worker, object) = worker_at(&server, &client);
+            let calls: Vec<_> = (0..6).map(|_| in_the_background(&object, &WAIT)).collect();
+            worker.until_waiting(inside);
+            thread::sleep(Duration::from_millis(300));
+            assert_eq!(worker.at_gate.load(Ordering::SeqCst), inside);
+            worker.open();
+            all_end(calls);
+            end(&[&client, &server]);
+        }
+    }
+}
+
 /// What one thread reads and another serves keeps its connection: its code sets, its cancellations, its end.
 #[test]
 fn requests_of_other_threads_are_answered_before_their_connection_ends() {
@@ -216,10 +312,10 @@ fn each_threadpool_has_an_architecture_of_its_own() {
     };
     // How many of four requests of one connection run at a time.
     let cases = [
-        (of(Serving::Reader, 2), 1),
+        (of(Serving::Reader, 2), 2),
         (of(Serving::Queue, 3), 3),
         (of(Serving::ThreadPerRequest, 4), 4),
-        (of(Serving::ThreadPerConnection, 1), 1),
+        (of(Serving::ThreadPerConnection, 1), 4),
     ];
     for ((pool, (worker, object)), at_a_time) in &cases {
         let calls: Vec<_> = (0..4).map(|_| in_the_background(object, &WAIT)).collect();

@@ -18,6 +18,7 @@ mod queue;
 pub(crate) mod reactor;
 mod replies;
 mod shutdown;
+mod side_by_side;
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};

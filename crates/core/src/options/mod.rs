@@ -100,6 +100,10 @@ pub struct Options {
     /// is dropped. `None`: as many as it has connections, and callbacks within
     /// callbacks.
     pub max_requests_per_client: Option<usize>,
+    /// Most requests of one connection that run side by side, where the client sends more before it has an answer; one
+    /// more waits in the client's socket. 1: one after another, in the order in which they came, but for callbacks
+    /// within callbacks. Threadpools have no more threads for that than they were given.
+    pub max_requests_per_connection: usize,
     /// Most octets that large messages (above 64 KiB) of one client address
     /// hold while they arrive and are served. A further large message waits in
     /// the client's socket, at most `stall_timeout`. As much again may be held
@@ -195,6 +199,7 @@ impl Default for Options {
             max_connections: 1000,
             max_connections_per_client: None,
             max_requests_per_client: None,
+            max_requests_per_connection: 64,
             max_octets_per_client: Some(192 << 20),
             idle_timeout: None,
             keep_alive: Some(Duration::from_secs(60)),

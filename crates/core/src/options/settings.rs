@@ -201,6 +201,15 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "MaxRequestsPerConnection",
+        value: "N",
+        help: "Most requests of one connection that run side by side; 1: one after another, in order. Default 64.",
+        apply: |options, text| {
+            options.max_requests_per_connection = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "MaxOctetsPerClient",
         value: "OCTETS",
         help: "Most that large messages of one address hold at a time, and most that their values do; 0: no limit. \

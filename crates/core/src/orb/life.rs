@@ -109,6 +109,7 @@ impl Orb {
         self.inner.listeners.close();
         self.inner.pools.close();
         self.inner.registry.close();
+        self.inner.takeover.wake();
         if let Some(adapter) = self.adapter() {
             adapter.closing();
         }
@@ -136,6 +137,7 @@ impl Orb {
             modules.stop(until);
         }
         self.inner.listeners.end();
+        self.inner.followers.end();
         self.inner.pools.end();
         if let Some(adapter) = self.inner.adapter.get() {
             adapter.close();

@@ -23,7 +23,7 @@ use crate::policy::{OrbPolicies, PolicyManager};
 use crate::published::Address;
 use crate::rt::{NamedMutexes, Scheduling};
 use crate::scheduler::Enforcer;
-use crate::server::{DispatchingModules, Listeners, Pools, Registry};
+use crate::server::{DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
 use crate::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -82,6 +82,9 @@ struct Inner {
     opening: Mutex<()>,
     pools: Pools,
     registry: Registry,
+    /// Take over connections that have threads of their own.
+    followers: Followers,
+    takeover: Takeover,
     watch: Watch,
     /// Connections to servers are offered for callbacks.
     offers: AtomicBool,
@@ -147,6 +150,8 @@ impl Orb {
                 opening: Mutex::new(()),
                 pools: Pools::default(),
                 registry: Registry::default(),
+                followers: Followers::default(),
+                takeover: Takeover::default(),
                 values: ValueRegistry::default(),
                 initial: Mutex::default(),
                 closing: AtomicBool::new(false),
@@ -308,6 +313,15 @@ impl Orb {
 
     pub(crate) fn watch(&self) -> &Watch {
         &self.inner.watch
+    }
+
+    pub(crate) fn followers(&self) -> &Followers {
+        &self.inner.followers
+    }
+
+    #[inline]
+    pub(crate) fn takeover(&self) -> &Takeover {
+        &self.inner.takeover
     }
 
     pub(crate) fn registry(&self) -> &Registry {

@@ -20,9 +20,10 @@ use super::both_ways;
 use super::connection::Connection;
 use super::dispatch::{Next, Session};
 use super::filter::{Arriving, pick};
+use super::home::Home;
 use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
-use super::stand_in::{Desk, Home};
+use super::stand_in::Desk;
 use super::threadpool::{QueueOrder, Serving};
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
@@ -46,7 +47,10 @@ pub(super) struct Detached {
 pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Connection) -> Next {
     let assigned = match assigned(orb, home, desk) {
         Ok(Some(assigned)) => assigned,
-        Ok(None) => return desk.run(orb, connection.sink()),
+        Ok(None) => {
+            let status = Arc::clone(&connection.lines.status);
+            return desk.run(orb, &status, connection.sink());
+        }
         Err(exception) => return refuse(orb, desk, connection, exception),
     };
     if let Assigned::Lane { lane, octets, .. } = &assigned
@@ -135,12 +139,12 @@ fn assigned<'o>(
 }
 
 /// What a request says of its connection must be known to those that follow, whichever is served first.
-fn see_to_connection(orb: &Orb, desk: &Desk, request: &Request<'_>, key: &[u8]) {
+pub(super) fn see_to_connection(orb: &Orb, desk: &Desk, request: &Request<'_>, key: &[u8]) {
     if request.contexts.is_empty() {
         return;
     }
     // What is wrong with it is told by who serves it.
-    let _ = Session::dialect(&desk.session, request, 2);
+    let _ = Session::dialect(desk, request, 2);
     if let Some(offer) = request.contexts.find(context_id::BI_DIR_IIOP) {
         both_ways::consider(orb, desk, key, offer.data);
     }
@@ -193,7 +197,7 @@ impl Drop for Detached {
             connection.refuse_detached(orb, raise::NO_SERVING_THREAD);
         }
         let registry = orb.registry();
-        if registry.leave_answered(connection.id, &connection.lines.status) {
+        if registry.leave_answered(&connection.lines.status) {
             connection.close(orb);
             registry.remove(connection.id);
         }
@@ -205,7 +209,7 @@ impl Home {
     pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
         match self {
             Home::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
-            Home::Lane(_) | Home::Thread => None,
+            Home::Lane(_) | Home::Thread(_) => None,
         }
     }
 }

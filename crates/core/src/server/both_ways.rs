@@ -22,22 +22,22 @@ use crate::{Incident, Orb};
 /// A client offers the connection at `desk` with its request to the object of `key`.
 #[cold]
 pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
-    let session = desk.session.get();
+    let session = desk.session();
     let Some(link) = desk.link() else { return };
     if session.opened_here {
         return;
     }
-    let calls = desk.lines(|lines| lines.calls.clone());
+    let calls = desk.lines(|lines| lines.status.calls().cloned());
     if calls.as_ref().is_some_and(|calls| calls.has_offer(offer)) {
         return;
     }
     let refuse = |why: String| {
         // Told once: it comes again with each request.
-        let mut session = desk.session.get();
+        let mut session = desk.session();
         if std::mem::replace(&mut session.refused, true) {
             return;
         }
-        desk.session.set(session);
+        desk.set_session(session);
         orb.note(Incident::BidirectionalRefused, || link.peer(), || why);
     };
     let policy = orb.adapter().and_then(|adapter| adapter.bidirectional(key));
@@ -50,9 +50,10 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
         Err(violation) => return refuse(violation.to_string()),
     };
     let calls = calls.unwrap_or_else(|| {
-        let turn = desk.lines(|lines| lines.turn.clone()).unwrap_or_default();
-        let calls = Multiplexed::accepted(orb, Arc::clone(&link), Arc::clone(&turn));
-        desk.use_both_ways(turn, Arc::clone(&calls));
+        let turn = desk.lines(|lines| Some(Arc::clone(lines.status.turns())));
+        let turn = turn.unwrap_or_default();
+        let calls = Multiplexed::accepted(orb, Arc::clone(&link), turn);
+        desk.use_both_ways(Arc::clone(&calls));
         calls
     });
     calls.set_offer(offer);

@@ -12,9 +12,11 @@ use oxorb_transport::Link;
 
 use super::assign::assign;
 use super::dispatch::{Next, Session, refuse};
+use super::home::Home;
 use super::lane_memory::{Memory, Pair};
-use super::registry::{Admitted, Claim, Status};
-use super::stand_in::{self, Desk, Home};
+use super::registry::{Admitted, Claim};
+use super::stand_in::{self, Desk, UNPOISONED};
+use super::status::{Origin, Status};
 use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::client::Multiplexed;
@@ -56,10 +58,6 @@ pub(crate) struct Connection {
 #[derive(Clone)]
 pub(crate) struct Lines {
     pub(crate) status: Arc<Status>,
-    /// Who may write, once several threads do.
-    pub(crate) turn: Option<Arc<Turn>>,
-    /// The calls that go the other way, on a bidirectional connection.
-    pub(crate) calls: Option<Arc<Multiplexed>>,
     /// The threadpool whose port it came to, 0: the ORB's own. `None`: this side opened it, or a filter has picked who
     /// serves the request.
     pub(crate) pool: Option<u32>,
@@ -130,8 +128,6 @@ impl Connection {
         let inbox = Inbox::new(&orb.options().limits);
         let lines = Lines {
             status: admitted.status,
-            turn: None,
-            calls: None,
             pool,
         };
         let silent = true; // until the first octet
@@ -148,8 +144,9 @@ impl Connection {
     ) -> Connection {
         let mut connection = Connection::new(orb, admitted, link, None);
         connection.session = Session::of_our_own();
-        connection.lines.turn = Some(turn);
-        connection.lines.calls = Some(calls);
+        *connection.lines.status.session.lock().expect(UNPOISONED) = connection.session;
+        connection.lines.status.set_turns(turn);
+        connection.lines.status.use_both_ways(calls);
         connection.version = Version::V1_2;
         connection
     }
@@ -179,6 +176,17 @@ impl Connection {
             memory: None,
             lines,
             link,
+        }
+    }
+
+    /// Another thread may take it over while a request runs, and it then belongs there.
+    pub(super) fn can_be_taken_over(&self, orb: &Orb, home: &Home) {
+        if orb.options().max_requests_per_connection > 1 {
+            self.lines.status.set_origin(Origin {
+                pool: self.lines.pool,
+                home: home.downgrade(),
+            });
+            orb.takeover().start(orb);
         }
     }
 
@@ -236,7 +244,7 @@ impl Connection {
                         self.version = header.version;
                         let next = match desk.assigns.get() {
                             true => assign(orb, home, desk, self),
-                            false => desk.run(orb, &mut self.sink),
+                            false => desk.run(orb, &self.lines.status, &mut self.sink),
                         };
                         match next {
                             Next::Message => {}
@@ -301,6 +309,7 @@ impl Connection {
                     if self.silent {
                         self.silent = false;
                         self.lines.status.wakes();
+                        orb.takeover().wakes();
                     }
                 }
                 Err(error) => match error.kind() {
@@ -332,7 +341,7 @@ impl Connection {
     pub(super) fn serve_detached(&mut self, orb: &Orb, home: &Home) {
         stand_in::at_desk(orb, home, self, |desk, connection| {
             // It was announced before; whether the connection goes on is for who reads it.
-            desk.run(orb, &mut connection.sink);
+            desk.run(orb, &connection.lines.status, &mut connection.sink);
         });
         if self.sink.broken() {
             self.link.close();
@@ -342,7 +351,7 @@ impl Connection {
     /// Answers it with an exception instead.
     pub(super) fn refuse_detached(&mut self, orb: &Orb, exception: SystemException) {
         if let Some(inbox) = self.inbox.take() {
-            let turn = self.lines.turn.clone();
+            let turn = self.lines.status.turn().cloned();
             // Whoever reads the connection takes the turn with each message that is sent.
             let reads = stand_in::turn().zip(turn.as_ref());
             let reads = reads.is_some_and(|(desk, turn)| Arc::ptr_eq(&desk, turn));
@@ -393,6 +402,7 @@ impl Connection {
                 }
                 if std::mem::take(&mut self.silent) {
                     self.lines.status.wakes();
+                    orb.takeover().wakes();
                 }
             }
             Err(error) => {
@@ -413,7 +423,7 @@ impl Connection {
     /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; false when the connection
     /// is of no more use.
     pub(super) fn refuse_next(&mut self, orb: &Orb, exception: SystemException) -> bool {
-        let turn = self.lines.turn.clone();
+        let turn = self.lines.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
         let Some(inbox) = &mut self.inbox else {
             return false;
@@ -460,7 +470,7 @@ impl Connection {
         if stalled {
             return true;
         }
-        if let Some(calls) = &self.lines.calls {
+        if let Some(calls) = self.lines.status.calls() {
             calls.expire(Instant::now(), Some(orb.options().stall_timeout));
         }
         let idle = orb
@@ -474,7 +484,7 @@ impl Connection {
 
     /// How long to wait for the next octets before looking after time-outs.
     pub(crate) fn tick(&self, usual: Duration) -> Duration {
-        match &self.lines.calls {
+        match self.lines.status.calls() {
             Some(calls) if calls.is_awaited() => Multiplexed::TICK.min(usual),
             _ => usual,
         }
@@ -486,7 +496,7 @@ impl Connection {
             self.silent = true;
             // A thread of its own has waited for a whole tick by now.
             let waited = match home {
-                Home::Thread => self.tick(per_connection::tick(orb)),
+                Home::Thread(_) => self.tick(per_connection::tick(orb)),
                 Home::Lane(_) => Duration::ZERO,
             };
             orb.registry().idles(&self.lines.status, waited);
@@ -544,10 +554,10 @@ impl Connection {
 
     /// Nothing comes over it any more: whoever waits for that must know.
     fn ended(&self) {
-        if let Some(turn) = &self.lines.turn {
+        if let Some(turn) = self.lines.status.turn() {
             turn.end();
         }
-        if let Some(calls) = &self.lines.calls {
+        if let Some(calls) = self.lines.status.calls() {
             let told = self.lines.status.was_told_to_end();
             calls.end(if told {
                 raise::CONNECTION_LOST

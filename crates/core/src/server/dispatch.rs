@@ -1,6 +1,5 @@
 //! One whole message of a client, answered.
 
-use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -58,14 +57,14 @@ pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -
         // servant that runs may ask; one that does not is answered all the
         // same, as CORBA allows.
         Ok(Message::CancelRequest(cancel)) => {
-            if let Some(turn) = desk.lines(|lines| lines.turn.clone()) {
+            if let Some(turn) = desk.lines(|lines| lines.status.turn().cloned()) {
                 turn.cancel(cancel.id);
             }
             Ok(())
         }
         Ok(Message::CloseConnection) => return Next::Closed(raise::CONNECTION_CLOSED),
         Ok(Message::MessageError) => return Next::Closed(raise::MESSAGE_ERROR),
-        Ok(Message::Reply(_)) if desk.lines(|lines| lines.calls.clone()).is_some() => {
+        Ok(Message::Reply(_)) if desk.lines(|lines| lines.status.calls().cloned()).is_some() => {
             return Next::Reply;
         }
         Ok(Message::Reply(_) | Message::LocateReply(_)) => {
@@ -130,7 +129,7 @@ fn serve(
     let version = frame.header.version;
     let id = request.id;
     let expects_reply = request.response != Response::None;
-    if inbox.is_cancelled(id) {
+    if inbox.is_cancelled(id) || desk.was_cancelled(id) {
         // It waited here while others were served, and nobody waits for it.
         let peer = || desk.link().map_or_else(String::new, |link| link.peer());
         let what = || format!("request {id}, operation {}", request.operation);
@@ -145,7 +144,7 @@ fn serve(
         }
         Ok(())
     };
-    let dialect = match Session::dialect(&desk.session, request, version.minor) {
+    let dialect = match Session::dialect(desk, request, version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
     };
@@ -154,7 +153,7 @@ fn serve(
     {
         both_ways::consider(orb, desk, key, offer.data);
     }
-    if desk.session.get().opened_here && !both_ways::is_open(orb, key) {
+    if desk.session().opened_here && !both_ways::is_open(orb, key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
     let mut counted = Counted(None);
@@ -302,7 +301,7 @@ impl Session {
     // Two callers, of which one is for each request: there it belongs in place.
     #[inline(always)]
     pub(super) fn dialect(
-        session: &Cell<Session>,
+        desk: &Desk,
         request: &Request<'_>,
         giop_minor: u8,
     ) -> Result<Dialect, SystemException> {
@@ -311,15 +310,16 @@ impl Session {
         {
             let said = CodeSetContext::parse(context.data)
                 .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-            match session.get().code_sets {
+            match desk.session().code_sets {
                 Some(before) if before != said => return Err(raise::CODE_SETS_CHANGED),
-                _ => session.set(Session {
+                Some(_) => {}
+                None => desk.set_session(Session {
                     code_sets: Some(said),
-                    ..session.get()
+                    ..desk.session()
                 }),
             }
         }
-        match session.get().code_sets {
+        match desk.session().code_sets {
             Some(context) => context.dialect(giop_minor),
             None => Ok(Dialect::new(giop_minor)),
         }

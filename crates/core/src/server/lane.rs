@@ -24,6 +24,9 @@ use oxorb_transport::Link;
 
 use super::assign::Work;
 use super::connection::{Connection, Served};
+use super::followers::Followers;
+use super::handed_on::HandedOn;
+use super::home::Home;
 use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
 use super::queue::Queue;
@@ -31,7 +34,6 @@ use super::reactor::{self, Armed, Reactor, ReactorChoice};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::socket_options;
-use super::stand_in::Home;
 use super::threadpool::{LaneScheduling, QueueOrder, Serving};
 use crate::lock::Mutex;
 use crate::sync::{
@@ -97,6 +99,10 @@ pub(crate) struct Lane {
     pub(super) waiting: AtomicUsize,
     /// Threads that were started because they were needed.
     pub(super) dynamic: AtomicUsize,
+    /// Connections whose threads go on with a request.
+    pub(super) handed_on: HandedOn,
+    /// Threads that take over connections, where each has one.
+    pub(super) followers: Followers,
     /// What waits for a thread.
     pub(super) queue: Option<Queue<Work>>,
     /// When stalled connections are looked for next, in nanoseconds of the monotonic clock.
@@ -148,6 +154,8 @@ impl Lane {
             memory: plan.buffers.map(|planned| Arc::new(Memory::new(planned))),
             queue: plan.queue.map(queue),
             plan,
+            handed_on: HandedOn::default(),
+            followers: Followers::default(),
             parked: Mutex::default(),
             parked_count: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -275,9 +283,14 @@ impl Lane {
             connection = connection.with_buffers(orb, buffers);
         }
         if self.plan.serving == Serving::ThreadPerConnection {
-            return self.spawn(orb, |_, orb| {
-                per_connection::run(orb, &Home::Thread, connection)
+            let home = Home::Thread(Some(Arc::clone(self)));
+            connection.can_be_taken_over(orb, &home);
+            return self.spawn(orb, move |_, orb| {
+                per_connection::begin(orb, &home, connection);
             });
+        }
+        if self.plan.serving == Serving::Reader && !self.polls_alone() {
+            connection.can_be_taken_over(orb, &Home::Lane(Arc::clone(self)));
         }
         connection.armed = true;
         self.put(connection);
@@ -298,7 +311,7 @@ impl Lane {
         while !self.is_over(orb) {
             match self.turn(orb, &home) {
                 Ok(Turn::Served) => since = since.map(|_| Instant::now()),
-                Ok(Turn::Nothing) if self.is_idle(since) => break,
+                Ok(Turn::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => break,
                 Ok(Turn::Nothing) => {}
                 Err(_) => std::thread::sleep(TICK),
             }
@@ -316,6 +329,12 @@ impl Lane {
 
     fn turn(self: &Arc<Self>, orb: &Orb, home: &Home) -> io::Result<Turn> {
         if self.lend_to_queues(orb) {
+            return Ok(Turn::Served);
+        }
+        if let Some(connection) = self.handed_on.pop() {
+            self.goes(orb);
+            self.serve_own(orb, home, connection);
+            self.comes_back();
             return Ok(Turn::Served);
         }
         if self.plan.serving == Serving::Reader
@@ -492,7 +511,27 @@ impl Lane {
 
     /// Whether no request waits for one of its threads.
     fn nothing_waits(&self) -> bool {
-        self.queue.as_ref().is_none_or(Queue::is_idle)
+        self.handed_on.is_empty() && self.queue.as_ref().is_none_or(Queue::is_idle)
+    }
+
+    /// Whether a thread waits that could read a connection while another one runs its request.
+    pub(super) fn has_follower(&self) -> bool {
+        self.plan.serving == Serving::Reader
+            && !self.polls_alone()
+            && self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// A connection that the next thread reads which waits, or comes back.
+    pub(super) fn give(&self, connection: Connection) {
+        self.handed_on.push(connection);
+        self.wake_somebody();
+    }
+
+    /// Starts a thread that takes over connections, where each has one.
+    pub(super) fn start_follower(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+        self.spawn(orb, |lane, orb| {
+            per_connection::follow(orb, &Home::Thread(Some(Arc::clone(lane))));
+        })
     }
 
     /// Whether its threads have nothing more to do, ever.
@@ -510,6 +549,7 @@ impl Lane {
     /// Takes no further connection; its threads end after the last one.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.followers.end();
         if let Some(queue) = &self.queue {
             queue.close();
         }

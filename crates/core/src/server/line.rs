@@ -82,7 +82,7 @@ impl Drop for Wire {
         }
         let registry = self.orb.registry();
         let status = &self.lines.status;
-        if !registry.leave_answered(self.connection, status) {
+        if !registry.leave_answered(status) {
             return;
         }
         // Nobody reads it any more: it was only this answer that kept it open.
@@ -91,7 +91,7 @@ impl Drop for Wire {
             let last = oxorb_giop::close_connection(self.version, ByteOrder::NATIVE);
             sink.send_octets(&last);
         }
-        if let Some(calls) = &self.lines.calls {
+        if let Some(calls) = status.calls() {
             calls.end(raise::CONNECTION_LOST);
         }
         self.link.close();

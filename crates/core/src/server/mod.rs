@@ -12,7 +12,9 @@
 //! ```
 //!
 //! A thread that waits for a reply inside an upcall lets a stand-in (stand_in.rs)
-//! read its connection if something comes there.
+//! read its connection if something comes there. Where a client has several
+//! requests under way over one connection, another thread reads it while one
+//! runs (side_by_side.rs, takeover.rs; home.rs and followers.rs: which).
 //!
 //! A servant may also answer later, from any thread (AMH): the request then takes a
 //! share of its connection along (line.rs), or a mailbox (mailbox.rs) if it never
@@ -28,6 +30,9 @@ mod dispatch;
 #[cfg(not(all(test, feature = "model")))]
 mod epoll;
 mod filter;
+mod followers;
+mod handed_on;
+mod home;
 mod lane;
 mod lane_memory;
 mod line;
@@ -42,14 +47,18 @@ mod rate_groups;
 mod reactor;
 mod registry;
 mod reserve;
+mod side_by_side;
 mod sink;
 mod socket_options;
 mod stand_in;
+mod status;
+mod takeover;
 mod threadpool;
 mod turn;
 
 pub(crate) use dispatch::{dispatch_local, upcall};
 pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
+pub(crate) use followers::Followers;
 pub(crate) use lane::Lane;
 pub use lane_memory::{LaneMemory, MessageBuffers};
 pub(crate) use line::Line;
@@ -70,6 +79,9 @@ pub use sink::Sink;
 pub(crate) use sink::{Kept, write_message};
 pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{afford, pool as pool_of_request, step_aside, wait_beside};
+pub(crate) use takeover::Takeover;
+#[cfg(all(test, feature = "model"))]
+pub(crate) use takeover::look;
 pub(crate) use threadpool::Pools;
 pub use threadpool::{
     LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError,

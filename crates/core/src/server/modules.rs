@@ -21,7 +21,7 @@ use oxorb_sys::clock::monotonic_nanoseconds;
 use oxorb_sys::schedule::Reservation;
 
 use super::assign::Detached;
-use super::stand_in::Home;
+use super::home::Home;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::{Incident, Orb, raise};
 
@@ -260,7 +260,7 @@ impl Worker {
 
 impl Job {
     fn serve(self) {
-        arrived_at(self.arrived, || self.request.serve(&Home::Thread));
+        arrived_at(self.arrived, || self.request.serve(&Home::Thread(None)));
     }
 }
 

@@ -8,8 +8,9 @@ use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
+use super::followers::Followers;
+use super::home::Home;
 use super::registry::Admitted;
-use super::stand_in::Home;
 use super::turn::Turn;
 use crate::Orb;
 use crate::client::Multiplexed;
@@ -17,10 +18,15 @@ use crate::client::Multiplexed;
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
 
+/// Of these threads, for tools.
+const NAME: &str = "oxorb-conn";
+
 /// Starts the thread of one connection.
 pub(crate) fn start(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
-    spawn(orb, Connection::new(orb, admitted, link, Some(0)))
+    let connection = Connection::new(orb, admitted, link, Some(0));
+    connection.can_be_taken_over(orb, &Home::Thread(None));
+    spawn(orb, connection)
 }
 
 /// Starts the thread that reads a connection which this side opened, and over
@@ -32,17 +38,50 @@ pub(crate) fn start_both_ways(
     turn: Arc<Turn>,
     calls: Arc<Multiplexed>,
 ) -> std::io::Result<()> {
-    spawn(orb, Connection::both_ways(orb, admitted, link, turn, calls))
+    let connection = Connection::both_ways(orb, admitted, link, turn, calls);
+    connection.can_be_taken_over(orb, &Home::Thread(None));
+    spawn(orb, connection)
 }
 
 fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
     let orb = orb.clone();
     let threads = Arc::clone(orb.thread_factory());
     threads
-        .spawn(Purpose::Connection, "oxorb-conn", None, move || {
-            run(&orb, &Home::Thread, connection)
+        .spawn(Purpose::Connection, NAME, None, move || {
+            begin(&orb, &Home::Thread(None), connection);
         })
         .map(drop)
+}
+
+/// Starts a thread that takes over connections.
+pub(super) fn start_follower(orb: &Orb) -> std::io::Result<()> {
+    let orb = orb.clone();
+    let threads = Arc::clone(orb.thread_factory());
+    threads
+        .spawn(Purpose::Connection, NAME, None, move || {
+            follow(&orb, &Home::Thread(None));
+        })
+        .map(drop)
+}
+
+/// What the thread of a connection does, and once that was taken over, for others.
+pub(super) fn begin(orb: &Orb, home: &Home, connection: Connection) {
+    let handed_over = run(orb, home, connection);
+    let joins = |home: &Home| home.followers(orb).is_some_and(Followers::join);
+    if handed_over && joins(home) {
+        follow(orb, home);
+    }
+}
+
+/// What a thread does that takes over connections.
+pub(super) fn follow(orb: &Orb, home: &Home) {
+    let Some(followers) = home.followers(orb) else {
+        return;
+    };
+    while let Some(connection) = followers.next() {
+        run(orb, home, connection);
+        followers.comes_back();
+    }
 }
 
 /// How long a connection's own thread waits before it looks after time-outs.
@@ -60,10 +99,12 @@ pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
     run(orb, home, connection);
 }
 
-pub(super) fn run(orb: &Orb, home: &Home, mut connection: Connection) {
+/// Serves a connection until it ends, is given back or taken over; whether that.
+fn run(orb: &Orb, home: &Home, mut connection: Connection) -> bool {
+    let mut handed_over = false;
     crate::orb::mark_server_thread();
     loop {
-        if matches!(home, Home::Thread) {
+        if matches!(home, Home::Thread(_)) {
             let tick = connection.tick(tick(orb));
             if connection.link.set_read_timeout(Some(tick)).is_err() {
                 break;
@@ -73,23 +114,33 @@ pub(super) fn run(orb: &Orb, home: &Home, mut connection: Connection) {
         // connection, and shutdown must not wait for it in vain.
         let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, || true)));
         match (served, home) {
-            (Ok(Served::Idle), Home::Thread) => {
+            (Ok(Served::Idle), Home::Thread(_)) => {
                 if connection.is_overdue(orb) {
                     break;
                 }
             }
-            (Ok(Served::Idle), Home::Lane(lane)) => return lane.park(orb, connection),
-            (Ok(Served::Throttled), Home::Lane(lane)) => return lane.put_off(connection),
-            _ => break,
+            (Ok(Served::Idle), Home::Lane(lane)) => {
+                lane.park(orb, connection);
+                return false;
+            }
+            (Ok(Served::Throttled), Home::Lane(lane)) => {
+                lane.put_off(connection);
+                return false;
+            }
+            (served, _) => {
+                handed_over = matches!(served, Ok(Served::HandedOver));
+                break;
+            }
         }
     }
     leave(orb, connection);
+    handed_over
 }
 
 /// A thread is done with a connection; the last one closes it.
 pub(super) fn leave(orb: &Orb, mut connection: Connection) {
     let id = connection.id;
-    if orb.registry().leave(id) {
+    if connection.lines.status.leave() {
         connection.close(orb);
         orb.registry().remove(id);
     }

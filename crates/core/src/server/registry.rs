@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use oxorb_transport::Link;
 
+use super::status::Status;
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
-    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use crate::{Incident, Options};
 
@@ -40,27 +41,9 @@ struct State {
 
 struct Entry {
     link: Arc<dyn Link>,
-    /// Threads that serve it: one, and more while callbacks nest.
-    servers: usize,
     status: Arc<Status>,
     /// The threadpool whose connection it is; 0: the ORB's own.
     pool: u32,
-}
-
-/// What a connection and the registry know of each other.
-#[derive(Debug)]
-pub(crate) struct Status {
-    /// Milliseconds after the registry began, plus one; 0 while it is busy.
-    idle_since: AtomicU64,
-    /// A message came over it.
-    used: AtomicBool,
-    /// It was told to end, in order.
-    told: AtomicBool,
-    /// It carries requests both ways, so that whoever closes it loses more than a connection.
-    pub(crate) keep: AtomicBool,
-    /// Requests that came over it and are to be answered later.
-    unanswered: AtomicUsize,
-    pub(crate) client: Option<Arc<Client>>,
 }
 
 /// All connections that come from one address.
@@ -74,6 +57,28 @@ pub(crate) struct Client {
     octets: AtomicUsize,
     /// Octets of memory that the values of requests take which are being served.
     decoded: AtomicUsize,
+}
+
+/// What [`Registry::long_running`] found.
+#[derive(Default)]
+pub(super) struct Look {
+    /// Connections whose thread has been in one request for two looks.
+    pub(super) long: Vec<LongRunning>,
+    /// Others run a request.
+    pub(super) running: bool,
+    /// Some carry several requests at a time.
+    pub(super) shared: bool,
+    /// Something came over some of them not long ago.
+    pub(super) busy: bool,
+}
+
+/// A connection and the request that its thread is in.
+pub(super) struct LongRunning {
+    pub(super) id: u64,
+    pub(super) link: Arc<dyn Link>,
+    pub(super) status: Arc<Status>,
+    /// As [`Status::take_over`] wants it.
+    pub(super) request: u64,
 }
 
 /// A new connection that may be served.
@@ -154,17 +159,9 @@ impl Registry {
     ) -> Admitted {
         let id = state.next_id;
         state.next_id += 1;
-        let status = Arc::new(Status {
-            idle_since: AtomicU64::new(self.now()),
-            used: AtomicBool::new(false),
-            told: AtomicBool::new(false),
-            keep: AtomicBool::new(false),
-            unanswered: AtomicUsize::new(0),
-            client,
-        });
+        let status = Arc::new(Status::new(self.now(), client));
         let entry = Entry {
             link: Arc::clone(link),
-            servers: 1,
             status: Arc::clone(&status),
             pool: 0,
         };
@@ -266,22 +263,34 @@ impl Registry {
         }
     }
 
-    /// One more thread serves a connection.
-    pub(crate) fn share(&self, id: u64) {
-        if let Some(entry) = self.lock().links.get_mut(&id) {
-            entry.servers += 1;
+    /// The connections whose thread has been in the same request for two looks: who they are, and that request. Notes
+    /// whom to ask for next time.
+    pub(super) fn long_running(&self) -> Look {
+        let mut look = Look::default();
+        for (id, entry) in &self.lock().links {
+            let status = &entry.status;
+            look.busy |= status.idle_since.load(Ordering::Relaxed) == 0;
+            look.shared |= status.is_shared();
+            match status.look() {
+                Some((request, true)) => {
+                    let (link, status) = (Arc::clone(&entry.link), Arc::clone(status));
+                    look.long.push(LongRunning {
+                        id: *id,
+                        link,
+                        status,
+                        request,
+                    });
+                }
+                Some((_, false)) => look.running = true,
+                None => {}
+            }
         }
+        look
     }
 
-    /// A request is to be answered later: its connection is as good as served, and not idle.
-    pub(crate) fn share_unanswered(&self, id: u64, status: &Status) {
-        self.share(id);
-        status.unanswered.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// It was answered: if the connection is idle, then from now on. Whether it has ended meanwhile, as
-    /// [`leave`](Self::leave) says.
-    pub(crate) fn leave_answered(&self, id: u64, status: &Status) -> bool {
+    /// A request that was to be answered later was: if the connection is idle, then from now on. Whether it has ended
+    /// meanwhile, as [`Status::leave`] says.
+    pub(crate) fn leave_answered(&self, status: &Status) -> bool {
         let idles = &status.idle_since;
         let since = idles.load(Ordering::Relaxed);
         if since != 0 {
@@ -290,19 +299,7 @@ impl Registry {
             let _ = idles.compare_exchange(since, self.now(), set, load);
         }
         status.unanswered.fetch_sub(1, Ordering::Relaxed);
-        self.leave(id)
-    }
-
-    /// A thread is done with a connection; whether it was the last one, which
-    /// closes it and then [removes](Self::remove) it.
-    pub(crate) fn leave(&self, id: u64) -> bool {
-        match self.lock().links.get_mut(&id) {
-            Some(entry) => {
-                entry.servers -= 1;
-                entry.servers == 0
-            }
-            None => true,
-        }
+        status.leave()
     }
 
     pub(crate) fn remove(&self, id: u64) {
@@ -383,25 +380,6 @@ impl Registry {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect(UNPOISONED)
-    }
-}
-
-impl Status {
-    /// Octets came after a silence.
-    pub(crate) fn wakes(&self) {
-        self.idle_since.store(0, Ordering::Relaxed);
-        self.used.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it is to end in order although the ORB goes on.
-    pub(crate) fn was_told_to_end(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
-    }
-
-    fn may_end(&self) -> bool {
-        !self.told.load(Ordering::Relaxed)
-            && !self.keep.load(Ordering::Relaxed)
-            && self.unanswered.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -531,7 +509,7 @@ mod tests {
         admitted.status.wakes();
         let refused = registry.admit(&link().0, &options(1)).err();
         assert_eq!(refused, Some(Refused::Limit(Incident::TooManyConnections)));
-        assert!(registry.leave(admitted.id));
+        assert!(admitted.status.leave());
         registry.remove(admitted.id);
         assert!(registry.admit(&link().0, &options(1)).is_ok());
     }

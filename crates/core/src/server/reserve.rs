@@ -21,10 +21,10 @@ use oxorb_sys::poll::Token;
 
 use super::assign::Work;
 use super::connection::{Ahead, Connection};
+use super::home::Home;
 use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::{self, Reactor, ReactorChoice, Watch};
-use super::stand_in::Home;
 use super::threadpool::QueueOrder;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};

@@ -24,52 +24,50 @@ use oxorb_transport::Link;
 
 use super::connection::{Connection, Lines};
 use super::dispatch::{Next, Session, dispatch};
-use super::lane::Lane;
+use super::home::Home;
 use super::line::Wire;
 use super::registry::Client;
 use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::client::Multiplexed;
+use crate::lock::Mutex;
 use crate::{Incident, Orb};
 
 /// Most stand-ins of a process at one time: so deep may callbacks nest, over
 /// all connections, before requests wait for their time-out.
 const MAX_STAND_INS: usize = 256;
 
-/// Where a connection goes back to after a stand-in served it.
-#[derive(Clone)]
-pub(crate) enum Home {
-    /// The stand-in becomes its thread.
-    Thread,
-    /// It is parked until a thread of the lane is free.
-    Lane(Arc<Lane>),
-}
-
 /// What lies before a thread that serves a connection.
 #[derive(Default)]
 pub(super) struct Desk {
-    inbox: RefCell<Option<Inbox>>,
-    pub(super) session: Cell<Session>,
+    pub(super) inbox: RefCell<Option<Inbox>>,
+    /// Takes a request out of the inbox while others wait behind it; kept for its memory.
+    pub(super) single: RefCell<Option<Inbox>>,
+    session: Cell<Session>,
     /// The requests of this client are counted.
     pub(super) counted: Cell<bool>,
     /// A request is being run.
-    in_upcall: Cell<bool>,
+    pub(super) in_upcall: Cell<bool>,
     /// Octets of memory that its values took of the client's share.
     decoded: Cell<usize>,
-    served: RefCell<Option<Served>>,
-    /// A stand-in has taken over.
-    handed_over: Cell<bool>,
+    /// While another thread may take the connection over: the phase that says so. Otherwise 0.
+    pub(super) running: Cell<u64>,
+    pub(super) served: RefCell<Option<Served>>,
+    /// Another thread has taken over.
+    pub(super) handed_over: Cell<bool>,
+    /// The request was taken off its connection.
+    pub(super) detached: Cell<bool>,
     /// Requests may be for other threads.
     pub(super) assigns: Cell<bool>,
 }
 
 /// Whose connection it is.
-struct Served {
-    orb: Orb,
-    id: u64,
-    link: Arc<dyn Link>,
-    home: Home,
-    lines: Lines,
+pub(super) struct Served {
+    pub(super) orb: Orb,
+    pub(super) id: u64,
+    pub(super) link: Arc<dyn Link>,
+    pub(super) home: Home,
+    pub(super) lines: Lines,
 }
 
 crate::sync::thread_local! {
@@ -87,6 +85,8 @@ pub(super) fn at_desk<R>(
     DESK.with(|desk| {
         desk.session.set(connection.session);
         desk.in_upcall.set(false);
+        desk.running.set(0);
+        desk.detached.set(connection.is_detached());
         // Who reads on after a request that was taken off its connection is another thread as well.
         desk.handed_over.set(connection.is_detached());
         let filtered = !orb.options().thread_filters.is_empty();
@@ -123,8 +123,15 @@ pub(crate) fn afford(orb: &Orb, octets: usize) -> bool {
 
 /// Who may write to the connection this thread serves; `None` while nobody
 /// else could.
+#[inline]
 pub(super) fn turn() -> Option<Arc<Turn>> {
-    DESK.with(|desk| desk.lines(|lines| lines.turn.clone()))
+    DESK.with(|desk| {
+        let served = desk.served.borrow();
+        let status = &*served.as_ref()?.lines.status;
+        // From here on nobody takes the connection over, so that nobody else begins to write.
+        desk.take_back(status);
+        status.turn().cloned()
+    })
 }
 
 /// To which port the request came that this thread serves.
@@ -140,10 +147,10 @@ pub(super) fn keep(orb: &Orb, link: &Arc<dyn Link>, id: u32, version: Version) -
         let served = served
             .as_mut()
             .filter(|served| Arc::ptr_eq(&served.link, link))?;
-        let turn = Arc::clone(served.lines.turn.get_or_insert_default());
-        turn.begin(id);
         let status = &served.lines.status;
-        orb.registry().share_unanswered(served.id, status);
+        let turn = Arc::clone(status.turns());
+        turn.begin(id);
+        status.share_unanswered();
         let counted = status.client.clone().filter(|_| desk.counted.get());
         Some(Wire {
             orb: orb.clone(),
@@ -199,29 +206,22 @@ impl Desk {
         })
     }
 
-    /// Serves the message that the inbox announces.
+    /// Runs the request that the inbox announces.
     #[inline(always)]
-    pub(super) fn run(&self, orb: &Orb, sink: &mut Sink) -> Next {
-        let inbox = self.inbox.borrow();
-        let inbox = inbox.as_ref().expect("a connection is being served");
+    pub(super) fn upcall(&self, orb: &Orb, announced: &Inbox, sink: &mut Sink) -> Next {
         self.in_upcall.set(true);
-        let next = dispatch(orb, inbox, self, sink);
+        let next = dispatch(orb, announced, self, sink);
         self.in_upcall.set(false);
         if self.decoded.get() != 0 {
             self.give_back();
         }
-        if self.handed_over.get() {
-            self.finish(inbox);
-            Next::Close
-        } else {
-            next
-        }
+        next
     }
 
     /// Gives the reply that the inbox announces to the call that waits for it;
     /// false when it cannot be read.
     pub(super) fn complete(&self) -> bool {
-        let calls = self.lines(|lines| lines.calls.clone());
+        let calls = self.lines(|lines| lines.status.calls().cloned());
         calls.is_some_and(|calls| calls.complete(&mut self.inbox()))
     }
 
@@ -271,10 +271,32 @@ impl Desk {
     }
 
     /// From now on the connection carries calls of this side, too.
-    pub(super) fn use_both_ways(&self, turn: Arc<Turn>, calls: Arc<Multiplexed>) {
-        if let Some(served) = self.served.borrow_mut().as_mut() {
-            served.lines.turn = Some(turn);
-            served.lines.calls = Some(calls);
+    pub(super) fn use_both_ways(&self, calls: Arc<Multiplexed>) {
+        self.lines(|lines| {
+            lines.status.use_both_ways(calls);
+            Some(())
+        });
+    }
+
+    /// Whether the client has cancelled a request that waited for its thread.
+    #[inline]
+    pub(super) fn was_cancelled(&self, id: u32) -> bool {
+        self.detached.get()
+            && self
+                .lines(|lines| lines.status.turn().cloned())
+                .is_some_and(|turn| turn.was_cancelled(id))
+    }
+
+    /// What the connection says of its client.
+    pub(super) fn session(&self) -> Session {
+        self.session.get()
+    }
+
+    /// It says something else from now on, to whoever reads it.
+    pub(super) fn set_session(&self, session: Session) {
+        self.session.set(session);
+        if let Some(served) = self.served.borrow().as_ref() {
+            *served.lines.status.session.lock().expect(UNPOISONED) = session;
         }
     }
 
@@ -286,14 +308,13 @@ impl Desk {
         connection: &mut Connection,
         picked: bool,
     ) -> Connection {
-        let mut served = self.served.borrow_mut();
-        let served = served.as_mut().expect("a connection is being served");
-        let turn = Arc::clone(served.lines.turn.get_or_insert_default());
+        let served = self.served.borrow();
+        let served = served.as_ref().expect("a connection is being served");
+        let status = &served.lines.status;
         if let Some(id) = self.request_id() {
-            turn.begin(id);
+            status.turns().begin(id);
         }
-        orb.registry()
-            .share_unanswered(served.id, &served.lines.status);
+        status.share_unanswered();
         let mut inbox = Inbox::new(&orb.options().limits);
         self.inbox().split_to(&mut inbox);
         connection.detached(
@@ -310,22 +331,22 @@ impl Desk {
         if !self.in_upcall.get() {
             return false;
         }
-        let Some(id) = self.request_id() else {
+        let Some((id, status)) = self
+            .request_id()
+            .zip(self.lines(|lines| Some(Arc::clone(&lines.status))))
+        else {
             return false;
         };
-        if self.handed_over.get() {
-            return self
-                .lines(|lines| lines.turn.clone())
-                .is_some_and(|turn| turn.is_cancelled(id));
+        let running = self.running.get();
+        let taken = running != 0 && !status.reads(running);
+        if self.handed_over.get() || taken {
+            return status.turn().is_some_and(|turn| turn.is_cancelled(id));
         }
-        let arrived = self
-            .inbox
-            .borrow()
-            .as_ref()
-            .is_some_and(|inbox| inbox.is_cancelled(id));
-        if arrived {
+        let behind = status.behind.lock().expect(UNPOISONED);
+        if behind.as_ref().is_some_and(|inbox| inbox.is_cancelled(id)) {
             return true;
         }
+        drop(behind);
         if self
             .link()
             .is_some_and(|link| link.has_input().unwrap_or(true))
@@ -336,22 +357,11 @@ impl Desk {
     }
 
     /// Of the request that runs.
-    fn request_id(&self) -> Option<u32> {
+    pub(super) fn request_id(&self) -> Option<u32> {
         let inbox = self.inbox.borrow();
         Request::parse(&inbox.as_ref()?.frame())
             .ok()
             .map(|request| request.id)
-    }
-
-    /// A request that went on after another thread took over has ended.
-    #[cold]
-    fn finish(&self, inbox: &Inbox) {
-        if let (Ok(request), Some(turn)) = (
-            Request::parse(&inbox.frame()),
-            self.lines(|lines| lines.turn.clone()),
-        ) {
-            turn.finish(request.id);
-        }
     }
 
     #[inline]
@@ -369,7 +379,7 @@ impl Desk {
         else {
             return false;
         };
-        let unread = self.inbox.borrow().as_ref().is_some_and(Inbox::mid_message);
+        let unread = self.has_behind();
         let arrived = match (own.poll_fd(), reply.poll_fd()) {
             (Some(own), Some(reply)) if !unread => {
                 oxorb_sys::poll::first_readable(own, reply, limit).is_ok_and(|ready| ready.0)
@@ -382,30 +392,39 @@ impl Desk {
         true
     }
 
-    /// Starts a stand-in. When the system gives no thread, things stay as they are.
+    /// Whether something had arrived behind the request that runs.
+    fn has_behind(&self) -> bool {
+        let behind = |lines: &Lines| Some(lines.status.behind.lock().expect(UNPOISONED).is_some());
+        self.lines(behind).unwrap_or(false)
+    }
+
+    /// Starts a stand-in, unless another thread has taken over already. When the system gives no thread, things stay as
+    /// they are.
     fn hand_over(&self) {
-        let mut served = self.served.borrow_mut();
-        let Some(served) = served.as_mut() else {
+        let served = self.served.borrow();
+        let Some(served) = served.as_ref() else {
             return;
         };
+        let status = &served.lines.status;
+        if !self.take_back(status) {
+            return;
+        }
         if STAND_INS.fetch_add(1, Ordering::Relaxed) >= MAX_STAND_INS {
             STAND_INS.fetch_sub(1, Ordering::Relaxed);
             return;
         }
-        let turn = Arc::clone(served.lines.turn.get_or_insert_default());
-        if let Some(id) = self.request_id() {
-            turn.begin(id);
-        }
-        let inbox = self.inbox.borrow().as_ref().map(Inbox::rest);
+        let request = self.request_id().unwrap_or_default();
+        status.goes_beside(request);
+        let inbox = status.behind.lock().expect(UNPOISONED).take();
         let connection = Connection::of(
             served.id,
             Arc::clone(&served.link),
-            inbox.expect("a connection is being served"),
+            inbox.unwrap_or_else(|| Inbox::new(&served.orb.options().limits)),
             self.session.get(),
             served.lines.clone(),
             false,
         );
-        served.orb.registry().share(served.id);
+        status.share();
         let lane = match &served.home {
             Home::Lane(lane) if lane.polls_alone() => Some(lane),
             _ => None,
@@ -413,23 +432,33 @@ impl Desk {
         if let Some(lane) = lane {
             lane.disarm(&served.link, served.id);
         }
-        let (orb, home, id) = (served.orb.clone(), served.home.clone(), served.id);
+        let (orb, home) = (served.orb.clone(), served.home.clone());
         let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
         let builder = match &home {
-            Home::Thread => orb.thread_factory().builder(purpose, name, None),
-            Home::Lane(lane) => lane.builder(&orb, purpose, name),
+            Home::Thread(None) => orb.thread_factory().builder(purpose, name, None),
+            Home::Thread(Some(lane)) | Home::Lane(lane) => lane.builder(&orb, purpose, name),
         };
+        // Kept here until it is known that there is a thread.
+        let handed = Arc::new(Mutex::new(Some(connection)));
+        let taken = Arc::clone(&handed);
         let started = builder.spawn(move || {
-            per_connection::stand_in(&orb, &home, connection);
+            let connection = taken.lock().expect(UNPOISONED).take();
+            if let Some(connection) = connection {
+                per_connection::stand_in(&orb, &home, connection);
+            }
             STAND_INS.fetch_sub(1, Ordering::Relaxed);
         });
         match started {
             Ok(_) => self.handed_over.set(true),
             Err(_) => {
                 STAND_INS.fetch_sub(1, Ordering::Relaxed);
-                served.orb.registry().leave(id);
+                if let Some(mut back) = handed.lock().expect(UNPOISONED).take() {
+                    *status.behind.lock().expect(UNPOISONED) = back.inbox.take();
+                }
+                status.goes_no_more(request);
+                status.leave();
                 if let Some(lane) = lane {
-                    lane.rearm(&served.link, id);
+                    lane.rearm(&served.link, served.id);
                 }
             }
         }
@@ -437,3 +466,5 @@ impl Desk {
 }
 
 static STAND_INS: AtomicUsize = AtomicUsize::new(0);
+
+pub(super) const UNPOISONED: &str = "no panic while the lock is held";

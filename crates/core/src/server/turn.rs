@@ -64,8 +64,14 @@ impl Turn {
         self.ended.store(true, Ordering::Relaxed);
     }
 
+    /// Whether nobody waits for the answer to `id` any more.
     pub(super) fn is_cancelled(&self, id: u32) -> bool {
-        self.ended.load(Ordering::Relaxed) || self.running().get(&id).is_some_and(|it| it.cancelled)
+        self.ended.load(Ordering::Relaxed) || self.was_cancelled(id)
+    }
+
+    /// Whether the client has said so.
+    pub(super) fn was_cancelled(&self, id: u32) -> bool {
+        self.running().get(&id).is_some_and(|it| it.cancelled)
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<u32, Running>> {

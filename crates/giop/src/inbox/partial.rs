@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The incomplete messages of one connection.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Partials {
     waiting: Vec<Partial>,
     /// Octets of all of them.
@@ -154,7 +154,6 @@ impl core::fmt::Debug for Partials {
     }
 }
 
-#[derive(Clone)]
 struct Partial {
     /// `None` in GIOP 1.1, whose fragments carry no id.
     id: Option<u32>,

@@ -1,0 +1,129 @@
+//! Threads that wait to take over a connection whose own thread goes on with a request.
+//!
+//! They are started when they are needed and stay for a while, so that a client which keeps several requests under way
+//! costs no start of a thread for each.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use super::connection::Connection;
+use crate::lock::Mutex;
+use crate::sync::{Condvar, MutexGuard};
+
+/// Most of them, over all connections of an ORB or a lane.
+const MAX_FOLLOWERS: usize = 512;
+
+/// How long one waits in vain before it ends.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Threads without a connection, and connections that are about to have one.
+#[derive(Default)]
+pub(crate) struct Followers {
+    state: Mutex<State>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// For the next that wait.
+    connections: VecDeque<Connection>,
+    threads: usize,
+    /// Threads that wait, or are about to.
+    idle: usize,
+    /// So many of them have been promised.
+    reserved: usize,
+    ended: bool,
+}
+
+impl Followers {
+    /// Promises one, which `start` starts if there is none; false when there can be none. Whoever gets the promise
+    /// [gives](Self::give) it a connection, or [releases](Self::release) it.
+    pub(super) fn reserve(&self, start: impl FnOnce() -> io::Result<()>) -> bool {
+        let mut state = self.state();
+        if state.ended {
+            return false;
+        }
+        if state.idle > state.connections.len() + state.reserved {
+            state.reserved += 1;
+            return true;
+        }
+        if state.threads >= MAX_FOLLOWERS {
+            return false;
+        }
+        state.threads += 1;
+        state.idle += 1;
+        state.reserved += 1;
+        drop(state);
+        let started = start().is_ok();
+        if !started {
+            let mut state = self.state();
+            state.threads -= 1;
+            state.idle -= 1;
+            state.reserved -= 1;
+        }
+        started
+    }
+
+    /// The promise is not needed.
+    pub(super) fn release(&self) {
+        self.state().reserved -= 1;
+    }
+
+    /// For the thread that was promised.
+    pub(super) fn give(&self, connection: Connection) {
+        let mut state = self.state();
+        state.reserved -= 1;
+        state.connections.push_back(connection);
+        drop(state);
+        self.came.notify_one();
+    }
+
+    /// A thread whose connection was taken over is to be one of them; false: there are enough.
+    pub(super) fn join(&self) -> bool {
+        let mut state = self.state();
+        let joins = !state.ended && state.threads < MAX_FOLLOWERS;
+        if joins {
+            state.threads += 1;
+            state.idle += 1;
+        }
+        joins
+    }
+
+    /// The next connection for a thread that has joined or was started; `None`: it ends.
+    pub(super) fn next(&self) -> Option<Connection> {
+        let mut state = self.state();
+        let mut patient = true;
+        loop {
+            if let Some(next) = state.connections.pop_front() {
+                state.idle -= 1;
+                return Some(next);
+            }
+            if state.ended || !patient && state.idle > state.reserved {
+                state.idle -= 1;
+                state.threads -= 1;
+                return None;
+            }
+            let (again, waited) = self.came.wait_timeout(state, PATIENCE).expect(UNPOISONED);
+            state = again;
+            patient = !waited.timed_out();
+        }
+    }
+
+    /// The connection that it took has gone on, or ended: it waits again.
+    pub(super) fn comes_back(&self) {
+        self.state().idle += 1;
+    }
+
+    /// They end as soon as they wait.
+    pub(crate) fn end(&self) {
+        self.state().ended = true;
+        self.came.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect(UNPOISONED)
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,83 @@
+//! Where a connection belongs, and which threads read it when the one that does goes on with a request.
+
+use std::sync::{Arc, Weak};
+
+use super::connection::Connection;
+use super::followers::Followers;
+use super::lane::Lane;
+use super::per_connection;
+use crate::Orb;
+
+/// Where a connection goes back to after another thread served it.
+#[derive(Clone)]
+pub(crate) enum Home {
+    /// Whoever serves it becomes its thread: one of the ORB's own, or of a lane whose connections have one each.
+    Thread(Option<Arc<Lane>>),
+    /// It is parked until a thread of the lane is free.
+    Lane(Arc<Lane>),
+}
+
+/// A [`Home`] that does not keep the lane.
+pub(super) enum WeakHome {
+    Thread(Option<Weak<Lane>>),
+    Lane(Weak<Lane>),
+}
+
+impl Home {
+    pub(super) fn downgrade(&self) -> WeakHome {
+        match self {
+            Home::Thread(lane) => WeakHome::Thread(lane.as_ref().map(Arc::downgrade)),
+            Home::Lane(lane) => WeakHome::Lane(Arc::downgrade(lane)),
+        }
+    }
+
+    /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or
+    /// [is not](Self::release_thread).
+    pub(super) fn reserve_thread(&self, orb: &Orb) -> bool {
+        match self {
+            Home::Thread(None) => orb
+                .followers()
+                .reserve(|| per_connection::start_follower(orb)),
+            Home::Thread(Some(lane)) => lane.followers.reserve(|| lane.start_follower(orb)),
+            Home::Lane(lane) => lane.has_follower(),
+        }
+    }
+
+    /// That thread is not needed after all.
+    pub(super) fn release_thread(&self, orb: &Orb) {
+        if let Some(followers) = self.followers(orb) {
+            followers.release();
+        }
+    }
+
+    /// That thread reads the connection from now on.
+    pub(super) fn hand_on(&self, orb: &Orb, connection: Connection) {
+        match self {
+            Home::Lane(lane) => lane.give(connection),
+            Home::Thread(_) => {
+                if let Some(followers) = self.followers(orb) {
+                    followers.give(connection);
+                }
+            }
+        }
+    }
+
+    /// The threads that take over connections which have one each.
+    pub(super) fn followers<'h>(&'h self, orb: &'h Orb) -> Option<&'h Followers> {
+        match self {
+            Home::Thread(None) => Some(orb.followers()),
+            Home::Thread(Some(lane)) => Some(&lane.followers),
+            Home::Lane(_) => None,
+        }
+    }
+}
+
+impl WeakHome {
+    pub(super) fn upgrade(&self) -> Option<Home> {
+        Some(match self {
+            WeakHome::Thread(None) => Home::Thread(None),
+            WeakHome::Thread(Some(lane)) => Home::Thread(Some(lane.upgrade()?)),
+            WeakHome::Lane(lane) => Home::Lane(lane.upgrade()?),
+        })
+    }
+}

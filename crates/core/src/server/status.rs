@@ -1,0 +1,287 @@
+//! What the threads that serve a connection and the registry know of each other.
+//!
+//! One thread reads a connection and runs its requests. While a request runs, the connection can be taken over by
+//! another thread, which reads on: `phase` says so to both. It holds the request that runs; who runs it takes it back
+//! before the answer is written, who takes over puts a mark there. Either succeeds, never both. What had arrived behind
+//! the request lies in `behind` meanwhile.
+
+use std::sync::{Arc, OnceLock};
+
+use oxorb_giop::Inbox;
+
+use super::dispatch::Session;
+use super::home::WeakHome;
+use super::registry::Client;
+use super::turn::Turn;
+use crate::client::Multiplexed;
+use crate::lock::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// What belongs to a connection, whoever serves it.
+pub(crate) struct Status {
+    /// Milliseconds after the registry began, plus one; 0 while it is busy.
+    pub(super) idle_since: AtomicU64,
+    /// A message came over it.
+    pub(super) used: AtomicBool,
+    /// It was told to end, in order.
+    pub(super) told: AtomicBool,
+    /// It carries requests both ways, so that whoever closes it loses more than a connection.
+    pub(crate) keep: AtomicBool,
+    /// Requests that came over it and are to be answered later.
+    pub(super) unanswered: AtomicUsize,
+    pub(crate) client: Option<Arc<Client>>,
+    /// Threads that serve it, and requests to be answered later.
+    servers: AtomicUsize,
+    /// Who reads it: see [`Phase`].
+    phase: AtomicU64,
+    /// As it was when somebody looked last.
+    looked: AtomicU64,
+    /// What came behind the request that runs.
+    pub(super) behind: Mutex<Option<Inbox>>,
+    /// As the last request left it, for who takes over.
+    pub(super) session: Mutex<Session>,
+    /// Who may write, once several threads do.
+    turn: OnceLock<Arc<Turn>>,
+    /// The calls that go the other way, on a bidirectional connection.
+    calls: OnceLock<Arc<Multiplexed>>,
+    /// Set where another thread may take it over.
+    origin: OnceLock<Origin>,
+    /// Requests that run, or are about to, in threads that do not read it any more.
+    under_way: AtomicUsize,
+    /// Several requests were there at a time.
+    shared: AtomicBool,
+    /// So often in a row there was only one.
+    alone: AtomicU32,
+    /// About how long its requests take, in nanoseconds; nothing is known: `u32::MAX`.
+    duration: AtomicU32,
+}
+
+/// Where a connection came from, and goes to when another thread takes it over.
+pub(super) struct Origin {
+    /// The threadpool whose port it came to.
+    pub(super) pool: Option<u32>,
+    pub(super) home: WeakHome,
+}
+
+/// The states of `phase`, in its lowest bits. Above are a count of requests and, in the upper half, the id of the one
+/// that runs.
+struct Phase;
+
+impl Phase {
+    const RUNNING: u64 = 1;
+    const TAKEN: u64 = 2;
+    const STATES: u64 = 3;
+    const NEXT: u32 = 4;
+}
+
+/// So often in a row a request must have been the only one until its connection is taken for one of a client that waits
+/// for each answer.
+const ALONE: u32 = 32;
+
+/// Requests shorter than this, in nanoseconds, are served one after another by the thread that reads them: handing the
+/// connection on would take longer.
+const SHORT: u32 = 50_000;
+
+impl Status {
+    pub(super) fn new(now: u64, client: Option<Arc<Client>>) -> Status {
+        Status {
+            idle_since: AtomicU64::new(now),
+            used: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+            keep: AtomicBool::new(false),
+            unanswered: AtomicUsize::new(0),
+            client,
+            servers: AtomicUsize::new(1),
+            phase: AtomicU64::new(0),
+            looked: AtomicU64::new(0),
+            behind: Mutex::default(),
+            session: Mutex::default(),
+            turn: OnceLock::new(),
+            calls: OnceLock::new(),
+            origin: OnceLock::new(),
+            under_way: AtomicUsize::new(0),
+            shared: AtomicBool::new(false),
+            alone: AtomicU32::new(0),
+            duration: AtomicU32::new(u32::MAX),
+        }
+    }
+
+    /// Octets came after a silence.
+    pub(crate) fn wakes(&self) {
+        self.idle_since.store(0, Ordering::Relaxed);
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to end in order although the ORB goes on.
+    pub(crate) fn was_told_to_end(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn may_end(&self) -> bool {
+        !self.told.load(Ordering::Relaxed)
+            && !self.keep.load(Ordering::Relaxed)
+            && self.unanswered.load(Ordering::Relaxed) == 0
+    }
+
+    /// One more thread serves it. For those who do.
+    pub(crate) fn share(&self) {
+        self.servers.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A request is to be answered later: its connection is as good as served, and not idle.
+    pub(crate) fn share_unanswered(&self) {
+        self.share();
+        self.unanswered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A thread is done with it; whether that was the last one, which closes it and then
+    /// [removes](super::Registry::remove) it.
+    pub(crate) fn leave(&self) -> bool {
+        self.servers.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    /// Who may write, if several threads do.
+    #[inline]
+    pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
+        self.turn.get()
+    }
+
+    /// From now on several threads do.
+    pub(crate) fn turns(&self) -> &Arc<Turn> {
+        self.turn.get_or_init(Arc::default)
+    }
+
+    /// The calls that go the other way.
+    pub(crate) fn calls(&self) -> Option<&Arc<Multiplexed>> {
+        self.calls.get()
+    }
+
+    /// From now on it carries calls of this side, too, whose writers have the same turns.
+    pub(super) fn use_both_ways(&self, calls: Arc<Multiplexed>) {
+        let _ = self.calls.set(calls);
+    }
+
+    /// The turns are those of calls that this side made already.
+    pub(super) fn set_turns(&self, turn: Arc<Turn>) {
+        let _ = self.turn.set(turn);
+    }
+
+    pub(super) fn set_origin(&self, origin: Origin) {
+        let _ = self.origin.set(origin);
+    }
+
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        self.origin.get()
+    }
+
+    /// A request runs in the thread that reads; what [`ends`](Self::ends) it.
+    #[inline]
+    pub(super) fn begins(&self, request: u32) -> u64 {
+        let count = (self.phase.load(Ordering::Relaxed) as u32).wrapping_add(Phase::NEXT);
+        let count = u64::from(count) & !Phase::STATES;
+        let word = u64::from(request) << 32 | count | Phase::RUNNING;
+        self.phase.store(word, Ordering::Release);
+        word
+    }
+
+    /// The thread takes the connection back; false: another one has taken it over.
+    #[inline]
+    pub(super) fn ends(&self, word: u64) -> bool {
+        let free = word & !Phase::STATES;
+        let (set, get) = (Ordering::AcqRel, Ordering::Acquire);
+        self.phase.compare_exchange(word, free, set, get).is_ok()
+    }
+
+    /// Whether the request still runs in the thread that reads.
+    pub(super) fn reads(&self, word: u64) -> bool {
+        self.phase.load(Ordering::Acquire) == word
+    }
+
+    /// The request that runs in the thread that reads.
+    fn running(&self) -> Option<u64> {
+        let word = self.phase.load(Ordering::Acquire);
+        (word & Phase::STATES == Phase::RUNNING).then_some(word)
+    }
+
+    /// The request that runs, and whether it ran when this was asked last.
+    pub(super) fn look(&self) -> Option<(u64, bool)> {
+        self.origin.get()?;
+        let word = self.running()?;
+        Some((word, self.looked.swap(word, Ordering::Relaxed) == word))
+    }
+
+    /// Takes the connection from the thread that is in a request, which goes on beside; false: it has ended. Whoever
+    /// calls this shares the connection already.
+    pub(super) fn take_over(&self, word: u64) -> bool {
+        let turn = self.turns();
+        turn.begin(request_of(word));
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        let taken = word & !Phase::STATES | Phase::TAKEN;
+        let (set, get) = (Ordering::AcqRel, Ordering::Acquire);
+        let took = self.phase.compare_exchange(word, taken, set, get).is_ok();
+        if took {
+            self.shared.store(true, Ordering::Relaxed);
+        } else {
+            self.goes_no_more(request_of(word));
+        }
+        took
+    }
+
+    /// The thread that reads goes on with a request and reads no more.
+    pub(super) fn goes_beside(&self, request: u32) {
+        self.turns().begin(request);
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request that went on beside has ended.
+    pub(super) fn goes_no_more(&self, request: u32) {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.turns().finish(request);
+    }
+
+    /// Requests that run, or are about to, in threads that do not read it any more.
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::Relaxed)
+    }
+
+    /// Whether several requests were there at a time, not long ago.
+    #[inline]
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.load(Ordering::Relaxed)
+    }
+
+    /// A request has come; `others`: others were there.
+    pub(super) fn comes(&self, others: bool) {
+        if others {
+            self.shared.store(true, Ordering::Relaxed);
+            self.alone.store(0, Ordering::Relaxed);
+        } else if self.alone.fetch_add(1, Ordering::Relaxed) >= ALONE {
+            self.shared.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether its requests are over before another thread would have taken the connection.
+    pub(super) fn is_short(&self) -> bool {
+        self.duration.load(Ordering::Relaxed) < SHORT
+    }
+
+    /// A request took so many nanoseconds.
+    pub(super) fn took(&self, nanoseconds: u64) {
+        // A model has no clock.
+        if cfg!(all(test, feature = "model")) {
+            return;
+        }
+        let now = u32::try_from(nanoseconds).unwrap_or(u32::MAX - 1);
+        let before = self.duration.load(Ordering::Relaxed);
+        let about = match before {
+            u32::MAX => now,
+            _ => before / 4 * 3 + now / 4,
+        };
+        self.duration.store(about, Ordering::Relaxed);
+    }
+}
+
+/// The id of the request that a phase is about.
+fn request_of(word: u64) -> u32 {
+    (word >> 32) as u32
+}

@@ -383,6 +383,90 @@ nav::Map::tile 98 1 0 3000000 100000000 1
 98
 ";
 
+/// R4: what is emitted is what was proved and what threads enforce; else the reason is told.
+#[test]
+fn what_is_not_proved_or_not_enforced_is_not_emitted() {
+    let folder = Folder::new("sched-emit-refused");
+    // EDF uses the whole processor; threads of fixed priorities do not.
+    let set = folder.file(
+        "full.toml",
+        "[[operation]]\nname = \"a\"\nwcet = \"2 ms\"\nperiod = \"4 ms\"\n\
+         [[operation]]\nname = \"b\"\nwcet = \"3 ms\"\nperiod = \"6 ms\"\n",
+    );
+    let refused = |args: &[&str]| {
+        let output = sched(&[&["emit", set.as_str()], args].concat());
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        text(&output.stderr)
+    };
+    good(&["analyse", &set, "--strategy", "EDF", "--model", "urgency"]);
+    for (strategy, order) in [("EDF", "deadline"), ("MLF", "laxity"), ("MUF", "laxity")] {
+        for language in ["rust", "cpp", "json"] {
+            let told = refused(&[
+                "--strategy",
+                strategy,
+                "--model",
+                "urgency",
+                "--language",
+                language,
+            ]);
+            assert!(
+                told.contains(&format!("full preemption by {order}")),
+                "{told}"
+            );
+        }
+    }
+    let told = refused(&["--strategy", "DM", "--model", "urgency"]);
+    assert!(
+        told.contains("not every critical deadline is proved")
+            && told.contains("b: misses its deadline of 6 ms"),
+        "{told}"
+    );
+    let table = json(&[
+        "emit",
+        &set,
+        "--strategy",
+        "DM",
+        "--model",
+        "urgency",
+        "--language",
+        "json",
+        "--unproved",
+    ]);
+    assert_eq!(table["model"], "urgency");
+    assert_eq!(json(&["emit", SET, "--language", "json"])["model"], "band");
+    assert!(good(&["emit", SET]).contains("pub const MODEL: &str = \"band\";"));
+    assert!(good(&["emit", SET, "--language", "cpp"]).contains("* model = \"band\";"));
+}
+
+/// R5: laxity is looked at each step, by the analysis as by the simulation, and dispatching costs time in both.
+#[test]
+fn what_dispatching_costs_is_part_of_the_analysis() {
+    let folder = Folder::new("sched-overheads");
+    let set = "[[operation]]\nname = \"a\"\nwcet = \"2 ms\"\nperiod = \"4 ms\"\n\
+               [[operation]]\nname = \"b\"\nwcet = \"2.9 ms\"\nperiod = \"6 ms\"\n";
+    let file = folder.file("set.toml", set);
+    let mlf = ["analyse", &file, "--strategy", "MLF", "--model", "urgency"];
+    good(&[&mlf[..], &["--step", "100 us"]].concat());
+    let coarse = sched(&[&mlf[..], &["--step", "500 us"]].concat());
+    assert_eq!(coarse.status.code(), Some(1), "{}", text(&coarse.stdout));
+    let slow = folder.file(
+        "slow.toml",
+        &format!("[schedule]\nswitch = \"100 us\"\n{set}"),
+    );
+    let edf = ["--strategy", "EDF", "--model", "urgency"];
+    good(&[&["analyse", file.as_str()], &edf[..]].concat());
+    assert_eq!(
+        sched(&[&["analyse", slow.as_str()], &edf[..]].concat())
+            .status
+            .code(),
+        Some(1)
+    );
+    let late = json(&[&["simulate", slow.as_str(), "--format", "json"], &edf[..]].concat());
+    assert!(late["missed"].as_u64() > Some(0), "{late}");
+    let never = sched(&[&mlf[..], &["--switch", "100 us"]].concat());
+    assert!(text(&never.stderr).contains("no longer than a context switch"));
+}
+
 #[test]
 fn the_table_compiles_as_rust() {
     let folder = Folder::new("sched-emit");

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use oxorb_core::{Modules, RunTimeScheduler};
 use oxorb_dispatch::Storage;
-use oxorb_sched::Dispatching;
 use oxorb_sched::queue::Missed;
 use oxorb_sched::table::{DispatchTable, Queue, Row};
+use oxorb_sched::{DispatchModel, Dispatching};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -112,6 +112,8 @@ pub(crate) fn load(path: &Path) -> Result<RunTimeScheduler, ConfigError> {
 
 #[derive(Deserialize)]
 struct File {
+    /// The dispatching model that was analysed; older tables do not say it.
+    model: Option<String>,
     operations: Vec<Operation>,
     queues: Vec<Level>,
     /// `oxorb sched calibrate` asks for it.
@@ -142,8 +144,27 @@ struct Level {
 impl File {
     fn table(self) -> Result<DispatchTable, String> {
         let rows: Result<_, String> = self.operations.into_iter().map(Operation::row).collect();
-        let queues: Result<_, String> = self.queues.into_iter().map(Level::queue).collect();
-        DispatchTable::new(rows?, queues?).map_err(|error| error.to_string())
+        let queues: Result<Vec<Queue>, String> =
+            self.queues.into_iter().map(Level::queue).collect();
+        let queues = queues?;
+        let fixed = queues
+            .iter()
+            .all(|queue| queue.dispatching == Dispatching::Static);
+        let model = match self.model {
+            Some(model) => model.parse()?,
+            // Static queues are enforced alike under every model.
+            None if fixed => DispatchModel::Band,
+            None => {
+                return Err(
+                    "it has queues by deadline or laxity and does not name the dispatching model that was analysed; make \
+                     it again with `oxorb sched emit --language json`"
+                        .into(),
+                );
+            }
+        };
+        let table = DispatchTable::new(model, rows?, queues).map_err(|error| error.to_string())?;
+        table.enforceable().map_err(|error| error.to_string())?;
+        Ok(table)
     }
 }
 

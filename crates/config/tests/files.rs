@@ -226,6 +226,7 @@ fn a_threadpool_names_its_architecture() {
 /// A table as `oxorb sched emit --language json` writes it.
 const TABLE: &str = r#"{
   "strategy": "MUF",
+  "model": "band",
   "operations": [{
     "name": "nav::Display::show", "handle": 1, "os_priority": 98, "preemption_priority": 0, "subpriority": 2,
     "worst_case_ns": 1000, "period_ns": 5000, "deadline_ns": 4000, "criticality": "HIGH", "importance": "LOW",
@@ -288,6 +289,22 @@ fn a_schedule_is_read_with_its_table() {
         ),
         ("laxity", "chance", "\"chance\" is no order of a queue"),
         (
+            "\"band\"",
+            "\"bond\"",
+            "no dispatching model is called \"bond\"",
+        ),
+        // R4: what is not enforced is refused, and so is what does not say what was analysed.
+        (
+            "\"band\"",
+            "\"urgency\"",
+            "analysed with full preemption by laxity (model urgency)",
+        ),
+        (
+            "\"model\": \"band\",",
+            "",
+            "does not name the dispatching model that was analysed; make it again with `oxorb sched emit",
+        ),
+        (
             "\"preemption_priority\": 0, \"sub",
             "\"preemption_priority\": 4, \"sub",
             "dispatched from queue 4",
@@ -299,5 +316,11 @@ fn a_schedule_is_read_with_its_table() {
             .to_string();
         assert!(told.contains(expected), "{told}");
     }
+    // Older tables whose queues are all static mean the same under every model.
+    let older = TABLE
+        .replace("\"model\": \"band\",", "")
+        .replace("laxity", "static");
+    std::fs::write(folder.join("table.json"), older).unwrap();
+    Configuration::schedule(&folder.join("table.json")).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -317,6 +317,10 @@ impl Builder {
     /// Whether settings and threadpools go together.
     fn check(&self) -> Result<(), SetupError> {
         self.options.check().map_err(SetupError::Incompatible)?;
+        if let Some(scheduler) = &self.options.realtime.scheduler {
+            let enforceable = scheduler.table.enforceable();
+            enforceable.map_err(SetupError::Schedule)?;
+        }
         let several = |(_, plan): &(String, Threadpool)| plan.lanes().len() > 1;
         if self.options.realtime.class == SchedulingClass::Other
             && self.threadpools.iter().any(several)

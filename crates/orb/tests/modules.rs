@@ -63,6 +63,10 @@ struct Plant {
 }
 
 fn table(strategy: Strategy) -> DispatchTable {
+    table_under(strategy, DispatchModel::Band)
+}
+
+fn table_under(strategy: Strategy, model: DispatchModel) -> DispatchTable {
     let mut repository = Repository::new();
     for (name, wcet, deadline, criticality) in [
         ("hold", 1, 60_000, Criticality::Low),
@@ -88,8 +92,7 @@ fn table(strategy: Strategy) -> DispatchTable {
         repository.set(handle, said).unwrap();
     }
     let priorities = OsPriorities::range(1, 40).unwrap();
-    let band = DispatchModel::Band;
-    let schedule = Schedule::compute(&repository, &strategy, &band, &priorities).unwrap();
+    let schedule = Schedule::compute(&repository, &strategy, &model, &priorities).unwrap();
     DispatchTable::from(&schedule)
 }
 
@@ -289,7 +292,8 @@ fn late_requests_run_or_are_answered_with_timeout() {
 fn late_plant(missed: Missed) -> Plant {
     let mut rows = table(Strategy::MLF).operations().to_vec();
     rows[1].deadline = MILLISECOND;
-    let table = DispatchTable::new(rows, table(Strategy::MLF).queues().to_vec()).unwrap();
+    let queues = table(Strategy::MLF).queues().to_vec();
+    let table = DispatchTable::new(DispatchModel::Band, rows, queues).unwrap();
     plant_of(table, |modules| modules.missed = missed)
 }
 
@@ -336,7 +340,8 @@ fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
     for row in &mut rows {
         row.worst_case = row.period;
     }
-    let table = DispatchTable::new(rows, table(Strategy::MUF).queues().to_vec()).unwrap();
+    let queues = table(Strategy::MUF).queues().to_vec();
+    let table = DispatchTable::new(DispatchModel::Band, rows, queues).unwrap();
     let mut modules = Modules::default();
     modules.reserve = true;
     let mut scheduler = RunTimeScheduler::new(table);
@@ -367,4 +372,56 @@ fn waiting_two_way_calls_are_answered() {
         assert_eq!(waits.join().unwrap(), Ok(()));
     });
     plant.end();
+}
+
+/// R4: where a queue of the table has several operations to put in order, there are modules, asked for or not.
+#[test]
+fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
+    let scheduler = RunTimeScheduler::new(table(Strategy::MLF));
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .scheduler(scheduler)
+        .build()
+        .unwrap();
+    let (tell, served) = mpsc::channel();
+    let (_open, gate) = mpsc::channel();
+    let machine = Machine {
+        served: Mutex::new(tell),
+        gate: Mutex::new(gate),
+    };
+    let reference = server
+        .root_poa()
+        .activate_servant(Arc::new(machine))
+        .unwrap();
+    let client = Orb::builder().build().unwrap();
+    call(&elsewhere(&client, &reference), &WAIT).unwrap();
+    let (operation, thread) = served.recv_timeout(LONG).unwrap();
+    assert_eq!(
+        (operation.as_str(), thread.as_str()),
+        ("soon", "oxorb-disp-0")
+    );
+    server.shutdown(true).unwrap();
+}
+
+/// R4: what was analysed with full preemption by deadline or laxity is not what threads of fixed priorities do.
+#[test]
+fn a_table_that_is_not_enforced_is_refused_with_the_reason() {
+    for (strategy, order) in [(Strategy::EDF, "deadline"), (Strategy::MLF, "laxity")] {
+        let table = table_under(strategy, DispatchModel::Urgency);
+        let refused = Orb::builder()
+            .scheduler(RunTimeScheduler::new(table))
+            .build();
+        let told = refused.unwrap_err().to_string();
+        assert!(
+            told.contains(&format!("full preemption by {order} (model urgency)")),
+            "{told}"
+        );
+    }
+    let fixed = table_under(Strategy::DM, DispatchModel::Urgency);
+    assert!(
+        Orb::builder()
+            .scheduler(RunTimeScheduler::new(fixed))
+            .build()
+            .is_ok()
+    );
 }

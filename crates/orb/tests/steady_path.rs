@@ -13,9 +13,9 @@ use std::time::Duration;
 use common::*;
 use oxorb::__gen::Op;
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
-use oxorb::sched::Dispatching;
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::table::{DispatchTable, Queue, Row};
+use oxorb::sched::{DispatchModel, Dispatching};
 use oxorb::{
     ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, MessageBuffers, ObjectRef,
     Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, RateGroup,
@@ -290,7 +290,7 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
         os_priority: 40,
         dispatching: Dispatching::Static,
     };
-    let table = DispatchTable::new(vec![row], vec![queue]).unwrap();
+    let table = DispatchTable::new(DispatchModel::Band, vec![row], vec![queue]).unwrap();
     let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
     for measure in [false, true] {
         let mut scheduler = RunTimeScheduler::new(table.clone());

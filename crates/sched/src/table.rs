@@ -5,15 +5,18 @@
 
 use crate::level::{Criticality, Importance};
 use crate::schedule::Schedule;
-use crate::strategy::Dispatching;
+use crate::strategy::{DispatchModel, Dispatching};
 use crate::time::Nanos;
 
 /// Priorities and times of operations, and the queues they are dispatched from. Made of a [`Schedule`], or of the table that
 /// `oxorb sched emit` wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DispatchTable {
+    model: DispatchModel,
     operations: Vec<Row>,
     queues: Vec<Queue>,
+    /// The first queue by deadline or laxity that has operations of several static priorities.
+    mixed: Option<usize>,
 }
 
 /// One operation.
@@ -77,20 +80,147 @@ impl std::fmt::Display for NoQueue {
 
 impl std::error::Error for NoQueue {}
 
+/// Why a table cannot be enforced by threads of fixed priorities, one for each queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unenforceable {
+    /// Full preemption by deadline or laxity was analysed. A table has the order of one moment, and that order changes.
+    Preemption(Dispatching),
+    /// A queue by deadline or laxity has operations of several static priorities, which it does not tell apart.
+    Levels {
+        /// Its place.
+        queue: usize,
+    },
+    /// A queue is not more urgent than the one behind it.
+    Order {
+        /// Place of the first of the two queues.
+        queue: usize,
+        /// Priority of its thread.
+        first: i32,
+        /// Priority of the thread of the queue behind it.
+        second: i32,
+    },
+    /// An operation has another priority than its queue.
+    Priority {
+        /// The operation.
+        name: String,
+        /// Its priority.
+        own: i32,
+        /// Priority of its queue.
+        queue: i32,
+    },
+}
+
+impl std::fmt::Display for Unenforceable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unenforceable::Preemption(dispatching) => write!(
+                f,
+                "the schedule was analysed with full preemption by {} (model urgency), which threads of fixed priorities do \
+                 not enforce; analyse and emit it with model band or non-preemptive, or under RMS or DM",
+                match dispatching {
+                    Dispatching::Laxity => "laxity",
+                    _ => "deadline",
+                }
+            ),
+            Unenforceable::Levels { queue } => write!(
+                f,
+                "queue {queue} has operations of several static priorities in one order by deadline or laxity, and the schedule \
+                 was analysed with static priorities first; analyse and emit it with model band, or under RMS, DM, EDF or MLF"
+            ),
+            Unenforceable::Order {
+                queue,
+                first,
+                second,
+            } => write!(
+                f,
+                "queue {queue} of the table has the priority {first} and the less urgent one behind it {second}; give the \
+                 schedule more thread priorities"
+            ),
+            Unenforceable::Priority { name, own, queue } => write!(
+                f,
+                "{name} has the priority {own} in the table and its queue {queue}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unenforceable {}
+
 impl DispatchTable {
-    /// From rows and queues, the most urgent queue first.
+    /// From the dispatching model that was analysed, rows, and queues, the most urgent queue first.
     ///
     /// # Errors
     /// A row whose queue is not there.
-    pub fn new(operations: Vec<Row>, queues: Vec<Queue>) -> Result<DispatchTable, NoQueue> {
+    pub fn new(
+        model: DispatchModel,
+        operations: Vec<Row>,
+        queues: Vec<Queue>,
+    ) -> Result<DispatchTable, NoQueue> {
         match operations.iter().find(|row| row.queue >= queues.len()) {
             Some(row) => Err(NoQueue {
                 name: row.name.clone(),
                 queue: row.queue,
                 queues: queues.len(),
             }),
-            None => Ok(DispatchTable { operations, queues }),
+            None => Ok(DispatchTable {
+                model,
+                operations,
+                queues,
+                mixed: None,
+            }),
         }
+    }
+
+    /// Returns the dispatching model that was analysed.
+    pub fn model(&self) -> DispatchModel {
+        self.model
+    }
+
+    /// Checks that one thread of fixed priority for each queue enforces what was analysed: the threads of more urgent queues
+    /// interrupt the others, and a queue gives out one request at a time in its order. That is the model band, the model
+    /// non-preemptive, which has one queue, and the model urgency where all queues are static.
+    ///
+    /// # Errors
+    /// What is not enforced so.
+    pub fn enforceable(&self) -> Result<(), Unenforceable> {
+        let dynamic = |queue: &&Queue| queue.dispatching != Dispatching::Static;
+        if self.model == DispatchModel::Urgency
+            && let Some(queue) = self.queues.iter().find(dynamic)
+        {
+            return Err(Unenforceable::Preemption(queue.dispatching));
+        }
+        if let Some(queue) = self.mixed {
+            return Err(Unenforceable::Levels { queue });
+        }
+        for (at, pair) in self.queues.windows(2).enumerate() {
+            let [first, second] = [pair[0].os_priority, pair[1].os_priority];
+            if first <= second {
+                return Err(Unenforceable::Order {
+                    queue: at,
+                    first,
+                    second,
+                });
+            }
+        }
+        for row in &self.operations {
+            let queue = self.queues[row.queue].os_priority;
+            if row.os_priority != queue {
+                return Err(Unenforceable::Priority {
+                    name: row.name.clone(),
+                    own: row.os_priority,
+                    queue,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports whether any queue has operations to put in order, so that thread priorities alone do not enforce the table.
+    pub fn needs_queues(&self) -> bool {
+        let mut seen = vec![false; self.queues.len()];
+        let mut rows = self.operations.iter();
+        rows.any(|row| std::mem::replace(&mut seen[row.queue], true))
     }
 
     /// The rows, by place.
@@ -172,6 +302,16 @@ fn is_scope(full: &str, scope: &str) -> bool {
         .is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("::"))
 }
 
+fn mixed(schedule: &Schedule) -> Option<usize> {
+    let mut levels: Vec<Option<u32>> = vec![None; schedule.levels.len()];
+    let differs = schedule.tasks.tasks.iter().find(|task| {
+        let queue = task.band as usize;
+        let first = *levels[queue].get_or_insert(task.level);
+        first != task.level && schedule.levels[queue].dispatching != Dispatching::Static
+    });
+    differs.map(|task| task.band as usize)
+}
+
 impl From<&Schedule> for DispatchTable {
     fn from(schedule: &Schedule) -> DispatchTable {
         let operations = schedule.assignments.iter().map(|one| Row {
@@ -191,6 +331,8 @@ impl From<&Schedule> for DispatchTable {
             dispatching: level.dispatching,
         });
         DispatchTable {
+            mixed: mixed(schedule),
+            model: schedule.tasks.model,
             operations: operations.collect(),
             queues: queues.collect(),
         }
@@ -221,7 +363,8 @@ mod tests {
             os_priority: 9,
             dispatching: Dispatching::Static,
         };
-        DispatchTable::new(names.iter().map(|name| row(name)).collect(), vec![queue]).unwrap()
+        let rows = names.iter().map(|name| row(name)).collect();
+        DispatchTable::new(DispatchModel::Band, rows, vec![queue]).unwrap()
     }
 
     fn find(names: &[(String, usize)], name: &str) -> Option<usize> {
@@ -261,10 +404,48 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_not_there_is_refused_by_name() {
-        let refused = DispatchTable::new(vec![row("a::b")], Vec::new()).unwrap_err();
+        let refused = DispatchTable::new(DispatchModel::Band, vec![row("a::b")], Vec::new());
+        let refused = refused.unwrap_err();
         assert_eq!(
             refused.to_string(),
             "a::b is dispatched from queue 0, and the table has 0, counted from 0"
         );
+    }
+
+    /// R4: threads of fixed priorities do not preempt by deadline or laxity.
+    #[test]
+    fn what_threads_of_fixed_priorities_do_not_enforce_is_refused() {
+        let queue = |os_priority, dispatching| Queue {
+            os_priority,
+            dispatching,
+        };
+        let check = |model, queues: &[Queue]| {
+            let table = DispatchTable::new(model, vec![row("a::b")], queues.to_vec());
+            table.unwrap().enforceable()
+        };
+        for dispatching in [Dispatching::Deadline, Dispatching::Laxity] {
+            let queues = [queue(9, dispatching)];
+            assert_eq!(check(DispatchModel::Band, &queues), Ok(()));
+            assert_eq!(check(DispatchModel::NonPreemptive, &queues), Ok(()));
+            let refused = check(DispatchModel::Urgency, &queues);
+            assert_eq!(refused, Err(Unenforceable::Preemption(dispatching)));
+        }
+        let fixed = [queue(9, Dispatching::Static), queue(8, Dispatching::Static)];
+        assert_eq!(check(DispatchModel::Urgency, &fixed), Ok(()));
+        let shared = [queue(9, Dispatching::Static), queue(9, Dispatching::Static)];
+        assert!(matches!(
+            check(DispatchModel::Band, &shared),
+            Err(Unenforceable::Order { queue: 0, .. })
+        ));
+        let other = [queue(7, Dispatching::Static)];
+        assert!(matches!(
+            check(DispatchModel::Band, &other),
+            Err(Unenforceable::Priority {
+                own: 9,
+                queue: 7,
+                ..
+            })
+        ));
+        assert!(!table(&["a::b"]).needs_queues() && table(&["a::b", "a::c"]).needs_queues());
     }
 }

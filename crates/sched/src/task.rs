@@ -1,6 +1,9 @@
 //! What analysis and simulation look at: streams of jobs with their urgency.
 
+use std::collections::HashMap;
+
 use crate::level::{Criticality, Importance};
+use crate::overheads::Overheads;
 use crate::repository::Handle;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::time::Nanos;
@@ -12,14 +15,22 @@ pub struct Task {
     pub name: String,
     /// The operation, if it comes from a repository.
     pub handle: Option<Handle>,
-    /// The longest a job takes.
+    /// The longest a job takes, with all its parts.
     pub wcet: Nanos,
+    /// Requests in a job that are dispatched one after the other, each of which takes as long; at least 1. Without full
+    /// preemption others may run between two of them.
+    pub parts: u64,
     /// The shortest time between two releases; more than 0.
     pub period: Nanos,
     /// From release to completion; more than 0.
     pub deadline: Nanos,
-    /// By how much a release may be late.
+    /// By how much a release may be late. Response and deadline count from the moment at which it should have been.
     pub jitter: Nanos,
+    /// Names of the tasks whose jobs send it events: a job is released once the job with its number is done in each of them.
+    /// Response and deadline count from then. Empty: time releases it.
+    pub after: Vec<String>,
+    /// By how much the tasks in `after` may delay a release. The analysis finds it where they are in the same set.
+    pub delay: Nanos,
     /// The longest that something less urgent keeps a resource it needs.
     pub blocking: Nanos,
     /// Of the first release after the common start; `None`: anything.
@@ -47,9 +58,12 @@ impl Task {
             name: name.into(),
             handle: None,
             wcet,
+            parts: 1,
             period,
             deadline: period,
             jitter: 0,
+            after: Vec::new(),
+            delay: 0,
             blocking: 0,
             offset: None,
             criticality: Criticality::default(),
@@ -63,6 +77,25 @@ impl Task {
     }
 }
 
+impl Task {
+    /// Returns the longest time for which one request of a job runs.
+    pub(crate) fn part(&self) -> Nanos {
+        self.wcet.div_ceil(self.parts.max(1))
+    }
+
+    /// Reports whether the two are streams of one operation with static priority, whose requests one thread takes in turn.
+    pub(crate) fn shares_thread(&self, other: &Task) -> bool {
+        self.dispatching == Dispatching::Static
+            && self.handle.is_some()
+            && self.handle == other.handle
+    }
+
+    /// Returns by how much two jobs may be closer to each other than a period.
+    pub(crate) fn late(&self) -> Nanos {
+        self.jitter.saturating_add(self.delay)
+    }
+}
+
 /// Tasks that share one processor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskSet {
@@ -70,6 +103,8 @@ pub struct TaskSet {
     pub tasks: Vec<Task>,
     /// Which of them may interrupt which.
     pub model: DispatchModel,
+    /// What dispatching costs.
+    pub overheads: Overheads,
 }
 
 impl TaskSet {
@@ -86,6 +121,7 @@ impl TaskSet {
         let mut set = TaskSet {
             tasks: tasks.into_iter().collect(),
             model: DispatchModel::Urgency,
+            overheads: Overheads::default(),
         };
         for (place, task) in set.tasks.iter_mut().enumerate() {
             let place = place as u32;
@@ -110,9 +146,34 @@ impl TaskSet {
         set
     }
 
+    /// Reports whether jobs take turns while they run, because laxity changes.
+    pub(crate) fn takes_turns(&self) -> bool {
+        let by_laxity = |task: &Task| task.dispatching == Dispatching::Laxity;
+        self.model == DispatchModel::Urgency && self.tasks.iter().any(by_laxity)
+    }
+
+    /// Returns the places of the tasks in `after`, for each task; those that are not in the set are left out.
+    pub(crate) fn causes(&self) -> Vec<Vec<usize>> {
+        if self.tasks.iter().all(|task| task.after.is_empty()) {
+            return vec![Vec::new(); self.tasks.len()];
+        }
+        let places = self.tasks.iter().enumerate();
+        let places: HashMap<&str, usize> = places
+            .map(|(place, task)| (task.name.as_str(), place))
+            .collect();
+        let known = |name: &String| places.get(name.as_str()).copied();
+        let tasks = self.tasks.iter();
+        tasks
+            .map(|task| task.after.iter().filter_map(known).collect())
+            .collect()
+    }
+
     /// Whether jobs of `one` may interrupt jobs of `other`, provided they are more urgent.
     pub(crate) fn interrupts(&self, one: &Task, other: &Task) -> bool {
-        self.model == DispatchModel::Urgency || one.band < other.band
+        match self.model {
+            DispatchModel::Urgency => !one.shares_thread(other),
+            DispatchModel::Band | DispatchModel::NonPreemptive => one.band < other.band,
+        }
     }
 }
 

@@ -63,7 +63,11 @@ fn set() -> impl Strategy<Value = TaskSet> {
                 _ => tasks[at].level,
             };
         }
-        TaskSet { tasks, model }
+        TaskSet {
+            tasks,
+            model,
+            ..TaskSet::default()
+        }
     })
 }
 
@@ -246,14 +250,12 @@ proptest! {
     }
 
     #[test]
-    fn timelines_are_made_or_refused(set in set(), frame in time()) {
+    fn timelines_are_made_or_refused(mut set in set(), frame in time()) {
         // Up to a million jobs are simulated, which takes longer than a test should.
         let many: u64 = set.tasks.iter().map(|task| frame / task.period).sum();
         prop_assume!(!(200..1_000_000).contains(&many));
-        let options = Options {
-            step: 1 << 50,
-            ..Options::default()
-        };
+        set.overheads.step = 1 << 50;
+        let options = Options::default();
         if let Ok(releases) = releases(&set, frame) {
             let timeline = run(&set, &releases, &options);
             prop_assert_eq!(timeline.jobs.len(), releases.len());

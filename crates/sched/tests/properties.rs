@@ -52,10 +52,7 @@ fn fixed(tasks: Vec<Task>, model: DispatchModel) -> TaskSet {
 }
 
 fn simulate(set: &TaskSet, frame: u64) -> Timeline {
-    let options = Options {
-        late: Late::Keep,
-        step: 1,
-    };
+    let options = Options { late: Late::Keep };
     run(set, &releases(set, frame).unwrap(), &options)
 }
 
@@ -141,8 +138,10 @@ proptest! {
         dispatching in prop::collection::vec(dispatching(), 3),
         model in model(),
         phases in prop::collection::vec(0..12u64, 6),
+        step in 1..=4u64,
     ) {
         let mut set = TaskSet::dynamic(tasks, Dispatching::Static, model);
+        set.overheads.step = step;
         for (place, task) in set.tasks.iter_mut().enumerate() {
             task.level = levels[place];
             task.dispatching = dispatching[levels[place] as usize];
@@ -259,6 +258,56 @@ proptest! {
             _ => prop_assert!(missed, "{outcome:?}"),
         }
         prop_assert_eq!(analyse(&set).is_feasible(), outcome == analysis::demand::Outcome::Meets);
+    }
+}
+
+/// Times as people declare them: whole and half milliseconds, far from multiples of the step.
+fn slow_tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
+    let task = (0..PERIODS.len(), 1..=4_000u64, 0..=3u64).prop_map(|(period, wcet, slack)| {
+        let period = PERIODS[period] * time::MILLISECOND;
+        Task {
+            deadline: period - slack * time::MILLISECOND / 2,
+            ..Task::periodic("t", wcet * time::MICROSECOND, period)
+        }
+    });
+    prop::collection::vec(task, 2..=most)
+}
+
+/// Load of which all deadlines are met with a little left over: where looking at laxity only each step tells.
+fn nearly_full(tasks: &mut [Task], per_mille: u64) {
+    let load: f64 = tasks
+        .iter()
+        .map(|task| task.wcet as f64 / task.deadline as f64)
+        .sum();
+    for task in tasks {
+        let wcet = task.wcet as f64 / load * per_mille as f64 / 1_000.0;
+        task.wcet = (wcet as u64).max(1);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// R5: what is proved under MLF holds where laxity is looked at each step and not all the time.
+    #[test]
+    fn laxity_that_is_looked_at_each_step_misses_nothing_proved(
+        tasks in slow_tasks(5),
+        per_mille in 900..=1_000u64,
+        step in prop::sample::select(vec![20, 100, 500, 2_000]),
+    ) {
+        let mut tasks = tasks;
+        nearly_full(&mut tasks, per_mille);
+        let mut set = TaskSet::dynamic(tasks, Dispatching::Laxity, DispatchModel::Urgency);
+        set.overheads.step = step * time::MICROSECOND;
+        let report = analyse(&set);
+        let timeline = simulate(&set, 120 * time::MILLISECOND);
+        for job in &timeline.jobs {
+            let verdict = &report.verdicts[job.task];
+            prop_assert!(
+                verdict.outcome != Outcome::Meets || !job.missed(),
+                "{}", verdict.explain(&set)
+            );
+        }
     }
 }
 

@@ -33,10 +33,7 @@ fn found(set: &TaskSet, timeline: &oxorb_sched::simulate::Timeline) -> Found {
 fn in_all_forms(strategy: Strategy) -> [Found; 3] {
     let set = set(strategy);
     let events = |late| {
-        let options = Options {
-            late,
-            ..Options::default()
-        };
+        let options = Options { late };
         let releases = releases(&set, table_1::FRAME).unwrap();
         found(&set, &run(&set, &releases, &options))
     };

@@ -65,6 +65,8 @@ pub(super) struct Found {
 pub(super) fn run(args: &Args) -> Done {
     let loaded = args.source.load()?;
     let schedule = args.source.how.schedule(&loaded)?;
+    let enforceable = DispatchTable::from(&schedule).enforceable();
+    enforceable.map_err(|error| because(error.to_string()))?;
     if args.margin < 1.0 {
         return Err(because(
             "--margin is 1 at least: less than was measured is no worst case",

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxorb_sched::{Dispatching, Schedule};
+use oxorb_sched::analysis::{self, Outcome};
+use oxorb_sched::{DispatchTable, Dispatching, Schedule};
 use serde_json::json;
 
 use super::Source;
@@ -22,7 +23,7 @@ pub(crate) enum Language {
     Json,
 }
 
-pub(super) fn run(source: &Source, language: Language, out: Option<&Path>) -> Done {
+pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Option<&Path>) -> Done {
     let loaded = source.load()?;
     let schedule = source.how.schedule(&loaded)?;
     if let Some(found) = schedule.anomalies.iter().find(|found| is_wrong(found)) {
@@ -37,6 +38,12 @@ pub(super) fn run(source: &Source, language: Language, out: Option<&Path>) -> Do
     {
         return Err(oxorb_sched::Error::LeftOut(left_out.entry_point.clone()).into());
     }
+    let enforceable = DispatchTable::from(&schedule).enforceable();
+    enforceable.map_err(|error| because(error.to_string()))?;
+    // Where steps on other nodes release jobs, only `analyse` of all nodes proves deadlines.
+    if !unproved && !loaded.is_fed {
+        prove(&schedule)?;
+    }
     let table = match language {
         Language::Rust => rust(&schedule),
         Language::Cpp => cpp(&schedule),
@@ -49,12 +56,31 @@ pub(super) fn run(source: &Source, language: Language, out: Option<&Path>) -> Do
     }
 }
 
+/// Refuses a schedule with critical deadlines that are not proved.
+fn prove(schedule: &Schedule) -> Done {
+    let report = analysis::analyse(&schedule.tasks);
+    let set = &schedule.tasks;
+    let lost = report
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.outcome != Outcome::Meets && set.tasks[verdict.task].critical);
+    match lost {
+        None => Ok(()),
+        Some(lost) => Err(because(format!(
+            "not every critical deadline is proved, so there is no table; {} (--unproved emits it all the same)",
+            lost.explain(set)
+        ))),
+    }
+}
+
 const WARNING: &str = "Made by `oxorb sched emit`; do not edit, make it again.";
 
 fn rust(schedule: &Schedule) -> String {
     let mut out = format!(
-        "// {WARNING}\n//! Static priorities of operations under {}: handles count from 1.\n\n",
-        schedule.strategy
+        "// {WARNING}\n//! Static priorities of operations under {}: handles count from 1.\n\n\
+         /// The dispatching model that was analysed: `urgency`, `band` or `non-preemptive`.\npub const MODEL: &str = {:?};\n\n",
+        schedule.strategy,
+        schedule.tasks.model.name()
     );
     out.push_str(
         "/// How a queue orders its requests.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub enum Dispatching {\n    \
@@ -115,6 +141,8 @@ fn cpp(schedule: &Schedule) -> String {
     let mut out = format!(
         "// {WARNING}\n// Static priorities of operations under {}: handles count from 1.\n#pragma once\n\n\
          #include <cstdint>\n\nnamespace oxorb_schedule {{\n\n\
+         // The dispatching model that was analysed: urgency, band or non-preemptive.\n\
+         inline constexpr const char* model = \"{}\";\n\n\
          // The numbers of RtecScheduler::Dispatching_Type_t.\n\
          enum class Dispatching : std::int32_t {{ Static = 0, Deadline = 1, Laxity = 2 }};\n\n\
          // Times in nanoseconds; preemption priority 0 is the most urgent one.\nstruct Operation {{\n    const char* name;\n    \
@@ -122,7 +150,8 @@ fn cpp(schedule: &Schedule) -> String {
          std::uint64_t worst_case_ns;\n    std::uint64_t period_ns;\n    std::uint64_t deadline_ns;\n    \
          std::uint8_t criticality;\n    std::uint8_t importance;\n    bool critical;\n}};\n\n\
          struct Queue {{\n    std::int32_t os_priority;\n    Dispatching dispatching;\n}};\n\n",
-        schedule.strategy
+        schedule.strategy,
+        schedule.tasks.model.name()
     );
     out.push_str("// By handle, less one.\ninline constexpr Operation operations[] = {\n");
     for row in &schedule.assignments {
@@ -194,6 +223,7 @@ pub(super) fn document(schedule: &Schedule, measure: bool) -> Result<String, Fai
     });
     let mut table = json!({
         "strategy": schedule.strategy,
+        "model": schedule.tasks.model.name(),
         "operations": operations.collect::<Vec<_>>(),
         "queues": queues.collect::<Vec<_>>(),
     });

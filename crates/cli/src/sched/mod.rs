@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use oxorb_sched::simulate::Late;
 use oxorb_sched::time::{self, Nanos};
-use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
+use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
 
 use crate::output::{Done, Failed, Format};
 use load::Loaded;
@@ -101,7 +101,8 @@ pub(crate) enum Command {
     Compute(remote::ComputeArgs),
     /// Write the table of static priorities, to be compiled into a program
     #[command(
-        after_help = "Examples:\n  oxorb sched emit tasks.toml --language rust --out src/priorities.rs\n  \
+        after_help = "Refuses what an ORB does not enforce (full preemption by deadline or laxity), and schedules with critical deadlines \
+        that are not proved.\n\nExamples:\n  oxorb sched emit tasks.toml --language rust --out src/priorities.rs\n  \
         oxorb sched emit nav.idl --strategy RMS --language cpp > priorities.h"
     )]
     Emit {
@@ -110,6 +111,9 @@ pub(crate) enum Command {
         /// Language of the table
         #[arg(long, value_enum, default_value_t)]
         language: emit::Language,
+        /// Emit the table of a schedule whose critical deadlines are not all proved, too
+        #[arg(long)]
+        unproved: bool,
         /// File to write, instead of standard output
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -162,6 +166,15 @@ pub(crate) struct How {
     /// Thread priorities that may be used, least and most; else what the file says, else 1 to 99
     #[arg(long, value_name = "MIN,MAX", value_parser = range)]
     priorities: Option<(i32, i32)>,
+    /// With full preemption, laxity is looked at again so often while a job runs; else what the file says, else 100 us
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    step: Option<Nanos>,
+    /// Time to take a request off its queue; else what the file says, else 0
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    dispatch: Option<Nanos>,
+    /// Time of a context switch; else what the file says, else 0
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    switch: Option<Nanos>,
     /// Look at this node or link alone, where the files have several
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
@@ -222,8 +235,9 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Emit {
             source,
             language,
+            unproved,
             out,
-        } => emit::run(&source, language, out.as_deref()),
+        } => emit::run(&source, language, unproved, out.as_deref()),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Watch(args) => watch::run(&args),
     }
@@ -272,12 +286,28 @@ impl How {
         let (least, most) = self.range(loaded);
         let priorities = OsPriorities::range(least, most)?;
         let model = self.model(loaded);
-        Schedule::compute(&loaded.repository, &strategy, &model, &priorities).map_err(|error| {
-            match place_of(loaded, &error) {
-                Some(place) => crate::output::because(format!("{place}: {error}")),
-                None => error.into(),
-            }
-        })
+        let computed = Schedule::compute(&loaded.repository, &strategy, &model, &priorities);
+        let mut schedule = computed.map_err(|error| match place_of(loaded, &error) {
+            Some(place) => crate::output::because(format!("{place}: {error}")),
+            None => error.into(),
+        })?;
+        self.charge(&mut schedule, &loaded.asked)?;
+        Ok(schedule)
+    }
+
+    /// Gives a schedule the costs of dispatching that are asked for.
+    fn charge(&self, schedule: &mut Schedule, asked: &set::Asked) -> Result<(), Failed> {
+        let usual = Overheads::default();
+        let overheads = Overheads {
+            step: self.step.or(asked.step).unwrap_or(usual.step),
+            dispatch: self.dispatch.or(asked.dispatch).unwrap_or(usual.dispatch),
+            switch: self.switch.or(asked.switch).unwrap_or(usual.switch),
+        };
+        overheads
+            .check(&schedule.tasks)
+            .map_err(|error| crate::output::because(error.to_string()))?;
+        schedule.tasks.overheads = overheads;
+        Ok(())
     }
 }
 

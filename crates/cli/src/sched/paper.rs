@@ -62,10 +62,7 @@ fn one(strategy: Strategy, form: &str) -> Result<Run, Failed> {
     let model = DispatchModel::Urgency;
     let set = Schedule::compute(&repository, &strategy, &model, &priorities)?.tasks;
     let events = |late| -> Result<_, Failed> {
-        let options = Options {
-            late,
-            ..Options::default()
-        };
+        let options = Options { late };
         Ok(simulate(&set, &releases(&set, table_1::FRAME)?, &options))
     };
     let timeline = match form {

@@ -20,6 +20,9 @@ pub(super) struct Asked {
     pub(super) strategy: Option<Strategy>,
     pub(super) model: Option<DispatchModel>,
     pub(super) priorities: Option<(i32, i32)>,
+    pub(super) step: Option<Nanos>,
+    pub(super) dispatch: Option<Nanos>,
+    pub(super) switch: Option<Nanos>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +52,9 @@ struct Schedule {
     strategy: Option<Spanned<String>>,
     model: Option<Spanned<String>>,
     priorities: Option<(i32, i32)>,
+    step: Text,
+    dispatch: Text,
+    switch: Text,
 }
 
 type Text = Option<Spanned<String>>;
@@ -224,6 +230,9 @@ pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
     asked.strategy = source.read(&set.schedule.strategy)?.or(asked.strategy);
     asked.model = source.read(&set.schedule.model)?.or(asked.model);
     asked.priorities = set.schedule.priorities.or(asked.priorities);
+    asked.step = source.time(&set.schedule.step)?.or(asked.step);
+    asked.dispatch = source.time(&set.schedule.dispatch)?.or(asked.dispatch);
+    asked.switch = source.time(&set.schedule.switch)?.or(asked.switch);
     for operation in &set.operation {
         let (name, place) = source.named(&operation.name);
         loaded.add(&name, place, characteristics(&source, operation)?)?;
@@ -258,6 +267,7 @@ fn nodes(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Fail
                 strategy: source.read(&node.strategy)?,
                 model: source.read(&node.model)?,
                 priorities: node.priorities,
+                ..Asked::default()
             },
             link: None,
         });

@@ -63,9 +63,6 @@ pub(crate) struct What {
     /// Jobs are released for so long; else until everything repeats
     #[arg(long, value_name = "TIME", value_parser = duration)]
     frame: Option<Nanos>,
-    /// Look at laxity again so often while a job runs
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "100 us")]
-    step: Nanos,
 }
 
 /// Options of `oxorb sched plot`.
@@ -144,7 +141,6 @@ impl What {
             Form::Events => {
                 let options = Options {
                     late: self.late.into(),
-                    step: self.step,
                 };
                 Ok(simulate(set, &releases(set, frame)?, &options))
             }

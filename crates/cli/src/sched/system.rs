@@ -154,7 +154,7 @@ impl System {
             Some(_) => Asked {
                 strategy: node.asked.strategy.or(Some(Strategy::DM)),
                 model: Some(DispatchModel::NonPreemptive),
-                priorities: None,
+                ..Asked::default()
             },
             None => Asked {
                 strategy: node
@@ -164,6 +164,7 @@ impl System {
                     .or(Some(Strategy::DM)),
                 model: node.asked.model.or(general.model),
                 priorities: node.asked.priorities.or(general.priorities),
+                ..general
             },
         }
     }
@@ -316,11 +317,15 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
             &model.unwrap_or_default(),
             &OsPriorities::range(least, most)?,
         );
-        schedules.push(schedule.map_err(|error| {
+        let mut schedule = schedule.map_err(|error| {
             let (name, place) = &node.name;
             let place = super::place_of(loaded, &error).unwrap_or(place);
             wrong(place, format!("{name}: {error}"))
-        })?);
+        })?;
+        if let Some(how) = how {
+            how.charge(&mut schedule, &loaded.asked)?;
+        }
+        schedules.push(schedule);
     }
     Ok(schedules)
 }

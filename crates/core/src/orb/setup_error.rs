@@ -3,6 +3,7 @@
 use std::fmt;
 
 use oxorb_giop::SystemException;
+use oxorb_sched::table::Unenforceable;
 use oxorb_transport::ListenError;
 
 use crate::interceptor::DuplicateInterceptor;
@@ -33,6 +34,8 @@ pub enum SetupError {
     DuplicateInterceptor(DuplicateInterceptor),
     /// What an interceptor raised while the ORB was made.
     Interceptor(SystemException),
+    /// The run-time scheduler's table was analysed under a dispatching model that an ORB does not enforce.
+    Schedule(Unenforceable),
     /// The ORB was shut down.
     ShutDown,
 }
@@ -62,6 +65,12 @@ impl fmt::Display for SetupError {
                     "an interceptor does not let the ORB be made: {exception}"
                 )
             }
+            SetupError::Schedule(error) => {
+                write!(
+                    f,
+                    "the ORB does not enforce the table of its schedule: {error}"
+                )
+            }
             SetupError::ShutDown => f.write_str("the ORB was shut down"),
         }
     }
@@ -84,6 +93,7 @@ impl std::error::Error for SetupError {
             SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
             SetupError::DuplicateInterceptor(error) => Some(error),
             SetupError::Interceptor(exception) => Some(exception),
+            SetupError::Schedule(error) => Some(error),
             SetupError::ShutDown => None,
         }
     }

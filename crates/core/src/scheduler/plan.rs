@@ -6,6 +6,9 @@ use oxorb_sched::queue::Missed;
 
 /// The run-time scheduler of an ORB: the table of an analysed schedule, and how it is enforced.
 ///
+/// An ORB enforces the dispatching model of the table or is not built: [`DispatchTable::enforceable`]. Thread priorities alone
+/// do where each queue of the table has one operation; where a queue has several, requests wait in dispatching modules.
+///
 /// An operation is found in O(1) by interface and name. On the server its requests run at the OS priority of its row, which
 /// is undone afterwards, whatever the POA's priority model says. On the client they travel with that priority, which
 /// chooses the lane, and with what the row says in RIOP. Interfaces of which the table has no row are served as if there
@@ -27,8 +30,9 @@ use oxorb_sched::queue::Missed;
 pub struct RunTimeScheduler {
     /// What was analysed.
     pub table: DispatchTable,
-    /// Requests wait in dispatching modules, one for each queue of the table; `None`: they run in the thread that read
-    /// them, at the priority of their operation. Whoever reads has to be more urgent than the modules: a lane, say.
+    /// How the dispatching modules are made, one for each queue of the table, in which requests wait. `None`: with the defaults
+    /// where a queue of the table has several operations to put in order; else there are none, and requests run in the thread
+    /// that read them, at the priority of their operation. Whoever reads has to be more urgent than the modules: a lane, say.
     pub modules: Option<Modules>,
     /// Response and processor time of every request are measured and held against the table. Costs each request two system
     /// calls and four looks at a clock.

@@ -23,7 +23,7 @@ use oxorb_sys::schedule::Reservation;
 use super::assign::Detached;
 use super::home::Home;
 use crate::scheduler::{Enforcer, arrived_at};
-use crate::{Incident, Orb, raise};
+use crate::{Incident, Modules, Orb, raise};
 
 /// All modules of one ORB.
 pub(crate) struct DispatchingModules {
@@ -65,7 +65,11 @@ impl DispatchingModules {
         let Some(enforcer) = orb.enforcer() else {
             return Ok(None);
         };
-        let Some(plan) = enforcer.plan.modules else {
+        let needed = || {
+            let table = &enforcer.plan.table;
+            table.needs_queues().then(Modules::default)
+        };
+        let Some(plan) = enforcer.plan.modules.or_else(needed) else {
             return Ok(None);
         };
         let queues = enforcer.plan.table.queues();

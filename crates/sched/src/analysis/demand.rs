@@ -1,6 +1,7 @@
 //! Processor-demand test for earliest deadline first, as quick processor-demand analysis walks it (Zhang and Burns).
 //!
-//! Exact for fully preemptive EDF; and for fully preemptive MLF, which meets all deadlines whenever EDF does.
+//! Exact for fully preemptive EDF. Fully preemptive MLF meets all deadlines whenever EDF does, provided that laxity is looked
+//! at continuously; where it is looked at each step, some time has to be left over: [`lost_by_steps`].
 
 use super::fixed::task_jobs;
 use super::wait::{Steps, settle};
@@ -30,10 +31,41 @@ const MOST_STEPS: u32 = 1_000_000;
 
 /// Tests tasks that share a processor and are dispatched by deadline with full preemption.
 pub fn test(tasks: &[&Task]) -> Outcome {
+    test_with(tasks, 0)
+}
+
+/// Returns the time that has to be left over before each deadline, where laxity is looked at again each `step` while a job
+/// runs.
+///
+/// Take a deadline d that is missed, and call work urgent if it has to be done by d, so that its job is in time: all of a job
+/// due by d, and of a later job what does not fit between d and its own deadline. Since the last moment without urgent work,
+/// some was always waiting. The least laxity is that of a job with urgent work, as its latest moment to begin lies before d.
+/// So what runs is urgent, but for the end of a step in which a job with a later deadline runs out of urgent work; it is not
+/// chosen again before d. Each other task has at most the jobs with deadlines less than its execution time after d that can
+/// do so, and each of them takes less than a step, and less than its execution time.
+pub fn lost_by_steps(tasks: &[&Task], step: Nanos) -> Nanos {
+    let lost = tasks.iter().map(|task| {
+        let jobs = u128::from(task_jobs(task, task.wcet));
+        jobs * u128::from(task.wcet.min(step.saturating_sub(1)))
+    });
+    // The task that is late loses nothing to itself.
+    let (sum, least) = lost.fold((0, u128::MAX), |(sum, least), one| {
+        (sum + one, least.min(one))
+    });
+    u64::try_from(sum - least.min(sum)).unwrap_or(Nanos::MAX)
+}
+
+/// [`test`] with so much time left over before each deadline.
+pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
     if overloads(tasks.to_vec()) {
         return Outcome::Overload;
     }
     let blocked = tasks.iter().map(|task| task.blocking).max().unwrap_or(0);
+    let blocked = blocked.saturating_add(left_over);
+    let demand = |tasks: &[&Task], time| match demand(tasks, time) {
+        0 => 0,
+        needed => needed + u128::from(left_over),
+    };
     let first = tasks
         .iter()
         .fold(blocked, |sum, task| sum.saturating_add(task.wcet));
@@ -92,7 +124,10 @@ fn demand(tasks: &[&Task], time: Nanos) -> u128 {
     let mut sum = 0u128;
     for task in tasks {
         // Several jobs may be due at once where jitter exceeds the deadline.
-        if let Some(after) = time.saturating_add(task.jitter).checked_sub(task.deadline) {
+        if time >= due(task) {
+            let after = time
+                .saturating_add(task.late())
+                .saturating_sub(task.deadline);
             sum += u128::from(after / task.period + 1) * u128::from(task.wcet);
             blocking = blocking.max(task.blocking);
         }
@@ -102,11 +137,13 @@ fn demand(tasks: &[&Task], time: Nanos) -> u128 {
 
 fn last_deadline_before(tasks: &[&Task], time: Nanos) -> Option<Nanos> {
     let last = |task: &&Task| {
-        let after = (time - 1)
-            .saturating_add(task.jitter)
-            .checked_sub(task.deadline)?;
+        let before = Some(time - 1).filter(|&before| before >= due(task))?;
+        let after = before
+            .saturating_add(task.late())
+            .saturating_sub(task.deadline);
         let last = (after / task.period * task.period).saturating_add(task.deadline);
-        Some(last.saturating_sub(task.jitter))
+        // No event comes before the critical instant, however many wait for it.
+        Some(last.saturating_sub(task.late()).max(due(task)))
     };
     match time {
         0 => None,

@@ -18,7 +18,7 @@ const MOST_WORK: u128 = 5_000_000;
 /// Relative key of a task's jobs: the smaller one goes first.
 fn key(task: &Task) -> Nanos {
     match task.dispatching {
-        Dispatching::Laxity => task.deadline.saturating_sub(task.wcet),
+        Dispatching::Laxity => task.deadline.saturating_sub(task.part()),
         _ => task.deadline,
     }
 }
@@ -67,8 +67,8 @@ pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
         } else if other.level == own.level {
             level.peers.push(place);
         } else if !set.interrupts(own, other) {
-            let longest = level.below.map_or(0, |longest| tasks[longest].wcet);
-            if other.wcet > longest {
+            let longest = level.below.map_or(0, |longest| tasks[longest].part());
+            if other.part() > longest {
                 level.below = Some(place);
             }
         }
@@ -80,7 +80,7 @@ pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
         .map(|&place| &tasks[place])
         .collect();
     let resources = members.iter().map(|task| task.blocking).max().unwrap_or(0);
-    let below = level.below.map_or(0, |place| tasks[place].wcet - 1);
+    let below = level.below.map_or(0, |place| tasks[place].part() - 1);
     level.blocking = below.saturating_add(resources);
     let share = level.above.iter().chain(&level.peers);
     let share = share
@@ -118,7 +118,7 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
     let candidates = level
         .peers
         .iter()
-        .map(|&place| u128::from(busy.saturating_add(own.jitter) / tasks[place].period + 2));
+        .map(|&place| u128::from(busy.saturating_add(own.late()) / tasks[place].period + 2));
     let many = tasks.len() as u128;
     let too_many = candidates.sum::<u128>() > MOST_WORK / (many * many);
     let no_keys = own.dispatching == Dispatching::Laxity && set.model == DispatchModel::Urgency;
@@ -189,7 +189,7 @@ fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128
     for &place in peers {
         let other = &tasks[place];
         let period = i128::from(other.period);
-        let mut due = i128::from(key(other)) - i128::from(other.jitter) - i128::from(key(own));
+        let mut due = i128::from(key(other)) - i128::from(other.late()) - i128::from(key(own));
         if due < first {
             due += (first - due + period - 1) / period * period;
         }
@@ -205,7 +205,7 @@ fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128
 
 /// Jobs of a peer whose key is no later than that of the own job with this arrival.
 fn before(peer: &Task, own: &Task, arrival: i128) -> u64 {
-    let later = arrival + i128::from(key(own)) - i128::from(key(peer)) + i128::from(peer.jitter);
+    let later = arrival + i128::from(key(own)) - i128::from(key(peer)) + i128::from(peer.late());
     match later {
         ..0 => 0,
         later => u64::try_from(later / i128::from(peer.period) + 1).unwrap_or(u64::MAX),
@@ -223,17 +223,17 @@ fn run(
     let own = &set.tasks[at];
     let tasks = &set.tasks;
     let own_jobs =
-        u64::try_from((arrival + i128::from(own.jitter)) / i128::from(own.period)).ok()? + 1;
+        u64::try_from((arrival + i128::from(own.late())) / i128::from(own.period)).ok()? + 1;
     let own_before = u128::from(own_jobs - 1) * u128::from(own.wcet);
     let preemptive = set.model == DispatchModel::Urgency;
     let mut blocking = level.blocking;
     let mut blocker = level.below;
     if !preemptive {
         let later = others(level, at).filter(|&place| before(&tasks[place], own, arrival) == 0);
-        if let Some(longest) = later.max_by_key(|&place| tasks[place].wcet)
-            && tasks[longest].wcet.saturating_sub(1) > blocking
+        if let Some(longest) = later.max_by_key(|&place| tasks[place].part())
+            && tasks[longest].part().saturating_sub(1) > blocking
         {
-            (blocking, blocker) = (tasks[longest].wcet - 1, Some(longest));
+            (blocking, blocker) = (tasks[longest].part() - 1, Some(longest));
         }
     }
     let start = u64::try_from(own_before).ok()?.saturating_add(blocking);
@@ -251,6 +251,7 @@ fn run(
         })?;
         return Some((done, blocker, blocking));
     }
+    let start = start.saturating_add(own.wcet - own.part());
     let began = settle(steps, start, |time| {
         let above = level
             .above
@@ -262,13 +263,13 @@ fn run(
         });
         u128::from(start) + above.chain(peers).sum::<u128>()
     })?;
-    let done = settle(steps, began.saturating_add(own.wcet), |time| {
+    let done = settle(steps, began.saturating_add(own.part()), |time| {
         let above = level.interrupting.iter().map(|&place| {
             let since =
                 task_jobs(&tasks[place], time).saturating_sub(arrived(&tasks[place], began));
             u128::from(since) * u128::from(tasks[place].wcet)
         });
-        u128::from(began) + u128::from(own.wcet) + above.sum::<u128>()
+        u128::from(began) + u128::from(own.part()) + above.sum::<u128>()
     })?;
     Some((done, blocker, blocking))
 }

@@ -24,9 +24,9 @@ struct Around<'a> {
     blocker: Option<usize>,
 }
 
-/// Whether `one` goes before `other` when both wait.
+/// Reports whether `one` may go before `other` when both wait. Requests of one operation go as they come.
 pub(super) fn goes_first(one: &Task, other: &Task) -> bool {
-    (one.level, one.order) < (other.level, other.order)
+    (one.level, one.order) < (other.level, other.order) || one.shares_thread(other)
 }
 
 fn around(set: &TaskSet, at: usize) -> Around<'_> {
@@ -48,9 +48,9 @@ fn around(set: &TaskSet, at: usize) -> Around<'_> {
             if set.interrupts(other, own) {
                 found.interrupting.push(place);
             }
-        } else if !set.interrupts(own, other) && other.wcet.saturating_sub(1) > longest {
+        } else if !set.interrupts(own, other) && other.part().saturating_sub(1) > longest {
             // It began at least one nanosecond before.
-            longest = other.wcet - 1;
+            longest = other.part() - 1;
             found.blocker = Some(place);
         }
     }
@@ -96,9 +96,11 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     };
     let mut worst = Bound::Unknown;
     let mut latest = 0;
-    let mut start = blocking;
+    // Whoever goes first may run before the last part of a job begins.
+    let earlier_parts = own.wcet - own.part();
+    let mut start = blocking.saturating_add(earlier_parts);
     for job in 0..MOST_JOBS {
-        let before = u128::from(job) * u128::from(own.wcet);
+        let before = u128::from(job) * u128::from(own.wcet) + u128::from(earlier_parts);
         let began = settle(&steps, start, |time| {
             let above = around.above.iter().map(|&place| &tasks[place]);
             // Whoever arrives at the very moment still goes first.
@@ -109,20 +111,24 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             return Bound::Unknown;
         };
         start = began;
-        let done = settle(&steps, began.saturating_add(own.wcet), |time| {
+        let done = settle(&steps, began.saturating_add(own.part()), |time| {
             let jobs = around.interrupting.iter().map(|&place| {
                 let task = &tasks[place];
                 let since = task_jobs(task, time).saturating_sub(arrived(task, began));
                 u128::from(since) * u128::from(task.wcet)
             });
-            u128::from(began) + u128::from(own.wcet) + jobs.sum::<u128>()
+            u128::from(began) + u128::from(own.part()) + jobs.sum::<u128>()
         });
         let Some(done) = done else {
             return Bound::Unknown;
         };
         let released = u128::from(job) * u128::from(own.period);
-        let response = u128::from(done) + u128::from(own.jitter);
-        let response = u64::try_from(response.saturating_sub(released)).unwrap_or(Nanos::MAX);
+        // Events release no job before the busy period, whatever its number.
+        let response = match u128::from(own.late()).checked_sub(released) {
+            Some(early) => u128::from(done) + early.min(own.jitter.into()),
+            None => (u128::from(done) + u128::from(own.late())).saturating_sub(released),
+        };
+        let response = u64::try_from(response).unwrap_or(Nanos::MAX);
         if response > latest || job == 0 {
             latest = response;
             let waits = around.above.iter().map(|&place| {
@@ -141,7 +147,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             };
         }
         let next = released + u128::from(own.period);
-        let next = next.saturating_sub(u128::from(own.jitter));
+        let next = next.saturating_sub(u128::from(own.late()));
         let over = match busy {
             Some(busy) => next >= u128::from(busy),
             None => u128::from(done) <= next,
@@ -155,12 +161,12 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
 
 /// Jobs of a task that arrive before `time` when one arrives at 0 as late as it may.
 pub(super) fn task_jobs(task: &Task, time: Nanos) -> u64 {
-    time.saturating_add(task.jitter).div_ceil(task.period)
+    time.saturating_add(task.late()).div_ceil(task.period)
 }
 
 /// The same with those that arrive at `time`.
 pub(super) fn arrived(task: &Task, time: Nanos) -> u64 {
-    time.saturating_add(task.jitter) / task.period + 1
+    time.saturating_add(task.late()) / task.period + 1
 }
 
 fn own_earlier(at: usize, own: &Task, job: u64) -> Option<Wait> {

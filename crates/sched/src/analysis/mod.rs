@@ -2,9 +2,10 @@
 //!
 //! [`analyse`] gives a [`Verdict`] for each task of a set: whether it meets its deadline, its worst response time, and
 //! what it waits for. Whatever the strategy and the dispatching model, a verdict of [`Meets`](Outcome::Meets) is a proof:
-//! no simulation of the set misses that deadline.
+//! no simulation of the set misses that deadline, with the overheads of the set.
 
 pub mod bounds;
+mod delays;
 pub mod demand;
 mod dynamic;
 mod fixed;
@@ -27,31 +28,47 @@ use wait::Bound;
 
 /// Analyses every task of a set.
 ///
-/// Exact for static priorities with any dispatching model (without offsets and jitter), and for earliest deadline first
-/// with full preemption; safe everywhere else. Takes O(n^2) for n tasks and a little more for each job in a busy period.
+/// Exact for static priorities with any dispatching model (without offsets, jitter and events), and for earliest deadline
+/// first with full preemption; safe everywhere else. Counts the [overheads](TaskSet::overheads) of the set, and where events
+/// release jobs, the response of what sends them. Takes O(n^2) for n tasks and a little more for each job in a busy period.
 pub fn analyse(set: &TaskSet) -> Report {
-    let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
-    let mut levels = Levels::new();
-    let mut verdicts: Vec<Verdict> = Vec::with_capacity(set.tasks.len());
-    for at in 0..set.tasks.len() {
-        verdicts.push(judge(set, at, &load, &mut levels));
+    let charged = set.overheads.charge(set);
+    let (delayed, known) = delays::settle(&charged);
+    let (mut verdicts, load) = verdicts(&delayed);
+    for (verdict, known) in verdicts.iter_mut().zip(known) {
+        if !known && verdict.outcome == Outcome::Meets {
+            *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
+        }
     }
-    settle_by_demand(set, &mut verdicts);
     Report {
         verdicts,
-        bounds: bounds::Bounds::of(&set.tasks),
+        bounds: bounds::Bounds::of(&charged.tasks),
         load,
     }
 }
 
 /// Analyses one task of a set.
 pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
+    if set.tasks.iter().any(|task| !task.after.is_empty()) {
+        return analyse(set).verdicts.swap_remove(at);
+    }
+    let set = &*set.overheads.charge(set);
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
     let mut verdicts = vec![judge(set, at, &load, &mut Levels::new())];
     if verdicts[0].outcome == Outcome::Unproven {
         settle_by_demand(set, &mut verdicts);
     }
     verdicts.swap_remove(0)
+}
+
+/// Verdicts of all tasks, whose costs are charged and whose delays are known, and the utilisation of each.
+fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
+    let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
+    let mut levels = Levels::new();
+    let tasks = 0..set.tasks.len();
+    let mut verdicts: Vec<Verdict> = tasks.map(|at| judge(set, at, &load, &mut levels)).collect();
+    settle_by_demand(set, &mut verdicts);
+    (verdicts, load)
 }
 
 /// What tasks of one level have in common, as far as it was needed.
@@ -70,6 +87,7 @@ fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) ->
     };
     // A bound that is not exact proves that deadlines are met, never that one is missed.
     let exact = match method {
+        _ if set.tasks.iter().any(|task| !task.after.is_empty()) => false,
         Method::ResponseTime => task.jitter == 0,
         Method::Keys => set.model == DispatchModel::Urgency && alone(set, task),
         _ => false,
@@ -126,7 +144,14 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
         return;
     }
     let level: Vec<&Task> = set.tasks.iter().filter(|task| dynamic(task)).collect();
-    let outcome = demand::test(&level);
+    let steps = level
+        .iter()
+        .any(|task| task.dispatching == Dispatching::Laxity);
+    let left_over = match steps {
+        true => demand::lost_by_steps(&level, set.overheads.step),
+        false => 0,
+    };
+    let outcome = demand::test_with(&level, left_over);
     for verdict in verdicts.iter_mut().filter(|verdict| open(verdict)) {
         verdict.method = Method::Demand(outcome);
         if outcome == demand::Outcome::Meets {

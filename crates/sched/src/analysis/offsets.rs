@@ -18,7 +18,16 @@ const MOST_JOBS: i128 = 10_000;
 /// The response time of the task at `at`; `None` where no offset helps.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option<Bound> {
     let own = &set.tasks[at];
-    if set.model != DispatchModel::Urgency {
+    let others = || {
+        set.tasks
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != at)
+    };
+    if set.model != DispatchModel::Urgency
+        || set.tasks.iter().any(|task| task.delay > 0)
+        || others().any(|(_, task)| task.shares_thread(own))
+    {
         return None;
     }
     let mut above: Vec<usize> = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::{Report, analyse};
 use crate::task::{TaskSet, Utilization};
+use crate::time::Nanos;
 
 /// Where a task goes among the processors on which it fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,11 +84,47 @@ pub fn partition(set: &TaskSet, processors: usize, fit: Fit) -> Result<Partition
     })
 }
 
-/// The tasks of one processor, as a set.
+/// When each task is done at the latest, if it and all that sends it events meet their deadlines.
+fn by_deadlines(set: &TaskSet, causes: &[Vec<usize>]) -> Vec<Nanos> {
+    let mut by = vec![0; set.tasks.len()];
+    if causes.iter().all(Vec::is_empty) {
+        return by;
+    }
+    // No chain of events is longer than there are tasks.
+    for _ in 0..set.tasks.len() {
+        let mut changed = false;
+        for (place, task) in set.tasks.iter().enumerate() {
+            let delays = causes[place].iter().map(|&cause| by[cause]);
+            let delay: Nanos = delays.fold(task.delay, Nanos::max);
+            let until = delay.saturating_add(task.deadline);
+            changed |= by[place] < until;
+            by[place] = until;
+        }
+        if !changed {
+            break;
+        }
+    }
+    by
+}
+
+/// The tasks of one processor, as a set. What sends them events from other processors is taken to be done at its deadline.
 pub fn part(set: &TaskSet, tasks: &[usize]) -> TaskSet {
+    let causes = set.causes();
+    let by = by_deadlines(set, &causes);
+    let task = |&task: &usize| {
+        let mut one = set.tasks[task].clone();
+        let elsewhere = |cause: &&usize| !tasks.contains(cause);
+        let delays = causes[task]
+            .iter()
+            .filter(elsewhere)
+            .map(|&cause| by[cause]);
+        one.delay = delays.fold(one.delay, Nanos::max);
+        one
+    };
     TaskSet {
-        tasks: tasks.iter().map(|&task| set.tasks[task].clone()).collect(),
+        tasks: tasks.iter().map(task).collect(),
         model: set.model,
+        overheads: set.overheads,
     }
 }
 

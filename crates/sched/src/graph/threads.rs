@@ -21,6 +21,10 @@ pub(crate) struct Dispatch {
     pub(crate) entry: usize,
     /// Period of its thread, or of the events that cause it.
     pub(crate) period: Nanos,
+    /// Whether events cause it.
+    pub(crate) by_events: bool,
+    /// What runs the operations that send these events: places in the order of handles, each with a dispatch of this period.
+    pub(crate) causes: Vec<usize>,
     /// Dispatches in each period.
     pub(crate) count: u64,
     /// The longest that one dispatch takes with all that it calls two-way.
@@ -61,8 +65,8 @@ struct Walk<'a> {
     graph: &'a CallGraph,
     /// Executions of each, however they come about.
     rates: Vec<Rates>,
-    /// Dispatches of each: its own thread's and those of events.
-    queued: Vec<Rates>,
+    /// Dispatches of each: those of events after those of its own threads.
+    queued: Vec<[Rates; 2]>,
     /// Events that reached each, one entry for each caller; a conjunction waits for the slowest.
     events: Vec<Vec<Rates>>,
     unresolved: Vec<Unresolved>,
@@ -76,7 +80,7 @@ impl<'a> Walk<'a> {
             repository,
             graph,
             rates: vec![Rates::new(); many],
-            queued: vec![Rates::new(); many],
+            queued: vec![[Rates::new(), Rates::new()]; many],
             events: vec![Vec::new(); many],
             unresolved: vec![Unresolved::default(); many],
             anomalies: Vec::new(),
@@ -117,7 +121,7 @@ impl<'a> Walk<'a> {
             _ => events.iter().collect(),
         };
         for rates in joined {
-            add(&mut self.queued[place], rates, name)?;
+            add(&mut self.queued[place][1], rates, name)?;
             add(&mut self.rates[place], rates, name)?;
         }
         Ok(())
@@ -156,7 +160,7 @@ impl<'a> Walk<'a> {
             self.warn(&info.entry_point, why);
         }
         let own = Rates::from([(period, u64::from(said.threads.max(1)))]);
-        add(&mut self.queued[place], &own, &info.entry_point)?;
+        add(&mut self.queued[place][0], &own, &info.entry_point)?;
         add(&mut self.rates[place], &own, &info.entry_point)
     }
 
@@ -217,6 +221,27 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// What is dispatched and runs, itself or by two-way calls, an operation that sends events to this one.
+    fn senders(&self, place: usize) -> Vec<usize> {
+        let callers = |at: usize, kind| {
+            let callers = self.graph.callers[at].iter();
+            callers
+                .filter(move |call| call.kind == kind)
+                .map(|call| call.other)
+        };
+        let mut next: Vec<usize> = callers(place, CallKind::OneWay).collect();
+        let mut seen: HashSet<usize> = next.iter().copied().collect();
+        let mut found = Vec::new();
+        while let Some(here) = next.pop() {
+            if self.queued[here].iter().any(|rates| !rates.is_empty()) {
+                found.push(here);
+            }
+            next.extend(callers(here, CallKind::TwoWay).filter(|&caller| seen.insert(caller)));
+        }
+        found.sort_unstable();
+        found
+    }
+
     fn warn(&mut self, operation: &str, why: String) {
         let found = Anomaly::new(Severity::Warning, Some(operation), why);
         self.anomalies.push(found);
@@ -226,17 +251,30 @@ impl<'a> Walk<'a> {
         let mut dispatches = Vec::new();
         let infos = self.repository.infos();
         for (place, queued) in self.queued.iter().enumerate() {
-            if queued.is_empty() {
+            if queued.iter().all(Rates::is_empty) {
                 continue;
             }
             let (worst_case, typical) = cost(self.repository, self.graph, place)?;
-            dispatches.extend(queued.iter().map(|(&period, &count)| Dispatch {
-                entry: place,
-                period,
-                count,
-                worst_case,
-                typical,
-            }));
+            let roots = match queued[1].is_empty() {
+                true => Vec::new(),
+                false => self.senders(place),
+            };
+            for (by_events, rates) in [(false, &queued[0]), (true, &queued[1])] {
+                for (&period, &count) in rates {
+                    let sends = |root: &usize| {
+                        by_events && self.queued[*root].iter().any(|it| it.contains_key(&period))
+                    };
+                    dispatches.push(Dispatch {
+                        entry: place,
+                        period,
+                        by_events,
+                        causes: roots.iter().copied().filter(sends).collect(),
+                        count,
+                        worst_case,
+                        typical,
+                    });
+                }
+            }
         }
         let periods: Vec<Option<Nanos>> = (0..infos.len())
             .map(|place| {

@@ -3,14 +3,17 @@
 mod priorities;
 mod rank;
 
+use std::collections::HashMap;
+
 pub use priorities::OsPriorities;
 
 use crate::analysis::generalised;
 use crate::anomaly::{Anomaly, Severity};
 use crate::error::Error;
 use crate::graph::CallGraph;
-use crate::graph::threads::{Flow, follow};
+use crate::graph::threads::{Dispatch, Flow, follow};
 use crate::level::{Criticality, Importance};
+use crate::overheads::Overheads;
 use crate::repository::{Assigned, Handle, Repository};
 use crate::strategy::{Dispatching, InputMapping, OutputMapping};
 use crate::task::{Task, TaskSet, Utilization, overloads};
@@ -179,6 +182,7 @@ impl Schedule {
         let tasks = TaskSet {
             tasks: tasks(repository, &ranked, &bands),
             model: output.model(),
+            overheads: Overheads::default(),
         };
         anomalies.extend(tasks.tasks.iter().filter_map(too_long));
         let levels = levels(&ranked, &bands, priorities);
@@ -228,6 +232,17 @@ impl Schedule {
     /// [`UtilizationBoundExceeded`](Error::UtilizationBoundExceeded).
     pub fn check(&self) -> Result<(), Error> {
         self.problems.first().cloned().map_or(Ok(()), Err)
+    }
+
+    /// Returns for each task the place of its operation among the assignments, which is that of its row in a
+    /// [`DispatchTable`](crate::DispatchTable).
+    pub fn rows(&self) -> Vec<usize> {
+        let place = |task: &Task| {
+            let handle = task.handle.unwrap_or(Handle(0));
+            let rows = &self.assignments;
+            rows.partition_point(|row| row.handle < handle)
+        };
+        self.tasks.tasks.iter().map(place).collect()
     }
 
     /// What an operation was assigned; O(log n).
@@ -280,23 +295,34 @@ fn subpriorities(ranked: &[Ranked], bands: &[usize]) -> Vec<i32> {
 
 fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Task> {
     let mut tasks = Vec::new();
+    let streams: HashMap<usize, &[Dispatch]> = ranked
+        .iter()
+        .map(|one| (one.place, one.streams.as_slice()))
+        .collect();
     for (order, (one, &band)) in ranked.iter().zip(bands).enumerate() {
         let info = &repository.infos()[one.place];
         let said = &info.characteristics;
         for dispatch in &one.streams {
-            let name = match one.streams.len() {
-                1 => info.entry_point.clone(),
-                _ => format!("{} each {}", info.entry_point, Show(dispatch.period)),
-            };
+            let mut after = Vec::new();
+            for &cause in &dispatch.causes {
+                let all = streams.get(&cause).copied().unwrap_or_default();
+                let same = all.iter().filter(|it| it.period == dispatch.period);
+                after.extend(same.map(|it| name(repository, all, it)));
+            }
             tasks.push(Task {
-                name,
+                name: name(repository, &one.streams, dispatch),
                 handle: Some(info.handle),
                 wcet: dispatch.worst_case.saturating_mul(dispatch.count),
+                parts: dispatch.count,
                 period: dispatch.period,
-                deadline: said.constraints.deadline.unwrap_or(dispatch.period),
+                // One for all its requests, as nothing tells them apart when they arrive.
+                deadline: said.constraints.deadline.unwrap_or(one.period),
                 jitter: said.constraints.jitter,
+                after,
+                delay: 0,
                 blocking: said.constraints.blocking,
-                offset: said.constraints.offset,
+                // Events come when they come.
+                offset: said.constraints.offset.filter(|_| !dispatch.by_events),
                 criticality: said.criticality,
                 importance: said.importance,
                 critical: one.critical,
@@ -313,6 +339,17 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Tas
         tasks[place].order = order as u32;
     }
     tasks
+}
+
+/// What reports call one of several streams of an operation.
+fn name(repository: &Repository, streams: &[Dispatch], one: &Dispatch) -> String {
+    let operation = &repository.infos()[one.entry].entry_point;
+    let twice = streams.iter().filter(|it| it.period == one.period).count() > 1;
+    match (streams.len(), twice && one.by_events) {
+        (1, _) => operation.clone(),
+        (_, false) => format!("{operation} each {}", Show(one.period)),
+        (_, true) => format!("{operation} each {} by events", Show(one.period)),
+    }
 }
 
 /// Places in the static order, which several streams of one operation share so far.

@@ -1,9 +1,13 @@
 //! An event-driven simulation: a clock goes from event to event, and at each the most urgent job that may run does.
 
+use std::collections::HashMap;
+
+use super::gates::Gates;
 use super::{Job, Refused, Slice, Timeline};
+use crate::repository::Handle;
 use crate::strategy::{DispatchModel, Dispatching, Urgency, by_deadline, by_laxity};
 use crate::task::{Task, TaskSet};
-use crate::time::{LONGEST, MICROSECOND, Nanos};
+use crate::time::{LONGEST, Nanos};
 
 /// Jobs that are simulated at most.
 const MOST_JOBS: u64 = 2_000_000;
@@ -21,27 +25,16 @@ pub enum Late {
     Drop,
 }
 
-/// How the simulation is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the simulation is run. What dispatching costs, and how often laxity is looked at, are
+/// [`TaskSet::overheads`](crate::TaskSet::overheads), as for the analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// What becomes of late jobs.
     pub late: Late,
-    /// How often laxity is looked at again while a job runs, at least; less often where that would be more than ten million
-    /// times.
-    pub step: Nanos,
 }
 
-/// Looks at laxity in one simulation.
+/// Looks at laxity in one simulation at most.
 const MOST_LOOKS: u64 = 10_000_000;
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            late: Late::Keep,
-            step: 100 * MICROSECOND,
-        }
-    }
-}
 
 /// One release of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,10 +45,11 @@ pub struct Release {
     pub task: usize,
 }
 
-/// The periodic releases of a set before `frame`, from their offsets on; all at 0 where there are none.
+/// The periodic releases of a set before `frame`, from their offsets on; all at 0 where there are none. Of tasks that events
+/// release, the earliest moments at which these can come.
 ///
 /// # Errors
-/// Too many, too much work for the clock, or a period of 0.
+/// Too many, too much work for the clock, a period of 0, or overheads under which nothing ends.
 pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     if frame > LONGEST {
         return Err(Refused::TooLong(frame));
@@ -79,9 +73,18 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     if work > u128::from(LONGEST) {
         return Err(Refused::TooMuchWork);
     }
+    set.overheads.check(set).map_err(Refused::NoProgress)?;
+    let looks = work / u128::from(set.overheads.step.max(1));
+    if set.takes_turns() && looks > u128::from(MOST_LOOKS) {
+        return Err(Refused::TooManyLooks {
+            step: set.overheads.step,
+            most: MOST_LOOKS,
+        });
+    }
     let mut releases = Vec::new();
+    let offsets = offsets(set);
     for (task, said) in set.tasks.iter().enumerate() {
-        let mut at = said.offset.unwrap_or(0);
+        let mut at = offsets[task];
         while at < frame {
             releases.push(Release { at, task });
             at += said.period;
@@ -89,6 +92,33 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     }
     releases.sort_unstable();
     Ok(releases)
+}
+
+/// When each task is released first; those that events release, with the last of their senders.
+fn offsets(set: &TaskSet) -> Vec<Nanos> {
+    let own = set.tasks.iter().map(|task| task.offset.unwrap_or(0));
+    let mut offsets: Vec<Nanos> = own.collect();
+    let causes = set.causes();
+    let mut waits: Vec<usize> = causes.iter().map(Vec::len).collect();
+    let mut receivers: Vec<Vec<usize>> = vec![Vec::new(); set.tasks.len()];
+    for (task, causes) in causes.iter().enumerate() {
+        for &cause in causes {
+            receivers[cause].push(task);
+        }
+    }
+    let mut next: Vec<usize> = (0..offsets.len())
+        .filter(|&task| waits[task] == 0)
+        .collect();
+    while let Some(sender) = next.pop() {
+        for &task in &receivers[sender] {
+            offsets[task] = offsets[task].max(offsets[sender]);
+            waits[task] -= 1;
+            if waits[task] == 0 {
+                next.push(task);
+            }
+        }
+    }
+    offsets
 }
 
 /// Jobs of these releases, with nothing done yet.
@@ -109,42 +139,47 @@ pub(super) fn collect(set: &TaskSet, releases: &[Release]) -> Vec<Job> {
     releases.iter().map(job).collect()
 }
 
-/// Simulates these releases, which are in order of time, until the last job is done. Each job takes its worst-case time.
-/// The same releases always give the same timeline.
+/// Simulates these releases, which are in order of time, until the last job is done. Each job takes its worst-case time, and
+/// the [overheads](crate::TaskSet::overheads) of the set as they come about. A job that events release comes when its senders
+/// are done, and not before its release. The same releases always give the same timeline.
 pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
-    let work = releases.iter().map(|release| set.tasks[release.task].wcet);
-    let work = work.fold(0, u64::saturating_add);
+    let charged = set.overheads.charge(set);
+    let jobs = collect(set, releases);
+    let task = |job: &Job| &set.tasks[job.task];
     let mut run = Run {
         set,
-        options,
-        step: options.step.max(work / MOST_LOOKS).max(1),
+        late: options.late,
+        order: orders(set),
         now: 0,
-        left: releases
+        left: jobs.iter().map(|job| task(job).part()).collect(),
+        parts: jobs.iter().map(|job| task(job).parts.max(1) - 1).collect(),
+        budget: jobs
             .iter()
-            .map(|release| set.tasks[release.task].wcet)
+            .map(|job| charged.tasks[job.task].wcet)
             .collect(),
-        jobs: collect(set, releases),
+        within: vec![false; jobs.len()],
+        gates: Gates::of(set, &jobs),
+        jobs,
+        next: 0,
         ready: Vec::new(),
-        running: None,
+        last: None,
         slices: Vec::new(),
     };
-    let mut next = 0;
     loop {
-        while releases
-            .get(next)
-            .is_some_and(|release| release.at <= run.now)
+        while let Some(release) = releases.get(run.next)
+            && release.at <= run.now
         {
-            run.ready.push(next);
-            next += 1;
-        }
-        let Some(job) = run.choose() else {
-            match releases.get(next) {
-                Some(release) => run.now = release.at,
-                None => break,
+            if run.gates.is_open(run.next) {
+                run.ready.push(run.next);
             }
-            continue;
-        };
-        run.advance(job, releases.get(next).map(|release| release.at));
+            run.next += 1;
+        }
+        let next_release = releases.get(run.next).map(|release| release.at);
+        match (run.choose(), next_release) {
+            (Some(job), _) => run.advance(job, next_release),
+            (None, Some(release)) => run.now = release,
+            (None, None) => break,
+        }
     }
     Timeline {
         frame: releases.last().map_or(0, |release| release.at + 1),
@@ -153,18 +188,43 @@ pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
     }
 }
 
+fn orders(set: &TaskSet) -> Vec<u32> {
+    let mut first: HashMap<Handle, u32> = HashMap::new();
+    for task in &set.tasks {
+        if let Some(handle) = task.handle {
+            let order = first.entry(handle).or_insert(task.order);
+            *order = task.order.min(*order);
+        }
+    }
+    let order = |task: &Task| {
+        let operation = task.handle.and_then(|handle| first.get(&handle));
+        operation.copied().unwrap_or(task.order)
+    };
+    set.tasks.iter().map(order).collect()
+}
+
 struct Run<'a> {
     set: &'a TaskSet,
-    options: &'a Options,
-    /// How often laxity is looked at again.
-    step: Nanos,
+    late: Late,
+    /// Place of each task in the static order, in which all streams of an operation have one: their requests go as they come.
+    order: Vec<u32>,
     now: Nanos,
-    /// What each job still needs.
+    /// What the current part of each job still needs.
     left: Vec<Nanos>,
+    /// Further parts of each job.
+    parts: Vec<u64>,
+    /// What each job may still take with all overheads, as far as the dispatcher knows.
+    budget: Vec<Nanos>,
+    /// Jobs within a part, which go on where there is no full preemption.
+    within: Vec<bool>,
+    gates: Gates,
     jobs: Vec<Job>,
+    /// Jobs before this place had their moment.
+    next: usize,
     /// Jobs that were released and are not done.
     ready: Vec<usize>,
-    running: Option<usize>,
+    /// The job that had the processor last.
+    last: Option<usize>,
     slices: Vec<Slice>,
 }
 
@@ -176,45 +236,57 @@ impl Run<'_> {
     fn urgency(&self, job: usize) -> Urgency {
         let task = self.task(job);
         let to_deadline = self.jobs[job].deadline as i64 - self.now as i64;
-        let signed = match self.options.late {
+        let signed = match self.late {
             Late::Keep => by_deadline,
             Late::Demote | Late::Drop => by_laxity,
         };
         let dynamic = match task.dispatching {
             Dispatching::Static => 0,
             Dispatching::Deadline => signed(to_deadline),
-            Dispatching::Laxity => signed(to_deadline - self.left[job] as i64),
+            Dispatching::Laxity => signed(to_deadline - self.needs(job) as i64),
         };
-        Urgency::new(task.level, dynamic, task.order)
+        Urgency::new(task.level, dynamic, self.order[self.jobs[job].task])
+    }
+
+    /// What laxity takes a job to need: in a queue its request, with full preemption what is left of the job.
+    fn needs(&self, job: usize) -> Nanos {
+        match self.set.model {
+            DispatchModel::Urgency => self.budget[job],
+            DispatchModel::Band | DispatchModel::NonPreemptive => self.task(job).part(),
+        }
     }
 
     /// The job to run now.
     fn choose(&mut self) -> Option<usize> {
-        if self.options.late == Late::Drop {
+        if self.late == Late::Drop {
             self.drop_late();
         }
-        if self.set.model == DispatchModel::NonPreemptive && self.running.is_some() {
-            return self.running;
-        }
-        let by_band = self.set.model == DispatchModel::Band;
+        let model = self.set.model;
         let best = |&job: &usize| {
-            // In a band, what has begun goes on.
-            let band = match by_band {
-                true => (self.task(job).band, self.jobs[job].began.is_none()),
-                false => (0, false),
+            // What has begun goes on: in a band, or always.
+            let band = match model {
+                DispatchModel::Urgency => (0, false),
+                DispatchModel::Band => (self.task(job).band, !self.within[job]),
+                DispatchModel::NonPreemptive => (0, !self.within[job]),
             };
-            (band, self.urgency(job), self.jobs[job].number)
+            let arrival = (self.jobs[job].release, job);
+            (band, self.urgency(job), arrival)
         };
-        self.ready.iter().copied().min_by_key(best)
+        let best = self.ready.iter().copied().min_by_key(best)?;
+        let goes_on =
+            |&job: &usize| self.within[job] && self.task(job).shares_thread(self.task(best));
+        match model {
+            DispatchModel::Urgency => self.ready.iter().copied().find(goes_on).or(Some(best)),
+            DispatchModel::Band | DispatchModel::NonPreemptive => Some(best),
+        }
     }
 
     fn drop_late(&mut self) {
         let late = |&job: &usize| {
-            let task = self.task(job);
-            let needs = match task.dispatching {
+            let needs = match self.task(job).dispatching {
                 Dispatching::Static => return false,
                 Dispatching::Deadline => 0,
-                Dispatching::Laxity => self.left[job],
+                Dispatching::Laxity => self.needs(job),
             };
             self.jobs[job].began.is_none() && self.now + needs > self.jobs[job].deadline
         };
@@ -230,7 +302,7 @@ impl Run<'_> {
     /// Runs a job until it is done, something arrives, or laxity has to be looked at again.
     fn advance(&mut self, job: usize, next_release: Option<Nanos>) {
         self.jobs[job].began.get_or_insert(self.now);
-        self.running = Some(job);
+        self.pay(job);
         let mut until = self.now + self.left[job];
         if let Some(release) = next_release {
             until = until.min(release);
@@ -239,7 +311,7 @@ impl Run<'_> {
             && self.ready.len() > 1
             && self.task(job).dispatching == Dispatching::Laxity;
         if looked_at_again {
-            until = until.min(self.now + self.step);
+            until = until.min(self.now + self.set.overheads.step);
         }
         if until > self.now {
             self.note(Slice {
@@ -248,12 +320,50 @@ impl Run<'_> {
                 to: until,
             });
         }
-        self.left[job] -= until - self.now;
+        let took = until - self.now;
+        self.left[job] -= took;
+        self.budget[job] = self.budget[job].saturating_sub(took);
         self.now = until;
         if self.left[job] == 0 {
-            self.jobs[job].done = Some(until);
-            self.ready.retain(|&ready| ready != job);
-            self.running = None;
+            self.within[job] = false;
+            match self.parts[job].checked_sub(1) {
+                Some(further) => {
+                    self.parts[job] = further;
+                    self.left[job] = self.task(job).part();
+                }
+                None => self.end(job),
+            }
+        }
+    }
+
+    /// Adds what it costs that this job runs now.
+    fn pay(&mut self, job: usize) {
+        let began = !std::mem::replace(&mut self.within[job], true);
+        let switched = self.last.replace(job) != Some(job);
+        if self.task(job).wcet == 0 {
+            return;
+        }
+        let overheads = &self.set.overheads;
+        if began {
+            self.left[job] += overheads.dispatch;
+        }
+        if switched {
+            self.left[job] += overheads.switch;
+        }
+    }
+
+    /// The job is done: those that waited for its events alone are released.
+    fn end(&mut self, job: usize) {
+        self.jobs[job].done = Some(self.now);
+        self.ready.retain(|&ready| ready != job);
+        for released in self.gates.done(job) {
+            let deadline = self.task(released).deadline;
+            let one = &mut self.jobs[released];
+            one.release = one.release.max(self.now);
+            one.deadline = one.release + deadline;
+            if released < self.next {
+                self.ready.push(released);
+            }
         }
     }
 
@@ -335,13 +445,7 @@ mod tests {
         for task in &mut set.tasks {
             task.period = 100;
         }
-        let with = |late| {
-            let options = Options {
-                late,
-                ..Options::default()
-            };
-            spans(&set, 10, &options)
-        };
+        let with = |late| spans(&set, 10, &Options { late });
         assert_eq!(with(Late::Keep), [(0, 0, 12), (1, 12, 15)]);
         assert_eq!(with(Late::Demote), [(1, 0, 3), (0, 3, 15)]);
         assert_eq!(with(Late::Drop), [(1, 0, 3)]);
@@ -349,28 +453,70 @@ mod tests {
         for task in &mut set.tasks {
             task.dispatching = Dispatching::Deadline;
         }
-        let options = Options {
-            late: Late::Drop,
-            ..Options::default()
-        };
+        let options = Options { late: Late::Drop };
         assert_eq!(spans(&set, 10, &options), [(0, 0, 12)]);
     }
 
     #[test]
     fn laxity_is_looked_at_again_while_a_job_runs() {
-        let set = TaskSet::dynamic(
+        let mut set = TaskSet::dynamic(
             [Task::periodic("a", 4, 10), Task::periodic("b", 4, 11)],
             Dispatching::Laxity,
             DispatchModel::Urgency,
         );
-        let options = Options {
-            step: 1,
-            ..Options::default()
-        };
-        let spans = spans(&set, 10, &options);
+        set.overheads.step = 1;
+        let spans = spans(&set, 10, &Options::default());
         // a runs until b has less laxity, and so on.
         assert!(spans.len() > 2, "{spans:?}");
         assert_eq!(spans.iter().map(|span| span.2 - span.1).sum::<u64>(), 8);
+    }
+
+    /// R8: a consumer does not run before its cause.
+    #[test]
+    fn events_come_when_their_senders_are_done() {
+        let mut set = TaskSet::fixed_priority([
+            Task::periodic("consumer", 6, 20),
+            Task::periodic("other", 6, 40),
+            Task::periodic("supplier", 1, 20),
+        ]);
+        set.tasks[0].after = vec!["supplier".into()];
+        let told = spans(&set, 40, &Options::default());
+        assert_eq!(
+            told,
+            [(1, 0, 6), (2, 6, 7), (0, 7, 13), (2, 20, 21), (0, 21, 27)]
+        );
+        let timeline = run(&set, &releases(&set, 40).unwrap(), &Options::default());
+        // Its deadline and latency count from the event.
+        assert_eq!(
+            (timeline.jobs[0].release, timeline.jobs[0].deadline),
+            (7, 27)
+        );
+        assert_eq!(timeline.jobs[0].latency(), Some(6));
+        // A supplier that is late by its offset keeps its consumer waiting, job by job.
+        set.tasks[2].offset = Some(5);
+        let told = spans(&set, 40, &Options::default());
+        assert_eq!(told.iter().filter(|span| span.0 == 0).count(), 2);
+        assert_eq!(told[2], (0, 7, 13));
+    }
+
+    #[test]
+    fn requests_of_one_job_let_others_go_between_them() {
+        let mut set = TaskSet::fixed_priority([
+            Task::periodic("urgent", 1, 20),
+            Task::periodic("three", 6, 20),
+        ]);
+        set.model = DispatchModel::NonPreemptive;
+        set.tasks[0].offset = Some(1);
+        let told = spans(&set, 20, &Options::default());
+        assert_eq!(told, [(1, 0, 6), (0, 6, 7)]);
+        set.tasks[1].parts = 3;
+        let told = spans(&set, 20, &Options::default());
+        assert_eq!(told, [(1, 0, 2), (0, 2, 3), (1, 3, 7)]);
+        // Each request is dispatched, and each change of the job is a switch.
+        set.overheads.dispatch = 10;
+        set.overheads.switch = 1;
+        let told = spans(&set, 20, &Options::default());
+        assert_eq!(told, [(1, 0, 13), (0, 13, 25), (1, 25, 50)]);
     }
 
     #[test]

@@ -1,26 +1,30 @@
-//! How a set runs from the critical instant on: two simulations, their numbers and their pictures (A13).
+//! How a set runs from the critical instant on: simulations, their numbers and their pictures (A13).
 //!
 //! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper 3: no clock advances, jobs
 //! are put into gaps and evict one another. [`run`] is an event-driven simulation. They differ;
-//! `docs/experiments/schedulers.md` says where.
+//! `docs/experiments/schedulers.md` says where. [`enforce`] runs the table of a schedule in the queues of the ORB.
 
 mod bars;
 mod construction;
 mod csv;
+mod enforced;
 mod event;
 mod gantt;
+mod gates;
 mod statistics;
 pub mod table_1;
 
 pub use bars::{Bars, bars};
 pub use construction::construct;
 pub use csv::{jobs_csv, summary_csv};
+pub use enforced::enforce;
 pub use event::{Late, Options, Release, releases, run};
 pub use gantt::gantt;
 pub use statistics::{Overall, TaskStatistics, overall, statistics};
 
 use std::fmt;
 
+use crate::overheads::NoProgress;
 use crate::time::{Nanos, Show};
 
 /// A stretch of time in which one job runs.
@@ -41,7 +45,7 @@ pub struct Job {
     pub task: usize,
     /// Counted from 0 for each task.
     pub number: u64,
-    /// When it was released.
+    /// When it was released: by time, or by the end of those that send it events.
     pub release: Nanos,
     /// When it should be done.
     pub deadline: Nanos,
@@ -76,7 +80,7 @@ impl Job {
 /// What ran when.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Timeline {
-    /// All jobs that were released in the frame, by release and then by task.
+    /// All jobs of the frame, by the moment at which time releases them, and then by task.
     pub jobs: Vec<Job>,
     /// By time.
     pub slices: Vec<Slice>,
@@ -109,6 +113,15 @@ pub enum Refused {
     TooMuchWork,
     /// Jobs evicted each other without end while a timeline was constructed.
     NoEnd,
+    /// Overheads under which no job would end.
+    NoProgress(NoProgress),
+    /// Laxity would be looked at more often than is simulated.
+    TooManyLooks {
+        /// How often it is looked at while a job runs.
+        step: Nanos,
+        /// Looks at most.
+        most: u64,
+    },
 }
 
 impl fmt::Display for Refused {
@@ -124,6 +137,12 @@ impl fmt::Display for Refused {
                 "all jobs of the frame together take more than 36 years; simulate a shorter one",
             ),
             Refused::NoEnd => f.write_str("jobs evict each other without end"),
+            Refused::NoProgress(why) => why.fmt(f),
+            Refused::TooManyLooks { step, most } => write!(
+                f,
+                "laxity would be looked at more than {most} times, each {} while a job runs; simulate a shorter frame, or a longer step",
+                Show(*step)
+            ),
         }
     }
 }

@@ -1,0 +1,117 @@
+//! Costs of dispatching, which analysis and simulation count alike.
+
+use std::borrow::Cow;
+
+use crate::strategy::{DispatchModel, Dispatching};
+use crate::task::{Task, TaskSet};
+use crate::time::{LONGEST, MICROSECOND, Nanos};
+
+/// Costs of dispatching on one processor.
+///
+/// ```
+/// use oxorb_sched::analysis::analyse;
+/// use oxorb_sched::{Overheads, Task, TaskSet};
+///
+/// let mut set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 2, 20)]);
+/// assert_eq!(analyse(&set).verdicts[1].response, Some(6));
+/// set.overheads = Overheads { dispatch: 1, switch: 1, ..Overheads::default() };
+/// // Each job takes one more to be dispatched and two for switching; b waits for a twice.
+/// assert_eq!(analyse(&set).verdicts[1].response, Some(19));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overheads {
+    /// Longest time for which a job runs before laxity is looked at again, under [`DispatchModel::Urgency`]. More than 0,
+    /// and more than `switch`.
+    pub step: Nanos,
+    /// Time to take a request off its queue, once for each.
+    pub dispatch: Nanos,
+    /// Time of a context switch, each time that a job gets the processor.
+    pub switch: Nanos,
+}
+
+impl Default for Overheads {
+    /// A step of 100 us, and no other cost.
+    fn default() -> Self {
+        Overheads {
+            step: 100 * MICROSECOND,
+            dispatch: 0,
+            switch: 0,
+        }
+    }
+}
+
+/// Overheads under which no job would ever end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoProgress {
+    step: Nanos,
+    switch: Nanos,
+}
+
+impl std::fmt::Display for NoProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [step, switch] = [self.step, self.switch].map(crate::time::Show);
+        write!(
+            f,
+            "a step of {step} is no longer than a context switch of {switch}, so that nothing else would run"
+        )
+    }
+}
+
+impl std::error::Error for NoProgress {}
+
+impl Overheads {
+    /// Checks that jobs of a set come to an end.
+    ///
+    /// # Errors
+    /// Jobs take turns by laxity, and the step is no longer than a context switch.
+    pub fn check(&self, set: &TaskSet) -> Result<(), NoProgress> {
+        let Overheads { step, switch, .. } = *self;
+        match step > switch || !set.takes_turns() {
+            true => Ok(()),
+            false => Err(NoProgress { step, switch }),
+        }
+    }
+
+    /// Returns the set with these costs in the execution times of its tasks, and none left to be charged.
+    ///
+    /// A job pays for being dispatched and for two switches: to itself, and back to the job that it interrupted. By laxity with
+    /// full preemption jobs take turns; such a job pays for a switch after each step, and for one after each release of
+    /// another task before its deadline.
+    pub(crate) fn charge<'s>(&self, set: &'s TaskSet) -> Cow<'s, TaskSet> {
+        if self.dispatch == 0 && self.switch == 0 {
+            return Cow::Borrowed(set);
+        }
+        let mut charged = set.clone();
+        for (task, said) in charged.tasks.iter_mut().zip(&set.tasks) {
+            if said.wcet > 0 {
+                task.wcet = self.charged(set, said);
+            }
+        }
+        charged.overheads = Overheads {
+            dispatch: 0,
+            switch: 0,
+            ..*self
+        };
+        Cow::Owned(charged)
+    }
+
+    fn charged(&self, set: &TaskSet, task: &Task) -> Nanos {
+        let once = u128::from(self.dispatch) + 2 * u128::from(self.switch);
+        let least = u128::from(task.wcet) + u128::from(task.parts) * once;
+        let turns = set.model == DispatchModel::Urgency && task.dispatching == Dispatching::Laxity;
+        let all = match turns {
+            false => least,
+            true => {
+                let releases = set.tasks.iter().map(|other| {
+                    let window = u128::from(task.deadline) + u128::from(other.late());
+                    window.div_ceil(u128::from(other.period.max(1)))
+                });
+                let least = least + u128::from(self.switch) * releases.sum::<u128>();
+                // E = least + switch * (E / step).
+                let useful = u128::from(self.step.saturating_sub(self.switch)).max(1);
+                (least * u128::from(self.step)).div_ceil(useful)
+            }
+        };
+        u64::try_from(all).unwrap_or(LONGEST).min(LONGEST)
+    }
+}

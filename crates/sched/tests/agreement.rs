@@ -1,0 +1,206 @@
+//! Proof and enforcement agree: what the analysis proves is missed neither by the simulation nor by a run of the emitted
+//! table on a virtual clock, over the queues that the ORB has, with the overheads that the analysis counted.
+
+use oxorb_sched::analysis::{Outcome, analyse};
+use oxorb_sched::level::{Criticality, Importance};
+use oxorb_sched::repository::{CallKind, Characteristics, Constraints};
+use oxorb_sched::simulate::{Options, Timeline, enforce, releases, run};
+use oxorb_sched::time::{MICROSECOND, MILLISECOND};
+use oxorb_sched::{
+    DispatchModel, DispatchTable, Error, OsPriorities, Overheads, Repository, Schedule,
+    Strategy as Scheduling, TaskSet,
+};
+use proptest::prelude::*;
+
+/// In milliseconds; the frame is 240.
+const PERIODS: [u64; 7] = [10, 12, 15, 20, 24, 40, 60];
+
+#[derive(Debug, Clone)]
+struct Said {
+    /// Place in [`PERIODS`].
+    period: usize,
+    /// Share of the processor, in proportion to those of the others.
+    share: u64,
+    /// Of the period, in eighths.
+    deadline: u64,
+    criticality: usize,
+    importance: usize,
+    threads: u32,
+    /// Operations declared before that call this one, or send events to it: which, how often, and how.
+    callers: Vec<(usize, u32, CallKind)>,
+    /// In milliseconds.
+    phase: u64,
+    jitter: u64,
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let kind = prop_oneof![3 => Just(CallKind::OneWay), 1 => Just(CallKind::TwoWay)];
+    let callers = prop::collection::vec((0..8usize, 1..3u32, kind), 0..2);
+    let levels = (
+        0..5usize,
+        0..5usize,
+        prop_oneof![4 => Just(1u32), 1 => Just(2)],
+    );
+    let times = (
+        0..PERIODS.len(),
+        1..100u64,
+        5..=8u64,
+        0..60u64,
+        prop_oneof![3 => Just(0u64), 1 => 0..4u64],
+    );
+    (times, levels, callers).prop_map(
+        |((period, share, deadline, phase, jitter), levels, callers)| {
+            let (criticality, importance, threads) = levels;
+            Said {
+                period,
+                share,
+                deadline,
+                criticality,
+                importance,
+                threads,
+                callers,
+                phase,
+                jitter,
+            }
+        },
+    )
+}
+
+/// The operations, together using so many thousandths of the processor.
+fn repository(all: &[Said], load: u64) -> Result<Repository, Error> {
+    let shares: u64 = all.iter().map(|said| said.share).sum();
+    let mut repository = Repository::new();
+    for (at, said) in all.iter().enumerate() {
+        let handle = repository.create(&format!("o{at}"))?;
+        let period = PERIODS[said.period] * MILLISECOND;
+        // What events or calls alone bring has the rate of its callers.
+        let own = said.callers.is_empty() || said.share % 3 == 0;
+        let characteristics = Characteristics {
+            worst_case: (period / 1_000 * load * said.share / shares / u64::from(said.threads))
+                .max(1),
+            period: if own { period } else { 0 },
+            threads: if own { said.threads } else { 0 },
+            criticality: Criticality::ALL[said.criticality],
+            importance: Importance::ALL[said.importance],
+            constraints: Constraints {
+                deadline: own.then_some(period / 8 * said.deadline),
+                jitter: said.jitter * MILLISECOND,
+                ..Constraints::default()
+            },
+            ..Characteristics::default()
+        };
+        repository.set(handle, characteristics)?;
+        for &(caller, calls, kind) in &said.callers {
+            let Some(caller) = (at > 0).then(|| caller % at) else {
+                continue;
+            };
+            let caller = repository.lookup(&format!("o{caller}"))?;
+            let (dependent, on) = match kind {
+                CallKind::TwoWay => (caller, handle),
+                CallKind::OneWay => (handle, caller),
+            };
+            repository.add_dependency(dependent, on, calls, kind)?;
+        }
+    }
+    Ok(repository)
+}
+
+fn overheads() -> impl Strategy<Value = Overheads> {
+    let step = prop::sample::select(vec![50, 100, 1_000]);
+    let costs = prop_oneof![2 => Just((0, 0)), 1 => (0..20u64, 0..20u64)];
+    (step, costs).prop_map(|(step, (dispatch, switch))| Overheads {
+        step: step * MICROSECOND,
+        dispatch: dispatch * MICROSECOND,
+        switch: switch * MICROSECOND,
+    })
+}
+
+/// The first job that is late although that was proved impossible.
+fn broken(set: &TaskSet, proved: &[bool], timeline: &Timeline) -> Option<String> {
+    let late = timeline
+        .jobs
+        .iter()
+        .find(|job| proved[job.task] && job.missed())?;
+    Some(format!("{late:?} of {:#?}", set.tasks[late.task]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn what_is_proved_is_missed_neither_in_simulation_nor_by_the_table(
+        all in prop::collection::vec(said(), 1..7),
+        load in 300..1_000u64,
+        strategy in prop::sample::select(Scheduling::ALL.to_vec()),
+        model in prop::sample::select(DispatchModel::ALL.to_vec()),
+        overheads in overheads(),
+    ) {
+        let repository = repository(&all, load).unwrap();
+        let priorities = OsPriorities::range(1, 99).unwrap();
+        let Ok(mut schedule) = Schedule::compute(&repository, &strategy, &model, &priorities) else {
+            return Ok(());
+        };
+        schedule.tasks.overheads = overheads;
+        let report = analyse(&schedule.tasks);
+        let proved: Vec<bool> = report
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.outcome == Outcome::Meets)
+            .collect();
+        let table = DispatchTable::from(&schedule);
+        let rows = schedule.rows();
+        let mut set = schedule.tasks.clone();
+        for phased in [false, true] {
+            if phased {
+                for (place, task) in set.tasks.iter_mut().enumerate() {
+                    task.offset = Some(all[place % all.len()].phase * MILLISECOND);
+                }
+            }
+            let releases = releases(&set, 240 * MILLISECOND).unwrap();
+            let simulated = run(&set, &releases, &Options::default());
+            prop_assert_eq!(broken(&set, &proved, &simulated), None, "simulated, phased: {}", phased);
+            let enforced = enforce(&table, &rows, &set, &releases);
+            prop_assert_eq!(enforced.is_none(), table.enforceable().is_err());
+            prop_assert!(enforced.is_some() || model != DispatchModel::Band);
+            if let Some(enforced) = enforced {
+                prop_assert_eq!(broken(&set, &proved, &enforced), None, "enforced, phased: {}", phased);
+            }
+        }
+    }
+}
+
+/// Whether the random operations are worth anything: deadlines are proved under each strategy and model, by events as well, and
+/// tables are run.
+#[test]
+fn the_random_operations_are_proved_and_enforced_often_enough() {
+    use proptest::strategy::ValueTree as _;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    let operations = prop::collection::vec(said(), 4..7);
+    for strategy in Scheduling::ALL {
+        for model in DispatchModel::ALL {
+            let (mut proved, mut by_events, mut tables, mut tasks) = (0, 0, 0, 0);
+            for load in (300..900).step_by(20) {
+                let all = operations.new_tree(&mut runner).unwrap().current();
+                let repository = repository(&all, load).unwrap();
+                let priorities = OsPriorities::range(1, 99).unwrap();
+                let Ok(schedule) = Schedule::compute(&repository, &strategy, &model, &priorities)
+                else {
+                    continue;
+                };
+                tasks += schedule.tasks.tasks.len();
+                tables += u32::from(DispatchTable::from(&schedule).enforceable().is_ok());
+                for verdict in analyse(&schedule.tasks).verdicts {
+                    let meets = verdict.outcome == Outcome::Meets;
+                    let task = &schedule.tasks.tasks[verdict.task];
+                    proved += usize::from(meets);
+                    by_events += usize::from(meets && !task.after.is_empty());
+                }
+            }
+            let why = format!("{strategy}, {model}: {proved} of {tasks}, {by_events} by events");
+            assert!(proved * 5 > tasks && by_events > 2, "{why}");
+            assert!(tables > 10 || model != DispatchModel::Band, "{why}");
+        }
+    }
+}

@@ -57,7 +57,7 @@ pub(super) fn run(args: Args) -> Done {
                 // Unbound meanwhile, or on a server that is away: the others shall be shown.
                 Err(error) => {
                     row["error"] = json!(error.to_string());
-                    let _ = write!(text, "  {BAD}{error}{BAD:#}");
+                    let _ = write!(text, "  {BAD}{}{BAD:#}", Printable(&error.to_string()));
                 }
             }
         }

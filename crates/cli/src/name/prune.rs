@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use oxorb::{Interface as _, ObjectRef};
+use oxorb::{Interface as _, ObjectRef, Printable};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::json;
@@ -97,10 +97,10 @@ pub(super) fn run(args: Args) -> Done {
             left += usize::from(outcome.is_err());
             if args.format == Format::Text {
                 let name = checked.name.to_string();
-                let name = name.escape_debug();
+                let name = Printable(&name);
                 print(match outcome {
                     Ok(()) => format!("removed {name}\n"),
-                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {why}\n"),
+                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {}\n", Printable(&why)),
                 })?;
             }
         } else {
@@ -282,12 +282,12 @@ fn text(dead: &[Checked], total: usize, alive: usize) -> String {
             text,
             "{BAD}{:<12}{BAD:#} {STRONG}{}{STRONG:#}",
             checked.health.word(),
-            name.escape_debug()
+            Printable(&name)
         );
         if let Some(object) = &checked.object {
             let _ = write!(text, "  {FAINT}{}{FAINT:#}", Summary(object));
         }
-        let _ = writeln!(text, "\n             {}", checked.health.why());
+        let _ = writeln!(text, "\n             {}", Printable(checked.health.why()));
     }
     let _ = match dead.len() {
         0 => writeln!(

@@ -60,11 +60,13 @@ pub enum Incident {
     DispatchedLate,
     /// A threadpool with priorities was created in an ORB whose threads have none. Logged once.
     PrioritiesNotScheduled,
+    /// A client sent a message that is larger, or in more pieces, than this side accepts; its connection was closed.
+    TooLarge,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 21] = [
+    pub const ALL: [Incident; 22] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -86,6 +88,7 @@ impl Incident {
         Incident::Overrun,
         Incident::DispatchedLate,
         Incident::PrioritiesNotScheduled,
+        Incident::TooLarge,
     ];
 
     /// Urgency of its line in the log.
@@ -99,6 +102,7 @@ impl Incident {
             | Incident::TooManyRequests
             | Incident::TooManyOctets
             | Incident::Violation
+            | Incident::TooLarge
             | Incident::NoRealTimePriority
             | Incident::PrioritiesNotScheduled
             | Incident::BufferFull
@@ -111,6 +115,14 @@ impl Incident {
             Incident::IdleClosed | Incident::Cancelled | Incident::BidirectionalAccepted => {
                 LogLevel::Debug
             }
+        }
+    }
+
+    /// Kind of incident that a message is which cannot be accepted: a limit of this side, or a fault of the peer.
+    pub(crate) fn of(violation: &oxorb_giop::Violation) -> Incident {
+        match violation {
+            oxorb_giop::Violation::Limit { .. } => Incident::TooLarge,
+            _ => Incident::Violation,
         }
     }
 
@@ -135,6 +147,9 @@ impl Incident {
                  (-ORBMaxOctetsPerClient); reading pauses"
             }
             Incident::Violation => "the client broke the protocol",
+            Incident::TooLarge => {
+                "the client sent more than is accepted here, and its connection was closed"
+            }
             Incident::Cancelled => "a request was cancelled before it ran",
             Incident::AcceptPaused => "no further connection can be accepted for the moment",
             Incident::BidirectionalAccepted => "the connection will carry callbacks, too",

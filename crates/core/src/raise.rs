@@ -125,6 +125,15 @@ pub(crate) const UNKNOWN_REPLY_STATUS: SystemException = SystemException::marsha
     CompletionStatus::Maybe,
 );
 
+/// What a message means for the calls that wait for it which cannot be read: a limit of this side, or a fault of the peer.
+#[cold]
+pub(crate) fn bad_reply(violation: &oxorb_giop::Violation) -> SystemException {
+    match violation {
+        oxorb_giop::Violation::Limit { .. } => violation.to_exception(CompletionStatus::Maybe),
+        _ => BAD_REPLY,
+    }
+}
+
 /// The peer sent something that is no GIOP.
 pub(crate) const BAD_REPLY: SystemException = SystemException::comm_failure(
     minor::comm_failure::PROTOCOL_VIOLATION,

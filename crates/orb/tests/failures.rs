@@ -354,12 +354,19 @@ fn a_reply_that_is_none_is_a_clear_exception() {
         (|_| b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()) as fn(u32) -> Vec<u8>,
         |_| b"GIOP\x01\x02\x01\x01\x02\x00\x00\x00ab".to_vec(),
         |_| b"GIOP\x09\x00\x01\x01\x00\x00\x00\x00".to_vec(),
-        |_| b"GIOP\x01\x02\x01\x01\xff\xff\xff\xff".to_vec(),
     ] {
         let raised = answered(octets);
         assert_raised(raised, broken, CompletionStatus::Maybe);
         assert_eq!(raised.minor, minor::comm_failure::PROTOCOL_VIOLATION);
     }
+    // No fault of the peer: a limit of this side.
+    let raised = answered(|_| b"GIOP\x01\x02\x01\x01\xff\xff\xff\xff".to_vec());
+    assert_raised(
+        raised,
+        SystemExceptionKind::ImpLimit,
+        CompletionStatus::Maybe,
+    );
+    assert_eq!(raised.minor, minor::imp_limit::RECEIVED_TOO_LARGE);
     let raised = answered(|_| b"GIOP\x01\x02\x01\x06\x00\x00\x00\x00".to_vec());
     assert_raised(raised, broken, CompletionStatus::Maybe);
     assert_eq!(raised.minor, minor::comm_failure::MESSAGE_ERROR);

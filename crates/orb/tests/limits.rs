@@ -12,7 +12,7 @@ use common::*;
 use oxorb::__gen::Op;
 use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
-    Servant, SystemExceptionKind, Upcall, Version, minor,
+    Servant, SystemException, SystemExceptionKind, Upcall, Version, minor,
 };
 use oxorb_cdr::ByteOrder;
 use oxorb_testkit::net::connect_from;
@@ -501,5 +501,73 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
                 minor::no_memory::CLIENT_SHARE
             );
         }
+    }
+}
+
+/// Each side names the limit, the size, the setting and whose it is (P3).
+#[test]
+fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
+    let _guard = watchdog(2 * LONG);
+    static ECHO: Op = Op::twoway("echo");
+    let server = server_with(
+        Concurrency::ThreadPerConnection,
+        &[("MaxMessage", "100000")],
+    );
+    let lines = Arc::<Mutex<Vec<String>>>::default();
+    let seen = Arc::clone(&lines);
+    server.log_to(move |_, line| seen.lock().unwrap().push(line.to_owned()));
+    let near = client(ClientConnections::Private);
+    let object = pinger(&server, &near);
+    let sent = Interface::as_ref(&object).invoke::<_, SystemException>(
+        &ECHO,
+        |e| {
+            e.length(200_000, None)?;
+            e.copy_octets(&[7; 200_000]);
+            Ok(())
+        },
+        |_| Ok(()),
+    );
+    assert!(sent.is_err());
+    assert_eq!(count(&server, Incident::TooLarge), 1);
+    assert_eq!(count(&server, Incident::Violation), 0);
+    let logged = lines.lock().unwrap().concat();
+    let failure = oxorb::last_failure().unwrap().to_string();
+    let of_server = ["limit of that server", "-ORBMaxMessage", "-ORBFragmentSize"];
+    for (text, parts) in [
+        (
+            &logged,
+            ["received", "limit on this side is 100000", "MaxMessage"],
+        ),
+        (&failure, of_server),
+    ] {
+        for part in parts {
+            assert!(
+                text.contains(part) && text.contains(" 200"),
+                "{part}: {text}"
+            );
+        }
+    }
+    // The answer is above the client's limit.
+    let server = server_with(Concurrency::ThreadPerConnection, &[]);
+    let near = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .setting("MaxMessage", "100000")
+        .build()
+        .unwrap();
+    let object = pinger(&server, &near);
+    let exception = call(&object, &BIG).unwrap_err();
+    assert_raised(
+        exception,
+        SystemExceptionKind::ImpLimit,
+        CompletionStatus::Maybe,
+    );
+    let failure = oxorb::last_failure().unwrap().to_string();
+    for part in [
+        "335544",
+        "received",
+        "limit on this side is 100000",
+        "MaxMessage",
+    ] {
+        assert!(failure.contains(part), "{part}: {failure}");
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Pending<'c> {
     link: Box<ClientLink>,
     id: u32,
     version: Version,
+    /// Of the request.
+    octets: usize,
     /// Connecting or sending may have used up some of the time.
     waited: bool,
     /// It was a LocateRequest.
@@ -133,7 +135,8 @@ impl<'c> Call<'c, '_> {
                 }
             };
         }
-        let waited = !link.reused || encoded.len() > SENT_AT_ONCE;
+        let octets = encoded.len();
+        let waited = !link.reused || octets > SENT_AT_ONCE;
         let _ = link.link.set_write_timeout(timing.write_limit());
         let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
         probe::stamp(Stage::RequestSent);
@@ -145,10 +148,11 @@ impl<'c> Call<'c, '_> {
                 link,
                 id,
                 version,
+                octets,
                 waited,
                 locating: false,
             }),
-            Err(failed) => Sent::Lost(unsent(peer, &link, &failed)),
+            Err(failed) => Sent::Lost(unsent(peer, &link, octets, &failed)),
         })
     }
 
@@ -175,6 +179,7 @@ impl<'c> Call<'c, '_> {
                 link,
                 id,
                 version,
+                octets: 0,
                 waited: true,
                 locating: true,
             }),
@@ -212,7 +217,8 @@ impl<'c> Pending<'c> {
                     None => continue,
                 },
                 Err(violation) => {
-                    return Err(self.lost(raise::BAD_REPLY, format!("bad reply: {violation}")));
+                    let exception = raise::bad_reply(&violation);
+                    return Err(self.lost(exception, format!("bad reply: {violation}")));
                 }
             }
             if reads > 0
@@ -229,7 +235,10 @@ impl<'c> Pending<'c> {
                 Ok(0) => {
                     return Err(self.lost(
                         raise::CONNECTION_LOST,
-                        "the server closed the connection while the call was running".to_owned(),
+                        format!(
+                            "the server closed the connection while the call was running{}",
+                            self.hint()
+                        ),
                     ));
                 }
                 Ok(_) => {
@@ -285,7 +294,10 @@ impl<'c> Pending<'c> {
             )),
             MessageType::MESSAGE_ERROR => Err(self.lost(
                 raise::MESSAGE_ERROR,
-                "the server answered MessageError: it could not read the request".to_owned(),
+                format!(
+                    "the server answered MessageError: it could not read the request{}",
+                    self.hint()
+                ),
             )),
             other => Err(self.lost(
                 raise::CONNECTION_LOST,
@@ -349,13 +361,36 @@ impl<'c> Pending<'c> {
             .map_err(|failed| failed.error)
     }
 
+    /// What a peer that ends the connection may have against the request; empty for one of usual size.
+    fn hint(&self) -> String {
+        too_large_there(self.octets, self.peer.options().fragment_size)
+    }
+
     fn lost(&self, exception: SystemException, cause: String) -> Lost {
         lose(self.peer, &self.link, exception, cause)
     }
 }
 
+/// Requests up to this size in octets are hardly above a limit of any server.
+const USUAL: usize = 64 << 10;
+
+/// The hint of a request of so many octets that the other side may not have accepted.
+fn too_large_there(octets: usize, fragment_size: Option<usize>) -> String {
+    if octets <= USUAL {
+        return String::new();
+    }
+    let pieces = match fragment_size {
+        None => "; -ORBFragmentSize N on this side sends it in pieces of N octets".to_owned(),
+        Some(size) => format!("; -ORBFragmentSize has it sent in pieces of {size} octets already"),
+    };
+    format!(
+        ". The request has {octets} octets, which may be above the limit of that server (omniORB's giopMaxMsgSize, OxORB's \
+         -ORBMaxMessage): raise it there, or send less at a time{pieces}"
+    )
+}
+
 #[cold]
-fn unsent(peer: &Peer, link: &ClientLink, failed: &WriteError) -> Lost {
+fn unsent(peer: &Peer, link: &ClientLink, octets: usize, failed: &WriteError) -> Lost {
     let completed = if failed.written == 0 {
         CompletionStatus::No
     } else {
@@ -365,7 +400,11 @@ fn unsent(peer: &Peer, link: &ClientLink, failed: &WriteError) -> Lost {
         peer,
         link,
         exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
-        format!("sending the request failed: {}", failed.error),
+        format!(
+            "sending the request failed: {}{}",
+            failed.error,
+            too_large_there(octets, peer.options().fragment_size)
+        ),
     )
 }
 

@@ -515,7 +515,7 @@ impl Wakes {
     /// Gives out what is in `inbox`; whether that is all.
     fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, SystemException> {
         while self.count < AT_ONCE {
-            let Some(header) = inbox.poll().map_err(|_| raise::BAD_REPLY)? else {
+            let Some(header) = inbox.poll().map_err(|fault| raise::bad_reply(&fault))? else {
                 return Ok(true);
             };
             match header.kind {

@@ -264,7 +264,7 @@ impl Connection {
                     }
                     Err(violation) => {
                         let peer = || self.link.peer();
-                        orb.note(Incident::Violation, peer, || violation.to_string());
+                        orb.note(Incident::of(&violation), peer, || violation.to_string());
                         refuse(&violation, self.version, &mut self.sink);
                         return Served::Ended;
                     }

@@ -80,7 +80,7 @@ pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -
         Ok(()) => Next::Message,
         Err(violation) => {
             let peer = || desk.link().map_or_else(String::new, |link| link.peer());
-            orb.note(Incident::Violation, peer, || violation.to_string());
+            orb.note(Incident::of(&violation), peer, || violation.to_string());
             refuse(&violation, frame.header.version, sink);
             Next::Close
         }

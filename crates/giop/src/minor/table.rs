@@ -250,7 +250,7 @@ minors! {
         OXORB 10 NOT_COMPLETED: "requests, or the cleaning up after them, did not end within the time allowed", "find out which request does not end, or raise HoldTime";
     }
     CommFailure comm_failure {
-        OXORB 1 CONNECTION_LOST: "the connection was lost while the reply was awaited", "check whether the server crashed or the network failed; the operation may have run";
+        OXORB 1 CONNECTION_LOST: "the connection was lost while the reply was awaited", "check whether the server crashed, the network failed, or the request was larger than the server accepts (-ORBFragmentSize sends it in pieces); the operation may have run";
         OXORB 2 MESSAGE_ERROR: "the peer did not understand a message", "look at the peer's log; record the traffic if it persists";
         OXORB 3 PROTOCOL_VIOLATION: "the peer broke the protocol", "see the log for the violation; record the traffic if it persists";
         OXORB 4 SEND_FAILED: "sending failed part way", "check whether the server crashed or the network failed";

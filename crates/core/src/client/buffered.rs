@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{CompletionStatus, SystemException, TargetAddress, minor};
+use oxorb_giop::{CodeSetContext, CompletionStatus, SystemException, TargetAddress, minor};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
@@ -60,6 +60,12 @@ struct State {
     others: Vec<Weak<Peer>>,
     /// When what is there must be sent.
     due: Option<Instant>,
+    /// The time that callers had set when `due` was.
+    time: Option<Duration>,
+    /// What is there must be sent now.
+    urgent: bool,
+    /// What the first of the requests that wait says of code sets: they all go over one connection.
+    told: Option<CodeSetContext>,
     running: bool,
     next_id: u32,
     /// A buffer for one message, kept for its capacity.
@@ -98,24 +104,35 @@ pub(super) fn send<'a>(
             return Err(raise::FORWARDED);
         }
     }
-    let reconciled = profile.published.reconcile(policies);
-    let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
+    let both;
+    let policies = if policies.priority.is_some() {
+        both = profile.published.reconcile(policies);
+        both.as_ref().map_err(|_| raise::IRRECONCILABLE)?
+    } else {
+        policies
+    };
     let peer = profile.remote();
     let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
-    let synchronized = peer.options().synchronized_clocks;
-    let mut written = None;
-    let carried = Carried::of(policies, worth, timing, synchronized, &mut written);
     let added = flow
         .as_deref()
         .map(ClientFlow::contexts)
         .unwrap_or_default();
-    let contexts = carried.beside(&added);
+    let (mut written, carried, beside);
+    let contexts = if !policies.carries && worth.is_nothing() {
+        &added[..]
+    } else {
+        let synchronized = peer.options().synchronized_clocks;
+        written = None;
+        carried = Carried::of(policies, worth, timing, synchronized, &mut written);
+        beside = carried.beside(&added);
+        &beside
+    };
     let request = Request {
         op,
         target: route.target(profile),
         version: profile.version,
         code_sets: profile.code_sets?,
-        contexts: &contexts,
+        contexts,
     };
     // The message is written once, so it must be the same for them.
     let others = profiles
@@ -203,9 +220,11 @@ impl Buffer {
                 .map_err(|_| raise::NO_THREAD)?;
             state.running = true;
         }
-        // Which connection it will go over nobody knows: each request says how its text is encoded.
-        let tell = request.code_sets;
-        let dialect = link::dialect(tell, request.version.minor);
+        // Which connection they will go over nobody knows, but it is one for all that wait: the first of them says how
+        // their text is encoded.
+        let code_sets = request.code_sets;
+        let tell = code_sets.filter(|_| state.waiting == 0 || state.told != code_sets);
+        let dialect = link::dialect(code_sets, request.version.minor);
         let id = state.next_id;
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
@@ -236,27 +255,23 @@ impl Buffer {
             let keeps = |known: &Weak<Peer>| others.clone().any(|other| is(known, other));
             state.others.retain(keeps);
         }
+        if tell.is_some() || state.waiting == 0 {
+            state.told = code_sets;
+        }
         state.waiting += 1;
-        let now = Instant::now();
-        let unconstrained = constraint == BufferingConstraint::FLUSH;
-        let due = if unconstrained
-            || constraint
-                .count
-                .is_some_and(|count| state.waiting >= u64::from(count))
-            || constraint
-                .octets
-                .is_some_and(|octets| state.octets.len() >= octets)
-            || state.octets.len() >= options.buffered_oneways / 2
+        if state.is_due(constraint, options.buffered_oneways / 2) {
+            if !mem::replace(&mut state.urgent, true) {
+                self.changed.notify_all();
+            }
+        } else if let Some(time) = constraint.time
+            && (state.due.is_none() || state.time.is_none_or(|before| time < before))
         {
-            Some(now)
-        } else {
-            constraint.time.and_then(|time| now.checked_add(time))
-        };
-        let due = earliest(state.due, due);
-        let sooner = due != state.due;
-        state.due = due;
-        if sooner {
-            self.changed.notify_all();
+            let due = earliest(state.due, Instant::now().checked_add(time));
+            state.time = Some(time);
+            if due != state.due {
+                state.due = due;
+                self.changed.notify_all();
+            }
         }
         Ok(())
     }
@@ -268,7 +283,7 @@ impl Buffer {
         let goal = state.sent + state.lost + state.in_hand + state.waiting;
         let lost = state.lost;
         if state.waiting > 0 {
-            state.due = Some(Instant::now());
+            state.urgent = true;
             self.changed.notify_all();
         }
         while state.sent + state.lost < goal {
@@ -305,17 +320,20 @@ impl Buffer {
             if state.waiting == 0 {
                 if closing || now.saturating_duration_since(idle_since) >= IDLE {
                     state.running = false;
+                    state.octets = Vec::new();
                     return;
                 }
-            } else if closing || state.due.is_some_and(|due| due <= now) {
+            } else if closing || state.urgent || state.due.is_some_and(|due| due <= now) {
                 mem::swap(&mut state.octets, &mut spare);
                 mem::swap(&mut state.others, &mut others);
                 let count = mem::take(&mut state.waiting);
                 state.in_hand = count;
                 state.due = None;
+                state.time = None;
+                state.urgent = false;
                 drop(state);
                 let sent = transmit(peer, &others, &mut way, &spare);
-                spare = peer.options().keep(spare);
+                // Both buffers stay as long as the thread does: they are bounded, and would grow again at once.
                 spare.clear();
                 idle_since = Instant::now();
                 state = self.state();
@@ -341,6 +359,19 @@ impl Buffer {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect(UNPOISONED)
+    }
+}
+
+impl State {
+    /// Whether what waits must be sent now, whatever the clock says. `half`: so many octets are half of the buffer.
+    fn is_due(&self, constraint: BufferingConstraint, half: usize) -> bool {
+        let count = constraint.count.map(u64::from);
+        constraint == BufferingConstraint::FLUSH
+            || count.is_some_and(|count| self.waiting >= count)
+            || constraint
+                .octets
+                .is_some_and(|octets| self.octets.len() >= octets)
+            || self.octets.len() >= half
     }
 }
 

@@ -12,6 +12,7 @@ use oxorb_transport::Link;
 
 use super::assign::assign;
 use super::dispatch::{Next, Session, refuse};
+use super::gather::Gather;
 use super::home::Home;
 use super::lane_memory::{Memory, Pair};
 use super::registry::{Admitted, Claim};
@@ -21,7 +22,6 @@ use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::client::Multiplexed;
 use crate::probe::{self, Stage};
-use crate::sync::atomic::Ordering;
 use crate::sync::thread;
 use crate::{Incident, Orb, raise};
 
@@ -236,6 +236,7 @@ impl Connection {
         let mut reads = 0;
         // Nothing more was there when it was read last.
         let mut drained = false;
+        let mut gather = Gather::default();
         loop {
             loop {
                 let polled = desk.inbox().poll();
@@ -248,7 +249,9 @@ impl Connection {
                             false => desk.run(orb, &self.lines.status, &mut self.sink),
                         };
                         match next {
-                            Next::Message => {}
+                            Next::Message => {
+                                gather.served(desk.assigns.get() || self.sink.answered());
+                            }
                             Next::Close => return Served::Ended,
                             Next::Reply => {
                                 if !desk.complete() {
@@ -289,6 +292,9 @@ impl Connection {
             if !may_wait && (drained || reads >= TURN) {
                 return Served::Idle;
             }
+            if may_wait {
+                gather.before_read();
+            }
             let mut inbox = desk.inbox();
             let (buffer, room) = inbox.room();
             let read = match may_wait {
@@ -304,6 +310,7 @@ impl Connection {
                 Ok(octets) => {
                     probe::stamp(Stage::RequestArrived);
                     reads += 1;
+                    gather.read(octets == room);
                     if let Some(pace) = &mut self.pace {
                         pace.octets += octets;
                     }
@@ -507,7 +514,7 @@ impl Connection {
     /// Costs nothing while messages come whole.
     fn before_reading(&mut self, orb: &Orb, inbox: &Inbox) -> Before {
         if !inbox.mid_message() {
-            self.gets_on();
+            self.pace = None;
             if !self.claim.is_empty() {
                 self.claim.release();
             }
@@ -532,7 +539,7 @@ impl Connection {
     /// Whether a message in pieces has not got on for `stall_timeout`.
     fn has_stalled(&mut self, orb: &Orb, inbox: &Inbox) -> bool {
         if !inbox.mid_message() {
-            self.gets_on();
+            self.pace = None;
             return false;
         }
         match &mut self.pace {
@@ -548,18 +555,8 @@ impl Connection {
                     since: Instant::now(),
                     octets: 0,
                 });
-                orb.registry().stalls(&self.lines.status);
                 false
             }
-        }
-    }
-
-    /// No message is awaited any more.
-    #[inline]
-    fn gets_on(&mut self) {
-        if self.pace.take().is_some() {
-            let stalls = &self.lines.status.stalls_since;
-            stalls.store(0, Ordering::Relaxed);
         }
     }
 

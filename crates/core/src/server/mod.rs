@@ -31,6 +31,7 @@ mod dispatch;
 mod epoll;
 mod filter;
 mod followers;
+mod gather;
 mod handed_on;
 mod home;
 mod lane;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use oxorb::describe::{self, Content, ExplainedComponent, Key};
-use oxorb::{Interface, Ior, Orb, Printable};
+use oxorb::{Interface, Ior, Orb};
 use serde_json::{Value, json};
 
 use crate::orb::with_args;
@@ -53,10 +53,9 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
         "" => "(not said; ask the object)",
         id => id,
     };
-    let type_id = Printable(type_id);
     let _ = writeln!(out, "{STRONG}type{STRONG:#}      {type_id}");
     if let Some(url) = oxorb::corbaloc(ior) {
-        let _ = writeln!(out, "{STRONG}corbaloc{STRONG:#}  {}", Printable(&url));
+        let _ = writeln!(out, "{STRONG}corbaloc{STRONG:#}  {url}");
     }
     for (index, profile) in reference.profiles.iter().enumerate() {
         let _ = writeln!(
@@ -93,11 +92,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key,
                 components,
             } => {
-                let _ = writeln!(
-                    out,
-                    "  version    GIOP {version}\n  socket     {}",
-                    Printable(path)
-                );
+                let _ = writeln!(out, "  version    GIOP {version}\n  socket     {path}");
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
@@ -117,8 +112,7 @@ fn key_text(out: &mut String, key: &Key) {
     let _ = writeln!(
         out,
         "  key        {} {FAINT}({} octets){FAINT:#}",
-        Printable(&key.text),
-        key.octets
+        key.text, key.octets
     );
     if let Some(maker) = key.maker {
         let _ = writeln!(
@@ -137,7 +131,7 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
             tag(component.tag)
         );
         for field in &component.fields {
-            let _ = writeln!(out, "    {:<16} {}", field.label, Printable(&field.value));
+            let _ = writeln!(out, "    {:<16} {}", field.label, field.value);
         }
         if let Some(error) = &component.error {
             let _ = writeln!(out, "    malformed        {error}");

@@ -5,7 +5,7 @@ use std::fmt;
 use oxorb_giop::Version;
 
 use crate::Options;
-use crate::options::{CONNECTIONS_PER_CLIENT, ClientConnections};
+use crate::options::ClientConnections;
 use crate::{Concurrency, ReactorChoice};
 
 /// Two options, each fine by itself, that contradict each other.
@@ -61,8 +61,7 @@ static RULES: &[Rule] = &[
             let most = options.max_connections;
             options
                 .max_connections_per_client
-                // By default it only says less than nothing.
-                .is_some_and(|each| each > most && each != CONNECTIONS_PER_CLIENT)
+                .is_some_and(|each| each > most)
         },
         says: Incompatible {
             one: "-ORBMaxConnectionsPerClient",

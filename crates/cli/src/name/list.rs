@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use oxorb::Printable;
 use oxorb_naming::Name;
 use serde_json::json;
 
 use super::At;
-use super::bindings::{Most, Summary, bindings, describe, object};
+use super::bindings::{Summary, bindings, describe, object};
 use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb name ls`.
@@ -24,8 +23,6 @@ pub(crate) struct Args {
     #[arg(short, long)]
     long: bool,
     #[command(flatten)]
-    most: Most,
-    #[command(flatten)]
     at: At,
     /// For whom the output is
     #[arg(long, value_enum, default_value_t)]
@@ -36,14 +33,13 @@ pub(super) fn run(args: Args) -> Done {
     let (_orb, names) = args.at.context(args.name.as_ref())?;
     let mut rows = Vec::new();
     let mut text = String::new();
-    let budget = args.most.budget();
-    for found in bindings(&names, None, &budget)? {
+    for found in bindings(&names, None)? {
         let mut row = found.to_json();
         let slash = if found.is_context { "/" } else { "" };
         let _ = write!(
             text,
             "{STRONG}{}{STRONG:#}{slash}",
-            Printable(&found.last())
+            found.last().escape_debug()
         );
         if args.long {
             match object(&names, &found.name) {
@@ -57,7 +53,7 @@ pub(super) fn run(args: Args) -> Done {
                 // Unbound meanwhile, or on a server that is away: the others shall be shown.
                 Err(error) => {
                     row["error"] = json!(error.to_string());
-                    let _ = write!(text, "  {BAD}{}{BAD:#}", Printable(&error.to_string()));
+                    let _ = write!(text, "  {BAD}{error}{BAD:#}");
                 }
             }
         }
@@ -65,8 +61,7 @@ pub(super) fn run(args: Args) -> Done {
         rows.push(row);
     }
     match args.format {
-        Format::Text => print(text)?,
-        Format::Json => print_json(&rows)?,
+        Format::Text => print(text),
+        Format::Json => print_json(&rows),
     }
-    budget.end()
 }

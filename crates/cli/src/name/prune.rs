@@ -6,15 +6,15 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
-use oxorb::{Interface as _, ObjectRef, Printable};
+use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::json;
 
 use super::At;
-use super::bindings::{Budget, Health, Most, Summary, bindings, describe, object};
+use super::bindings::{Health, Summary, bindings, describe, object};
 use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb name prune`.
@@ -42,8 +42,6 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     #[command(flatten)]
-    most: Most,
-    #[command(flatten)]
     at: At,
     /// For whom the output is; JSON asks nothing
     #[arg(long, value_enum, default_value_t)]
@@ -51,8 +49,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Done {
-    let (_orb, names) = args.at.each(args.name.as_ref())?;
-    let survey = Survey::new(&names, args.most.budget());
+    let (_orb, names) = args.at.context(args.name.as_ref())?;
+    let survey = Survey::new(&names);
     let progress = Progress::new(args.format);
     std::thread::scope(|scope| {
         for _ in 0..args.jobs {
@@ -60,7 +58,7 @@ pub(super) fn run(args: Args) -> Done {
         }
     });
     progress.end();
-    let (mut checked, budget) = survey.into_checked();
+    let mut checked = survey.into_checked();
     checked.sort_by_cached_key(|checked| checked.name.to_string());
     let alive = checked
         .iter()
@@ -97,10 +95,10 @@ pub(super) fn run(args: Args) -> Done {
             left += usize::from(outcome.is_err());
             if args.format == Format::Text {
                 let name = checked.name.to_string();
-                let name = Printable(&name);
+                let name = name.escape_debug();
                 print(match outcome {
                     Ok(()) => format!("removed {name}\n"),
-                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {}\n", Printable(&why)),
+                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {why}\n"),
                 })?;
             }
         } else {
@@ -111,7 +109,6 @@ pub(super) fn run(args: Args) -> Done {
     if args.format == Format::Json {
         print_json(&json!({ "checked": total, "alive": alive, "dead": rows }))?;
     }
-    budget.end()?;
     match left {
         0 => Ok(()),
         left if args.format == Format::Json => {
@@ -145,12 +142,11 @@ impl Checked {
 /// What is to be looked at, and what was.
 struct Survey {
     root: Names,
-    /// Names that may still be taken.
-    budget: Budget,
     state: Mutex<State>,
     changed: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     waiting: VecDeque<Task>,
     /// Tasks under way, which may add others.
@@ -167,29 +163,28 @@ struct Task {
 }
 
 impl Survey {
-    fn new(names: &Names, budget: Budget) -> Survey {
+    fn new(names: &Names) -> Survey {
         let begin = Task {
             name: None,
             is_context: true,
         };
         let state = State {
             waiting: VecDeque::from([begin]),
-            running: 0,
-            seen: HashSet::new(),
-            checked: Vec::new(),
+            ..State::default()
         };
         Survey {
             root: names.clone(),
-            budget,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
     }
 
-    fn into_checked(self) -> (Vec<Checked>, Budget) {
-        let state = self.state.into_inner();
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        (state.checked, self.budget)
+    fn into_checked(self) -> Vec<Checked> {
+        let state = self
+            .state
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        state.checked
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -261,7 +256,7 @@ impl Survey {
         if !self.state().seen.insert(identity) {
             return (Vec::new(), Health::Alive);
         }
-        match bindings(context, name, &self.budget) {
+        match bindings(context, name) {
             Ok(found) => {
                 let tasks = found.into_iter().map(|found| Task {
                     name: Some(found.name),
@@ -282,12 +277,12 @@ fn text(dead: &[Checked], total: usize, alive: usize) -> String {
             text,
             "{BAD}{:<12}{BAD:#} {STRONG}{}{STRONG:#}",
             checked.health.word(),
-            Printable(&name)
+            name.escape_debug()
         );
         if let Some(object) = &checked.object {
             let _ = write!(text, "  {FAINT}{}{FAINT:#}", Summary(object));
         }
-        let _ = writeln!(text, "\n             {}", Printable(checked.health.why()));
+        let _ = writeln!(text, "\n             {}", checked.health.why());
     }
     let _ = match dead.len() {
         0 => writeln!(

@@ -41,6 +41,7 @@ mod selection;
 mod shared;
 mod slot;
 mod timing;
+mod writer;
 
 pub(crate) use alarm::Alarms;
 pub use asynchronous::{AsyncReply, InFlight, wait_until};

@@ -9,6 +9,7 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::replies::{Outstanding, Replies, Turn, Waiter};
+use super::writer::Writers;
 use crate::model::explore;
 use crate::raise;
 
@@ -189,5 +190,46 @@ fn a_thread_is_woken_by_its_answer() {
             caller.join().unwrap();
         }
         assert!(replies.retire());
+    });
+}
+
+/// Each message is sent once, by its own thread or by one that writes meanwhile; nobody writes beside another, and none
+/// is left behind.
+#[test]
+fn each_message_is_sent_once_and_nobody_waits_for_ever() {
+    explore(|| {
+        let writers = Arc::new(Writers::default());
+        let sent = Arc::new(Mutex::new((false, Vec::new())));
+        let write = |sent: &Mutex<(bool, Vec<u32>)>, ids: &[u32]| {
+            assert!(!std::mem::replace(&mut sent.lock().unwrap().0, true));
+            thread::yield_now();
+            let mut sent = sent.lock().unwrap();
+            sent.1.extend_from_slice(ids);
+            sent.0 = false;
+        };
+        let callers: Vec<_> = (0..4)
+            .map(|caller| {
+                let (writers, sent) = (Arc::clone(&writers), Arc::clone(&sent));
+                thread::spawn(move || {
+                    for id in [2 * caller, 2 * caller + 1] {
+                        let mut shared = writers.shared();
+                        // One of them always waits for its turn.
+                        if caller > 0 && writers.leave_message(&mut shared, b"octets", id) {
+                            continue;
+                        }
+                        drop(writers.take(shared));
+                        write(&sent, &[id]);
+                        writers.leave(|left| write(&sent, &left.ids));
+                    }
+                    writers.if_free(|| write(&sent, &[]));
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        let mut sent = std::mem::take(&mut sent.lock().unwrap().1);
+        sent.sort_unstable();
+        assert_eq!(sent, (0..8).collect::<Vec<_>>());
     });
 }

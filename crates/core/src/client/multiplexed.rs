@@ -3,15 +3,14 @@
 //! How answers come back is in `replies.rs`; who reads them, in `receive.rs` and `leader.rs`.
 
 use std::io;
-use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
 use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Inbox, Response, ServiceContext, SystemException,
-    SystemExceptionKind, Version, context_id, minor,
+    CompletionStatus, Inbox, Response, ServiceContext, SystemException, SystemExceptionKind,
+    Version, context_id, minor,
 };
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Link, WriteError};
@@ -19,9 +18,10 @@ use oxorb_transport::{Link, WriteError};
 use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
 use super::level::Level;
 use super::link::dialect;
-use super::local::take_buffer;
+use super::local::{put_buffer, take_buffer};
 use super::replies::{Outcome, Outstanding, Replies, Waiter};
 use super::slot::Slot;
+use super::writer::{Left, Writers};
 use super::{Args, Peer, Timing};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
@@ -43,7 +43,7 @@ pub(crate) struct Multiplexed {
     /// Told when the connection breaks: their other ones may have, too.
     pub(super) peers: Mutex<Vec<Weak<Peer>>>,
     pub(super) link: Arc<dyn Link>,
-    writer: Mutex<Writer>,
+    writers: Writers,
     pub(super) replies: Replies,
     both_ways: Option<BothWays>,
     /// Where the callers read it themselves: since when nobody does, in nanoseconds of the monotonic clock.
@@ -60,11 +60,6 @@ struct BothWays {
     opened_here: bool,
     /// The data of the service context that tells it: ours or the client's.
     offer: Mutex<Vec<u8>>,
-}
-
-struct Writer {
-    out: Vec<u8>,
-    code_sets: Option<CodeSetContext>,
 }
 
 /// The connection to a peer that its calls share at the moment, found without a lock.
@@ -242,10 +237,7 @@ impl Multiplexed {
         Multiplexed {
             peers: Mutex::new(vec![peer]),
             link,
-            writer: Mutex::new(Writer {
-                out: Vec::with_capacity(512),
-                code_sets: None,
-            }),
+            writers: Writers::default(),
             replies: Replies::new(first_id, None),
             both_ways: None,
             unread_since: None,
@@ -370,11 +362,18 @@ impl Multiplexed {
             Some(Waiter::Slot(slot)) => Some(Arc::clone(slot)),
             _ => None,
         };
-        let mut writer = self.writer.lock().expect(UNPOISONED);
-        let tell = request.code_sets.filter(|_| writer.code_sets.is_none());
-        let code_sets = writer.code_sets.or(tell);
-        let id = match waiter {
-            None => self.replies.pass()?,
+        let mut shared = self.writers.shared();
+        let telling = request.code_sets.is_some() && shared.code_sets.is_none();
+        // Whoever waits for the answer learns of a write that fails, too.
+        let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
+        let may_leave = waits && !telling && self.both_ways.is_none();
+        if !may_leave {
+            shared = self.writers.take(shared);
+        }
+        let tell = request.code_sets.filter(|_| shared.code_sets.is_none());
+        let code_sets = shared.code_sets.or(tell);
+        let entered = match waiter {
+            None => self.replies.pass(),
             Some(waiter) => {
                 let call = Outstanding {
                     deadline: timing.deadline(),
@@ -386,18 +385,48 @@ impl Multiplexed {
                     Some(_) => Vec::new(),
                     None => take_buffer(),
                 };
-                self.replies.enter(call, waiter, room)?
+                self.replies.enter(call, waiter, room)
             }
         };
         let options = profile.remote().options();
+        let id = match entered {
+            Ok(id) => id,
+            Err(exception) => {
+                drop(shared);
+                if !may_leave {
+                    self.leave(timing);
+                }
+                return Err(exception);
+            }
+        };
         let dialect = dialect(code_sets, request.version.minor);
-        let mut e = options.encoder(mem::take(&mut writer.out), dialect);
+        let mut e = options.encoder(take_buffer(), dialect);
         let offer = (!offer.is_empty()).then_some(ServiceContext {
             id: context_id::BI_DIR_IIOP,
             data: &offer,
         });
         let written = write_request(&mut e, id, request, tell, offer, args, &options.limits);
         let encoded = e.finish();
+        if may_leave {
+            let whole = options
+                .fragment_size
+                .is_none_or(|size| encoded.len() <= size);
+            let left = written.is_ok()
+                && whole
+                && encoded.is_contiguous()
+                && self
+                    .writers
+                    .leave_message(&mut shared, encoded.contiguous(), id);
+            if left || written.is_err() {
+                drop(shared);
+                put_buffer(encoded.into_buffer());
+                return written.map(|()| id).inspect_err(|_| {
+                    self.replies.forget(id);
+                });
+            }
+            shared = self.writers.take(shared);
+        }
+        drop(shared);
         if let Some(slot) = slot {
             let kept = match encoded.len() {
                 0..=KEPT_REQUEST => encoded.to_vec(),
@@ -414,10 +443,44 @@ impl Multiplexed {
                 Err(exception)
             }
         };
-        writer.out = options.keep(encoded.into_buffer());
-        sent?;
-        writer.code_sets = code_sets;
-        Ok(id)
+        put_buffer(encoded.into_buffer());
+        if telling && sent.is_ok() {
+            self.writers.shared().code_sets = code_sets;
+        }
+        self.leave(timing);
+        sent.map(|()| id)
+    }
+
+    /// Ends the turn to write; sends what others have left meanwhile.
+    fn leave(&self, timing: Timing) {
+        self.writers.leave(|left| {
+            // What is left of this caller's time bounds it. A caller whose request does not go in that time is told
+            // that it did not, and sends it itself.
+            let limit = timing.left_to_send();
+            let limit = limit.unwrap_or(Some(CANCEL_LIMIT));
+            let _ = self.link.set_write_timeout(limit);
+            let mut slices = [io::IoSlice::new(&left.octets)];
+            if let Err(failed) = self.link.write(&mut slices) {
+                self.none_sent(left, &failed);
+            }
+        });
+    }
+
+    /// The requests that were left with this thread did not go out, or not whole.
+    #[cold]
+    fn none_sent(&self, left: &Left, failed: &WriteError) {
+        let completed = CompletionStatus::No;
+        let exception = SystemException::comm_failure(minor::comm_failure::SEND_FAILED, completed);
+        let over = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
+        if failed.written != 0 {
+            self.replies.fail_all(raise::CONNECTION_LOST);
+            self.link.close();
+            return;
+        }
+        self.replies.fail_each(&left.ids, exception);
+        if over.kind != SystemExceptionKind::Timeout {
+            self.replies.close();
+        }
     }
 
     fn write(
@@ -456,18 +519,23 @@ impl Multiplexed {
         if call.untold {
             return;
         }
-        let turn = self.both_ways.as_ref().map(|both| both.turn.to_write_now());
-        let writer = turn.is_none().then(|| self.writer.try_lock().ok());
-        if matches!(turn, Some(None)) || matches!(writer, Some(None)) {
-            return;
-        }
-        let message = oxorb_giop::cancel_request(call.version, ByteOrder::NATIVE, id);
-        let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
-        let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
-        let _ = self.link.set_write_timeout(patience);
-        if sent.is_err_and(|failed| failed.written != 0) {
-            self.replies.fail_all(raise::CONNECTION_LOST);
-            self.link.close();
+        let write = || {
+            let message = oxorb_giop::cancel_request(call.version, ByteOrder::NATIVE, id);
+            let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
+            let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
+            let _ = self.link.set_write_timeout(patience);
+            if sent.is_err_and(|failed| failed.written != 0) {
+                self.replies.fail_all(raise::CONNECTION_LOST);
+                self.link.close();
+            }
+        };
+        match &self.both_ways {
+            Some(both) => {
+                if let Some(_ours) = both.turn.to_write_now() {
+                    write();
+                }
+            }
+            None => self.writers.if_free(write),
         }
     }
 

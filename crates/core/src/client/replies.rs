@@ -305,6 +305,21 @@ impl Replies {
         failed
     }
 
+    /// Fails these calls, as far as they still wait.
+    pub(super) fn fail_each(&self, ids: &[u32], exception: SystemException) {
+        let mut wakes = Vec::new();
+        {
+            let ring = &mut *self.ring();
+            for &id in ids {
+                if ring.waiting(id).is_some() {
+                    let at = ring.at(id);
+                    wakes.extend(ring.finish(at, |_| Err(exception)));
+                }
+            }
+        }
+        wakes.into_iter().for_each(Wake::now);
+    }
+
     /// Takes no more calls.
     pub(super) fn close(&self) {
         self.close_ring(&mut self.ring());
@@ -345,8 +360,12 @@ impl Replies {
 }
 
 impl Ring {
+    fn at(&self, id: u32) -> usize {
+        (id >> 1) as usize & (self.places.len() - 1)
+    }
+
     fn place(&mut self, id: u32) -> &mut Place {
-        let at = (id >> 1) as usize & (self.places.len() - 1);
+        let at = self.at(id);
         &mut self.places[at]
     }
 
@@ -431,7 +450,7 @@ impl Ring {
             status: parsed.status,
             body: parsed.body,
         };
-        let at = (id >> 1) as usize & (self.places.len() - 1);
+        let at = self.at(id);
         if self.waiting(id).is_none() {
             return Ok(None);
         }

@@ -1,0 +1,200 @@
+//! Who writes to a connection that many calls share, and what others have the writer send along.
+//!
+//! One thread writes at a time. A caller who comes meanwhile with a small request leaves it with the writer and waits for
+//! its answer right away: all that was left goes out with one write. So nobody sleeps only to write, and the server reads
+//! several requests at once.
+//!
+//! A writer sends what was left a few times at most; from then on whoever comes waits for its own turn. The turn passes
+//! from free to taken and back without a lock unless somebody has come meanwhile.
+
+use std::mem;
+
+use oxorb_giop::CodeSetContext;
+
+use crate::lock::Mutex;
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{Condvar, MutexGuard};
+
+/// Longest request, in octets, that is left with a writer: it is copied.
+const LEFT: usize = 4096;
+
+/// Octets that are left with a writer at a time, at most.
+const ALL_LEFT: usize = 64 << 10;
+
+/// How often a writer sends what was left before whoever comes has to wait.
+const ROUNDS: u32 = 3;
+
+/// Nobody writes.
+const FREE: u8 = 0;
+/// Somebody writes.
+const TAKEN: u8 = 1;
+/// Somebody writes, and others have left requests or wait.
+const WANTED: u8 = 2;
+
+/// The turn to write to one connection.
+#[derive(Default)]
+pub(super) struct Writers {
+    turn: AtomicU8,
+    shared: Mutex<Shared>,
+    /// The turn is free, or a thread that waits for it is to look.
+    changed: Condvar,
+}
+
+/// What the threads that write agree on.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// What the server was told about code sets, once per connection.
+    pub(super) code_sets: Option<CodeSetContext>,
+    left: Left,
+    /// Buffers of the last batch, used again.
+    spare: Left,
+    /// Threads that wait for their turn.
+    waiting: usize,
+    /// The writer has sent enough for others.
+    full: bool,
+}
+
+/// Whole messages that were left with the writer.
+#[derive(Default)]
+pub(super) struct Left {
+    pub(super) octets: Vec<u8>,
+    /// Their requests.
+    pub(super) ids: Vec<u32>,
+}
+
+impl Writers {
+    pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().expect(UNPOISONED)
+    }
+
+    /// Blocks until it is this thread's turn; it ends with [`leave`](Self::leave).
+    pub(super) fn take<'w>(&'w self, mut shared: MutexGuard<'w, Shared>) -> MutexGuard<'w, Shared> {
+        while !self.try_take(&shared) {
+            if self.turn.swap(WANTED, Ordering::SeqCst) == FREE {
+                // It became free just now, and nobody will say so.
+                self.turn.store(FREE, Ordering::SeqCst);
+                continue;
+            }
+            shared.waiting += 1;
+            shared = self.changed.wait(shared).expect(UNPOISONED);
+            shared.waiting -= 1;
+        }
+        shared
+    }
+
+    /// Takes the turn if it is free.
+    fn try_take(&self, shared: &Shared) -> bool {
+        let taken = if shared.waiting > 0 { WANTED } else { TAKEN };
+        let free = self
+            .turn
+            .compare_exchange(FREE, taken, Ordering::SeqCst, Ordering::SeqCst);
+        free.is_ok()
+    }
+
+    /// Leaves a message with the thread that writes. False where that cannot be: nobody writes, and it is this thread's
+    /// turn now, or [`take`](Self::take) is to be called.
+    pub(super) fn leave_message(&self, shared: &mut Shared, message: &[u8], id: u32) -> bool {
+        let room = ALL_LEFT.saturating_sub(shared.left.octets.len());
+        if message.len() > LEFT.min(room) || shared.full {
+            return false;
+        }
+        let wanted = self
+            .turn
+            .compare_exchange(TAKEN, WANTED, Ordering::SeqCst, Ordering::SeqCst);
+        if wanted == Err(FREE) {
+            return false;
+        }
+        shared.left.octets.extend_from_slice(message);
+        shared.left.ids.push(id);
+        true
+    }
+
+    /// Ends this thread's turn, having sent what others have left with it.
+    pub(super) fn leave(&self, mut send: impl FnMut(&Left)) {
+        let free = self
+            .turn
+            .compare_exchange(TAKEN, FREE, Ordering::SeqCst, Ordering::SeqCst);
+        if free.is_ok() {
+            return;
+        }
+        let mut shared = self.shared();
+        let mut rounds = 0;
+        while !shared.left.ids.is_empty() {
+            rounds += 1;
+            shared.full = rounds == ROUNDS;
+            let spare = mem::take(&mut shared.spare);
+            let mut left = mem::replace(&mut shared.left, spare);
+            drop(shared);
+            send(&left);
+            left.octets.clear();
+            left.ids.clear();
+            shared = self.shared();
+            shared.spare = left;
+        }
+        shared.full = false;
+        self.free(shared);
+    }
+
+    /// Ends a turn in which nothing more is left.
+    fn free(&self, shared: MutexGuard<'_, Shared>) {
+        self.turn.store(FREE, Ordering::SeqCst);
+        if shared.waiting > 0 {
+            drop(shared);
+            self.changed.notify_one();
+        }
+    }
+
+    /// Calls `write` if nobody else writes, and lets nobody else write meanwhile.
+    pub(super) fn if_free(&self, write: impl FnOnce()) {
+        let Ok(shared) = self.shared.try_lock() else {
+            return;
+        };
+        if !self.try_take(&shared) {
+            return;
+        }
+        write();
+        self.free(shared);
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(all(test, not(feature = "model")))]
+mod tests {
+    use super::*;
+
+    fn leave_message(writers: &Writers, message: &[u8], id: u32) -> bool {
+        writers.leave_message(&mut writers.shared(), message, id)
+    }
+
+    #[test]
+    fn what_comes_while_somebody_writes_goes_with_one_write() {
+        let writers = Writers::default();
+        assert!(!leave_message(&writers, b"nobody would send it", 0));
+        drop(writers.take(writers.shared()));
+        assert!(leave_message(&writers, b"one ", 2));
+        assert!(leave_message(&writers, b"two", 4));
+        assert!(!leave_message(&writers, &[0; LEFT + 1], 6));
+        let mut sent = Vec::new();
+        writers.leave(|left| sent.push((left.octets.clone(), left.ids.clone())));
+        assert_eq!(sent, [(b"one two".to_vec(), vec![2, 4])]);
+        assert!(!leave_message(&writers, b"the turn has ended", 8));
+    }
+
+    #[test]
+    fn a_writer_sends_for_others_a_few_times_at_most() {
+        let writers = Writers::default();
+        drop(writers.take(writers.shared()));
+        assert!(leave_message(&writers, b"first", 0));
+        let (mut rounds, mut refused) = (0, 0);
+        writers.leave(|_| {
+            rounds += 1;
+            if !leave_message(&writers, b"one more", 2 * rounds) {
+                refused += 1;
+            }
+        });
+        assert_eq!((rounds, refused), (ROUNDS, 1));
+        drop(writers.take(writers.shared()));
+        assert!(leave_message(&writers, b"the next one sends again", 0));
+    }
+}

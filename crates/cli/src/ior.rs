@@ -86,6 +86,19 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
+            Content::Addressed {
+                version,
+                address,
+                key,
+                components,
+            } => {
+                let _ = writeln!(
+                    out,
+                    "  version    GIOP {version}\n  address    {address} {FAINT}(of this protocol, not of TCP){FAINT:#}"
+                );
+                key_text(&mut out, key);
+                components_text(&mut out, components);
+            }
             Content::Unix {
                 version,
                 path,
@@ -172,6 +185,17 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
+                Content::Addressed {
+                    version,
+                    address,
+                    key,
+                    components,
+                } => json!({
+                    "giop": version.to_string(),
+                    "address": address.to_string(),
+                    "key": key_json(key),
+                    "components": components_json(components),
+                }),
                 Content::Unix {
                     version,
                     path,
@@ -213,11 +237,18 @@ fn components_json(components: &[ExplainedComponent]) -> Vec<Value> {
     components
         .iter()
         .map(|component| {
-            let fields: serde_json::Map<String, Value> = component
-                .fields
-                .iter()
-                .map(|field| (field.label.to_owned(), field.value.clone().into()))
-                .collect();
+            let mut fields = serde_json::Map::new();
+            for field in &component.fields {
+                let value = Value::from(field.value.clone());
+                match fields.get_mut(field.label) {
+                    None => {
+                        fields.insert(field.label.to_owned(), value);
+                    }
+                    // What is there more than once is a list.
+                    Some(Value::Array(all)) => all.push(value),
+                    Some(one) => *one = Value::Array(vec![one.take(), value]),
+                }
+            }
             json!({
                 "tag": component.tag,
                 "name": component.name,

@@ -93,21 +93,25 @@ pub(crate) fn run(args: Args) -> Done {
 fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
     let mut each = Vec::new();
     for profile in ior.iiop_profiles() {
-        for endpoint in profile.endpoints() {
+        let lanes = profile.lanes();
+        for endpoint in profile.all_addresses() {
+            let lane = lanes.iter().find(|(lane, _)| *lane == endpoint);
+            let address = match lane {
+                Some((_, priority)) => format!("{endpoint} (lane of priority {priority})"),
+                None => endpoint.to_string(),
+            };
             let mut alone = profile.clone();
             alone.host.clone_from(&endpoint.host);
             alone.port = endpoint.port;
+            let elsewhere = [oxorb::ALTERNATE_IIOP_ADDRESS, oxorb::TAO_ENDPOINTS];
             alone
                 .components
-                .retain(|component| component.tag != oxorb::ALTERNATE_IIOP_ADDRESS);
+                .retain(|component| !elsewhere.contains(&component.tag));
             let ior = Ior {
                 type_id: ior.type_id.clone(),
                 profiles: vec![alone.to_profile()],
             };
-            each.push((
-                endpoint.to_string(),
-                ObjectRef::from_ref(Ref::new(orb, ior)),
-            ));
+            each.push((address, ObjectRef::from_ref(Ref::new(orb, ior))));
         }
     }
     each

@@ -134,6 +134,29 @@ fn ping_says_what_failed_at_each_endpoint() {
     assert!(endpoints.contains("(loopback: "), "{endpoints}");
 }
 
+/// An object at 127.0.0.1:1 and, by TAO_TAG_ENDPOINTS without priorities, at 127.0.0.2:1.
+const TWO_ENDPOINTS: &str = "IOR:000000000000000100000000000000010000000000000056000102000000000a3132372e302e302e3100\
+    0001000000016b0000000000000154414f020000002e00000000000000020000000a3132372e302e302e3100\
+    0001ffff00000000000a3132372e302e302e32000001ffff";
+
+#[test]
+fn ping_tries_every_address_that_tao_lists() {
+    let output = oxorb(&["ping", TWO_ENDPOINTS]);
+    assert_eq!(output.status.code(), Some(1));
+    let endpoints = text(&output.stdout);
+    for address in ["failed  127.0.0.1:1: ", "failed  127.0.0.2:1: "] {
+        assert_eq!(endpoints.matches(address).count(), 1, "{endpoints}");
+    }
+}
+
+#[test]
+fn ior_show_lists_in_json_what_is_said_more_than_once() {
+    let shown = json(&["ior", "show", TWO_ENDPOINTS, "--format", "json"]);
+    let fields = &shown["profiles"][0]["components"][0]["fields"];
+    let expected = serde_json::json!({ "address": ["127.0.0.1:1", "127.0.0.2:1"] });
+    assert_eq!(*fields, expected);
+}
+
 #[test]
 fn ior_show_says_which_addresses_nobody_reaches() {
     let shown = good(&["ior", "show", "corbaloc::0.0.0.0:1,:10.0.0.1:1/Account"]);

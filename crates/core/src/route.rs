@@ -186,19 +186,12 @@ impl RouteProfile {
 /// The addresses of a profile, and the priority of the lane behind each. Where TAO_TAG_ENDPOINTS names lanes, an address that
 /// it does not name belongs to none of them.
 fn addresses(profile: &IiopProfile) -> Vec<(IiopEndpoint, i16)> {
-    let lanes = profile
-        .component(component_tag::TAO_ENDPOINTS)
-        .and_then(|component| component.decode().ok());
-    let plain = profile
-        .endpoints()
-        .into_iter()
-        .map(|endpoint| (endpoint, NO_LANE));
-    match lanes {
-        Some(Component::TaoEndpoints(lanes)) if lanes.iter().any(|lane| lane.1 >= 0) => {
-            lanes.into_iter().filter(|lane| lane.0.port != 0).collect()
-        }
-        _ => plain.collect(),
+    let lanes = profile.lanes();
+    if !lanes.is_empty() {
+        return lanes;
     }
+    let plain = profile.endpoints().into_iter();
+    plain.map(|endpoint| (endpoint, NO_LANE)).collect()
 }
 
 /// TAO_INVALID_PRIORITY.

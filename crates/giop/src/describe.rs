@@ -10,13 +10,16 @@
 //! # Ok::<(), oxorb_giop::corbaloc::Error>(())
 //! ```
 
-use oxorb_cdr::{Decoder, Dialect};
+use oxorb_cdr::{self as cdr, Decoder, Dialect};
 
 use crate::components::{self, Component, orb_type};
 use crate::{
     CodeSetComponent, IiopEndpoint, IiopProfile, Ior, TaggedComponent, TaggedProfile, Version,
     Violation, code_sets, hex, ior::profile_tag, ior::text,
 };
+
+mod policies;
+mod security;
 
 /// A reference explained. Allocates freely; not for the request path.
 pub fn reference(ior: &Ior) -> Reference {
@@ -54,12 +57,23 @@ pub struct Profile {
 /// What the data of a profile says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// An object behind TCP addresses; also TAO's SHMIOP and DIOP, which share the layout.
+    /// An object behind TCP addresses.
     Iiop {
         /// Highest GIOP version.
         version: Version,
         /// Its own address first, then alternates.
         endpoints: Vec<IiopEndpoint>,
+        /// The object key.
+        key: Key,
+        /// Its components, in order.
+        components: Vec<ExplainedComponent>,
+    },
+    /// An object behind an address that is not one of TCP, though it looks like one (TAO's SHMIOP and DIOP).
+    Addressed {
+        /// Highest GIOP version.
+        version: Version,
+        /// Host and port, in the protocol's own sense.
+        address: IiopEndpoint,
         /// The object key.
         key: Key,
         /// Its components, in order.
@@ -132,8 +146,9 @@ pub struct Key {
 fn profile(profile: &TaggedProfile) -> Profile {
     let tag = profile.tag;
     let content = match tag {
-        profile_tag::INTERNET_IOP | profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP => {
-            IiopProfile::parse(profile).map(iiop)
+        profile_tag::INTERNET_IOP => IiopProfile::parse(profile).map(iiop),
+        profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP => {
+            IiopProfile::parse_alike(profile).map(|it| addressed(it, tag))
         }
         profile_tag::MULTIPLE_COMPONENTS => multiple_components(&profile.data),
         profile_tag::TAO_UIOP => unix(&profile.data),
@@ -158,7 +173,19 @@ fn iiop(profile: IiopProfile) -> Content {
         version: profile.version,
         endpoints: profile.endpoints(),
         key: key(&profile.object_key),
-        components: explain(&profile.components),
+        components: explain(&profile.components, profile_tag::INTERNET_IOP),
+    }
+}
+
+fn addressed(profile: IiopProfile, tag: u32) -> Content {
+    Content::Addressed {
+        version: profile.version,
+        address: IiopEndpoint {
+            host: profile.host,
+            port: profile.port,
+        },
+        key: key(&profile.object_key),
+        components: explain(&profile.components, tag),
     }
 }
 
@@ -180,22 +207,39 @@ fn unix(data: &[u8]) -> Result<Content, Violation> {
         version,
         path,
         key,
-        components: explain(&components),
+        components: explain(&components, profile_tag::TAO_UIOP),
     })
 }
 
 fn multiple_components(data: &[u8]) -> Result<Content, Violation> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
-    Ok(Content::Components(explain(&components::read(&mut d)?)))
+    let components = components::read(&mut d)?;
+    Ok(Content::Components(explain(
+        &components,
+        profile_tag::MULTIPLE_COMPONENTS,
+    )))
 }
 
-fn explain(components: &[TaggedComponent]) -> Vec<ExplainedComponent> {
-    components.iter().map(explain_one).collect()
+/// Explains the components of a profile with this tag.
+fn explain(components: &[TaggedComponent], profile: u32) -> Vec<ExplainedComponent> {
+    components
+        .iter()
+        .map(|component| explain_one(component, profile))
+        .collect()
 }
 
-fn explain_one(component: &TaggedComponent) -> ExplainedComponent {
-    let (fields, error) = match component.decode() {
-        Ok(content) => (fields(content), None),
+fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent {
+    use components::tag;
+
+    let fields = match component.tag {
+        tag::POLICIES => policies::fields(&component.data),
+        tag::CSI_SEC_MECH_LIST => security::fields(&component.data),
+        tag::RMI_CUSTOM_MAX_STREAM_FORMAT => stream_format(&component.data),
+        tag::TAO_ENDPOINTS if profile == profile_tag::TAO_UIOP => socket_endpoints(&component.data),
+        _ => component.decode().map(fields),
+    };
+    let (fields, error) = match fields {
+        Ok(fields) => (fields, None),
         Err(error) => (Vec::new(), Some(error)),
     };
     ExplainedComponent {
@@ -204,6 +248,37 @@ fn explain_one(component: &TaggedComponent) -> ExplainedComponent {
         fields,
         error,
         hex: to_hex(&component.data),
+    }
+}
+
+/// The highest format of `writeObject` streams: an encapsulated octet.
+fn stream_format(data: &[u8]) -> Result<Vec<Field>, Violation> {
+    let version = Decoder::encapsulated(data, Dialect::GIOP_1_2)?.octet()?;
+    Ok(vec![Field {
+        label: "stream format",
+        value: format!("up to {version}"),
+    }])
+}
+
+/// TAO_TAG_ENDPOINTS in a UIOP profile: paths of sockets with their priorities.
+fn socket_endpoints(data: &[u8]) -> Result<Vec<Field>, Violation> {
+    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
+    let count = d.length(None, 7)?;
+    let one = |_| -> cdr::Result<Field> {
+        let path = text(&mut d)?;
+        Ok(Field {
+            label: "socket",
+            value: with_priority(&path, d.short()?),
+        })
+    };
+    Ok((0..count).map(one).collect::<cdr::Result<_>>()?)
+}
+
+/// An address and the priority of the lane behind it, if there is one.
+fn with_priority(address: &dyn std::fmt::Display, priority: i16) -> String {
+    match priority {
+        ..0 => address.to_string(),
+        _ => format!("{address}, priority {priority}"),
     }
 }
 
@@ -239,9 +314,7 @@ fn fields(component: Component) -> Vec<Field> {
         Component::JavaCodebase(url) => vec![field("codebase", url)],
         Component::TaoEndpoints(endpoints) => endpoints
             .iter()
-            .map(|(endpoint, priority)| {
-                field("address", format!("{endpoint}, priority {priority}"))
-            })
+            .map(|(endpoint, priority)| field("address", with_priority(endpoint, *priority)))
             .collect(),
         Component::Unknown => Vec::new(),
     }
@@ -278,7 +351,7 @@ fn code_set_fields(
 
 /// Names of the bits in an SSL association option (CSIv2; CORBA 3.4, 10.2.3).
 fn association_options(bits: u16) -> String {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 12] = [
         "NoProtection",
         "Integrity",
         "Confidentiality",
@@ -289,6 +362,8 @@ fn association_options(bits: u16) -> String {
         "NoDelegation",
         "SimpleDelegation",
         "CompositeDelegation",
+        "IdentityAssertion",
+        "DelegationByClient",
     ];
     let set: Vec<_> = (0..16)
         .filter(|bit| bits >> bit & 1 == 1)

@@ -1,9 +1,11 @@
 //! The IIOP profile: host, port, object key and components (CORBA 3.4, 15.7.2).
 
 use core::fmt;
+use std::collections::HashSet;
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Printable};
 
+use crate::components::Component;
 use crate::{
     Misbehaviour, TaggedComponent, TaggedProfile, Version, Violation, components, ior::profile_tag,
     ior::text, target::write_octets,
@@ -43,19 +45,22 @@ impl IiopProfile {
         }
     }
 
-    /// Reads a profile with tag [`profile_tag::INTERNET_IOP`] (or one of TAO's that share its layout). Octets after
-    /// what the version defines are ignored. Allocates for each field.
+    /// Reads a profile with tag [`profile_tag::INTERNET_IOP`]. Octets after what the version defines are ignored.
+    /// Allocates for each field.
     ///
     /// # Errors
     /// [`Violation`] for another tag, another major version, or malformed octets.
     pub fn parse(profile: &TaggedProfile) -> Result<Self, Violation> {
         let tag = profile.tag;
-        if !matches!(
-            tag,
-            profile_tag::INTERNET_IOP | profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP
-        ) {
+        if tag != profile_tag::INTERNET_IOP {
             return Err(Violation::Peer(Misbehaviour::NoObjectKey { tag }));
         }
+        Self::parse_alike(profile)
+    }
+
+    /// Reads a profile of a protocol that shares the layout, whose address TCP does not reach.
+    pub(crate) fn parse_alike(profile: &TaggedProfile) -> Result<Self, Violation> {
+        let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
         let version = Version {
             major: d.octet()?,
@@ -100,21 +105,47 @@ impl IiopProfile {
         }
     }
 
-    /// Every address of the object in this profile: its own, then those of TAG_ALTERNATE_IIOP_ADDRESS. Addresses with
-    /// port 0, which stand for "not over plain TCP", are left out.
+    /// Returns the addresses in this profile that any call may use: its own, those of TAG_ALTERNATE_IIOP_ADDRESS, and those
+    /// of TAO_TAG_ENDPOINTS unless they are [lanes](Self::lanes). Addresses with port 0, which stand for "not over plain
+    /// TCP", are left out, and so are repetitions.
     pub fn endpoints(&self) -> Vec<IiopEndpoint> {
         let own = IiopEndpoint {
             host: self.host.clone(),
             port: self.port,
         };
-        let alternate = self
-            .components
-            .iter()
-            .filter_map(TaggedComponent::alternate_address);
-        core::iter::once(own)
-            .chain(alternate)
-            .filter(|endpoint| endpoint.port != 0)
-            .collect()
+        let mut all = vec![own];
+        let alternate = self.components.iter();
+        all.extend(alternate.filter_map(TaggedComponent::alternate_address));
+        let more = self.tao_endpoints();
+        if !are_lanes(&more) {
+            all.extend(more.into_iter().map(|(endpoint, _)| endpoint));
+        }
+        distinct(all)
+    }
+
+    /// Returns the addresses of TAO_TAG_ENDPOINTS with the priority of the lane behind each; none where no address has a
+    /// priority, which is how TAO lists several addresses of one profile.
+    pub fn lanes(&self) -> Vec<(IiopEndpoint, i16)> {
+        let mut lanes = self.tao_endpoints();
+        lanes.retain(|(endpoint, _)| endpoint.port != 0);
+        match are_lanes(&lanes) {
+            true => lanes,
+            false => Vec::new(),
+        }
+    }
+
+    /// Returns every address in this profile: [`endpoints`](Self::endpoints) and [`lanes`](Self::lanes).
+    pub fn all_addresses(&self) -> Vec<IiopEndpoint> {
+        let lanes = self.lanes().into_iter().map(|(endpoint, _)| endpoint);
+        distinct(self.endpoints().into_iter().chain(lanes))
+    }
+
+    fn tao_endpoints(&self) -> Vec<(IiopEndpoint, i16)> {
+        let component = self.component(components::tag::TAO_ENDPOINTS);
+        match component.and_then(|component| component.decode().ok()) {
+            Some(Component::TaoEndpoints(endpoints)) => endpoints,
+            _ => Vec::new(),
+        }
     }
 
     /// The first component with this tag.
@@ -123,6 +154,19 @@ impl IiopProfile {
             .iter()
             .find(|component| component.tag == tag)
     }
+}
+
+/// Whether addresses are those of lanes: one has a priority. TAO writes -1 (TAO_INVALID_PRIORITY) where there is none.
+fn are_lanes(endpoints: &[(IiopEndpoint, i16)]) -> bool {
+    endpoints.iter().any(|(_, priority)| *priority >= 0)
+}
+
+/// The first of each address with a port.
+fn distinct(all: impl IntoIterator<Item = IiopEndpoint>) -> Vec<IiopEndpoint> {
+    let mut seen = HashSet::new();
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.retain(|endpoint| endpoint.port != 0 && seen.insert(endpoint.clone()));
+    all
 }
 
 /// A TCP address as references carry it.

@@ -57,7 +57,7 @@ impl Federation {
         let mut endpoints = 0;
         let allowed = ior.iiop_profiles().all(|profile| {
             profiles += 1;
-            profile.endpoints().into_iter().all(|endpoint| {
+            profile.all_addresses().into_iter().all(|endpoint| {
                 endpoints += 1;
                 hosts
                     .iter()
@@ -157,6 +157,19 @@ impl fmt::Display for Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_lanes_are_held_against_the_rules_too() {
+        // At a:1, with TAO_TAG_ENDPOINTS: a:1 for priority 0, evil:1 for priority 5.
+        let lanes = "IOR:000000000000000100000000000000010000000000000042000102000000000261000001000000016b00\
+            00000000000154414f02000000220000000000000002000000026100000100000000000000056576696c0000\
+            00010005";
+        let lanes: Ior = lanes.parse().unwrap();
+        for (rule, allowed) in [("a", false), ("a, evil", true)] {
+            let rule: Federation = rule.parse().unwrap();
+            assert_eq!(rule.allows(&lanes), allowed, "{rule}");
+        }
+    }
 
     #[test]
     fn rules_are_read_and_written() {

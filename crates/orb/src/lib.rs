@@ -93,7 +93,7 @@ pub use oxorb_rt::{
     PriorityTransform,
 };
 
-pub use oxorb_giop::components::tag::ALTERNATE_IIOP_ADDRESS;
+pub use oxorb_giop::components::tag::{ALTERNATE_IIOP_ADDRESS, TAO_ENDPOINTS};
 
 /// A reference as `corbaloc:iiop:...`, if it has an IIOP profile.
 pub fn corbaloc(ior: &Ior) -> Option<String> {

@@ -1,0 +1,259 @@
+//! What `oxorb ior show` says of policies, security mechanisms and protocols that are not IIOP (P6, P10, P12, P13, N13).
+
+mod common;
+
+use common::octets;
+use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_giop::components::tag;
+use oxorb_giop::describe::{self, Content, ExplainedComponent};
+use oxorb_giop::{
+    IiopEndpoint, IiopProfile, Ior, TaggedComponent, TaggedProfile, Version, profile_tag,
+};
+
+/// An encapsulation in either byte order.
+fn encapsulated(order: ByteOrder, write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
+    let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
+    e.octet(u8::from(order == ByteOrder::Little));
+    write(&mut e);
+    e.finish().to_vec()
+}
+
+fn explained(profile: TaggedProfile) -> Content {
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: vec![profile],
+    };
+    describe::reference(&ior).profiles.swap_remove(0).content
+}
+
+/// What is said of one component in an IIOP profile.
+fn component(tag: u32, data: Vec<u8>) -> ExplainedComponent {
+    let mut profile = IiopProfile::new(Version::V1_2, "host", 2809, b"key");
+    profile.components.push(TaggedComponent { tag, data });
+    match explained(profile.to_profile()) {
+        Content::Iiop { mut components, .. } => components.swap_remove(0),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn shown(component: &ExplainedComponent) -> Vec<String> {
+    assert_eq!(component.error, None);
+    let line = |field: &describe::Field| format!("{}: {}", field.label, field.value);
+    component.fields.iter().map(line).collect()
+}
+
+#[test]
+fn policies_are_explained_by_name_and_value() {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        let model = |model, priority| {
+            encapsulated(order, |e| {
+                e.ulong(model);
+                e.short(priority);
+            })
+        };
+        let protocols = encapsulated(order, |e| {
+            e.ulong(2);
+            e.ulong(profile_tag::TAO_UIOP);
+            e.long(4096);
+            e.long(8192);
+            e.ulong(profile_tag::INTERNET_IOP);
+            e.long(65536);
+            e.long(65536);
+            e.boolean(true);
+            e.boolean(false);
+            e.boolean(true);
+        });
+        let bands = encapsulated(order, |e| {
+            e.ulong(2);
+            [0, 9, 10, 32767].into_iter().for_each(|v| e.short(v));
+        });
+        let timeout = encapsulated(order, |e| e.ulonglong(50_000));
+        let policies = [
+            (40, model(0, 5)),
+            (40, model(1, 10)),
+            (42, protocols.clone()),
+            (43, protocols),
+            (45, bands),
+            (32, timeout),
+            (44, vec![0]),
+            (40, vec![0]),
+            (999, vec![1, 2]),
+        ];
+        let data = encapsulated(order, |e| {
+            e.ulong(policies.len() as u32);
+            for (kind, value) in &policies {
+                e.ulong(*kind);
+                e.ulong(value.len() as u32);
+                e.copy_octets(value);
+            }
+        });
+        let protocols = "TAO UIOP (Unix sockets): send buffer 4096, receive buffer 8192; TAG_INTERNET_IOP: send buffer \
+                         65536, receive buffer 65536, keep alive true, don't route false, no delay true";
+        let shown = shown(&component(tag::POLICIES, data));
+        assert_eq!(
+            shown[..7],
+            [
+                "PriorityModelPolicy: CLIENT_PROPAGATED, priority 5 where a request has none"
+                    .to_owned(),
+                "PriorityModelPolicy: SERVER_DECLARED, priority 10".to_owned(),
+                format!("ServerProtocolPolicy: {protocols}"),
+                format!("ClientProtocolPolicy: {protocols}"),
+                "PriorityBandedConnectionPolicy: 0 to 9, 10 to 32767".to_owned(),
+                "RelativeRoundtripTimeoutPolicy: 5000 us".to_owned(),
+                "PrivateConnectionPolicy: 00".to_owned(),
+            ]
+        );
+        assert!(shown[7].starts_with("PriorityModelPolicy: 00 (malformed: "));
+        assert_eq!(shown[8], "policy: type 999, value 0102");
+    }
+}
+
+#[test]
+fn security_mechanisms_are_explained() {
+    const GSSUP: &str = "06 06 67 81 02 01 01 01";
+    let tls = encapsulated(ByteOrder::Big, |e| {
+        e.ushort(0x66);
+        e.ushort(0x20);
+        e.ulong(1);
+        e.string("secure.example").unwrap();
+        e.ushort(4433);
+    });
+    let target = octets(&format!("04 01 0008 {GSSUP} 00000004 62616e6b"));
+    let write = |e: &mut Encoder<'_>, data: &[u8]| {
+        e.ulong(data.len() as u32);
+        e.copy_octets(data);
+    };
+    let data = encapsulated(ByteOrder::Little, |e| {
+        e.boolean(true);
+        e.ulong(2);
+        // TLS, name and password, identity assertion.
+        e.ushort(0x60);
+        e.ulong(36);
+        write(e, &tls);
+        e.ushort(0x40);
+        e.ushort(0x40);
+        write(e, &octets(GSSUP));
+        write(e, &target);
+        e.ushort(0x400);
+        e.ushort(0);
+        e.ulong(0);
+        e.ulong(1);
+        write(e, &octets(GSSUP));
+        e.ulong(3);
+        // Nothing at all.
+        e.ushort(0);
+        e.ulong(34);
+        write(e, &[]);
+        [0, 0].into_iter().for_each(|v| e.ushort(v));
+        [0, 0].into_iter().for_each(|v| e.ulong(v));
+        [0, 0].into_iter().for_each(|v| e.ushort(v));
+        [0, 0, 0].into_iter().for_each(|v| e.ulong(v));
+    });
+    let explained = component(tag::CSI_SEC_MECH_LIST, data.clone());
+    assert_eq!(
+        shown(&explained),
+        [
+            "stateful: yes",
+            "mechanism: 1, requires EstablishTrustInTarget, EstablishTrustInClient",
+            "transport: TLS at secure.example:4433, supports Integrity, Confidentiality, EstablishTrustInTarget, \
+             EstablishTrustInClient, requires EstablishTrustInTarget",
+            "authentication: GSSUP (name and password) for bank, supports EstablishTrustInClient, requires \
+             EstablishTrustInClient",
+            "attributes: supports IdentityAssertion, requires nothing, identities anonymous, principal name",
+            "mechanism: 2, requires nothing",
+            "transport: none of its own",
+        ]
+    );
+    for end in 0..data.len() {
+        let cut = component(tag::CSI_SEC_MECH_LIST, data[..end].to_vec());
+        assert!(cut.error.is_some(), "{end}");
+    }
+    let java = component(tag::RMI_CUSTOM_MAX_STREAM_FORMAT, vec![0, 2]);
+    assert_eq!(shown(&java), ["stream format: up to 2"]);
+}
+
+#[test]
+fn shared_memory_and_udp_are_not_iiop() {
+    for (tag, name) in [
+        (profile_tag::TAO_SHMIOP, "TAO SHMIOP (shared memory)"),
+        (profile_tag::TAO_DIOP, "TAO DIOP (UDP)"),
+    ] {
+        let profile = TaggedProfile {
+            tag,
+            data: IiopProfile::new(Version::V1_2, "host", 2809, b"key")
+                .to_profile()
+                .data,
+        };
+        assert!(IiopProfile::parse(&profile).is_err());
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: vec![profile.clone()],
+        };
+        assert_eq!(ior.iiop_profiles().count(), 0);
+        assert_eq!(oxorb_giop::Corbaloc::from_ior(&ior), None);
+        assert_eq!(describe::reference(&ior).profiles[0].name, Some(name));
+        let Content::Addressed { address, key, .. } = explained(profile) else {
+            panic!("not as a TCP address")
+        };
+        assert_eq!(
+            (address.to_string().as_str(), key.text.as_str()),
+            ("host:2809", "key")
+        );
+    }
+}
+
+#[test]
+fn endpoints_of_unix_sockets_are_paths() {
+    let endpoints = encapsulated(ByteOrder::Little, |e| {
+        e.ulong(2);
+        e.string("/tmp/a").unwrap();
+        e.short(-1);
+        e.string("/tmp/b").unwrap();
+        e.short(7);
+    });
+    let data = encapsulated(ByteOrder::Big, |e| {
+        e.octet(1);
+        e.octet(2);
+        e.string("/tmp/a").unwrap();
+        e.ulong(3);
+        e.copy_octets(b"key");
+        e.ulong(1);
+        e.ulong(tag::TAO_ENDPOINTS);
+        e.ulong(endpoints.len() as u32);
+        e.copy_octets(&endpoints);
+    });
+    let Content::Unix { components, .. } = explained(TaggedProfile {
+        tag: profile_tag::TAO_UIOP,
+        data,
+    }) else {
+        panic!()
+    };
+    assert_eq!(
+        shown(&components[0]),
+        ["socket: /tmp/a", "socket: /tmp/b, priority 7"]
+    );
+}
+
+#[test]
+fn endpoints_without_a_priority_are_plain_addresses() {
+    let at = |port| IiopEndpoint {
+        host: "host".to_owned(),
+        port,
+    };
+    let with = |endpoints: &[(IiopEndpoint, i16)]| {
+        let mut profile = IiopProfile::new(Version::V1_2, "host", 1, b"key");
+        profile.components = vec![
+            TaggedComponent::alternate_iiop_address(&at(2)),
+            TaggedComponent::tao_endpoints(endpoints),
+        ];
+        profile
+    };
+    let plain = with(&[(at(1), -1), (at(2), -1), (at(3), -1), (at(0), -1)]);
+    assert_eq!(plain.endpoints(), [at(1), at(2), at(3)]);
+    assert_eq!(plain.lanes(), []);
+    assert_eq!(plain.all_addresses(), [at(1), at(2), at(3)]);
+    let lanes = with(&[(at(1), 0), (at(3), 20)]);
+    assert_eq!(lanes.endpoints(), [at(1), at(2)]);
+    assert_eq!(lanes.lanes(), [(at(1), 0), (at(3), 20)]);
+    assert_eq!(lanes.all_addresses(), [at(1), at(2), at(3)]);
+}

@@ -384,7 +384,9 @@ fn wrong_arguments_are_named() {
             "args[1] (price): 1.234 is no fixed<8, 2>",
         ),
         (&["version=3"], "the attribute version is readonly"),
-        (&["colour=3"], "has no attribute colour"),
+        (&["colour=3"], "has no attribute colour; it has balance"),
+        (&["balnce=3"], "did you mean balance?"),
+        (&["withdraw=3"], "withdraw is an operation, no attribute"),
         (
             &["nothing"],
             "bank::Account has no operation or attribute nothing; it has withdraw, book",

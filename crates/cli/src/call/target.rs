@@ -31,23 +31,42 @@ impl Wanted<'_> {
         if self.write && interface.attribute(name).is_some() {
             return because(format!("{scoped}: the attribute {name} is readonly"));
         }
+        if self.write && interface.signature(name).is_some() {
+            return because(format!(
+                "{scoped}: {name} is an operation, no attribute: {name} ARG..."
+            ));
+        }
+        let attributes = interface.attributes.iter().map(|known| known.name.as_str());
         if self.write {
-            return because(format!("{scoped} has no attribute {name}"));
+            let names: Vec<&str> = attributes.collect();
+            let has = suggestion(name, &names);
+            return because(format!("{scoped} has no attribute {name}; {has}"));
         }
         let operations = interface.operations.iter();
         let operations = operations
             .map(|known| known.operation.as_str())
             .filter(|known| !known.starts_with('_'));
-        let attributes = interface.attributes.iter().map(|known| known.name.as_str());
         let names: Vec<&str> = operations.chain(attributes).collect();
-        let has = match oxorb_idl::closest(name, names.iter().copied()) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None if names.is_empty() => "it has nothing".to_owned(),
-            None => format!("it has {}", names.join(", ")),
-        };
+        let has = suggestion(name, &names);
         because(format!(
             "{scoped} has no operation or attribute {name}; {has}"
         ))
+    }
+}
+
+/// Names that are listed at most where none is close to what was typed.
+const LISTED: usize = 30;
+
+fn suggestion(name: &str, names: &[&str]) -> String {
+    match oxorb_idl::closest(name, names.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None if names.is_empty() => "it has none".to_owned(),
+        None if names.len() > LISTED => format!(
+            "it has {} and {} more",
+            names[..LISTED].join(", "),
+            names.len() - LISTED
+        ),
+        None => format!("it has {}", names.join(", ")),
     }
 }
 
@@ -94,6 +113,9 @@ pub(super) fn find(
             return Ok(signature);
         }
     }
+    if nearest.is_none() {
+        nearest = supported(types, object)?;
+    }
     Err(match nearest {
         Some(interface) => wanted.missing(&interface),
         None => because(format!(
@@ -102,6 +124,24 @@ pub(super) fn find(
             object.ior().type_id
         )),
     })
+}
+
+/// Interfaces that an object is asked about at most, to explain why it has not what is wanted.
+const ASKED: usize = 64;
+
+/// Returns the interface of the object that has most bases, for objects that do not say which one theirs is.
+fn supported(types: &Types, object: &Ref) -> Result<Option<Interface>, Failed> {
+    let mut found: Option<Interface> = None;
+    for def in types.interfaces().take(ASKED) {
+        let interface = types.interface_of(def.id).map_err(because)?;
+        let more = found
+            .as_ref()
+            .is_none_or(|found| interface.ids.len() > found.ids.len());
+        if more && object.is_a(&interface.repository_id).map_err(unreachable)? {
+            found = Some(interface);
+        }
+    }
+    Ok(found)
 }
 
 /// Operations that every object has; they need no IDL. `None`: it is none of these.

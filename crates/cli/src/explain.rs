@@ -1,6 +1,6 @@
 //! `oxorb explain`: the table of minor codes, readable.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use oxorb::{SystemExceptionKind, minor};
 
@@ -9,13 +9,14 @@ use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
 /// Arguments of `oxorb explain`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  oxorb explain TRANSIENT\n  oxorb explain OBJECT_NOT_EXIST 0x4f4d0002"
+    after_help = "A minor code is written as messages write it (OMG 2), or as a number, hexadecimal (0x4f4d0002) or decimal \
+    (1330446338).\n\nExamples:\n  oxorb explain\n  oxorb explain TRANSIENT\n  \
+    oxorb explain OBJECT_NOT_EXIST OMG 2\n  oxorb explain 0x4f4d0002"
 )]
 pub(crate) struct Args {
-    /// Name of the exception, as TRANSIENT; without a minor code all its codes are listed
-    exception: String,
-    /// Minor code, decimal or 0x...; a number below 4096 is looked for among those of all vendors
-    minor: Option<String>,
+    /// Name of an exception, as TRANSIENT, and a minor code; or one of both. Without any, all exceptions and codes are listed
+    #[arg(value_name = "EXCEPTION|CODE", num_args = 0..=3)]
+    wanted: Vec<String>,
     /// For whom the output is
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -25,45 +26,69 @@ pub(crate) struct Args {
 struct Row {
     exception: &'static str,
     minor: u32,
+    /// As messages write it: `OMG 2`.
+    code: String,
     vendor: Option<&'static str>,
     name: &'static str,
     cause: &'static str,
     remedy: &'static str,
 }
 
+/// Codes to look for.
+#[derive(Clone, Copy)]
+enum Code {
+    Whole(u32),
+    /// The number that messages print, of one vendor or of any.
+    Number(Option<&'static str>, u32),
+}
+
+impl Code {
+    fn fits(self, code: u32) -> bool {
+        match self {
+            Code::Whole(whole) => code == whole,
+            Code::Number(vendor, number) => {
+                code & NUMBER == number && (vendor.is_none() || minor::vendor(code) == vendor)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Code::Whole(whole) => f.write_str(&spelled(whole)),
+            Code::Number(Some(vendor), number) => write!(f, "{vendor} {number}"),
+            Code::Number(None, number) => write!(f, "{number}"),
+        }
+    }
+}
+
 /// Prints the rows that match.
 pub(crate) fn run(args: Args) -> Done {
-    let name = args.exception.to_uppercase();
-    let kind = SystemExceptionKind::from_name(&name).ok_or_else(|| {
-        let all: Vec<_> = SystemExceptionKind::ALL
-            .iter()
-            .map(|kind| kind.name())
-            .collect();
-        because(format!(
-            "no system exception {name:?}; there are {}",
-            all.join(", ")
-        ))
-    })?;
-    let wanted = args.minor.as_deref().map(code).transpose()?;
+    let words: Vec<&str> = args.wanted.iter().map(String::as_str).collect();
+    let (kind, code) = wanted(&words)?;
     let rows: Vec<Row> = minor::all()
-        .filter(|row| row.kind == kind && wanted.is_none_or(|wanted| fits(row.code, wanted)))
+        .filter(|row| kind.is_none_or(|kind| row.kind == kind))
+        .filter(|row| code.is_none_or(|code| code.fits(row.code)))
         .map(|row| Row {
-            exception: kind.name(),
+            exception: row.kind.name(),
             minor: row.code,
+            code: spelled(row.code),
             vendor: minor::vendor(row.code),
             name: row.name,
             cause: row.cause,
             remedy: row.remedy,
         })
         .collect();
+    if words.is_empty() && args.format == Format::Text {
+        return print(list(&rows));
+    }
     if rows.is_empty() {
-        let whose = wanted
-            .and_then(minor::vendor)
-            .map_or(String::new(), |vendor| format!(" of {vendor}"));
-        let code = wanted.map_or(String::new(), |wanted| format!(" 0x{wanted:08x}"));
-        return Err(because(format!(
-            "{name}: the minor code{code}{whose} is not in the table"
-        )));
+        let what = kind.map_or(String::new(), |kind| format!("{kind}: "));
+        return Err(because(match code {
+            Some(code) => format!("{what}the minor code {code} is not in the table"),
+            None => format!("{what}no minor codes of it are in the table"),
+        }));
     }
     match args.format {
         Format::Json => print_json(&rows),
@@ -72,13 +97,8 @@ pub(crate) fn run(args: Args) -> Done {
             for row in rows {
                 let _ = writeln!(
                     text,
-                    "{STRONG}{} {} {}{STRONG:#} {FAINT}(minor 0x{:08x}){FAINT:#}\n  {}\n  What to do: {}",
-                    row.exception,
-                    row.vendor.unwrap_or("?"),
-                    row.minor & NUMBER,
-                    row.minor,
-                    row.cause,
-                    row.remedy
+                    "{STRONG}{} {}{STRONG:#} {FAINT}(0x{:08x}){FAINT:#}\n  {}\n  What to do: {}",
+                    row.exception, row.code, row.minor, row.cause, row.remedy
                 );
             }
             print(text)
@@ -86,22 +106,104 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Messages print `OMG 2`, so the number alone must do, too.
-fn fits(code: u32, wanted: u32) -> bool {
-    code == wanted || code & NUMBER == wanted
+/// Every exception, and its codes on lines of their own.
+fn list(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for kind in SystemExceptionKind::ALL {
+        let _ = writeln!(text, "{STRONG}{kind}{STRONG:#}");
+        for row in rows.iter().filter(|row| row.exception == kind.name()) {
+            let _ = writeln!(
+                text,
+                "  {:<12} {FAINT}(0x{:08x}){FAINT:#}  {}",
+                row.code, row.minor, row.name
+            );
+        }
+    }
+    text
 }
 
 /// The part of a minor code that is not the vendor.
 const NUMBER: u32 = 0xfff;
 
-fn code(text: &str) -> Result<u32, crate::Failed> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(hex) => u32::from_str_radix(hex, 16),
-        None => text.parse(),
+/// A minor code as messages write it.
+fn spelled(code: u32) -> String {
+    match minor::vendor(code) {
+        Some(vendor) => format!("{vendor} {}", code & NUMBER),
+        None => format!("0x{code:08x}"),
+    }
+}
+
+/// Reads the exception, the code, or both.
+fn wanted(words: &[&str]) -> Result<(Option<SystemExceptionKind>, Option<Code>), crate::Failed> {
+    match words {
+        [] => Ok((None, None)),
+        [first, rest @ ..] => match SystemExceptionKind::from_name(&first.to_uppercase()) {
+            Some(kind) if rest.is_empty() => Ok((Some(kind), None)),
+            Some(kind) => code(rest).map(|code| (Some(kind), Some(code))),
+            None if rest.len() < 2 && (vendor(first).is_some() || number(first).is_some()) => {
+                code(words).map(|code| (None, Some(code)))
+            }
+            None => Err(unknown(first)),
+        },
+    }
+}
+
+fn code(words: &[&str]) -> Result<Code, crate::Failed> {
+    let read = match words {
+        [one] => number(one).map(|number| match number {
+            small if small <= NUMBER => Code::Number(None, small),
+            whole => Code::Whole(whole),
+        }),
+        [whose, one] => match (vendor(whose), number(one)) {
+            (Some(vendor), Some(number)) if number <= NUMBER => {
+                Some(Code::Number(Some(vendor), number))
+            }
+            _ => None,
+        },
+        _ => None,
     };
-    parsed.map_err(|_| {
+    read.ok_or_else(|| {
         because(format!(
-            "{text:?} is no minor code: expected a number, or 0x and hexadecimal digits"
+            "{:?} is no minor code: expected one as OMG 2, 0x4f4d0002 or 1330446338",
+            words.join(" ")
         ))
+    })
+}
+
+fn vendor(word: &str) -> Option<&'static str> {
+    let mut vendors = minor::all().filter_map(|row| minor::vendor(row.code));
+    vendors.find(|vendor| vendor.eq_ignore_ascii_case(word))
+}
+
+/// Reads a number; one of eight hexadecimal digits needs no `0x`.
+fn number(word: &str) -> Option<u32> {
+    let hex = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+    match hex {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok().or_else(|| {
+            let eight = word.len() == 8;
+            eight.then(|| u32::from_str_radix(word, 16).ok()).flatten()
+        }),
+    }
+}
+
+/// Suggestions at most.
+const SUGGESTED: usize = 3;
+
+fn unknown(word: &str) -> crate::Failed {
+    let name = word.to_uppercase();
+    let names = || SystemExceptionKind::ALL.iter().map(|kind| kind.name());
+    let mut meant: Vec<&str> = names().filter(|known| known.starts_with(&name)).collect();
+    meant.extend(oxorb_idl::closest(&name, names()));
+    meant.extend(names().filter(|known| known.contains(&name)));
+    let mut seen = std::collections::HashSet::new();
+    meant.retain(|known| seen.insert(*known));
+    meant.truncate(SUGGESTED);
+    because(match meant.as_slice() {
+        [] => format!("no system exception {name:?}; `oxorb explain` lists them"),
+        meant => format!(
+            "no system exception {name:?}; did you mean {}?",
+            meant.join(" or ")
+        ),
     })
 }

@@ -332,9 +332,36 @@ fn explain_knows_the_minor_codes() {
     let row = good(&["explain", "object_not_exist", "0x4f4d0002"]);
     assert!(row.contains("What to do:"), "{row}");
     // A message that was read out says `OMG 2`.
-    assert_eq!(good(&["explain", "object_not_exist", "2"]), row);
+    assert!(row.contains("OBJECT_NOT_EXIST OMG 2"), "{row}");
+    assert!(row.contains("(0x4f4d0002)"), "{row}");
+    for same in [
+        &["2"][..],
+        &["OMG", "2"],
+        &["omg", "2"],
+        &["1330446338"],
+        &["4f4d0002"],
+        &["0X4F4D0002"],
+    ] {
+        let args = [&["explain", "object_not_exist"], same].concat();
+        assert_eq!(good(&args), row, "{same:?}");
+    }
+    // The code alone is looked for among all exceptions.
+    for code in [&["explain", "0x4f4d0002"][..], &["explain", "OMG", "2"]] {
+        let all = good(code);
+        assert!(all.contains(&row), "{all}");
+        assert!(all.contains("BAD_PARAM OMG 2"), "{all}");
+    }
+    // Everything there is.
+    let all = good(&["explain"]);
+    assert!(all.contains("OBJECT_NOT_EXIST\n"), "{all}");
+    assert!(all.contains("OMG 2        (0x4f4d0002)"), "{all}");
     let unknown = bad(&["explain", "NOT_AN_EXCEPTION"]);
-    assert!(unknown.contains("OBJECT_NOT_EXIST"), "{unknown}");
+    assert!(unknown.contains("`oxorb explain` lists them"), "{unknown}");
+    let near = bad(&["explain", "COMM_FAIL"]);
+    assert!(near.contains("did you mean COMM_FAILURE?"), "{near}");
+    let many = bad(&["explain", "INV"]);
+    assert_eq!(many.matches(" or ").count(), 2, "{many}");
+    assert!(bad(&["explain", "TRANSIENT", "x"]).contains("is no minor code"));
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub enum Error {
         /// On whom.
         on: Handle,
     },
+    /// The operation keeps what was set: it is non-volatile, and `reset` does not change it.
+    NonVolatile(String),
     /// Nothing was computed yet, or something changed since.
     NotScheduled,
     /// The schedule leaves this operation out: it is disabled, or nothing says how often it runs.
@@ -68,9 +70,10 @@ impl Error {
     pub fn exception(&self) -> &'static str {
         match self {
             Error::DuplicateName(_) => "DUPLICATE_NAME",
-            Error::UnknownHandle(_) | Error::UnknownName(_) | Error::UnknownDependency { .. } => {
-                "UNKNOWN_TASK"
-            }
+            Error::UnknownHandle(_)
+            | Error::UnknownName(_)
+            | Error::UnknownDependency { .. }
+            | Error::NonVolatile(_) => "UNKNOWN_TASK",
             Error::NotScheduled | Error::LeftOut(_) => "NOT_SCHEDULED",
             Error::Cycles(_) => "CYCLIC_DEPENDENCIES",
             Error::UtilizationBoundExceeded { .. } => "UTILIZATION_BOUND_EXCEEDED",
@@ -92,6 +95,10 @@ impl fmt::Display for Error {
             Error::UnknownDependency { dependent, on } => write!(
                 f,
                 "the operation with handle {dependent} does not depend on {on} with this kind and number of calls"
+            ),
+            Error::NonVolatile(name) => write!(
+                f,
+                "{name} is non-volatile, and reset does not change it; use set, or enable it as volatile first"
             ),
             Error::NotScheduled => {
                 write!(f, "nothing is scheduled yet; compute the schedule first")

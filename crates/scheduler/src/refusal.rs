@@ -103,7 +103,10 @@ macro_rules! raises {
     (@pattern DuplicateName) => { Refusal::Scheduling(Error::DuplicateName(_)) };
     (@pattern UnknownTask) => {
         Refusal::Scheduling(
-            Error::UnknownHandle(_) | Error::UnknownName(_) | Error::UnknownDependency { .. },
+            Error::UnknownHandle(_)
+            | Error::UnknownName(_)
+            | Error::UnknownDependency { .. }
+            | Error::NonVolatile(_),
         )
     };
     (@pattern NotScheduled) => { Refusal::Scheduling(Error::NotScheduled | Error::LeftOut(_)) };

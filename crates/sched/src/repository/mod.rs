@@ -155,7 +155,7 @@ impl Repository {
         found.ok_or(Error::UnknownHandle(handle))
     }
 
-    /// Says what an operation is like.
+    /// Says what an operation is like, and enables it if it was disabled.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle), or [`Invalid`](Error::Invalid) for times beyond
@@ -176,35 +176,41 @@ impl Repository {
             }
         }
         for &(handle, said) in said {
-            self.get_mut(handle)?.characteristics = said;
+            let info = self.get_mut(handle)?;
+            info.characteristics = said;
+            if info.enabled == Enabled::Disabled {
+                info.enabled = Enabled::Enabled;
+            }
         }
         Ok(())
     }
 
-    /// Like [`set_all`](Self::set_all), but leaves infos that are [`NonVolatile`](Enabled::NonVolatile) as they are.
+    /// Sets several infos as [`set_all`](Self::set_all) does, none of which may be
+    /// [`NonVolatile`](Enabled::NonVolatile).
     ///
     /// # Errors
-    /// As there.
+    /// As there, and [`NonVolatile`](Error::NonVolatile); then nothing has changed.
     pub fn reset_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
-        let mut volatile = Vec::with_capacity(said.len());
-        for one in said {
-            if self.get(one.0)?.enabled != Enabled::NonVolatile {
-                volatile.push(*one);
+        for &(handle, _) in said {
+            let info = self.get(handle)?;
+            if info.enabled == Enabled::NonVolatile {
+                return Err(Error::NonVolatile(info.entry_point.clone()));
             }
         }
-        self.set_all(&volatile)
+        self.set_all(said)
     }
 
-    /// Sets these and puts all others, but those that are [`NonVolatile`](Enabled::NonVolatile), back to how `create`
-    /// left them. All or nothing.
+    /// Sets these, and disables all others that are [`Enabled`](Enabled::Enabled) and puts them back to how `create` left
+    /// them. All or nothing.
     ///
     /// # Errors
     /// As [`set`](Self::set); then nothing has changed.
     pub fn replace(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         let mut next = self.clone();
         for info in &mut next.infos {
-            if info.enabled != Enabled::NonVolatile {
+            if info.enabled == Enabled::Enabled {
                 info.characteristics = Characteristics::default();
+                info.enabled = Enabled::Disabled;
             }
         }
         next.set_all(said)?;
@@ -414,11 +420,38 @@ mod tests {
             infos.map(|info| info.characteristics.period).collect()
         };
         assert_eq!(periods(&repository), [5, 5, 5]);
+        let states = |repository: &Repository| -> Vec<Enabled> {
+            repository.infos().iter().map(|info| info.enabled).collect()
+        };
+        use Enabled::{Disabled, NonVolatile};
+        assert_eq!(
+            states(&repository),
+            [NonVolatile, Enabled::Enabled, Enabled::Enabled]
+        );
         repository.replace(&[(set, said(7))]).unwrap();
         assert_eq!(periods(&repository), [5, 0, 7]);
-        let again = [(kept, said(9)), (reset, said(9))];
-        repository.reset_all(&again).unwrap();
+        // As in TAO's reconfiguring scheduler, all others are disabled, and setting one enables it.
+        assert_eq!(
+            states(&repository),
+            [NonVolatile, Disabled, Enabled::Enabled]
+        );
+        let again = [(reset, said(9)), (kept, said(9))];
+        let refused = Err(Error::NonVolatile("a".into()));
+        assert_eq!(repository.reset_all(&again), refused);
+        assert_eq!(periods(&repository), [5, 0, 7]);
+        repository.reset_all(&again[..1]).unwrap();
         assert_eq!(periods(&repository), [5, 9, 7]);
+        assert_eq!(
+            states(&repository),
+            [NonVolatile, Enabled::Enabled, Enabled::Enabled]
+        );
+        repository.enable(&[(set, Disabled)]).unwrap();
+        repository.set(set, said(8)).unwrap();
+        repository.set(kept, said(6)).unwrap();
+        assert_eq!(
+            states(&repository),
+            [NonVolatile, Enabled::Enabled, Enabled::Enabled]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What each operation of the interface does (A11.1, A12.2, A12.3; rt-facts 6).
 
 use oxorb_scheduler::rtec_base::{DependencyEnabledTypeT, DependencyInfo, DependencyTypeT};
+use oxorb_scheduler::rtec_scheduler::scheduler::ResetSeqError;
 use oxorb_scheduler::rtec_scheduler::{
     AnomalySeverity, CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, RtInfoEnableStatePair,
     RtInfoEnabledTypeT, SchedulerRef,
@@ -69,9 +70,11 @@ fn sequences_set_reset_and_replace() {
     scheduler
         .set_rt_info_enable_state(a, RtInfoEnabledTypeT::RtInfoNonVolatile)
         .unwrap();
-    scheduler
-        .reset_seq(&[info(a, 1, 11), info(b, 1, 22)])
-        .unwrap();
+    // What is non-volatile is not reset, nor anything with it.
+    let refused = scheduler.reset_seq(&[info(b, 1, 22), info(a, 1, 11)]);
+    assert!(matches!(refused, Err(ResetSeqError::UnknownTask(_))));
+    assert_eq!(periods(), [10, 20, 30]);
+    scheduler.reset_seq(&[info(b, 1, 22)]).unwrap();
     assert_eq!(periods(), [10, 22, 30]);
     let it = info(c, 1, 33);
     scheduler
@@ -91,6 +94,35 @@ fn sequences_set_reset_and_replace() {
     assert_eq!(periods(), [10, 22, 33]);
     scheduler.replace_seq(&[info(c, 1, 300)]).unwrap();
     assert_eq!(periods(), [10, 0, 300]);
+}
+
+/// P11: as in TAO's reconfiguring scheduler, on which its clients rely.
+#[test]
+fn setting_enables_and_replacing_disables_the_others() {
+    use RtInfoEnabledTypeT::{RtInfoDisabled, RtInfoEnabled, RtInfoNonVolatile};
+    let bench = Bench::configuration();
+    let scheduler = &bench.scheduler;
+    let [a, b, c] = ["a", "b", "c"].map(|name| bench.operation(name, 1, 100));
+    let states = || -> Vec<RtInfoEnabledTypeT> {
+        let infos = scheduler.get_rt_info_set().unwrap();
+        infos.iter().map(|info| info.enabled).collect()
+    };
+    let enable = |handle, enabled| scheduler.set_rt_info_enable_state(handle, enabled).unwrap();
+    enable(a, RtInfoDisabled);
+    scheduler.set_seq(&[info(a, 1, 100)]).unwrap();
+    assert_eq!(states(), [RtInfoEnabled; 3]);
+    // A change of modes: c goes on, a comes, b goes.
+    enable(c, RtInfoNonVolatile);
+    scheduler.replace_seq(&[info(a, 1, 100)]).unwrap();
+    assert_eq!(states(), [RtInfoEnabled, RtInfoDisabled, RtInfoNonVolatile]);
+    scheduler.recompute_scheduling(1, 99).unwrap();
+    assert!(scheduler.priority(a).is_ok() && scheduler.priority(c).is_ok());
+    assert!(scheduler.priority(b).is_err());
+    // And back.
+    scheduler.replace_seq(&[info(b, 1, 100)]).unwrap();
+    assert_eq!(states(), [RtInfoDisabled, RtInfoEnabled, RtInfoNonVolatile]);
+    scheduler.reset_seq(&[info(a, 1, 100)]).unwrap();
+    assert_eq!(states(), [RtInfoEnabled, RtInfoEnabled, RtInfoNonVolatile]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The one upward trait of this crate.
 
-use crate::{Outcome, Ref, Scheduled, Upcall};
+use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
 
 /// Finds the servant of an object key and lets it answer.
 ///
@@ -13,6 +13,13 @@ use crate::{Outcome, Ref, Scheduled, Upcall};
 pub trait Adapter: Send + Sync + 'static {
     /// Serves one request; the [`Outcome`] proves that it was answered.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+
+    /// Calls `serve` with the servant of an active object whose POA lets requests in at once and in this thread, as
+    /// [`dispatch`](Self::dispatch) would call it. Otherwise does nothing, and the request is marshalled.
+    #[doc(hidden)]
+    fn serve_direct(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
+        let _ = (orb, key, serve);
+    }
 
     /// Says where the object of a key is, without calling it.
     fn locate(&self, key: &[u8]) -> Located;

@@ -56,7 +56,10 @@ mod upcall;
 mod value;
 
 pub use adapter::{Adapter, Located};
-pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, deliver, wait_until};
+pub use client::{
+    Answered, AsyncReply, Buffered, Handles, InFlight, Prepared, Slots, deliver, handle, handles,
+    wait_until,
+};
 pub use compatible::Incompatible;
 pub use concurrency::Concurrency;
 pub use context::{Context, decode_context, encode_context};
@@ -73,8 +76,8 @@ pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
 pub use options::{
-    ClientConnections, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS, PeerOption, SETTINGS,
-    Setting, SettingError,
+    ClientConnections, Collocation, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS, PeerOption,
+    SETTINGS, Setting, SettingError,
 };
 pub use orb::{Orb, SetupError, WeakOrb};
 pub use oxorb_rt::probe;

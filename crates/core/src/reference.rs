@@ -12,7 +12,7 @@ use oxorb_cdr::{
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
 use crate::client::{
-    self, Answered, AsyncReply, Binding, Buffered, InFlight, Owner, Prepared, Slots,
+    self, Answered, AsyncReply, Binding, Buffered, InFlight, Nearness, Owner, Prepared, Slots,
 };
 use crate::op::{Op, Operation, UserException};
 use crate::policy::{
@@ -62,6 +62,7 @@ struct Shared {
     /// There was one. Most references are never forwarded, and their calls need not ask where to.
     forwarded: AtomicBool,
     binding: Binding,
+    nearness: Nearness,
     /// Of connections that only calls through it use.
     owner: OnceLock<Arc<Owner>>,
 }
@@ -98,6 +99,7 @@ impl Ref {
                 forward: ArcSwapOption::empty(),
                 forwarded: AtomicBool::new(false),
                 binding: Binding::default(),
+                nearness: Nearness::default(),
                 owner: OnceLock::new(),
             }),
             timeout: Timeout::Default,
@@ -438,6 +440,25 @@ impl Ref {
             return Ok(forwarded);
         }
         self.original_route().cloned()
+    }
+
+    /// Returns where calls go if the object was never forwarded.
+    pub(crate) fn unforwarded(&self) -> Option<&Arc<Route>> {
+        match self.shared.forwarded.load(Ordering::Acquire) {
+            true => None,
+            false => self.original_route().ok(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn nearness(&self) -> &Nearness {
+        &self.shared.nearness
+    }
+
+    /// Returns the policies of the ORB where neither the reference nor the thread has others.
+    pub(crate) fn unchanged_policies(&self) -> Option<Resolved<'_>> {
+        let plain = self.timeout == Timeout::Default && self.overrides.is_none();
+        plain.then(|| self.shared.orb.policy_table().resolve())
     }
 
     fn original_route(&self) -> Result<&Arc<Route>, SystemException> {

@@ -13,8 +13,9 @@ use oxorb_giop::{
 use crate::client::{Peer, Selection};
 use crate::policy::Published;
 use crate::scheduler::Scheduled;
+use crate::server::{LaneOf, OwnAddress};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
-use crate::{Orb, raise};
+use crate::{Collocation, Orb, raise};
 
 /// Most endpoints of one reference that are tried: whoever sends a reference
 /// must not keep us connecting for ever.
@@ -38,8 +39,10 @@ pub(crate) struct Route {
 /// One address of an object.
 #[derive(Debug)]
 pub(crate) struct RouteProfile {
-    /// Whom to connect to; `None` when that is this very ORB.
+    /// Whom to connect to; `None` when that is this very ORB, and no lane of it.
     pub(crate) peer: Option<Arc<Peer>>,
+    /// The lane of this ORB that listens there.
+    pub(crate) lane: Option<LaneOf>,
     /// The lower of the profile's and our own highest GIOP version.
     pub(crate) version: Version,
     pub(crate) key: Box<[u8]>,
@@ -98,13 +101,17 @@ impl Route {
                 if profiles.len() == MAX_ENDPOINTS {
                     break;
                 }
-                let peer = if orb.is_own_address(&host, port) {
-                    None
-                } else {
-                    Some(orb.peer(&host, port))
+                let (peer, lane) = match orb.own_address(&host, port) {
+                    OwnAddress::No => (Some(orb.peer(&host, port)), None),
+                    OwnAddress::Orb if orb.options().collocation == Collocation::None => {
+                        (Some(orb.peer(&host, port)), None)
+                    }
+                    OwnAddress::Orb => (None, None),
+                    OwnAddress::Lane(lane, host, port) => (Some(orb.peer(&host, port)), Some(lane)),
                 };
                 profiles.push(RouteProfile {
                     peer,
+                    lane,
                     version,
                     key: key.clone(),
                     priority,
@@ -142,10 +149,30 @@ impl Route {
         &self.ior
     }
 
-    /// A profile of this very process, if there is one.
-    pub(crate) fn local(&self) -> Option<(usize, &RouteProfile)> {
+    /// Returns a profile of this very process whose requests may run in the calling thread. Those of a lane run in its own
+    /// threads only (RT-CORBA as TAO has it): a call from any other thread goes through the lane.
+    #[inline]
+    pub(crate) fn local(
+        &self,
+        orb: &Orb,
+        selection: Option<&Selection>,
+    ) -> Option<(usize, &RouteProfile)> {
         let mut profiles = self.profiles.iter().enumerate();
-        profiles.find(|(_, profile)| profile.peer.is_none())
+        profiles.find(|(index, profile)| match (&profile.peer, profile.lane) {
+            (None, _) => true,
+            (_, None) => false,
+            (_, Some(lane)) => {
+                orb.options().collocation != Collocation::None
+                    && orb.serving_lane() == Some(lane)
+                    && selection.is_none_or(|selection| selection.admits(*index))
+            }
+        })
+    }
+
+    /// Whether some thread of this process may run its requests without a connection.
+    pub(crate) fn may_be_local(&self) -> bool {
+        let mut profiles = self.profiles.iter();
+        profiles.any(|profile| profile.peer.is_none() || profile.lane.is_some())
     }
 
     /// How to name the object in a request to `profile`.

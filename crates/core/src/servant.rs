@@ -1,6 +1,6 @@
 //! What incarnates CORBA objects.
 
-use crate::{Outcome, Upcall};
+use crate::{Handles, Outcome, Upcall};
 
 /// A servant as the object adapter sees it: untyped.
 ///
@@ -49,6 +49,13 @@ pub trait Servant: Send + Sync + 'static {
     /// number. The IDL compiler makes it the address of the typed servant.
     fn identity(&self) -> usize {
         std::ptr::from_ref(self).cast::<()>() as usize
+    }
+
+    /// Returns the typed handles of the servant, by which stubs of the same process call it without a message. For
+    /// generated code.
+    #[doc(hidden)]
+    fn handles(&self) -> Option<&Handles> {
+        None
     }
 
     /// Serves one request. `_is_a`, `_non_existent`, `_interface` and

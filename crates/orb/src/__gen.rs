@@ -10,9 +10,10 @@ pub use oxorb_cdr::{
     ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted, interpreted_fixed,
 };
 pub use oxorb_core::{
-    Abstract, Amh, AsyncReply, Context, Interface, Later, ObjectRef, Op, Operations, Outcome,
-    Raise, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException, decode_context,
-    decode_ref, deliver, encode_context, encode_ref, held_exception, hold_exception,
+    Abstract, Amh, AsyncReply, Context, Handles, Interface, Later, ObjectRef, Op, Operations,
+    Outcome, Raise, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException,
+    decode_context, decode_ref, deliver, encode_context, encode_ref, handle, handles,
+    held_exception, hold_exception,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;

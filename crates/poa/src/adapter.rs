@@ -8,7 +8,7 @@ use crate::dispatch::without_slot;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::Mutex;
 use oxorb_core::{
-    Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Upcall, WeakOrb,
+    Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant, Upcall, WeakOrb,
 };
 use oxorb_giop::SystemException;
 
@@ -332,6 +332,11 @@ impl Adapter for RootAdapter {
     #[inline]
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
         self.find_and_call(upcall)
+    }
+
+    #[inline]
+    fn serve_direct(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
+        self.call_directly(orb, key, serve);
     }
 
     fn locate(&self, key: &[u8]) -> Located {

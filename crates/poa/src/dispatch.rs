@@ -10,7 +10,7 @@ use std::time::Instant;
 use oxorb_cdr::Encode as _;
 use oxorb_core::interceptor::Target;
 use oxorb_core::probe::{self, Stage};
-use oxorb_core::{Located, NO_SLOT, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall};
+use oxorb_core::{Located, NO_SLOT, Orb, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall};
 use oxorb_giop::SystemException;
 
 use crate::adapter::{Admission, RootAdapter};
@@ -21,6 +21,7 @@ use crate::object_map::Place;
 use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner, ServantManager};
 use crate::policies::{IdAssignment, RequestProcessing, ThreadPolicy};
+use crate::realtime::NotHere;
 use crate::refusal::{
     DISCARDED, NO_DEFAULT_SERVANT, NO_OBJECT, NO_POA, NO_SERVANT_MANAGER, WOULD_DEADLOCK,
 };
@@ -96,6 +97,33 @@ impl RootAdapter {
             }
         };
         self.serve(key, admission, upcall)
+    }
+
+    /// Calls the servant of an active object in this thread, if its POA is open to that.
+    #[inline]
+    pub(crate) fn call_directly(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
+        let (key, _) = without_slot(key);
+        let Some(key) = Key::parse(key) else {
+            return;
+        };
+        let Some(admission) = self.present(key) else {
+            return;
+        };
+        let Some(pass) = &*admission else {
+            return;
+        };
+        if !pass.open && !pass.open_at_priority {
+            return;
+        }
+        let Some(object) = pass.find_active(key) else {
+            return;
+        };
+        let _raised = match pass.raise_direct(orb, &object) {
+            Ok(raised) => raised,
+            Err(NotHere) => return,
+        };
+        let _here = current::enter(self, pass, object.place);
+        serve(&*object.servant);
     }
 
     /// A plain name for an object of this server. One for an object of another

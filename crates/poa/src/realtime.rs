@@ -102,6 +102,9 @@ impl PoaInner {
     }
 }
 
+/// A call without a message is not possible.
+pub(crate) struct NotHere;
+
 /// A request runs at a priority of its own while this lives.
 pub(crate) enum Urgent {
     /// That which policies want.
@@ -157,6 +160,50 @@ impl Pass {
         };
         orb.raise_thread(priority)
             .map(|raised| Some(Urgent::Raised(raised)))
+    }
+
+    /// Has the calling thread take the priority of an object for a call without a message, while the result lives.
+    ///
+    /// # Errors
+    /// [`NotHere`]: the call must be marshalled, to reach another thread or to be looked at.
+    #[inline]
+    pub(crate) fn raise_direct(
+        &self,
+        orb: &Orb,
+        object: &Found,
+    ) -> Result<Option<Raised>, NotHere> {
+        match self.real_time {
+            false => Ok(None),
+            true => self.raise_direct_to(orb, object),
+        }
+    }
+
+    fn raise_direct_to(&self, orb: &Orb, object: &Found) -> Result<Option<Raised>, NotHere> {
+        let realtime = &self.poa.policies.realtime;
+        if object.scheduled.is_some()
+            || realtime.threadpool != orb.serving_pool().filter(|_| realtime.threadpool.is_some())
+        {
+            return Err(NotHere);
+        }
+        let lanes = self.poa.realtime.as_ref();
+        if lanes.is_some_and(|realtime| realtime.lane_priorities().is_some()) {
+            return Ok(None);
+        }
+        match self.poa.model() {
+            None => Ok(None),
+            Some((PriorityModel::ServerDeclared, of_all)) => {
+                let priority = object.priority.unwrap_or(of_all);
+                orb.raise_thread(priority).map(Some).map_err(|_| NotHere)
+            }
+            // At the caller's, which it has.
+            Some((PriorityModel::ClientPropagated, _)) => {
+                let same = orb.options().realtime.transform.is_none();
+                match same && orb.thread_priority().is_some() {
+                    true => Ok(None),
+                    false => Err(NotHere),
+                }
+            }
+        }
     }
 
     /// Where a request has to go that came to a port of other threads than the POA's: to those of its object

@@ -194,6 +194,15 @@ pub mod bank {
     impl AccountRef {
         /// What is on it.
         pub fn balance(&self) -> Result<i64, SystemException> {
+            if let Some(done) = self
+                .0
+                .direct(
+                    &account::op::GET_BALANCE,
+                    |servant: &dyn Account| { Account::balance(servant) },
+                )
+            {
+                return done;
+            }
             self.0.invoke(&account::op::GET_BALANCE, |_| Ok(()), |d| d.longlong())
         }
 
@@ -217,6 +226,16 @@ pub mod bank {
         ///
         /// Who owns it.
         pub fn set_owner(&self, value: &str) -> Result<(), SystemException> {
+            if !value.contains('\0')
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &account::op::SET_OWNER,
+                        |servant: &dyn Account| { Account::set_owner(servant, value) },
+                    )
+            {
+                return done;
+            }
             self.0.invoke(&account::op::SET_OWNER, |e| e.string(value), |_| Ok(()))
         }
 
@@ -230,6 +249,15 @@ pub mod bank {
 
         /// Takes money out and gives what is left.
         pub fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
+            if let Some(done) = self
+                .0
+                .direct(
+                    &account::op::WITHDRAW,
+                    |servant: &dyn Account| { Account::withdraw(servant, amount) },
+                )
+            {
+                return done;
+            }
             self.0
                 .invoke(
                     &account::op::WITHDRAW,
@@ -289,13 +317,25 @@ pub mod bank {
 
     impl<T: Account> __gen::ServedBy<T> for AccountRef {
         fn servant(servant: T) -> Arc<dyn __gen::Servant> {
-            Arc::new(account::Skeleton(Arc::new(servant)))
+            <Self as __gen::ServedBy<Arc<T>>>::servant(Arc::new(servant))
         }
     }
 
-    impl<T: Account + ?Sized> __gen::ServedBy<Arc<T>> for AccountRef {
+    impl<T: Account> __gen::ServedBy<Arc<T>> for AccountRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            Arc::new(account::Skeleton(servant))
+            let handles = __gen::handles([
+                __gen::handle::<dyn Account>(servant.clone()),
+            ]);
+            Arc::new(account::Skeleton(servant, handles))
+        }
+    }
+
+    impl __gen::ServedBy<Arc<dyn Account>> for AccountRef {
+        fn servant(servant: Arc<dyn Account>) -> Arc<dyn __gen::Servant> {
+            let handles = __gen::handles([
+                __gen::handle::<dyn Account>(servant.clone()),
+            ]);
+            Arc::new(account::Skeleton(servant, handles))
         }
     }
 
@@ -384,7 +424,7 @@ pub mod bank {
         /// The servant as the object adapter sees it.
         #[doc(hidden)]
         #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>);
+        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
 
         impl<T: super::Account + ?Sized> __gen::Servant for Skeleton<T> {
             fn repository_id(&self) -> &str {
@@ -397,6 +437,10 @@ pub mod bank {
 
             fn identity(&self) -> usize {
                 Arc::as_ptr(&self.0).cast::<()>() as usize
+            }
+
+            fn handles(&self) -> Option<&__gen::Handles> {
+                Some(&self.1)
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
@@ -589,6 +633,15 @@ pub mod bank {
 
         /// What is on it.
         pub fn balance(&self) -> Result<i64, SystemException> {
+            if let Some(done) = self
+                .0
+                .direct(
+                    &account::op::GET_BALANCE,
+                    |servant: &dyn Account| { Account::balance(servant) },
+                )
+            {
+                return done;
+            }
             self.0.invoke(&account::op::GET_BALANCE, |_| Ok(()), |d| d.longlong())
         }
 
@@ -612,6 +665,16 @@ pub mod bank {
         ///
         /// Who owns it.
         pub fn set_owner(&self, value: &str) -> Result<(), SystemException> {
+            if !value.contains('\0')
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &account::op::SET_OWNER,
+                        |servant: &dyn Account| { Account::set_owner(servant, value) },
+                    )
+            {
+                return done;
+            }
             self.0.invoke(&account::op::SET_OWNER, |e| e.string(value), |_| Ok(()))
         }
 
@@ -625,6 +688,15 @@ pub mod bank {
 
         /// Takes money out and gives what is left.
         pub fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
+            if let Some(done) = self
+                .0
+                .direct(
+                    &account::op::WITHDRAW,
+                    |servant: &dyn Account| { Account::withdraw(servant, amount) },
+                )
+            {
+                return done;
+            }
             self.0
                 .invoke(
                     &account::op::WITHDRAW,
@@ -684,13 +756,27 @@ pub mod bank {
 
     impl<T: Savings> __gen::ServedBy<T> for SavingsRef {
         fn servant(servant: T) -> Arc<dyn __gen::Servant> {
-            Arc::new(savings::Skeleton(Arc::new(servant)))
+            <Self as __gen::ServedBy<Arc<T>>>::servant(Arc::new(servant))
         }
     }
 
-    impl<T: Savings + ?Sized> __gen::ServedBy<Arc<T>> for SavingsRef {
+    impl<T: Savings> __gen::ServedBy<Arc<T>> for SavingsRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            Arc::new(savings::Skeleton(servant))
+            let handles = __gen::handles([
+                __gen::handle::<dyn Savings>(servant.clone()),
+                __gen::handle::<dyn Account>(servant.clone()),
+            ]);
+            Arc::new(savings::Skeleton(servant, handles))
+        }
+    }
+
+    impl __gen::ServedBy<Arc<dyn Savings>> for SavingsRef {
+        fn servant(servant: Arc<dyn Savings>) -> Arc<dyn __gen::Servant> {
+            let handles = __gen::handles([
+                __gen::handle::<dyn Savings>(servant.clone()),
+                __gen::handle::<dyn Account>(servant.clone()),
+            ]);
+            Arc::new(savings::Skeleton(servant, handles))
         }
     }
 
@@ -709,7 +795,7 @@ pub mod bank {
         /// The servant as the object adapter sees it.
         #[doc(hidden)]
         #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>);
+        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
 
         impl<T: super::Savings + ?Sized> __gen::Servant for Skeleton<T> {
             fn repository_id(&self) -> &str {
@@ -727,6 +813,10 @@ pub mod bank {
 
             fn identity(&self) -> usize {
                 Arc::as_ptr(&self.0).cast::<()>() as usize
+            }
+
+            fn handles(&self) -> Option<&__gen::Handles> {
+                Some(&self.1)
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {

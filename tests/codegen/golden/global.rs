@@ -100,6 +100,12 @@ pub mod included {
     impl BaseRef {
         /// The operation `need`.
         pub fn need(&self) -> Result<Needed, SystemException> {
+            if let Some(done) = self
+                .0
+                .direct(&base::op::NEED, |servant: &dyn Base| { Base::need(servant) })
+            {
+                return done;
+            }
             self.0.invoke(&base::op::NEED, |_| Ok(()), |d| Needed::decode(d))
         }
 
@@ -111,13 +117,21 @@ pub mod included {
 
     impl<T: Base> __gen::ServedBy<T> for BaseRef {
         fn servant(servant: T) -> Arc<dyn __gen::Servant> {
-            Arc::new(base::Skeleton(Arc::new(servant)))
+            <Self as __gen::ServedBy<Arc<T>>>::servant(Arc::new(servant))
         }
     }
 
-    impl<T: Base + ?Sized> __gen::ServedBy<Arc<T>> for BaseRef {
+    impl<T: Base> __gen::ServedBy<Arc<T>> for BaseRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            Arc::new(base::Skeleton(servant))
+            let handles = __gen::handles([__gen::handle::<dyn Base>(servant.clone())]);
+            Arc::new(base::Skeleton(servant, handles))
+        }
+    }
+
+    impl __gen::ServedBy<Arc<dyn Base>> for BaseRef {
+        fn servant(servant: Arc<dyn Base>) -> Arc<dyn __gen::Servant> {
+            let handles = __gen::handles([__gen::handle::<dyn Base>(servant.clone())]);
+            Arc::new(base::Skeleton(servant, handles))
         }
     }
 
@@ -136,7 +150,7 @@ pub mod included {
         /// The servant as the object adapter sees it.
         #[doc(hidden)]
         #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>);
+        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
 
         impl<T: super::Base + ?Sized> __gen::Servant for Skeleton<T> {
             fn repository_id(&self) -> &str {
@@ -149,6 +163,10 @@ pub mod included {
 
             fn identity(&self) -> usize {
                 Arc::as_ptr(&self.0).cast::<()>() as usize
+            }
+
+            fn handles(&self) -> Option<&__gen::Handles> {
+                Some(&self.1)
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
@@ -534,6 +552,15 @@ mod global_idl {
     impl ForwardRef {
         /// The operation `back`.
         pub fn back(&self) -> Result<Option<HelloRef>, SystemException> {
+            if let Some(done) = self
+                .0
+                .direct(
+                    &forward::op::BACK,
+                    |servant: &dyn Forward| { Forward::back(servant) },
+                )
+            {
+                return done;
+            }
             self.0.invoke(&forward::op::BACK, |_| Ok(()), |d| __gen::decode_ref(d))
         }
 
@@ -547,13 +574,25 @@ mod global_idl {
 
     impl<T: Forward> __gen::ServedBy<T> for ForwardRef {
         fn servant(servant: T) -> Arc<dyn __gen::Servant> {
-            Arc::new(forward::Skeleton(Arc::new(servant)))
+            <Self as __gen::ServedBy<Arc<T>>>::servant(Arc::new(servant))
         }
     }
 
-    impl<T: Forward + ?Sized> __gen::ServedBy<Arc<T>> for ForwardRef {
+    impl<T: Forward> __gen::ServedBy<Arc<T>> for ForwardRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            Arc::new(forward::Skeleton(servant))
+            let handles = __gen::handles([
+                __gen::handle::<dyn Forward>(servant.clone()),
+            ]);
+            Arc::new(forward::Skeleton(servant, handles))
+        }
+    }
+
+    impl __gen::ServedBy<Arc<dyn Forward>> for ForwardRef {
+        fn servant(servant: Arc<dyn Forward>) -> Arc<dyn __gen::Servant> {
+            let handles = __gen::handles([
+                __gen::handle::<dyn Forward>(servant.clone()),
+            ]);
+            Arc::new(forward::Skeleton(servant, handles))
         }
     }
 
@@ -572,7 +611,7 @@ mod global_idl {
         /// The servant as the object adapter sees it.
         #[doc(hidden)]
         #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>);
+        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
 
         impl<T: super::Forward + ?Sized> __gen::Servant for Skeleton<T> {
             fn repository_id(&self) -> &str {
@@ -585,6 +624,10 @@ mod global_idl {
 
             fn identity(&self) -> usize {
                 Arc::as_ptr(&self.0).cast::<()>() as usize
+            }
+
+            fn handles(&self) -> Option<&__gen::Handles> {
+                Some(&self.1)
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
@@ -713,6 +756,17 @@ mod global_idl {
 
         /// The operation `need`.
         pub fn need(&self) -> Result<super::included::Needed, SystemException> {
+            if let Some(done) = self
+                .0
+                .direct(
+                    &super::included::base::op::NEED,
+                    |servant: &dyn super::included::Base| {
+                        super::included::Base::need(servant)
+                    },
+                )
+            {
+                return done;
+            }
             self.0
                 .invoke(
                     &super::included::base::op::NEED,
@@ -736,13 +790,27 @@ mod global_idl {
 
     impl<T: Hello> __gen::ServedBy<T> for HelloRef {
         fn servant(servant: T) -> Arc<dyn __gen::Servant> {
-            Arc::new(hello::Skeleton(Arc::new(servant)))
+            <Self as __gen::ServedBy<Arc<T>>>::servant(Arc::new(servant))
         }
     }
 
-    impl<T: Hello + ?Sized> __gen::ServedBy<Arc<T>> for HelloRef {
+    impl<T: Hello> __gen::ServedBy<Arc<T>> for HelloRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            Arc::new(hello::Skeleton(servant))
+            let handles = __gen::handles([
+                __gen::handle::<dyn Hello>(servant.clone()),
+                __gen::handle::<dyn super::included::Base>(servant.clone()),
+            ]);
+            Arc::new(hello::Skeleton(servant, handles))
+        }
+    }
+
+    impl __gen::ServedBy<Arc<dyn Hello>> for HelloRef {
+        fn servant(servant: Arc<dyn Hello>) -> Arc<dyn __gen::Servant> {
+            let handles = __gen::handles([
+                __gen::handle::<dyn Hello>(servant.clone()),
+                __gen::handle::<dyn super::included::Base>(servant.clone()),
+            ]);
+            Arc::new(hello::Skeleton(servant, handles))
         }
     }
 
@@ -825,7 +893,7 @@ mod global_idl {
         /// The servant as the object adapter sees it.
         #[doc(hidden)]
         #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>);
+        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
 
         impl<T: super::Hello + ?Sized> __gen::Servant for Skeleton<T> {
             fn repository_id(&self) -> &str {
@@ -843,6 +911,10 @@ mod global_idl {
 
             fn identity(&self) -> usize {
                 Arc::as_ptr(&self.0).cast::<()>() as usize
+            }
+
+            fn handles(&self) -> Option<&__gen::Handles> {
+                Some(&self.1)
             }
 
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {

@@ -84,7 +84,7 @@ pub(super) fn send<'a>(
     args: Args<'_, 'a>,
 ) -> Result<(), SystemException> {
     let route = reference.route()?;
-    if route.local().is_some() {
+    if route.local(reference.orb(), None).is_some() {
         return exchange(reference, policies, op, args).map(drop);
     }
     let selection = Selection::of(reference, &route, policies, op)?;

@@ -130,7 +130,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
         self.selection = Selection::of(self.reference, &route, self.policies, self.op)?;
         probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
-        if let Some((index, profile)) = route.local() {
+        let orb = self.reference.orb();
+        if let Some((index, profile)) = route.local(orb, self.selection.as_ref()) {
             let mut written = None;
             let carried = Carried::of(
                 self.policies,

@@ -51,7 +51,7 @@ impl Exchange<'_, '_> {
         let mut forwards = 0;
         loop {
             let route = self.route().map_err(raised)?;
-            if route.local().is_some() {
+            if route.local(self.reference.orb(), None).is_some() {
                 return Ok(());
             }
             for profile in &route.profiles {

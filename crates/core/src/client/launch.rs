@@ -141,7 +141,7 @@ impl Launch<'_> {
         loop {
             let route = exchange.route()?;
             exchange.selection = Selection::of(reference, &route, self.policies, self.op)?;
-            if let Some((_, profile)) = route.local() {
+            if let Some((_, profile)) = route.local(reference.orb(), exchange.selection.as_ref()) {
                 let mut written = None;
                 let carried = Carried::of(
                     self.policies,

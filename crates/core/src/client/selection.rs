@@ -246,6 +246,11 @@ impl Selection {
         fits.then_some(()).ok_or(raise::NO_LANE)
     }
 
+    /// Whether calls may go to a profile.
+    pub(crate) fn admits(&self, index: usize) -> bool {
+        self.profiles >> index & 1 == 1
+    }
+
     /// How its connections are made.
     pub(super) fn tuning(&self) -> Option<Tuning> {
         let tcp = self.tcp?;

@@ -1,6 +1,7 @@
 //! What can be configured: one table yields the struct's defaults, `-ORB`
 //! arguments, `OXORB_` environment variables and their documentation.
 
+mod collocation;
 mod named;
 mod peers;
 mod settings;
@@ -21,6 +22,7 @@ use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
 use crate::rt::RealTime;
 use crate::server::{ReactorChoice, ThreadFilters};
+pub use collocation::Collocation;
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub struct Options {
     pub init_refs: Vec<(String, String)>,
     /// What initial references not listed are resolved below.
     pub default_init_ref: Option<String>,
+    /// How calls to objects of this very ORB run.
+    pub collocation: Collocation,
     /// How long a two-way call may take; `None`: for ever.
     pub round_trip_timeout: Option<Duration>,
     /// How long connecting to one server may take.
@@ -185,6 +189,7 @@ impl Default for Options {
             publish: Vec::new(),
             init_refs: Vec::new(),
             default_init_ref: None,
+            collocation: Collocation::default(),
             round_trip_timeout: Some(Duration::from_secs(60)),
             connect_timeout: Duration::from_secs(5),
             buffered_oneways: 1 << 20,

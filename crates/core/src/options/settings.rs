@@ -9,6 +9,7 @@ use oxorb_giop::{Version, setting};
 use oxorb_sys::schedule::Class;
 use oxorb_transport::{AccessError, Endpoint, Publish};
 
+use super::collocation::{COLLOCATION, Collocation};
 use super::{ClientConnections, Options};
 use crate::concurrency::{CONCURRENCY, Concurrency};
 use crate::rt::{LaneEndpoints, LaneNumber, MappingChoice};
@@ -65,6 +66,15 @@ pub static SETTINGS: &[Setting] = &[
         help: "What references say of where to connect, instead of all addresses of this host.",
         apply: |options, text| {
             options.publish.extend(Publish::parse_list(text)?);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Collocation",
+        value: COLLOCATION,
+        help: "How calls to objects of the caller's own ORB run: the stub calls the servant, by a message in the caller's thread, or over a connection. Objects on lanes run in the caller's thread only where it is one of the lane. TAO's values global, per-orb and no are understood. Default direct.",
+        apply: |options, text| {
+            options.collocation = Collocation::parse(text)?;
             Ok(())
         },
     },

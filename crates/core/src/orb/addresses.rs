@@ -6,7 +6,7 @@ use oxorb_transport::Endpoint;
 
 use super::{Orb, SetupError, UNPOISONED};
 use crate::published::Address;
-use crate::server::Lane;
+use crate::server::{Lane, OwnAddress};
 use crate::{Ref, ThreadpoolError, ThreadpoolId};
 
 impl Orb {
@@ -96,13 +96,14 @@ impl Orb {
         Some(addresses.iter().map(point).collect())
     }
 
-    /// Whether an address is one of those we publish.
-    pub(crate) fn is_own_address(&self, host: &str, port: u16) -> bool {
-        self.inner.published.get().is_some_and(|addresses| {
-            addresses
-                .iter()
-                .any(|own| own.port == port && own.host == host)
-        }) || self.inner.pools.is_own_address(host, port)
+    /// Returns which of our addresses one is.
+    pub(crate) fn own_address(&self, host: &str, port: u16) -> OwnAddress {
+        let own = |address: &Address| address.port == port && address.host == host;
+        let published = self.inner.published.get();
+        if published.is_some_and(|addresses| addresses.iter().any(own)) {
+            return OwnAddress::Orb;
+        }
+        self.inner.pools.own_address(host, port)
     }
 
     fn published(&self) -> Result<&[Address], SetupError> {

@@ -16,6 +16,7 @@
 use std::sync::Arc;
 
 use super::stand_in::Desk;
+use super::threadpool::OwnAddress;
 use crate::client::Multiplexed;
 use crate::{Incident, Orb};
 
@@ -59,7 +60,7 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
     calls.set_offer(offer);
     let mut taken = Vec::new();
     for point in &points {
-        let ours = orb.is_own_address(&point.host, point.port);
+        let ours = !matches!(orb.own_address(&point.host, point.port), OwnAddress::No);
         if !ours && calls.serves(&orb.peer(&point.host, point.port)) {
             taken.push(point.to_string());
         }

@@ -11,6 +11,7 @@
 //!
 //! What happens when no thread of a lane waits any more is in `reserve.rs`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -34,14 +35,14 @@ use super::reactor::{self, Armed, Reactor, ReactorChoice};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::socket_options;
-use super::threadpool::{LaneScheduling, QueueOrder, Serving};
+use super::threadpool::{LaneOf, LaneScheduling, QueueOrder, Serving};
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     attributed,
 };
-use crate::{Concurrency, Orb};
+use crate::{Concurrency, Orb, ThreadpoolId};
 
 /// How often threads look for connections that stall in mid-message, and whether they are to end.
 pub(super) const TICK: Duration = Duration::from_millis(500);
@@ -53,6 +54,8 @@ pub(crate) struct Plan {
     pub(crate) name: String,
     /// The threadpool it belongs to; 0: the ORB's own.
     pub(crate) pool: u32,
+    /// Its place in the threadpool, from 0.
+    pub(crate) lane: u32,
     /// Of its threads; `None`: as they come.
     pub(crate) priority: Option<Priority>,
     /// How the kernel schedules them.
@@ -85,6 +88,26 @@ pub(crate) struct Plan {
     pub(crate) busy_poll: Option<Duration>,
     /// Made before they come.
     pub(crate) buffers: Option<MessageBuffers>,
+}
+
+thread_local! {
+    /// The lane of which the thread is one, after the number of its ORB.
+    static SERVING: Cell<Option<(u32, LaneOf)>> = const { Cell::new(None) };
+}
+
+impl Orb {
+    /// Returns the lane of this ORB of which the calling thread is one.
+    #[inline]
+    pub(crate) fn serving_lane(&self) -> Option<LaneOf> {
+        let (number, lane) = SERVING.get()?;
+        (number == self.scheduling().number()).then_some(lane)
+    }
+
+    /// Returns the threadpool of this ORB of which the calling thread is one. For the object adapter.
+    #[doc(hidden)]
+    pub fn serving_pool(&self) -> Option<ThreadpoolId> {
+        self.serving_lane().map(|lane| ThreadpoolId(lane.pool))
+    }
 }
 
 /// The threads of a lane and the connections none of them serves at the moment.
@@ -214,6 +237,7 @@ impl Lane {
         builder.spawn(move || {
             let Alive(lane) = &alive;
             crate::orb::mark_server_thread();
+            lane.mark(&orb);
             if let Some(priority) = lane.plan.priority {
                 orb.enter_lane(priority, lane.plan.scheduling);
             }
@@ -241,8 +265,20 @@ impl Lane {
         }
     }
 
+    /// The calling thread is one of the lane from now on.
+    fn mark(&self, orb: &Orb) {
+        if self.plan.pool != 0 {
+            let lane = LaneOf {
+                pool: self.plan.pool,
+                lane: self.plan.lane,
+            };
+            SERVING.set(Some((orb.scheduling().number(), lane)));
+        }
+    }
+
     /// The calling thread works at the lane's priority from now on. What the lane reserves is for its own threads.
     pub(super) fn enter_unreserved(&self, orb: &Orb) {
+        self.mark(orb);
         let scheduling = match self.plan.scheduling {
             LaneScheduling::Reserved(_) => LaneScheduling::AsOrb,
             other => other,

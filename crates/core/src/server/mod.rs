@@ -83,7 +83,7 @@ pub(crate) use stand_in::{afford, pool as pool_of_request, step_aside, wait_besi
 pub(crate) use takeover::Takeover;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use takeover::look;
-pub(crate) use threadpool::Pools;
+pub(crate) use threadpool::{LaneOf, OwnAddress, Pools};
 pub use threadpool::{
     LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError,
     ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,

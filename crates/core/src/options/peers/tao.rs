@@ -62,6 +62,16 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         |value| Ok(Some(value.to_owned())),
         "",
     ),
+    mapped(
+        "CollocationStrategy",
+        "Collocation",
+        |value| match value {
+            "thru_poa" => Ok(Some("marshalled".to_owned())),
+            "direct" | "best" => Ok(Some("direct".to_owned())),
+            _ => Err("expected thru_poa, direct or best".to_owned()),
+        },
+        "thru_poa, direct, best",
+    ),
     ignored(
         "AMICollocation",
         "asynchronous calls never run in the caller's thread",

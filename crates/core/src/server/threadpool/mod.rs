@@ -72,6 +72,28 @@ struct OpenLane {
     priority: Priority,
     listeners: Listeners,
     addresses: Vec<Address>,
+    /// Where this process connects to each.
+    at: Vec<(String, u16)>,
+}
+
+/// One lane of a threadpool of an ORB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LaneOf {
+    /// From 1.
+    pub(crate) pool: u32,
+    /// From 0.
+    pub(crate) lane: u32,
+}
+
+/// What an ORB knows of an address.
+#[derive(Clone, Debug)]
+pub(crate) enum OwnAddress {
+    /// Another process listens there, as far as is known.
+    No,
+    /// The ORB listens there.
+    Orb,
+    /// A lane is published there, and listens at this host and port.
+    Lane(LaneOf, String, u16),
 }
 
 /// Addresses of a threadpool, for references.
@@ -108,14 +130,24 @@ impl Pools {
         })
     }
 
-    /// Whether a threadpool listens there.
-    pub(crate) fn is_own_address(&self, host: &str, port: u16) -> bool {
+    /// Returns the lane that is published there.
+    pub(crate) fn own_address(&self, host: &str, port: u16) -> OwnAddress {
+        let own = |address: &Address| address.port == port && address.host == host;
         let pools = self.lock();
-        let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
-        lanes.any(|lane| {
-            let mut addresses = lane.addresses.iter();
-            addresses.any(|address| address.port == port && address.host == host)
-        })
+        for (pool, lane) in pools
+            .iter()
+            .flat_map(|(id, pool)| pool.lanes.iter().map(move |lane| (id, lane)))
+        {
+            if let Some(at) = lane.addresses.iter().position(own) {
+                let name = LaneOf {
+                    pool: pool.0,
+                    lane: lane.lane.plan.lane,
+                };
+                let (host, port) = lane.at[at].clone();
+                return OwnAddress::Lane(name, host, port);
+            }
+        }
+        OwnAddress::No
     }
 
     /// How connections that a threadpool accepts from now on are set up.
@@ -218,6 +250,7 @@ impl Orb {
                 priority: planned.priority,
                 listeners: Listeners::default(),
                 addresses: Vec::new(),
+                at: Vec::new(),
             });
         let mut pool = Pool {
             has_lanes: plan.has_lanes,
@@ -300,6 +333,7 @@ impl Orb {
         let plan = Plan {
             name: format!("oxorb-{}.{at}", id.0),
             pool: id.0,
+            lane: at as u32,
             priority: Some(lane.priority),
             scheduling: lane.scheduling,
             serving: plan.serving,
@@ -352,10 +386,23 @@ impl Pool {
             let endpoints = orb.lane_endpoints(id, at);
             let real = open.listeners.open(orb, &endpoints, started)?;
             for endpoint in &real {
-                open.addresses.extend(orb.addresses_of(endpoint)?);
+                let addresses = orb.addresses_of(endpoint)?;
+                let own = own_host(endpoint);
+                open.at
+                    .extend(addresses.iter().map(|_| (own.clone(), endpoint.port)));
+                open.addresses.extend(addresses);
             }
         }
         Ok(())
+    }
+}
+
+/// The host by which this process reaches an endpoint of its own.
+fn own_host(endpoint: &Endpoint) -> String {
+    match endpoint.host.as_str() {
+        "::" => "::1".to_owned(),
+        _ if endpoint.is_wildcard() => "127.0.0.1".to_owned(),
+        host => host.to_owned(),
     }
 }
 

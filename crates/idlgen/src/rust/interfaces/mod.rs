@@ -187,15 +187,35 @@ impl<'m> Rust<'m> {
         let (name, reference) = (ident(&item.name), ident(&item.reference));
         let (inner, skeleton) = (ident(&item.inner), ident(&item.skeleton));
         let arc = scope.std("Arc");
+        let DefKind::Interface(interface) = &def.kind else {
+            return TokenStream::new();
+        };
+        let bases = self.model.all_bases(interface);
+        let handles: Vec<_> = [def.id]
+            .into_iter()
+            .chain(bases)
+            .map(|id| {
+                let name = &self.names.item(id).name;
+                let servant = self.path(scope, self.model.def(id).parent, name);
+                quote!(#r::handle::<dyn #servant>(servant.clone()))
+            })
+            .collect();
         quote! {
             impl<T: #name> #r::ServedBy<T> for #reference {
                 fn servant(servant: T) -> #arc<dyn #r::Servant> {
-                    #arc::new(#inner::#skeleton(#arc::new(servant)))
+                    <Self as #r::ServedBy<#arc<T>>>::servant(#arc::new(servant))
                 }
             }
-            impl<T: #name + ?Sized> #r::ServedBy<#arc<T>> for #reference {
+            impl<T: #name> #r::ServedBy<#arc<T>> for #reference {
                 fn servant(servant: #arc<T>) -> #arc<dyn #r::Servant> {
-                    #arc::new(#inner::#skeleton(servant))
+                    let handles = #r::handles([#(#handles),*]);
+                    #arc::new(#inner::#skeleton(servant, handles))
+                }
+            }
+            impl #r::ServedBy<#arc<dyn #name>> for #reference {
+                fn servant(servant: #arc<dyn #name>) -> #arc<dyn #r::Servant> {
+                    let handles = #r::handles([#(#handles),*]);
+                    #arc::new(#inner::#skeleton(servant, handles))
                 }
             }
         }

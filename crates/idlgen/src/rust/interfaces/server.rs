@@ -63,17 +63,27 @@ impl<'m> Rust<'m> {
                 }
             }
         };
+        let (field, handles) = match answers {
+            Answers::Later => (None, None),
+            Answers::Now => (
+                Some(quote!(, pub(super) #r::Handles)),
+                Some(quote! {
+                    fn handles(&self) -> Option<&#r::Handles> { Some(&self.1) }
+                }),
+            ),
+        };
         quote! {
             /// The servant as the object adapter sees it.
             #[doc(hidden)]
             #[derive(Debug)]
-            pub struct #skeleton<T: ?Sized>(pub(super) #arc<T>);
+            pub struct #skeleton<T: ?Sized>(pub(super) #arc<T> #field);
             impl<T: #servant + ?Sized> #r::Servant for #skeleton<T> {
                 fn repository_id(&self) -> &str { #id }
                 fn is_a(&self, id: &str) -> bool { [#(#ids),*].contains(&id) }
                 fn identity(&self) -> usize {
                     #arc::as_ptr(&self.0).cast::<()>() as usize
                 }
+                #handles
                 fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
                     #dispatch
                 }

@@ -294,6 +294,40 @@ fn codebases_and_id_lists_are_shared() {
 }
 
 #[test]
+fn indirections_to_the_padding_before_what_they_mean() {
+    // A Java ORB counts from where it stood before it aligned (P5).
+    for early in 0..=3 {
+        let mut raw = Raw::new().ulong(3).ulong(0x7FFF_FF03).text("code");
+        let id = raw.here();
+        let octets = raw
+            .text(BASE)
+            .ulong(1)
+            .ulong(0x7FFF_FF02)
+            .indirection(id - early)
+            .ulong(2)
+            .indirection(4)
+            .done();
+        let all: Vec<Link<Base>> = read(&octets);
+        let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
+        assert_eq!(ids, [1, 2, 1], "{early}");
+    }
+    // One octet more, and it is the text before.
+    let raw = Raw::new()
+        .ulong(2)
+        .ulong(0x7FFF_FF03)
+        .text("code")
+        .text(BASE);
+    let octets = raw
+        .ulong(1)
+        .ulong(0x7FFF_FF02)
+        .indirection(20 - 4)
+        .ulong(2)
+        .done();
+    let error = Vec::<Link<Base>>::decode(&mut decoder(&octets)).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::BadIndirection(_)));
+}
+
+#[test]
 fn indirections_that_lead_nowhere() {
     let node = |offset| {
         Raw::new()

@@ -9,6 +9,7 @@ use super::handle::{Graph, Instance, Target, Within};
 use super::untyped::Untyped;
 use super::{Factory, Link, Value, ValueInfo, Valuetype, tag};
 use crate::pieces::Pieces;
+use crate::primitive::aligned;
 use crate::{Decode, Decoder, ErrorKind, Result};
 
 /// The most repository ids a value may come with: no chain of truncatable types is that long.
@@ -180,13 +181,18 @@ impl<'de> Decoder<'de> {
         Ok(start)
     }
 
-    /// Where the offset that follows leads.
+    /// Reads an offset, and returns where it leads.
+    ///
+    /// Tags and lengths are aligned to four, so an offset to the padding before one can mean nothing else: a Java ORB counts
+    /// from where it stood before it aligned.
     fn indirection(&mut self) -> Result<(usize, i32)> {
         let offset = self.long()?;
         let from = self.position() - 4;
-        let to = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
-        match from.checked_sub(to) {
+        let origin = self.position() - self.cursor();
+        let back = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+        match from.checked_sub(back).filter(|to| *to >= origin) {
             Some(to) if offset < 0 => {
+                let to = origin + aligned(to - origin, 4);
                 let values = self.incoming();
                 values.leads_out |= to < values.any_start;
                 Ok((to, offset))

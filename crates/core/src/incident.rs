@@ -62,11 +62,13 @@ pub enum Incident {
     PrioritiesNotScheduled,
     /// A client sent a message that is larger, or in more pieces, than this side accepts; its connection was closed.
     TooLarge,
+    /// A client takes its large replies too slowly (`MaxReplyOctetsPerClient`); a request of its was answered TRANSIENT.
+    RepliesNotTaken,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 22] = [
+    pub const ALL: [Incident; 23] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -89,6 +91,7 @@ impl Incident {
         Incident::DispatchedLate,
         Incident::PrioritiesNotScheduled,
         Incident::TooLarge,
+        Incident::RepliesNotTaken,
     ];
 
     /// Urgency of its line in the log.
@@ -103,6 +106,7 @@ impl Incident {
             | Incident::TooManyOctets
             | Incident::Violation
             | Incident::TooLarge
+            | Incident::RepliesNotTaken
             | Incident::NoRealTimePriority
             | Incident::PrioritiesNotScheduled
             | Incident::BufferFull
@@ -147,6 +151,10 @@ impl Incident {
                  (-ORBMaxOctetsPerClient); reading pauses"
             }
             Incident::Violation => "the client broke the protocol",
+            Incident::RepliesNotTaken => {
+                "this address has not taken as many octets of replies as may be under way \
+                 (-ORBMaxReplyOctetsPerClient)"
+            }
             Incident::TooLarge => {
                 "the client sent more than is accepted here, and its connection was closed"
             }

@@ -23,6 +23,14 @@ pub(crate) const TOO_MANY_OUTSTANDING: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_OUTSTANDING, CompletionStatus::No);
 
 /// The client has as many requests running as this server allows it.
+pub(crate) const TOO_MANY_REPLIES: SystemException =
+    SystemException::transient(minor::transient::TOO_MANY_REPLIES, CompletionStatus::No);
+
+/// The client has taken too few of its replies for one more of this size; the request was run.
+pub(crate) const REPLY_NOT_AFFORDED: SystemException =
+    SystemException::no_memory(minor::no_memory::CLIENT_REPLIES, CompletionStatus::Yes);
+
+/// The client has as many requests running as it may.
 pub(crate) const TOO_MANY_REQUESTS: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_REQUESTS, CompletionStatus::No);
 

@@ -428,7 +428,8 @@ fn what_is_only_announced_costs_no_memory() {
 /// sending them from where they lie, and keep the connections.
 #[test]
 fn a_large_message_does_not_cost_its_memory_for_ever() {
-    const CONNECTIONS: usize = 4;
+    // Their answers are within what one client may leave unread.
+    const CONNECTIONS: usize = 3;
     let _guard = watchdog(LONG);
     if !alone("a_large_message_does_not_cost_its_memory_for_ever") {
         return;

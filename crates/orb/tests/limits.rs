@@ -518,3 +518,79 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
         assert!(failure.contains(part), "{part}: {failure}");
     }
 }
+
+/// Octets of this process that are in memory.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+/// Twelve replies of 32 MiB that nobody reads: so many as the limit allows are under way, and what they took is given
+/// back (S5).
+#[test]
+fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back() {
+    if !alone("replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back") {
+        return;
+    }
+    let _guard = watchdog(2 * LONG);
+    const MIB: usize = 1 << 20;
+    let server = server_with(
+        Concurrency::ThreadPerConnection,
+        &[("MaxReplyOctetsPerClient", "100000000")],
+    );
+    let near = client(ClientConnections::Private);
+    let object = pinger(&server, &near);
+    let before = resident();
+    let mut greedy: Vec<_> = (0..12)
+        .map(|_| TcpStream::connect(address(&object)).unwrap())
+        .collect();
+    for stream in &mut greedy {
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream
+            .write_all(&request(&object, &BIG, 0, |_| {}))
+            .unwrap();
+    }
+    let mut whole = 0;
+    for stream in &mut greedy {
+        let mut header = [0; 12];
+        stream.read_exact(&mut header).unwrap();
+        let size = u32::from_ne_bytes([header[8], header[9], header[10], header[11]]);
+        whole += usize::from(size as usize > BIG_ANSWER);
+    }
+    // 32 MiB and a header each: two below 100 MB, and not three.
+    assert_eq!(whole, 2);
+    assert!(resident() < before + 160 * MIB, "{} MiB", resident() / MIB);
+    drop(greedy);
+    while server.connection_statistics().open > 0 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(resident() < before + 48 * MIB, "{} MiB", resident() / MIB);
+    assert_eq!(ping(&object, 1), Ok(2));
+}
+
+/// While a client owes more than it may, its requests are refused before they run, and those of others are served.
+#[test]
+fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
+    let _guard = watchdog(2 * LONG);
+    let limit = BIG_ANSWER.to_string();
+    let server = server_with(
+        Concurrency::ThreadPerConnection,
+        &[("MaxReplyOctetsPerClient", &limit)],
+    );
+    let near = client(ClientConnections::Private);
+    let object = pinger(&server, &near);
+    let mut greedy = connect_from("127.0.0.2".parse().unwrap(), address(&object)).unwrap();
+    greedy
+        .write_all(&request(&object, &BIG, 0, |_| {}))
+        .unwrap();
+    greedy.read_exact(&mut [0; 12]).unwrap();
+    assert_eq!(ping(&object, 1), Ok(2), "another address");
+    let mut second = connect_from("127.0.0.2".parse().unwrap(), address(&object)).unwrap();
+    second
+        .write_all(&request(&object, &NOTE, 0, |_| {}))
+        .unwrap();
+    while count(&server, Incident::RepliesNotTaken) == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}

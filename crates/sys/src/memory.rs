@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 use std::io;
+#[cfg(target_env = "gnu")]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps all memory of the process, present and future, in RAM (`mlockall`).
 ///
@@ -46,6 +48,8 @@ pub fn prefault_stack(octets: usize) {
 /// process. Other allocators keep what they like.
 pub fn prefault_heap(octets: usize) {
     #[cfg(target_env = "gnu")]
+    KEEPS.store(true, Ordering::Relaxed);
+    #[cfg(target_env = "gnu")]
     // SAFETY: takes numbers only, and may be called at any time.
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
@@ -57,6 +61,24 @@ pub fn prefault_heap(octets: usize) {
     }
     black_box(&mut room);
 }
+
+/// Has the allocator give pages that it keeps unused back to the system, unless [`prefault_heap`] told it to keep them.
+///
+/// With glibc, which keeps what a thread has freed for that thread; nothing happens with others. Takes milliseconds where
+/// much is kept, and other threads that allocate wait meanwhile.
+pub fn give_back() {
+    #[cfg(target_env = "gnu")]
+    if !KEEPS.load(Ordering::Relaxed) {
+        // SAFETY: takes a number only, and may be called at any time.
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+}
+
+/// The allocator was told to keep what is freed.
+#[cfg(target_env = "gnu")]
+static KEEPS: AtomicBool = AtomicBool::new(false);
 
 #[cfg(test)]
 mod tests {

@@ -114,6 +114,12 @@ pub struct Options {
     /// by the values of its requests while they are served; a request whose
     /// values would exceed that is answered NO_MEMORY. `None`: no limit.
     pub max_octets_per_client: Option<usize>,
+    /// Most octets that large replies (above 64 KiB) to one client address may
+    /// hold until it has taken them. Beyond it its requests are answered
+    /// TRANSIENT (minor `TOO_MANY_REPLIES`, not run), and a reply that was made
+    /// meanwhile becomes NO_MEMORY (completed YES); one alone is always sent.
+    /// `None`: no limit.
+    pub max_reply_octets_per_client: Option<usize>,
     /// How long a client's connection may be idle before the server closes it
     /// in order; `None`: for ever. Its client connects again with the next
     /// call, which costs that call the time to connect.
@@ -206,6 +212,7 @@ impl Default for Options {
             max_requests_per_client: None,
             max_requests_per_connection: 64,
             max_octets_per_client: Some(192 << 20),
+            max_reply_octets_per_client: Some(120 << 20),
             idle_timeout: None,
             keep_alive: Some(Duration::from_secs(60)),
             access: Access::default(),

@@ -230,6 +230,15 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "MaxReplyOctetsPerClient",
+        value: "OCTETS",
+        help: "Most that large replies to one address hold until it has taken them; 0: no limit. Default 120 MiB.",
+        apply: |options, text| {
+            options.max_reply_octets_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "IdleTimeout",
         value: "MS",
         help: "After how long a server closes an idle connection, in milliseconds; 0: never. Default 0.",

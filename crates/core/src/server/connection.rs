@@ -164,7 +164,7 @@ impl Connection {
         Connection {
             id,
             inbox: Some(inbox),
-            sink: Sink::to_link(Arc::clone(&link)),
+            sink: Sink::to_link(Arc::clone(&link)).of(lines.status.client.clone()),
             session,
             version: Version::V1_0,
             pace: None,
@@ -195,7 +195,11 @@ impl Connection {
     pub(super) fn with_buffers(self, orb: &Orb, buffers: Pair) -> Connection {
         Connection {
             inbox: Some(Inbox::with_buffer(&orb.options().limits, buffers.read)),
-            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write),
+            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(self
+                .lines
+                .status
+                .client
+                .clone()),
             memory: Some(buffers.memory),
             ..self
         }

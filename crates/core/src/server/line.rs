@@ -40,7 +40,10 @@ impl Line {
     /// Takes the answer; [`end`](Self::end) sees to what it took.
     pub(crate) fn sink(&self) -> Sink {
         match self {
-            Line::Wire(wire) => Sink::to_shared(Arc::clone(&wire.link), Arc::clone(&wire.turn)),
+            Line::Wire(wire) => {
+                let sink = Sink::to_shared(Arc::clone(&wire.link), Arc::clone(&wire.turn));
+                sink.of(wire.lines.status.client.clone())
+            }
             Line::Mailbox(_) => Sink::to_memory(Vec::new()),
         }
     }

@@ -42,6 +42,7 @@ mod mailbox;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod modules;
+mod owed;
 mod per_connection;
 mod queue;
 mod rate_groups;

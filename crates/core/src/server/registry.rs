@@ -55,6 +55,8 @@ pub(crate) struct Client {
     running: AtomicUsize,
     /// Octets of large messages that arrive or are being served.
     octets: AtomicUsize,
+    /// Octets of large replies that it has not taken yet.
+    owed: AtomicUsize,
     /// Octets of memory that the values of requests take which are being served.
     decoded: AtomicUsize,
 }
@@ -384,6 +386,27 @@ impl Registry {
 }
 
 impl Client {
+    /// Counts a reply in, unless others are under way and all would take more than `limit`.
+    pub(super) fn owe(&self, octets: usize, limit: Option<usize>) -> bool {
+        let before = self.owed.fetch_add(octets, Ordering::Relaxed);
+        let within = limit.is_none_or(|limit| before.saturating_add(octets) <= limit);
+        let admitted = before == 0 || within;
+        if !admitted {
+            self.owe_no_more(octets);
+        }
+        admitted
+    }
+
+    /// The reply was written, or lost.
+    pub(super) fn owe_no_more(&self, octets: usize) {
+        self.owed.fetch_sub(octets, Ordering::Relaxed);
+    }
+
+    /// Octets of large replies that are on their way.
+    pub(super) fn owed(&self) -> usize {
+        self.owed.load(Ordering::Relaxed)
+    }
+
     /// Counts a request in, unless there are `limit` already.
     pub(crate) fn begin(&self, limit: usize) -> bool {
         let admitted = self.running.fetch_add(1, Ordering::Relaxed) < limit;

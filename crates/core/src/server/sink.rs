@@ -6,16 +6,19 @@ use std::mem;
 use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encoded, Encoder};
-use oxorb_giop::{Fragments, SystemException, Version};
+use oxorb_giop::{Fragments, Frame, Header, SystemException, Version};
 use oxorb_transport::{Link, WriteError};
 
 use super::line::Line;
 use super::mailbox::Mailbox;
+use super::owed::{self, Owed};
+use super::registry::Client;
 use super::stand_in;
 use super::turn::Turn;
 use crate::Orb;
 use crate::options::Options;
 use crate::probe::{self, Stage};
+use crate::raise;
 
 /// Takes the replies of one connection, or of one local call.
 ///
@@ -28,6 +31,8 @@ pub struct Sink {
     answered: bool,
     /// Its answer takes another way.
     deferred: bool,
+    /// Whose replies these are, where they are counted.
+    client: Option<Arc<Client>>,
     /// A write failed: the connection is of no more use.
     broken: bool,
 }
@@ -80,8 +85,14 @@ impl Sink {
             out,
             answered: false,
             deferred: false,
+            client: None,
             broken: false,
         }
+    }
+
+    /// Counts large replies among those of a client.
+    pub(super) fn of(self, client: Option<Arc<Client>>) -> Sink {
+        Sink { client, ..self }
     }
 
     /// The reply of a local call.
@@ -142,6 +153,11 @@ impl Sink {
     /// Writes octets that are a whole message already.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
+            let _owed = match message.len() > owed::SMALL {
+                // It is there already: it counts, whatever else does.
+                true => Owed::incur(self.client.as_ref(), message.len(), None),
+                false => None,
+            };
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
@@ -183,6 +199,29 @@ impl Sink {
 
     #[inline]
     fn send_over(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+        if reply.len() > owed::SMALL {
+            return self.send_large(options, version, reply);
+        }
+        self.write(options, version, reply);
+    }
+
+    /// One that counts until it is written: a client may not take it for long.
+    #[cold]
+    fn send_large(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+        let limit = options.max_reply_octets_per_client;
+        match Owed::incur(self.client.as_ref(), reply.len(), limit) {
+            Some(_owed) => self.write(options, version, reply),
+            None => {
+                let id = id_of(&reply);
+                self.discard(options, reply);
+                let plain = Dialect::new(version.minor);
+                self.send_exception(options, version, id, plain, raise::REPLY_NOT_AFFORDED);
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
@@ -210,6 +249,24 @@ impl Sink {
         let _ = oxorb_giop::system_exception_reply(&mut e, version, id, exception, &[]);
         self.send(options, version, e.finish());
     }
+}
+
+/// The number of the request that a finished reply answers.
+fn id_of(reply: &Encoded<'_>) -> u32 {
+    let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
+    let start: &[u8] = reply
+        .io_slices(&mut slices)
+        .first()
+        .map_or(&[], |slice| slice);
+    let header = start
+        .first_chunk()
+        .and_then(|octets| Header::parse(octets).ok());
+    let frame = header.map(|header| Frame {
+        header,
+        bytes: start,
+    });
+    let parsed = frame.and_then(|frame| Some(oxorb_giop::Reply::parse(&frame).ok()?.id));
+    parsed.unwrap_or_default()
 }
 
 impl Target {

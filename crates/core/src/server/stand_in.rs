@@ -287,6 +287,22 @@ impl Desk {
                 .is_some_and(|turn| turn.was_cancelled(id))
     }
 
+    /// Whether the client has to take replies before any of its requests is run.
+    #[cold]
+    pub(super) fn owes(&self, orb: &Orb) -> bool {
+        let limit = orb.options().max_reply_octets_per_client;
+        let Some((client, limit)) = self.client().zip(limit) else {
+            return false;
+        };
+        let owes = client.owed() >= limit;
+        if owes {
+            let peer = || self.link().map_or_else(String::new, |link| link.peer());
+            let what = || format!("replies of {} octets are not taken", client.owed());
+            orb.note(Incident::RepliesNotTaken, peer, what);
+        }
+        owes
+    }
+
     /// What the connection says of its client.
     pub(super) fn session(&self) -> Session {
         self.session.get()

@@ -130,6 +130,7 @@ minors! {
     }
     NoMemory no_memory {
         OXORB 1 CLIENT_SHARE: "the values of this client's messages take as much memory as the server lets one client take", "send less at a time, or raise MaxOctetsPerClient of the server";
+        OXORB 2 CLIENT_REPLIES: "the operation was run, and its result is more than the server lets a client leave unread", "read replies as they come, or raise MaxReplyOctetsPerClient of the server";
     }
     NoResources no_resources {
         OMG 1 INTERCEPTION_UNSUPPORTED: "this binding does not support the interception operation", "do without it";
@@ -185,6 +186,7 @@ minors! {
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
         OXORB 7 TOO_MANY_REQUESTS: "this client has as many requests running as the server allows", "try again when some have ended, or raise MaxRequestsPerClient at the server";
+        OXORB 15 TOO_MANY_REPLIES: "this client has not taken as many octets of replies as the server lets be under way", "read replies as they come, then try again, or raise MaxReplyOctetsPerClient at the server";
     }
     ObjAdapter obj_adapter {
         OMG 1 UNKNOWN_ADAPTER: "the adapter activator raised an exception", "look at the server's log";

@@ -324,7 +324,9 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     // A `corbaloc:` says nothing of code sets: ISO 8859-1. An IOR does: UTF-8.
     let latin = &bench.scheduler;
     let ior = oxorb::Interface::to_ior(bench.served.scheduler());
-    let unicode: SchedulerRef = bench.client.resolve(&ior).unwrap();
+    // Connections keep the code sets that were agreed first, so each has a client of its own.
+    let other = oxorb::Orb::builder().build().unwrap();
+    let unicode: SchedulerRef = other.resolve(&ior).unwrap();
     let handle = unicode.create("жук::scan").unwrap();
     set(&unicode, handle, 10_000, 500_000).unwrap();
     bench.operation("plain", 10_000, 500_000);

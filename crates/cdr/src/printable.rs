@@ -15,6 +15,13 @@ use core::fmt;
 #[derive(Clone, Copy, Debug)]
 pub struct Printable<'a>(pub &'a str);
 
+impl Printable<'_> {
+    /// Reports whether a character moves the cursor, changes how others look, or cannot be seen.
+    pub fn hides(c: char) -> bool {
+        is_hidden(c)
+    }
+}
+
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = match f.precision() {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use oxorb::describe::{self, Content, ExplainedComponent, Key};
-use oxorb::{Interface, Ior, Orb};
+use oxorb::{Interface, Ior, Orb, Printable};
 use serde_json::{Value, json};
 
 use crate::orb::with_args;
@@ -53,9 +53,10 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
         "" => "(not said; ask the object)",
         id => id,
     };
+    let type_id = Printable(type_id);
     let _ = writeln!(out, "{STRONG}type{STRONG:#}      {type_id}");
     if let Some(url) = oxorb::corbaloc(ior) {
-        let _ = writeln!(out, "{STRONG}corbaloc{STRONG:#}  {url}");
+        let _ = writeln!(out, "{STRONG}corbaloc{STRONG:#}  {}", Printable(&url));
     }
     for (index, profile) in reference.profiles.iter().enumerate() {
         let _ = writeln!(
@@ -105,7 +106,11 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key,
                 components,
             } => {
-                let _ = writeln!(out, "  version    GIOP {version}\n  socket     {path}");
+                let _ = writeln!(
+                    out,
+                    "  version    GIOP {version}\n  socket     {}",
+                    Printable(path)
+                );
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
@@ -125,7 +130,8 @@ fn key_text(out: &mut String, key: &Key) {
     let _ = writeln!(
         out,
         "  key        {} {FAINT}({} octets){FAINT:#}",
-        key.text, key.octets
+        Printable(&key.text),
+        key.octets
     );
     if let Some(maker) = key.maker {
         let _ = writeln!(
@@ -144,7 +150,7 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
             tag(component.tag)
         );
         for field in &component.fields {
-            let _ = writeln!(out, "    {:<16} {}", field.label, field.value);
+            let _ = writeln!(out, "    {:<16} {}", field.label, Printable(&field.value));
         }
         if let Some(error) = &component.error {
             let _ = writeln!(out, "    malformed        {error}");

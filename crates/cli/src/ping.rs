@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use oxorb::{
-    ClientConnections, Interface, Ior, ObjectRef, Orb, Ref, SystemException, SystemExceptionKind,
+    ClientConnections, Interface, Ior, ObjectRef, Orb, Printable, Ref, SystemException,
+    SystemExceptionKind,
 };
 use serde_json::json;
 
@@ -185,7 +186,7 @@ fn measure(object: &ObjectRef, args: &Args) -> Result<Percentiles, SystemExcepti
 fn endpoints_text(type_id: &str, tried: &[Endpoint]) -> String {
     let mut out = String::new();
     if !type_id.is_empty() {
-        let _ = writeln!(out, "{STRONG}{type_id}{STRONG:#}");
+        let _ = writeln!(out, "{STRONG}{}{STRONG:#}", Printable(type_id));
     }
     for endpoint in tried {
         let _ = match endpoint.first_call_ns {
@@ -193,13 +194,14 @@ fn endpoints_text(type_id: &str, tried: &[Endpoint]) -> String {
                 out,
                 "  {GOOD}ok{GOOD:#}      {}: {} {FAINT}(first call {}){FAINT:#}",
                 endpoint.address,
-                endpoint.what,
+                Printable(&endpoint.what),
                 Time(first)
             ),
             None => writeln!(
                 out,
                 "  {BAD}failed{BAD:#}  {}: {}",
-                endpoint.address, endpoint.what
+                endpoint.address,
+                Printable(&endpoint.what)
             ),
         };
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use oxorb_giop::Version;
 
 use crate::Options;
-use crate::options::ClientConnections;
+use crate::options::{CONNECTIONS_PER_CLIENT, ClientConnections};
 use crate::{Concurrency, ReactorChoice};
 
 /// Two options, each fine by itself, that contradict each other.
@@ -61,7 +61,8 @@ static RULES: &[Rule] = &[
             let most = options.max_connections;
             options
                 .max_connections_per_client
-                .is_some_and(|each| each > most)
+                // By default it only says less than nothing.
+                .is_some_and(|each| each > most && each != CONNECTIONS_PER_CLIENT)
         },
         says: Incompatible {
             one: "-ORBMaxConnectionsPerClient",

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is on the steady path: incidents are rare, and a line for each is bounded in number.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
@@ -60,12 +61,23 @@ const LINES: u32 = 10;
 /// Time in which [`LINES`] of a kind are logged.
 const SPAN: Duration = Duration::from_secs(1);
 
+/// Lines that one kind of incident may cost in one [`CLIENT_SPAN`] for each client, so that one that never ends hides
+/// no other.
+const CLIENT_LINES: u32 = 3;
+
+/// Time in which [`CLIENT_LINES`] of a kind are logged for a client.
+const CLIENT_SPAN: Duration = Duration::from_secs(10);
+
+/// Most clients and kinds that are told apart at a time.
+const CLIENTS: usize = 256;
+
 /// Sink and quotas of one ORB.
 pub(crate) struct Log {
     level: LogLevel,
     file: Option<Arc<File>>,
     sink: OnceLock<Box<Sink>>,
     quotas: [Mutex<Quota>; Incident::ALL.len()],
+    clients: Mutex<HashMap<(Incident, String), Quota>>,
 }
 
 type Sink = dyn Fn(LogLevel, &str) + Send + Sync;
@@ -77,6 +89,7 @@ impl Log {
             file,
             sink: OnceLock::new(),
             quotas: std::array::from_fn(|_| Mutex::default()),
+            clients: Mutex::default(),
         }
     }
 
@@ -84,18 +97,49 @@ impl Log {
         level <= self.level
     }
 
-    /// Logs one incident, within the quota of its kind.
+    /// Logs one incident, within the quota of its kind and the client's share of that.
     pub(crate) fn incident(&self, event: &ConnectionEvent) {
+        let now = Instant::now();
+        let Some(of_client) = self.admit_client(event, now) else {
+            return;
+        };
         let quota = self.quotas[event.incident as usize].lock();
-        let dropped = quota.expect(UNPOISONED).admit(Instant::now());
-        match dropped {
-            None => {}
-            Some(0) => self.write(event.incident.level(), &event.to_string()),
-            Some(dropped) => self.write(
-                event.incident.level(),
-                &format!("{event} ({dropped} more of this kind were not logged)"),
+        let dropped = quota.expect(UNPOISONED).admit(now, LINES, SPAN);
+        let level = event.incident.level();
+        match (dropped, of_client) {
+            (None, _) => {}
+            (Some(0), 0) => self.write(level, &event.to_string()),
+            (Some(0), more) => self.write(
+                level,
+                &format!("{event} ({more} more of this kind from this client were not logged)"),
+            ),
+            (Some(dropped), more) => self.write(
+                level,
+                &format!(
+                    "{event} ({} more of this kind were not logged)",
+                    dropped + more
+                ),
             ),
         }
+    }
+
+    /// As [`Quota::admit`], of the client that an incident is about.
+    fn admit_client(&self, event: &ConnectionEvent, now: Instant) -> Option<u64> {
+        let host = match event.peer.rsplit_once(':') {
+            Some((host, _port)) => host,
+            None => &event.peer,
+        };
+        let mut clients = self.clients.lock().expect(UNPOISONED);
+        if clients.len() >= CLIENTS {
+            clients.retain(|_, quota| !quota.is_over(now, CLIENT_SPAN));
+        }
+        let full = clients.len() >= CLIENTS;
+        let key = (event.incident, host.to_owned());
+        if full && !clients.contains_key(&key) {
+            return Some(0);
+        }
+        let quota = clients.entry(key).or_default();
+        quota.admit(now, CLIENT_LINES, CLIENT_SPAN)
     }
 
     pub(crate) fn write(&self, level: LogLevel, line: &str) {
@@ -127,19 +171,22 @@ struct Quota {
 
 impl Quota {
     /// Number of lines dropped before this one where this one may be written, `None` where not.
-    fn admit(&mut self, now: Instant) -> Option<u64> {
-        let over = self
-            .since
-            .is_none_or(|since| now.duration_since(since) >= SPAN);
-        if over {
+    fn admit(&mut self, now: Instant, lines: u32, span: Duration) -> Option<u64> {
+        if self.is_over(now, span) {
             (self.since, self.written) = (Some(now), 0);
         }
-        if self.written == LINES {
+        if self.written == lines {
             self.dropped += 1;
             return None;
         }
         self.written += 1;
         Some(std::mem::take(&mut self.dropped))
+    }
+
+    /// Whether its span is over, or has not begun.
+    fn is_over(&self, now: Instant, span: Duration) -> bool {
+        self.since
+            .is_none_or(|since| now.duration_since(since) >= span)
     }
 }
 
@@ -212,13 +259,60 @@ mod tests {
     fn a_kind_of_incident_has_so_many_lines_in_a_span_and_the_rest_is_counted() {
         let mut quota = Quota::default();
         let start = Instant::now();
+        let admit = |quota: &mut Quota, at| quota.admit(at, LINES, SPAN);
         for _ in 0..LINES {
-            assert_eq!(quota.admit(start), Some(0));
+            assert_eq!(admit(&mut quota, start), Some(0));
         }
-        assert_eq!(quota.admit(start), None);
-        assert_eq!(quota.admit(start + SPAN / 2), None);
-        assert_eq!(quota.admit(start + SPAN), Some(2));
-        assert_eq!(quota.admit(start + SPAN), Some(0));
+        assert_eq!(admit(&mut quota, start), None);
+        assert_eq!(admit(&mut quota, start + SPAN / 2), None);
+        assert_eq!(admit(&mut quota, start + SPAN), Some(2));
+        assert_eq!(admit(&mut quota, start + SPAN), Some(0));
+    }
+
+    #[test]
+    fn a_client_that_never_ends_costs_few_lines_and_hides_no_other() {
+        let log = Log::new(LogLevel::Warn, None);
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let seen = Arc::clone(&lines);
+        let keep = move |_, line: &str| seen.lock().unwrap().push(line.to_owned());
+        assert!(log.sink.set(Box::new(keep)).is_ok());
+        let violation = |peer: &str| ConnectionEvent {
+            incident: Incident::Violation,
+            peer: peer.to_owned(),
+            detail: String::new(),
+        };
+        for port in 0..1000 {
+            log.incident(&violation(&format!("10.0.0.1:{port}")));
+        }
+        log.incident(&violation("10.0.0.2:1"));
+        log.incident(&violation("[::1]:1"));
+        let of = |host: &str| {
+            let lines = lines.lock().unwrap();
+            lines.iter().filter(|line| line.starts_with(host)).count()
+        };
+        let counts = ["10.0.0.1:", "10.0.0.2:", "[::1]:"].map(of);
+        assert_eq!(counts, [CLIENT_LINES as usize, 1, 1]);
+        let key = (Incident::Violation, "10.0.0.1".to_owned());
+        let later = Instant::now() + CLIENT_SPAN;
+        let mut clients = log.clients.lock().unwrap();
+        let more = clients.get_mut(&key).unwrap();
+        assert_eq!(
+            more.admit(later, CLIENT_LINES, CLIENT_SPAN),
+            Some(1000 - u64::from(CLIENT_LINES))
+        );
+    }
+
+    #[test]
+    fn so_many_clients_are_told_apart_and_no_more() {
+        let log = Log::new(LogLevel::Off, None);
+        for host in 0..2 * CLIENTS {
+            log.incident(&ConnectionEvent {
+                incident: Incident::Violation,
+                peer: format!("host-{host}:1"),
+                detail: String::new(),
+            });
+        }
+        assert_eq!(log.clients.lock().unwrap().len(), CLIENTS);
     }
 
     #[test]

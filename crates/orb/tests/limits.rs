@@ -87,6 +87,59 @@ fn an_idle_connection_makes_room_for_a_new_one() {
     }
 }
 
+/// Who only begins messages does not keep others out (S4).
+#[test]
+fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        for most in [
+            &[("MaxConnections", "3")][..],
+            &[("MaxConnectionsPerClient", "3")],
+        ] {
+            let server = server_with(concurrency, most);
+            let client = client(ClientConnections::Cached);
+            let object = pinger(&server, &client);
+            let mut stuck: Vec<_> = (0..3)
+                .map(|_| TcpStream::connect(address(&object)).unwrap())
+                .collect();
+            for stream in &mut stuck {
+                stream.write_all(b"GIOP\x01\x02\x00").unwrap();
+                thread::sleep(Duration::from_millis(20));
+            }
+            thread::sleep(Duration::from_millis(1200));
+            assert_eq!(ping(&object, 1), Ok(2));
+            assert_eq!(count(&server, Incident::Purged), 1);
+            assert_closed_in_order(&mut stuck[0]);
+        }
+    }
+}
+
+/// A message that comes slowly, and one that is served, are no reason to make room.
+#[test]
+fn a_connection_that_gets_on_makes_no_room() {
+    let _guard = watchdog(2 * LONG);
+    let server = server_with(Concurrency::ThreadPerConnection, &[("MaxConnections", "2")]);
+    let client = client(ClientConnections::Cached);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = elsewhere(&client, &local);
+    let mut slow = TcpStream::connect(address(&object)).unwrap();
+    slow.write_all(b"GIOP\x01\x02\x00\x00\x00\x10\x00\x00")
+        .unwrap();
+    let gate = servant.gate.lock().unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| call(&object, &WAIT));
+        for _ in 0..20 {
+            slow.write_all(&[0; 2048]).unwrap();
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert_closed_in_order(&mut TcpStream::connect(address(&object)).unwrap());
+        drop(gate);
+        waiting.join().unwrap().unwrap();
+    });
+    assert_eq!(count(&server, Incident::Purged), 0);
+}
+
 #[test]
 fn while_none_idles_the_new_one_is_turned_away_in_order() {
     let _guard = watchdog(2 * LONG);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use oxorb::Printable;
 use oxorb_ifr::corba::DefinitionKind;
 use oxorb_ifr::{Entry, EntryId, Kind, Repository};
 use serde_json::json;
@@ -29,7 +30,7 @@ pub(super) fn list(name: Option<&str>, place: &Place, format: Format) -> Done {
             text,
             "{:indent$}{FAINT}{word}{FAINT:#} {STRONG}{name}{STRONG:#}  {FAINT}{}{FAINT:#}",
             "",
-            entry.repository_id(),
+            Printable(entry.repository_id()),
             indent = depth * 2,
         );
     }
@@ -68,7 +69,11 @@ pub(super) fn show(name: &str, place: &Place, format: Format) -> Done {
     }
     let mut text = String::new();
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}", line(&repository, entry));
-    let _ = writeln!(text, "{FAINT}id{FAINT:#} {}", entry.repository_id());
+    let _ = writeln!(
+        text,
+        "{FAINT}id{FAINT:#} {}",
+        Printable(entry.repository_id())
+    );
     for id in contents {
         let _ = writeln!(text, "  {}", line(&repository, repository.entry(id)));
     }

@@ -1,10 +1,15 @@
 //! What a name is bound to, as the verbs show it.
 
 use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
-use oxorb::{Interface as _, ObjectRef, SystemException, SystemExceptionKind};
+use oxorb::{Interface as _, ObjectRef, Printable, SystemException, SystemExceptionKind};
 use oxorb_naming::{Name, Names, NamingError, Problem};
 use serde_json::{Value, json};
+
+use crate::output::{Done, because};
 
 /// A binding with the name by which it was reached.
 #[derive(Clone, Debug)]
@@ -13,11 +18,97 @@ pub(super) struct Found {
     pub(super) is_context: bool,
 }
 
-/// All bindings of a context, in the order of their names; `below` is the name of the context.
-pub(super) fn bindings(context: &Names, below: Option<&Name>) -> oxorb::Result<Vec<Found>> {
+/// Most bindings to take from name servers, which may never end.
+#[derive(clap::Args)]
+pub(crate) struct Most {
+    /// Most names to ask for; others are left out, and the command says so
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: u64,
+}
+
+/// Octets of names that are taken besides: 64 MiB.
+const NAMES: usize = 64 << 20;
+
+/// What may still be taken from name servers. Threads share it.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: usize,
+    names: AtomicUsize,
+    octets: AtomicUsize,
+    /// Why names are left out.
+    stopped: OnceLock<String>,
+}
+
+impl Most {
+    pub(super) fn budget(&self) -> Budget {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        Budget {
+            limit,
+            names: AtomicUsize::new(limit),
+            octets: AtomicUsize::new(NAMES),
+            stopped: OnceLock::new(),
+        }
+    }
+}
+
+impl Budget {
+    /// Takes one name, or notes that none may be taken any more.
+    fn take(&self, octets: usize) -> bool {
+        let less = |left: &AtomicUsize, by: usize| {
+            let taken = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(by));
+            taken.is_ok()
+        };
+        if !less(&self.names, 1) {
+            let limit = self.limit;
+            self.stop(|| format!("there are more than {limit}; --limit N shows more"));
+            return false;
+        }
+        if !less(&self.octets, octets) {
+            self.stop(|| format!("they have more than {} MiB", NAMES >> 20));
+            return false;
+        }
+        true
+    }
+
+    fn stop(&self, why: impl FnOnce() -> String) {
+        self.stopped.get_or_init(why);
+    }
+
+    /// Reports that names are left out.
+    ///
+    /// # Errors
+    /// Why they are.
+    pub(super) fn end(&self) -> Done {
+        let taken = self.limit - self.names.load(Relaxed);
+        match self.stopped.get() {
+            None => Ok(()),
+            Some(why) => Err(because(format!(
+                "stopped after {taken} names, others are left out: {why}"
+            ))),
+        }
+    }
+}
+
+/// All bindings of a context that the budget allows, in the order of their names; `below` is the name of the context.
+pub(super) fn bindings(
+    context: &Names,
+    below: Option<&Name>,
+    budget: &Budget,
+) -> oxorb::Result<Vec<Found>> {
     let mut found = Vec::new();
     for entry in context.list()? {
-        let entry = entry?;
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(exception) if found.is_empty() => return Err(exception),
+            // Those that came are worth something.
+            Err(exception) => {
+                budget.stop(|| format!("asking for the next ones: {exception}"));
+                break;
+            }
+        };
+        if !budget.take(entry.component.id.len() + entry.component.kind.len()) {
+            break;
+        }
         let name = match below {
             Some(below) => Some(below.join(entry.component)),
             None => Name::new([entry.component]),
@@ -80,12 +171,12 @@ impl fmt::Display for Summary<'_> {
             id => id,
         };
         match addresses.as_slice() {
-            [] => write!(f, "{} without an IIOP address", type_id.escape_default()),
-            [first] => write!(f, "{} at {first}", type_id.escape_default()),
+            [] => write!(f, "{} without an IIOP address", Printable(type_id)),
+            [first] => write!(f, "{} at {first}", Printable(type_id)),
             [first, others @ ..] => write!(
                 f,
                 "{} at {first} and {} more",
-                type_id.escape_default(),
+                Printable(type_id),
                 others.len()
             ),
         }

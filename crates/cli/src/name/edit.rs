@@ -1,6 +1,6 @@
 //! `oxorb name bind`, `unbind`, `mkcontext` and `resolve`
 
-use oxorb::{Interface as _, ObjectRef};
+use oxorb::{Interface as _, ObjectRef, Printable};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::json;
@@ -157,7 +157,7 @@ fn parents(names: &Names, name: &Name) -> Result<(), Failed> {
 
 fn done(what: &str, name: &Name, object: Option<&ObjectRef>, format: Format) -> Done {
     match format {
-        Format::Text => print(format_args!("{what} {}\n", name.to_string().escape_debug())),
+        Format::Text => print(format_args!("{what} {}\n", Printable(&name.to_string()))),
         Format::Json => {
             let mut row = json!({ "name": name.to_string(), "done": what });
             describe(object, &mut row);

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use oxorb::Printable;
 use oxorb_naming::Name;
 use serde_json::json;
 
 use super::At;
-use super::bindings::{Summary, bindings, describe, object};
+use super::bindings::{Most, Summary, bindings, describe, object};
 use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb name ls`.
@@ -23,6 +24,8 @@ pub(crate) struct Args {
     #[arg(short, long)]
     long: bool,
     #[command(flatten)]
+    most: Most,
+    #[command(flatten)]
     at: At,
     /// For whom the output is
     #[arg(long, value_enum, default_value_t)]
@@ -33,13 +36,14 @@ pub(super) fn run(args: Args) -> Done {
     let (_orb, names) = args.at.context(args.name.as_ref())?;
     let mut rows = Vec::new();
     let mut text = String::new();
-    for found in bindings(&names, None)? {
+    let budget = args.most.budget();
+    for found in bindings(&names, None, &budget)? {
         let mut row = found.to_json();
         let slash = if found.is_context { "/" } else { "" };
         let _ = write!(
             text,
             "{STRONG}{}{STRONG:#}{slash}",
-            found.last().escape_debug()
+            Printable(&found.last())
         );
         if args.long {
             match object(&names, &found.name) {
@@ -53,7 +57,7 @@ pub(super) fn run(args: Args) -> Done {
                 // Unbound meanwhile, or on a server that is away: the others shall be shown.
                 Err(error) => {
                     row["error"] = json!(error.to_string());
-                    let _ = write!(text, "  {BAD}{error}{BAD:#}");
+                    let _ = write!(text, "  {BAD}{}{BAD:#}", Printable(&error.to_string()));
                 }
             }
         }
@@ -61,7 +65,8 @@ pub(super) fn run(args: Args) -> Done {
         rows.push(row);
     }
     match args.format {
-        Format::Text => print(text),
-        Format::Json => print_json(&rows),
+        Format::Text => print(text)?,
+        Format::Json => print_json(&rows)?,
     }
+    budget.end()
 }

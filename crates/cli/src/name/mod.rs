@@ -7,8 +7,9 @@ mod prune;
 mod serve;
 mod tree;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use oxorb::policy::ReplyEndTime;
 use oxorb::{Builder, Orb};
 use oxorb_naming::{Name, Names, PORT};
 
@@ -57,15 +58,21 @@ pub(crate) struct At {
     /// or else corbaloc::localhost:2809/NameService
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Milliseconds a connection or a call may take
+    /// Milliseconds that the command may wait for name servers; for prune, each connection and each call
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }
 
 impl At {
-    /// An ORB, and the names below the context.
+    /// An ORB whose calls all end within the time-out, and the names below the context.
     fn connect(&self) -> Result<(Orb, Names), Failed> {
         let orb = with_args(self.builder()).build()?;
+        let end = SystemTime::now() + Duration::from_millis(self.timeout);
+        orb.policies().set(ReplyEndTime(end))?;
+        self.names(orb)
+    }
+
+    fn names(&self, orb: Orb) -> Result<(Orb, Names), Failed> {
         let names = match &self.at {
             Some(url) => Names::at(&orb, url),
             None => usual(&orb),
@@ -87,14 +94,23 @@ impl At {
 
     /// The context of a name, or the one to begin at.
     fn context(&self, name: Option<&Name>) -> Result<(Orb, Names), Failed> {
-        let (orb, names) = self.connect()?;
-        match name {
-            Some(name) => {
-                let context = names.context(name)?;
-                Ok((orb, context))
-            }
-            None => Ok((orb, names)),
+        self.connect().and_then(|found| below(found, name))
+    }
+
+    /// [`context`](Self::context) with an ORB whose calls each may take the time-out.
+    fn each(&self, name: Option<&Name>) -> Result<(Orb, Names), Failed> {
+        let orb = with_args(self.builder()).build()?;
+        self.names(orb).and_then(|found| below(found, name))
+    }
+}
+
+fn below((orb, names): (Orb, Names), name: Option<&Name>) -> Result<(Orb, Names), Failed> {
+    match name {
+        Some(name) => {
+            let context = names.context(name)?;
+            Ok((orb, context))
         }
+        None => Ok((orb, names)),
     }
 }
 

@@ -6,15 +6,15 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use oxorb::{Interface as _, ObjectRef};
+use oxorb::{Interface as _, ObjectRef, Printable};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::json;
 
 use super::At;
-use super::bindings::{Health, Summary, bindings, describe, object};
+use super::bindings::{Budget, Health, Most, Summary, bindings, describe, object};
 use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb name prune`.
@@ -42,6 +42,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     #[command(flatten)]
+    most: Most,
+    #[command(flatten)]
     at: At,
     /// For whom the output is; JSON asks nothing
     #[arg(long, value_enum, default_value_t)]
@@ -49,8 +51,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Done {
-    let (_orb, names) = args.at.context(args.name.as_ref())?;
-    let survey = Survey::new(&names);
+    let (_orb, names) = args.at.each(args.name.as_ref())?;
+    let survey = Survey::new(&names, args.most.budget());
     let progress = Progress::new(args.format);
     std::thread::scope(|scope| {
         for _ in 0..args.jobs {
@@ -58,7 +60,7 @@ pub(super) fn run(args: Args) -> Done {
         }
     });
     progress.end();
-    let mut checked = survey.into_checked();
+    let (mut checked, budget) = survey.into_checked();
     checked.sort_by_cached_key(|checked| checked.name.to_string());
     let alive = checked
         .iter()
@@ -95,10 +97,10 @@ pub(super) fn run(args: Args) -> Done {
             left += usize::from(outcome.is_err());
             if args.format == Format::Text {
                 let name = checked.name.to_string();
-                let name = name.escape_debug();
+                let name = Printable(&name);
                 print(match outcome {
                     Ok(()) => format!("removed {name}\n"),
-                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {why}\n"),
+                    Err(why) => format!("{BAD}kept{BAD:#} {name}: {}\n", Printable(&why)),
                 })?;
             }
         } else {
@@ -109,6 +111,7 @@ pub(super) fn run(args: Args) -> Done {
     if args.format == Format::Json {
         print_json(&json!({ "checked": total, "alive": alive, "dead": rows }))?;
     }
+    budget.end()?;
     match left {
         0 => Ok(()),
         left if args.format == Format::Json => {
@@ -142,11 +145,12 @@ impl Checked {
 /// What is to be looked at, and what was.
 struct Survey {
     root: Names,
+    /// Names that may still be taken.
+    budget: Budget,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-#[derive(Default)]
 struct State {
     waiting: VecDeque<Task>,
     /// Tasks under way, which may add others.
@@ -163,28 +167,29 @@ struct Task {
 }
 
 impl Survey {
-    fn new(names: &Names) -> Survey {
+    fn new(names: &Names, budget: Budget) -> Survey {
         let begin = Task {
             name: None,
             is_context: true,
         };
         let state = State {
             waiting: VecDeque::from([begin]),
-            ..State::default()
+            running: 0,
+            seen: HashSet::new(),
+            checked: Vec::new(),
         };
         Survey {
             root: names.clone(),
+            budget,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
     }
 
-    fn into_checked(self) -> Vec<Checked> {
-        let state = self
-            .state
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        state.checked
+    fn into_checked(self) -> (Vec<Checked>, Budget) {
+        let state = self.state.into_inner();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        (state.checked, self.budget)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -256,7 +261,7 @@ impl Survey {
         if !self.state().seen.insert(identity) {
             return (Vec::new(), Health::Alive);
         }
-        match bindings(context, name) {
+        match bindings(context, name, &self.budget) {
             Ok(found) => {
                 let tasks = found.into_iter().map(|found| Task {
                     name: Some(found.name),
@@ -277,12 +282,12 @@ fn text(dead: &[Checked], total: usize, alive: usize) -> String {
             text,
             "{BAD}{:<12}{BAD:#} {STRONG}{}{STRONG:#}",
             checked.health.word(),
-            name.escape_debug()
+            Printable(&name)
         );
         if let Some(object) = &checked.object {
             let _ = write!(text, "  {FAINT}{}{FAINT:#}", Summary(object));
         }
-        let _ = writeln!(text, "\n             {}", checked.health.why());
+        let _ = writeln!(text, "\n             {}", Printable(checked.health.why()));
     }
     let _ = match dead.len() {
         0 => writeln!(

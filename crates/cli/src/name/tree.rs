@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use oxorb::{Interface as _, ObjectRef};
+use oxorb::{Interface as _, ObjectRef, Printable};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::{Value, json};
 
 use super::At;
-use super::bindings::{Found, bindings, object};
+use super::bindings::{Budget, Found, Most, bindings, object};
 use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb name tree`.
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 32, value_name = "N")]
     depth: usize,
     #[command(flatten)]
+    most: Most,
+    #[command(flatten)]
     at: At,
     /// For whom the output is
     #[arg(long, value_enum, default_value_t)]
@@ -36,23 +38,29 @@ pub(super) fn run(args: Args) -> Done {
     let (_orb, names) = args.at.context(args.name.as_ref())?;
     let mut walk = Walk {
         seen: HashMap::new(),
-        depth: args.depth,
+        depth: args.depth.min(DEEPEST),
+        budget: args.most.budget(),
         text: String::new(),
     };
     walk.seen.insert(identity(&names), String::new());
     let rows = walk.below(&names, None, &mut Vec::new())?;
     match args.format {
-        Format::Text => print(walk.text),
-        Format::Json => print_json(&rows),
+        Format::Text => print(walk.text)?,
+        Format::Json => print_json(&rows)?,
     }
+    walk.budget.end()
 }
 
 struct Walk {
     /// Contexts, and the names under which they were shown first.
     seen: HashMap<String, String>,
     depth: usize,
+    budget: Budget,
     text: String,
 }
+
+/// Contexts within contexts that are followed at most: each takes some of the stack.
+const DEEPEST: usize = 256;
 
 impl Walk {
     /// What is in a context; `last` tells for it and each context around it whether it is the last one there.
@@ -62,7 +70,7 @@ impl Walk {
         name: Option<&Name>,
         last: &mut Vec<bool>,
     ) -> oxorb::Result<Vec<Value>> {
-        let all = bindings(context, name)?;
+        let all = bindings(context, name, &self.budget)?;
         let (count, mut rows) = (all.len(), Vec::new());
         for (i, found) in all.iter().enumerate() {
             for last in &*last {
@@ -72,11 +80,7 @@ impl Walk {
             self.text.push_str(if is_last { "└── " } else { "├── " });
             let slash = if found.is_context { "/" } else { "" };
             let shown = found.last();
-            let _ = write!(
-                self.text,
-                "{STRONG}{}{STRONG:#}{slash}",
-                shown.escape_debug()
-            );
+            let _ = write!(self.text, "{STRONG}{}{STRONG:#}{slash}", Printable(&shown));
             let mut row = found.to_json();
             match found.is_context {
                 true => {
@@ -95,7 +99,7 @@ impl Walk {
     fn context(&mut self, around: &Names, found: &Found, last: &mut Vec<bool>, row: &mut Value) {
         let note = |text: &mut String, row: &mut Value, key: &str, note: String| {
             let style = if key == "error" { BAD } else { FAINT };
-            let _ = writeln!(text, "  {style}{note}{style:#}");
+            let _ = writeln!(text, "  {style}{}{style:#}", Printable(&note));
             row[key] = json!(note);
         };
         let Some(own) = Name::new(
@@ -118,7 +122,7 @@ impl Walk {
         if let Some(first) = self.seen.get(&identity(&names)) {
             row["same_as"] = json!(first);
             let first = if first.is_empty() { "the root" } else { first };
-            let _ = writeln!(self.text, "  {FAINT}see {}{FAINT:#}", first.escape_debug());
+            let _ = writeln!(self.text, "  {FAINT}see {}{FAINT:#}", Printable(first));
             return;
         }
         self.seen.insert(identity(&names), name);

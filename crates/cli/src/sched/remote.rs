@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use oxorb::Orb;
+use oxorb::{Orb, Printable};
 use oxorb_sched::Anomaly;
 use oxorb_sched::repository::{Assigned, CallKind, Dependency, InfoType, RtInfo};
 use oxorb_sched::time::Show;
@@ -166,7 +166,8 @@ pub(super) fn list(args: &ListArgs) -> Done {
             print_json(&json!({"scheduled": scheduled, "operations": rows}))
         }
         Format::Text => {
-            let width = rows.iter().map(|(info, _)| info.entry_point.len());
+            let shown = |info: &RtInfo| Printable(&info.entry_point).to_string().chars().count();
+            let width = rows.iter().map(|(info, _)| shown(info));
             let width = width.max().unwrap_or(0).max("operation".len());
             let mut out = format!(
                 "{STRONG}{:width$}  {:>8} {:>5} {:>4}  {:>10} {:>10}  {:<11} {:<11}{STRONG:#}\n",
@@ -186,7 +187,7 @@ pub(super) fn list(args: &ListArgs) -> Done {
                         CallKind::TwoWay => "calls",
                         CallKind::OneWay => "gets events of",
                     };
-                    let _ = writeln!(out, "  {verb} {} x{}", name(one.on), one.calls);
+                    let _ = writeln!(out, "  {verb} {} x{}", Printable(name(one.on)), one.calls);
                 }
             }
             print(out)
@@ -211,7 +212,7 @@ fn row_text(out: &mut String, width: usize, info: &RtInfo, assigned: Option<Assi
     let _ = writeln!(
         out,
         "{:width$}  {:>8} {:>5} {:>4}  {period:>10} {:>10}  {:<11} {:<11}{notes}",
-        info.entry_point,
+        Printable(&info.entry_point).to_string(),
         number(|it| it.os_priority),
         number(|it| it.preemption_priority),
         number(|it| it.subpriority),
@@ -297,7 +298,7 @@ pub(super) fn compute(args: &ComputeArgs) -> Done {
         Format::Text => {
             let mut out = String::new();
             for found in &anomalies {
-                let _ = writeln!(out, "{found}");
+                let _ = writeln!(out, "{}", Printable(&found.to_string()));
             }
             if levels.is_none() {
                 out.push_str("nothing is scheduled\n");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use oxorb::{Interface as _, Orb};
+use oxorb::{Interface as _, Orb, Printable};
 use oxorb_sched::Error;
 use oxorb_sched::service::Service;
 use oxorb_scheduler::rtec_scheduler::SchedulerRef;
@@ -187,7 +187,9 @@ fn told(format: Format, operation: &str, refusal: &Refusal) {
         return;
     }
     match format {
-        Format::Text => anstream::eprintln!("refused {operation}: {refusal}"),
+        Format::Text => {
+            anstream::eprintln!("refused {operation}: {}", Printable(&refusal.to_string()))
+        }
         Format::Json => {
             let why = refusal.to_string();
             let _ = print_line(&json!({"event": "refused", "operation": operation, "why": why}));

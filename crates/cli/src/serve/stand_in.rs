@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use oxorb::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
+use oxorb::{CompletionStatus, Orb, Printable, SystemException, SystemExceptionKind};
 use oxorb_dynamic::json::Shared;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
 use oxorb_idltypes::Interface;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::script::Table;
 use super::template::Scope;
 use crate::call::{ExceptionJson, ResultsJson};
+use crate::output::Escaping;
 use crate::types::{Known, Source};
 
 /// Answers every request from a table.
@@ -124,8 +125,9 @@ impl StandIn {
     /// A mistake in the script that shows only now.
     fn broken(&self, signature: &Signature, why: &str) -> Exception {
         eprintln!(
-            "error: the script's answer to {}: {why}",
-            signature.operation
+            "error: the script's answer to {}: {}",
+            signature.operation,
+            Printable(why)
         );
         BROKEN.into()
     }
@@ -201,9 +203,11 @@ impl Log {
 
     /// Whoever reads the log may be gone; serving goes on.
     pub(super) fn line(line: &impl Serialize) {
-        if let Ok(text) = serde_json::to_string(line) {
+        let mut text = Vec::new();
+        if serde_json::to_writer(Escaping(&mut text), line).is_ok() {
+            text.push(b'\n');
             let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+            let _ = out.write_all(&text).and_then(|()| out.flush());
         }
     }
 

@@ -92,12 +92,14 @@ pub struct Options {
     pub trust_idle: Duration,
     /// Most connections a server accepts. For a further one the connection that
     /// idles longest is closed in order (told CloseConnection; its client
-    /// connects again when it needs to); when none idles, the new one is.
+    /// connects again when it needs to), or else the one that stalls longest in
+    /// the middle of a message; when there is none, the new one is.
     /// Each costs a descriptor, about 10 KiB, and a thread if it has its own.
     pub max_connections: usize,
-    /// Most connections from one client address; a further one is closed in
-    /// order, so that its client sees TRANSIENT or goes elsewhere. `None`: no
-    /// limit but `max_connections`. All clients behind one NAT count together.
+    /// Most connections from one client address. For a further one a connection
+    /// of that client which idles or stalls is closed in order; where there is
+    /// none, the new one is, so that its client sees TRANSIENT or goes
+    /// elsewhere. `None`: no limit but `max_connections`. All clients behind one NAT count together.
     pub max_connections_per_client: Option<usize>,
     /// Most requests of one client address that run at one time; a further one
     /// is answered TRANSIENT (minor `TOO_MANY_REQUESTS`, not run), a oneway one
@@ -188,6 +190,9 @@ pub struct Options {
     pub(crate) ignored: Vec<String>,
 }
 
+/// Connections that one client may have unless told otherwise: half of what there may be in all.
+pub(crate) const CONNECTIONS_PER_CLIENT: usize = 500;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -208,7 +213,7 @@ impl Default for Options {
             worker_stay: Duration::from_millis(1),
             trust_idle: Duration::from_millis(5),
             max_connections: 1000,
-            max_connections_per_client: None,
+            max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),
             max_requests_per_client: None,
             max_requests_per_connection: 64,
             max_octets_per_client: Some(192 << 20),

@@ -195,7 +195,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "MaxConnectionsPerClient",
         value: "N",
-        help: "Most connections a server accepts from one address; 0: no such limit. Default 0.",
+        help: "Most connections a server accepts from one address; 0: no such limit. Default 500.",
         apply: |options, text| {
             options.max_connections_per_client = or_none(text)?;
             Ok(())

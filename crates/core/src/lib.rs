@@ -98,8 +98,8 @@ pub use scheduler::{
 };
 pub use servant::Servant;
 pub use server::{
-    Arriving, LaneMemory, LaneScheduling, MessageBuffers, PoolThread, QueueOrder, RateGroup,
-    ReactorChoice, RequestBuffering, Serving, ThreadFilter, ThreadFilters, Threadpool,
+    Arriving, CurrentLane, LaneMemory, LaneScheduling, MessageBuffers, PoolThread, QueueOrder,
+    RateGroup, ReactorChoice, RequestBuffering, Serving, ThreadFilter, ThreadFilters, Threadpool,
     ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
 };
 pub use upcall::{Outcome, Rejected, Upcall};

@@ -26,6 +26,7 @@
 mod assign;
 mod both_ways;
 mod connection;
+mod current_lane;
 mod dispatch;
 #[cfg(not(all(test, feature = "model")))]
 mod epoll;
@@ -58,6 +59,7 @@ mod takeover;
 mod threadpool;
 mod turn;
 
+pub use current_lane::CurrentLane;
 pub(crate) use dispatch::{dispatch_local, upcall};
 pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub(crate) use followers::Followers;

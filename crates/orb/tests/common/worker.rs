@@ -56,6 +56,10 @@ impl Servant for Worker {
                 let priority = upcall.orb().thread_priority().map_or(-1, Priority::get);
                 let importance = upcall.qos().map(|qos| qos.importance);
                 self.served.lock().unwrap().push(importance);
+                check_lane(
+                    upcall.orb().current_lane(),
+                    thread::current().name().unwrap_or_default(),
+                );
                 upcall.reply(|e| {
                     e.string(thread::current().name().unwrap_or_default())?;
                     e.short(priority);
@@ -99,6 +103,19 @@ impl Worker {
             thread::sleep(Duration::from_millis(1));
         }
     }
+}
+
+/// What a servant can ask of its lane is what the name of its thread says.
+fn check_lane(asked: Option<oxorb::CurrentLane>, thread: &str) {
+    let numbers = thread
+        .strip_prefix("oxorb-")
+        .and_then(|name| name.split_once('.'));
+    let named = numbers.map(|(pool, lane)| (pool.parse().unwrap(), lane.parse().unwrap()));
+    let asked = asked.map(|lane| (lane.threadpool.0, lane.lane));
+    assert!(
+        asked == named || named.is_none() && thread.contains("stand-in"),
+        "{thread}"
+    );
 }
 
 pub(crate) fn native() -> i16 {

@@ -136,7 +136,7 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "maxInterleavedCallsPerConnection",
         "-ORBClientConnections says how connections are shared",
     ),
-    ignored("maxServerThreadPerConnection", THREADS),
+    same("maxServerThreadPerConnection", "MaxRequestsPerConnection"),
     ignored("maxServerThreadPoolSize", THREADS),
     ignored("maxSocketRecv", SOCKETS),
     ignored("maxSocketSend", SOCKETS),

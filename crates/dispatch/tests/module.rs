@@ -8,7 +8,9 @@ use oxorb_dispatch::{Module, Plan, StartError, Storage, Threads};
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{Full, Missed, Taken, Timing};
 use oxorb_sys::clock::monotonic_nanoseconds;
-use oxorb_sys::schedule::{self, Class, Reservation, ReservationError, Schedule};
+use oxorb_sys::schedule::{self, Class, Reservation, Schedule, Scheduling};
+use oxorb_sys::thread::Registry;
+use oxorb_testkit::{require_realtime, require_reservations};
 
 const SECOND: u64 = 1_000_000_000;
 const SOON: Duration = Duration::from_secs(20);
@@ -190,7 +192,10 @@ fn a_panic_costs_one_request() {
 }
 
 #[test]
-fn threads_have_the_priority_of_their_module_or_say_that_they_may_not() {
+fn threads_have_the_priority_of_their_module() {
+    if !require_realtime() {
+        return;
+    }
     let wanted = Schedule {
         class: Class::Fifo,
         priority: 3,
@@ -204,11 +209,14 @@ fn threads_have_the_priority_of_their_module_or_say_that_they_may_not() {
     .unwrap();
     module.dispatch((), Timing::default()).unwrap();
     let now = told.recv_timeout(SOON).unwrap();
-    assert_eq!(now == wanted, module.is_real_time(), "{now:?}");
+    assert_eq!((now, module.is_real_time()), (wanted, true));
 }
 
 #[test]
-fn threads_have_the_time_that_their_module_reserves_or_the_module_does_not_start() {
+fn threads_have_the_time_that_their_module_reserves() {
+    if !require_reservations() {
+        return;
+    }
     let period = Duration::from_millis(100);
     let mut reserving = plan(Dispatching::Static, Storage::Heap);
     reserving.scheduling = Threads::Reserved(Reservation {
@@ -217,17 +225,23 @@ fn threads_have_the_time_that_their_module_reserves_or_the_module_does_not_start
         period,
     });
     let (tell, told) = mpsc::channel();
-    let started = Module::start(reserving, move |_: Taken<()>| {
+    let registry = Arc::new(Registry::default());
+    reserving.listed = Some(Arc::clone(&registry));
+    let Threads::Reserved(asked) = reserving.scheduling else {
+        unreachable!("set above");
+    };
+    let module = Module::start(reserving, move |_: Taken<()>| {
         let _ = tell.send(schedule::is_reserved());
-    });
-    match started {
-        Ok(module) => {
-            module.dispatch((), Timing::default()).unwrap();
-            assert_eq!(told.recv_timeout(SOON), Ok(true));
-        }
-        Err(StartError::Reservation(ReservationError::NotPermitted)) => {}
-        Err(error) => panic!("{error}"),
-    }
+    })
+    .unwrap();
+    module.dispatch((), Timing::default()).unwrap();
+    assert_eq!(told.recv_timeout(SOON), Ok(true));
+    let threads = registry.threads();
+    assert_eq!(threads[0].actual.scheduling, Scheduling::Reserved(asked));
+    assert_eq!(
+        threads[0].configured.scheduling,
+        Scheduling::Reserved(asked)
+    );
 }
 
 #[test]

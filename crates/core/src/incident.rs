@@ -60,6 +60,8 @@ pub enum Incident {
     DispatchedLate,
     /// A threadpool with priorities was created in an ORB whose threads have none. Logged once.
     PrioritiesNotScheduled,
+    /// A POA for persistent objects was created whose references name ports that the system chose.
+    PersistentOnAnyPort,
     /// A client sent a message that is larger, or in more pieces, than this side accepts; its connection was closed.
     TooLarge,
     /// A client takes its large replies too slowly (`MaxReplyOctetsPerClient`); a request of its was answered TRANSIENT.
@@ -68,7 +70,7 @@ pub enum Incident {
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 23] = [
+    pub const ALL: [Incident; 24] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -90,6 +92,7 @@ impl Incident {
         Incident::Overrun,
         Incident::DispatchedLate,
         Incident::PrioritiesNotScheduled,
+        Incident::PersistentOnAnyPort,
         Incident::TooLarge,
         Incident::RepliesNotTaken,
     ];
@@ -109,6 +112,7 @@ impl Incident {
             | Incident::RepliesNotTaken
             | Incident::NoRealTimePriority
             | Incident::PrioritiesNotScheduled
+            | Incident::PersistentOnAnyPort
             | Incident::BufferFull
             | Incident::MemoryNotLocked
             | Incident::Overrun => LogLevel::Warn,
@@ -185,6 +189,10 @@ impl Incident {
             Incident::NoRealTimePriority => {
                 "this process may not have real-time priorities, so threads keep their schedule \
                  (CAP_SYS_NICE or ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does without)"
+            }
+            Incident::PersistentOnAnyPort => {
+                "references to its persistent objects lead nowhere after the next start, because the system chose their \
+                 port (-ORBListenEndpoints iiop://:PORT fixes it, for lanes, too)"
             }
             Incident::PrioritiesNotScheduled => {
                 "lanes have priorities, but all threads run in the same scheduling class, so the \
@@ -299,8 +307,9 @@ impl Orb {
     }
 
     /// As `note()`, but only the first time.
+    #[doc(hidden)]
     #[cold]
-    pub(crate) fn note_once(
+    pub fn note_once(
         &self,
         incident: Incident,
         about: impl FnOnce() -> String,

@@ -792,3 +792,98 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
+
+/// A server of which the ORB itself listens at `port`, with a laned pool and a persistent object on its second lane.
+fn persistent_server(port: u16) -> (Orb, ObjectRef) {
+    let server = Orb::builder()
+        .listen(&format!("iiop://127.0.0.1:{port}"))
+        .build()
+        .unwrap();
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)]))
+        .unwrap();
+    let policies = Policies {
+        lifespan: oxorb::Lifespan::Persistent,
+        id_assignment: IdAssignment::User,
+        realtime: RtPolicies {
+            threadpool: Some(pool),
+            priority_model: model(PriorityModel::ServerDeclared, 20),
+            ..RtPolicies::default()
+        },
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("kept", policies).unwrap();
+    let id = oxorb::ObjectId::from("one");
+    let object = poa
+        .activate_servant_with_id(&id, Arc::new(Worker::default()))
+        .unwrap();
+    (server, ObjectRef::from_ref(object))
+}
+
+/// A port that is free, and so are the next three.
+fn four_ports() -> u16 {
+    loop {
+        let first = oxorb_testkit::net::free_port();
+        let taken = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_err();
+        if first < 65_000 && !(first..first + 4).any(taken) {
+            return first;
+        }
+    }
+}
+
+/// N1: the reference of the first run leads to the object of the second.
+#[test]
+fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
+    let _guard = watchdog(LONG);
+    let (port, client) = (four_ports(), client());
+    let (server, object) = persistent_server(port);
+    let kept = elsewhere(&client, Interface::as_ref(&object));
+    assert_eq!(
+        common::address(&kept).port(),
+        port + 2,
+        "of the second lane"
+    );
+    assert_eq!(whereabouts(&kept).priority, 20);
+    assert_eq!(
+        server
+            .connection_statistics()
+            .count(Incident::PersistentOnAnyPort),
+        0
+    );
+    server.shutdown(true).unwrap();
+    let (server, _) = persistent_server(port);
+    assert_eq!(whereabouts(&kept).priority, 20);
+    server.shutdown(true).unwrap();
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
+    let port = four_ports();
+    let _taken = std::net::TcpListener::bind(("127.0.0.1", port + 2)).unwrap();
+    let server = Orb::builder()
+        .listen(&format!("iiop://127.0.0.1:{port}"))
+        .build()
+        .unwrap();
+    let lanes = Threadpool::with_lanes([lane(10, 1), lane(20, 1)]);
+    let refused = server.create_threadpool(lanes).unwrap_err().to_string();
+    for part in [
+        &format!("{}", port + 2),
+        "lane 1 of threadpool 1",
+        &format!("follows iiop://127.0.0.1:{port}"),
+        "-ORBLaneListenEndpoints 1:1=iiop://:PORT",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn persistent_objects_at_ports_that_the_system_chooses_are_warned_of() {
+    let (server, _) = persistent_server(0);
+    let warned = server
+        .connection_statistics()
+        .count(Incident::PersistentOnAnyPort);
+    assert_eq!(warned, 1);
+    server.shutdown(true).unwrap();
+}

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use oxorb_core::Incident;
 use oxorb_giop::TaggedComponent;
 
 use crate::key::path_with;
 use crate::object_map::ObjectMap;
 use crate::poa::Make;
-use crate::policies::{Bidirectional, Lookup};
+use crate::policies::{Bidirectional, Lifespan, Lookup};
 use crate::realtime::RealTime;
 use crate::refusal::BEING_DESTROYED;
 use crate::rt_policies;
@@ -161,6 +162,12 @@ impl PoaBuilder {
             )
         };
         let created = Poa::of(&parent.adapter, &created);
+        if let (Lifespan::Persistent, Some(orb)) = (policies.lifespan, &orb)
+            && !orb.has_fixed_ports(policies.realtime.threadpool)
+        {
+            let name = || format!("POA {}", adapter_name.join("/"));
+            orb.note_once(Incident::PersistentOnAnyPort, name, String::new);
+        }
         if let (Bidirectional::Both, Some(orb)) = (policies.bidirectional, &orb) {
             orb.offer_bidirectional();
         }

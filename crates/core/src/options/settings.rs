@@ -444,7 +444,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "LaneListenEndpoints",
         value: "POOL:LANE=ENDPOINTS",
-        help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: ports that the system chooses.",
+        help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: the ports that follow those of -ORBListenEndpoints, in the order in which threadpools are created, where these are fixed; otherwise ports that the system chooses.",
         apply: |options, text| {
             let lane = LaneEndpoints::parse(text)?;
             options.realtime.lane_endpoints.push(lane);

@@ -8,7 +8,7 @@ use oxorb_transport::ListenError;
 
 use crate::interceptor::DuplicateInterceptor;
 use crate::server::OpenError;
-use crate::{Incompatible, SettingError, ThreadpoolError, raise};
+use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId, raise};
 
 /// Why an ORB cannot be made or cannot listen.
 ///
@@ -26,6 +26,17 @@ pub enum SetupError {
     Configuration(Box<dyn std::error::Error + Send + Sync>),
     /// An endpoint that cannot be opened; says what to do about it.
     Listen(ListenError),
+    /// The port of a lane, which follows those of the ORB's own endpoints, cannot be had.
+    LanePort {
+        /// The threadpool.
+        pool: ThreadpoolId,
+        /// The lane, from 0.
+        lane: usize,
+        /// The endpoint whose port it follows.
+        follows: String,
+        /// Why it cannot be opened; `None`: there is no port so high.
+        error: Option<ListenError>,
+    },
     /// The system gives no further thread, or no poller.
     Threads(std::io::Error),
     /// The system does not tell under which addresses it is reached.
@@ -48,6 +59,24 @@ impl fmt::Display for SetupError {
             SetupError::Threadpool(name, error) => write!(f, "threadpool {name}: {error}"),
             SetupError::Configuration(error) => error.fmt(f),
             SetupError::Listen(error) => error.fmt(f),
+            SetupError::LanePort {
+                pool,
+                lane,
+                follows,
+                error,
+            } => {
+                match error {
+                    Some(error) => error.fmt(f)?,
+                    None => f.write_str("ports end at 65535")?,
+                }
+                let pool = pool.0;
+                write!(
+                    f,
+                    "; lane {lane} of threadpool {pool} takes the port that follows {follows} and those of earlier \
+                     lanes: name another one with -ORBLaneListenEndpoints {pool}:{lane}=iiop://:PORT, or have the \
+                     system choose with port 0 there"
+                )
+            }
             SetupError::Threads(error) => write!(
                 f,
                 "the system gives no thread to serve requests: {error}; raise the limit on \
@@ -90,6 +119,9 @@ impl std::error::Error for SetupError {
             SetupError::Threadpool(_, error) => Some(&**error),
             SetupError::Configuration(error) => Some(&**error),
             SetupError::Listen(error) => Some(error),
+            SetupError::LanePort { error, .. } => error
+                .as_ref()
+                .map(|error| error as &(dyn std::error::Error + 'static)),
             SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
             SetupError::DuplicateInterceptor(error) => Some(error),
             SetupError::Interceptor(exception) => Some(exception),

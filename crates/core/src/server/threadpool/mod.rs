@@ -16,7 +16,7 @@ use oxorb_transport::Endpoint;
 use super::filter::PoolThread;
 use super::lane::{Lane, Plan};
 use super::lane_memory::LaneMemory;
-use super::listener::Listeners;
+use super::listener::{Listeners, OpenError};
 use super::reserve::{self, Reserve};
 use crate::LaneNumber;
 use crate::lock::Mutex;
@@ -57,6 +57,8 @@ pub struct ThreadpoolLanes {
 pub(crate) struct Pools {
     pools: Mutex<BTreeMap<ThreadpoolId, Arc<Pool>>>,
     last: AtomicU32,
+    /// Lanes of all threadpools so far, in the order in which these were created: decides their ports.
+    lanes: AtomicU32,
 }
 
 /// One that exists.
@@ -74,6 +76,8 @@ struct OpenLane {
     addresses: Vec<Address>,
     /// Where this process connects to each.
     at: Vec<(String, u16)>,
+    /// The system chose none of its ports.
+    fixed: bool,
 }
 
 /// One lane of a threadpool of an ORB.
@@ -204,8 +208,10 @@ impl Orb {
     /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
     /// for the steady path.
     ///
-    /// Each lane listens where the option LaneListenEndpoints says, or else on ports that the system chooses, on the
-    /// hosts of the ORB's own endpoints.
+    /// Each lane listens where the option LaneListenEndpoints says, or else on the hosts of the ORB's own endpoints: on the
+    /// ports that follow theirs where these are fixed, in the order in which threadpools are created and their lanes are
+    /// given, otherwise on ports that the system chooses. With `-ORBListenEndpoints iiop://:5000` the lanes of a first pool
+    /// of two take 5001 and 5002, the first lane of the next pool 5003.
     ///
     /// ```
     /// use oxorb_core::{Options, Orb, Threadpool};
@@ -251,14 +257,18 @@ impl Orb {
                 listeners: Listeners::default(),
                 addresses: Vec::new(),
                 at: Vec::new(),
+                fixed: false,
             });
+        let before = pools
+            .lanes
+            .fetch_add(plan.lanes.len() as u32, Ordering::Relaxed);
         let mut pool = Pool {
             has_lanes: plan.has_lanes,
             periods: plan.periods.clone(),
             serving: plan.serving,
             lanes: open.collect(),
         };
-        if let Err(error) = pool.open(self, id) {
+        if let Err(error) = pool.open(self, id, before) {
             pool.stop();
             pool.wait_ended(Instant::now() + LAST_THREADS);
             return Err(error.into());
@@ -354,37 +364,81 @@ impl Orb {
         Lane::new(plan, reserve)
     }
 
-    /// Where a lane listens.
-    fn lane_endpoints(&self, id: ThreadpoolId, at: usize) -> Vec<Endpoint> {
+    /// Whether references to objects of a threadpool, or of the ORB's own threads, name ports that are the same at the next
+    /// start. For the object adapter.
+    #[doc(hidden)]
+    pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
+        let Some(pool) = pool else {
+            let listen = &self.options().listen;
+            return !listen.is_empty() && listen.iter().all(|endpoint| endpoint.port != 0);
+        };
+        let pools = self.pools().lock();
+        pools
+            .get(&pool)
+            .is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
+    }
+
+    /// Where a lane listens, the `number`th of the ORB from 1.
+    fn lane_endpoints(
+        &self,
+        id: ThreadpoolId,
+        at: usize,
+        number: u32,
+    ) -> Result<Vec<Endpoint>, SetupError> {
         let options = self.options();
         let named = options.realtime.lane_endpoints.iter();
         let named = named.filter(|lane| lane.matches(id.0, at as u32));
         let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
         if !endpoints.is_empty() {
-            return endpoints;
+            return Ok(endpoints);
         }
-        let anywhere = |endpoint: &Endpoint| Endpoint {
-            port: 0,
-            port_span: 1,
-            ..endpoint.clone()
+        let next = |endpoint: &Endpoint| {
+            let last = u32::from(endpoint.port) + u32::from(endpoint.port_span.max(1)) - 1;
+            let port = match endpoint.port {
+                0 => Ok(0),
+                _ => u16::try_from(last + number),
+            };
+            Ok(Endpoint {
+                port: port.map_err(|_| SetupError::LanePort {
+                    pool: id,
+                    lane: at,
+                    follows: endpoint.to_string(),
+                    error: None,
+                })?,
+                port_span: 1,
+                ..endpoint.clone()
+            })
         };
         match options.listen.as_slice() {
-            [] => vec![Endpoint::new("", 0)],
-            listed => listed.iter().map(anywhere).collect(),
+            [] => Ok(vec![Endpoint::new("", 0)]),
+            listed => listed.iter().map(next).collect(),
         }
     }
 }
 
 impl Pool {
-    fn open(&mut self, orb: &Orb, id: ThreadpoolId) -> Result<(), SetupError> {
+    fn open(&mut self, orb: &Orb, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
         for (at, open) in self.lanes.iter_mut().enumerate() {
             let started = || {
                 open.lane.start(orb)?;
                 open.lane.start_reader(orb)?;
                 Ok(Some(Arc::clone(&open.lane)))
             };
-            let endpoints = orb.lane_endpoints(id, at);
-            let real = open.listeners.open(orb, &endpoints, started)?;
+            let number = before + at as u32 + 1;
+            let endpoints = orb.lane_endpoints(id, at, number)?;
+            open.fixed = endpoints.iter().all(|endpoint| endpoint.port != 0);
+            let named = &orb.options().realtime.lane_endpoints;
+            let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
+            let real = open.listeners.open(orb, &endpoints, started);
+            let real = real.map_err(|error| match error {
+                OpenError::Listen(error) if open.fixed && !named => SetupError::LanePort {
+                    pool: id,
+                    lane: at,
+                    follows: orb.options().listen[0].to_string(),
+                    error: Some(error),
+                },
+                error => error.into(),
+            })?;
             for endpoint in &real {
                 let addresses = orb.addresses_of(endpoint)?;
                 let own = own_host(endpoint);

@@ -237,6 +237,54 @@ fn a_propagated_priority_is_that_of_the_operation() {
     server.shutdown(true).unwrap();
 }
 
+/// A4.12: the row of an operation chooses the lane, and so the connection that leads there, whatever priority the caller has.
+#[test]
+fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
+    let client = orb(Some(scheduler(false)), SchedulingClass::Other);
+    let propagated = |server: &Orb, threadpool| {
+        let policies = Policies {
+            realtime: RtPolicies {
+                threadpool,
+                priority_model: Some(PriorityModelPolicy {
+                    model: PriorityModel::ClientPropagated,
+                    server_priority: 0,
+                }),
+                ..RtPolicies::default()
+            },
+            ..Policies::default()
+        };
+        let poa = server.root_poa().create_poa("lanes", policies).unwrap();
+        poa.manager().activate().unwrap();
+        let machine = Arc::new(Machine::default());
+        let object = elsewhere(&client, activate(&poa, &machine).as_ref());
+        (machine, object)
+    };
+    // The priorities of the rows, as a server without lanes sees them.
+    let plain = orb(None, SchedulingClass::Other);
+    let (machine, object) = propagated(&plain, None);
+    client.set_thread_priority(Priority::MIN).unwrap();
+    let [fast, slow] = [&FAST, &SLOW].map(|op| {
+        call(&object, op).unwrap();
+        last(&machine).priority.unwrap()
+    });
+    plain.shutdown(true).unwrap();
+    let server = orb(None, SchedulingClass::Other);
+    let lanes = [slow, fast].map(|priority| oxorb::ThreadpoolLane::new(priority, 1));
+    let pool = server.create_threadpool(oxorb::Threadpool::with_lanes(lanes));
+    let (machine, object) = propagated(&server, Some(pool.unwrap()));
+    for _ in 0..3 {
+        for (op, priority) in [(&FAST, fast), (&SLOW, slow)] {
+            call(&object, op).unwrap();
+            assert_eq!(last(&machine).priority, Some(priority), "{}", op.name);
+        }
+    }
+    let accepted = server.connection_statistics().accepted;
+    assert_eq!(accepted, 2, "one connection to each lane");
+    // What has no row goes by the caller's priority, for which there is no lane.
+    assert!(call(&object, &OTHER).is_err());
+    server.shutdown(true).unwrap();
+}
+
 #[test]
 fn what_requests_take_is_measured_and_overruns_are_told() {
     let server = orb(Some(scheduler(true)), SchedulingClass::Other);

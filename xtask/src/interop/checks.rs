@@ -285,6 +285,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "reference",
             "reference_nil",
             "reference_object",
+            "reference_equivalent",
             "reference_sequence",
             "reference_in_struct",
             "reference_stringified",
@@ -300,6 +301,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "oneway_with_server",
             "oneway_with_target",
             "call_timeout",
+            "call_timeout_shared",
             "call_deadline",
         ],
     ),
@@ -312,6 +314,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "callback_oneway",
             "idle_connection",
             "parallel",
+            "many_requests",
         ],
     ),
     (
@@ -448,9 +451,13 @@ const RULES: &[Rule] = &[
         reason: "ISO 8859-1 is the code set of this column",
     },
     Rule {
-        checks: &["large_structs"],
-        when: |c| c.column == Column::Giop11 && c.has(Orb::Omni) && c.has(Orb::Ox),
-        reason: "alignment starts anew in GIOP 1.1 fragments (omniORB sends them), which OxORB does not follow",
+        checks: &[
+            "call_timeout_shared",
+            "many_requests",
+            "reference_equivalent",
+        ],
+        when: |c| c.client != Orb::Ox,
+        reason: "the client that is tested is OxORB's",
     },
     Rule {
         checks: &["char_latin1"],

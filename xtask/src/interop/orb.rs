@@ -139,6 +139,15 @@ impl Orb {
                     }
                     args.push("--bidirectional".into());
                 }
+                if side == Side::Client
+                    && [Column::Strategies, Column::Lanes].contains(&cell.column)
+                {
+                    // All threads over one connection, as JacORB's always.
+                    args.extend(strings([
+                        "-ORBoneCallPerConnection 0".to_owned(),
+                        "-ORBmaxGIOPConnectionPerServer 1".to_owned(),
+                    ]));
+                }
                 if utf8 {
                     args.push("--utf8".into());
                 }

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, ReplyEndTime, SyncScope};
 use oxorb::{
-    CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb, SystemException,
-    SystemExceptionKind,
+    ClientConnections, CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb,
+    SystemException, SystemExceptionKind,
 };
 use oxorb_interop::interop::*;
 use oxorb_interop::{Callback, interop_jacorb, interop_omniorb};
@@ -21,6 +21,7 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb, corbaloc: &s
     let properties = some(suite.property_tests()?)?;
     policies(checks, &properties, &some(suite.reference_tests()?)?);
     callbacks(checks, &some(suite.reference_tests()?)?, orb)?;
+    one_connection(checks, &some(suite.reference_tests()?)?)?;
     omniorb_extras(checks, suite);
     jacorb_extras(checks, suite);
     Ok(())
@@ -90,6 +91,46 @@ fn policies(checks: &mut Checks, o: &PropertiesRef, slow: &ReferencesRef) {
             .with(RelativeRequestTimeout(Duration::from_secs(30)));
         same("in time", &3, &bounded.slow(0, 3)?)
     });
+}
+
+/// What happens between callers that share one connection.
+fn one_connection(checks: &mut Checks, slow: &ReferencesRef) -> Result {
+    let builder = Orb::builder().client_connections(ClientConnections::Multiplexed);
+    let orb = builder.build()?;
+    let shared: ReferencesRef = orb.resolve(&slow.to_ior())?;
+    checks.check("call_timeout_shared", || {
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| shared.slow(1000, 5));
+            let hurried = shared.with(RelativeRoundtripTimeout(Duration::from_millis(200)));
+            match hurried.slow(1500, 1) {
+                Err(late) if late.kind == SystemExceptionKind::Timeout => {}
+                other => return fail(format!("expected TIMEOUT, got {other:?}")),
+            }
+            let waited = waiting.join().expect("no panic");
+            same("the other caller's", &5, &waited?)?;
+            same("after", &2, &shared.slow(0, 2)?)
+        })
+    });
+    checks.check("many_requests", || {
+        std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..8)
+                .map(|n| {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        (0..50).try_for_each(|i| {
+                            let value = n * 100 + i;
+                            same("value", &value, &shared.slow(u32::from(i == 25), value)?)
+                        })
+                    })
+                })
+                .collect();
+            callers
+                .into_iter()
+                .try_for_each(|caller| caller.join().expect("no panic"))
+        })
+    });
+    orb.shutdown(true)?;
+    Ok(())
 }
 
 fn inheritance(checks: &mut Checks, o: &BottomRef, orb: &Orb) {
@@ -336,6 +377,14 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
             &(None, Some(5)),
             &(object_value(result.as_ref())?, object_value(nil.as_ref())?),
         )
+    });
+    checks.check("reference_equivalent", || {
+        let (x, y) = (some(o.make_node(7)?)?, some(o.make_node(8)?)?);
+        let mut b = Some(y.clone());
+        let (_, c) = o.rotate_node(Some(&x), &mut b)?;
+        let (back_x, back_y) = (some(b)?, some(c)?);
+        holds(back_x == x && back_y == y, "equivalent, whoever wrote them")?;
+        holds(back_x != back_y, "not equivalent to each other")
     });
     checks.check("reference_sequence", || {
         let x = [o.make_node(1)?, None, o.make_node(2)?];

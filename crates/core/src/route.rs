@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::CharSet;
 use oxorb_giop::code_sets;
 use oxorb_giop::components::{Component, orb_type, tag as component_tag};
 use oxorb_giop::{
@@ -15,7 +14,7 @@ use crate::policy::Published;
 use crate::scheduler::Scheduled;
 use crate::server::{LaneOf, OwnAddress};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
-use crate::{Collocation, Orb, raise};
+use crate::{Collocation, Options, Orb, raise};
 
 /// Most endpoints of one reference that are tried: whoever sends a reference
 /// must not keep us connecting for ever.
@@ -89,7 +88,7 @@ impl Route {
                 continue;
             };
             let version = iiop.version.min(orb.options().max_giop);
-            let code_sets = negotiate(&iiop, version, orb.options().native_chars);
+            let code_sets = negotiate(&iiop, version, orb.options());
             let published = Published::of(&iiop);
             let made_by = iiop.component(component_tag::ORB_TYPE);
             let made_by = match made_by.and_then(|component| component.decode().ok()) {
@@ -227,7 +226,7 @@ const NO_LANE: i16 = -1;
 fn negotiate(
     profile: &IiopProfile,
     version: Version,
-    native: CharSet,
+    options: &Options,
 ) -> Result<Option<CodeSetContext>, SystemException> {
     if version < Version::V1_1 {
         return Ok(None);
@@ -237,8 +236,12 @@ fn negotiate(
         .and_then(|component| component.decode().ok());
     match published {
         Some(Component::CodeSets(theirs)) => {
-            let ours = CodeSetComponentInfo::native_to(native);
-            code_sets::negotiate_as(&ours, Some(&theirs)).map(Some)
+            let ours = CodeSetComponentInfo::native_to(options.native_chars);
+            let mut chosen = code_sets::negotiate_as(&ours, Some(&theirs))?;
+            if options.prefer_utf8 && theirs.for_char_data.conversion.contains(&code_sets::UTF_8) {
+                chosen.char_data = code_sets::UTF_8;
+            }
+            Ok(Some(chosen))
         }
         _ => Ok(None),
     }

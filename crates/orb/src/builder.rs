@@ -235,6 +235,13 @@ impl Builder {
         self
     }
 
+    /// Whether strings go out in UTF-8 wherever the server understands it; see the setting `PreferUtf8`.
+    #[must_use]
+    pub fn prefer_utf8(mut self, prefer: bool) -> Self {
+        self.options.prefer_utf8 = prefer;
+        self
+    }
+
     /// Byte order of what is sent; other than the machine's own for tests of peers.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {

@@ -156,6 +156,8 @@ pub struct Options {
     /// The code set of `char` and `string` that references name as ours first, and that we prefer. Text is Unicode here
     /// either way, and the other one is understood, too.
     pub native_chars: CharSet,
+    /// Whether strings go out in UTF-8 to every server that understands it, though its native code set be another.
+    pub prefer_utf8: bool,
     /// Byte order of what is sent. Anything but the machine's own costs time.
     pub byte_order: ByteOrder,
     /// Octet and number sequences longer than this many octets are sent from
@@ -228,6 +230,7 @@ impl Default for Options {
             client_idle_timeout: None,
             max_giop: Version::V1_2,
             native_chars: CharSet::Utf8,
+            prefer_utf8: false,
             byte_order: ByteOrder::NATIVE,
             gather_above: 4096,
             fragment_size: None,

@@ -327,6 +327,17 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "PreferUtf8",
+        value: "0|1",
+        help: "Clients send strings in UTF-8 to every server that lists it as a conversion set, though the server's native \
+               set be narrower, such as TAO's and omniORB's ISO-8859-1: so every character passes. A single char must then \
+               be ASCII. Default 0: the server's native set, as the specification says.",
+        apply: |options, text| {
+            options.prefer_utf8 = yes_or_no(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "NativeCharCodeSet",
         value: "UTF-8|ISO-8859-1",
         help: "The native code set of char and string, which clients at home in it choose. With UTF-8 every string passes, \

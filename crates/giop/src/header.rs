@@ -67,6 +67,27 @@ impl Header {
         Ok(header)
     }
 
+    /// Reads the header of what nearly every message is: a GIOP 1.2 Request or Reply in one piece. `None`: it may be another
+    /// one, or none; [`parse`](Self::parse) says which.
+    #[inline(always)]
+    pub(crate) fn parse_common(octets: &[u8; Self::LEN]) -> Option<Self> {
+        let [m0, m1, m2, m3, major, minor, flags, kind, s0, s1, s2, s3] = *octets;
+        let order = ByteOrder::from_flag(flags & LITTLE != 0);
+        let size = ulong_from(order, [s0, s1, s2, s3]);
+        let common = [m0, m1, m2, m3] == *MAGIC
+            && [major, minor] == [1, 2]
+            && flags <= LITTLE
+            && kind <= MessageType::REPLY.0
+            && size != 0;
+        common.then_some(Self {
+            version: Version::V1_2,
+            order,
+            more_fragments: false,
+            kind: MessageType(kind),
+            size,
+        })
+    }
+
     /// Octets of the whole message, header included.
     #[inline]
     pub fn total(&self) -> usize {
@@ -211,5 +232,41 @@ fn not_giop(magic: [u8; 4]) -> Violation {
         Violation::Unsupported(Unsupported::Compression)
     } else {
         Violation::Peer(Misbehaviour::Magic(magic))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The two ways of reading a header agree, whatever the octets are.
+        #[test]
+        fn the_common_way_and_the_general_way_agree(
+            minor in 0..4u8,
+            flags in 0..5u8,
+            kind in 0..9u8,
+            size in prop::array::uniform4(0..2u8),
+            damage in prop::option::of((0..Header::LEN, any::<u8>())),
+        ) {
+            let mut octets = *b"GIOP\x01\0\0\0\0\0\0\0";
+            octets[5..8].copy_from_slice(&[minor, flags, kind]);
+            octets[8..].copy_from_slice(&size);
+            if let Some((at, value)) = damage {
+                octets[at] = value;
+            }
+            let general = Header::parse(&octets);
+            match Header::parse_common(&octets) {
+                Some(common) => prop_assert_eq!(Ok(common), general),
+                None => prop_assert!(!general.is_ok_and(|header| {
+                    header.version == Version::V1_2
+                        && header.kind.0 <= MessageType::REPLY.0
+                        && !header.more_fragments
+                        && flags <= LITTLE
+                        && damage.is_none()
+                })),
+            }
+        }
     }
 }

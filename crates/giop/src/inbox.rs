@@ -136,6 +136,23 @@ impl Inbox {
     #[inline]
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
+        let unread = &self.buffer[self.start..];
+        let Some(start) = unread.first_chunk::<{ Header::LEN }>() else {
+            self.awaited = 0;
+            return Ok(None);
+        };
+        if let Some(header) = Header::parse_common(start)
+            && header.total() <= unread.len().min(self.limits.max_message)
+        {
+            self.announced = Announced::InBuffer(header);
+            return Ok(Some(header));
+        }
+        self.poll_any()
+    }
+
+    /// As [`poll`](Self::poll), for messages of all kinds, and for those that are not there yet.
+    #[inline(never)]
+    fn poll_any(&mut self) -> Result<Option<Header>, Violation> {
         loop {
             let unread = &self.buffer[self.start..];
             let Some(start) = unread.first_chunk::<{ Header::LEN }>() else {
@@ -291,6 +308,7 @@ impl Inbox {
 
     /// Whether octets of a message that was not announced yet are waiting: if the connection ends now, the peer broke
     /// off in the middle.
+    #[inline]
     pub fn mid_message(&self) -> bool {
         let announced = match self.announced {
             Announced::InBuffer(header) => header.total(),
@@ -329,12 +347,15 @@ impl Inbox {
     fn release(&mut self) {
         match core::mem::replace(&mut self.announced, Announced::Nothing) {
             Announced::InBuffer(header) => self.consume(header.total()),
-            Announced::Joined(_) => {
-                self.joined.clear();
-                self.joined.shrink_to(self.limits.kept_capacity);
-            }
+            Announced::Joined(_) => self.release_joined(),
             Announced::Nothing => {}
         }
+    }
+
+    #[cold]
+    fn release_joined(&mut self) {
+        self.joined.clear();
+        self.joined.shrink_to(self.limits.kept_capacity);
     }
 
     /// The buffer is about to be given away: the next one is to be as large.
@@ -353,9 +374,14 @@ impl Inbox {
             self.start = 0;
             self.cancels.clear();
             if self.buffer.capacity() > self.limits.kept_capacity {
-                self.buffer.shrink_to(self.limits.kept_capacity);
+                self.shrink();
             }
         }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        self.buffer.shrink_to(self.limits.kept_capacity);
     }
 
     /// Moves what is left to the front of the buffer, unless an announced message is still looked at there.

@@ -30,7 +30,7 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// [`Violation`] for a frame of another kind or malformed fields.
-    #[inline]
+    #[inline(always)]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
         if frame.header.kind == MessageType::REQUEST
             && frame.header.version >= Version::V1_2
@@ -54,7 +54,7 @@ impl<'a> Request<'a> {
     /// What nearly every request is: GIOP 1.2, addressed by key, without service contexts. All its numbers lie at places
     /// that are easily computed, so this takes a third of the time of [`parse_1_2`](Self::parse_1_2), which reads the
     /// others and knows what is wrong when something is.
-    #[inline]
+    #[inline(always)]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let (bytes, order) = (frame.bytes, frame.header.order);
         let ulong = |at: usize| Some(ulong_from(order, *bytes.get(at..)?.first_chunk()?) as usize);

@@ -99,8 +99,13 @@ impl<'c> Call<'c, '_> {
         } = self;
         let version = request.version;
         // Told once per connection: a second, different answer is an error there.
-        let tell = request.code_sets.filter(|_| link.code_sets.is_none());
-        link.code_sets = link.code_sets.or(tell);
+        let tell = match link.knows_code_sets() {
+            true => None,
+            false => request.code_sets,
+        };
+        if tell.is_some() {
+            link.set_code_sets(tell);
+        }
         let id = link.next_request_id();
         let dialect = link.dialect(version.minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
@@ -125,7 +130,7 @@ impl<'c> Call<'c, '_> {
         if written.is_err() || withhold(encoded.len()) {
             link.out = peer.options().keep(encoded.into_buffer());
             if tell.is_some() {
-                link.code_sets = None;
+                link.set_code_sets(None);
             }
             return match written {
                 Ok(()) => Ok(Sent::Withheld(link)),
@@ -137,7 +142,7 @@ impl<'c> Call<'c, '_> {
         }
         let octets = encoded.len();
         let waited = !link.reused || octets > SENT_AT_ONCE;
-        let _ = link.link.set_write_timeout(timing.write_limit());
+        link.limit_writes(timing.write_limit());
         let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
         probe::stamp(Stage::RequestSent);
         link.band = None;
@@ -171,7 +176,7 @@ impl<'c> Call<'c, '_> {
             let exception = violation.to_exception(CompletionStatus::No);
             return Err(lose(peer, &link, exception, violation.to_string()));
         }
-        let _ = link.link.set_write_timeout(timing.write_limit());
+        link.limit_writes(timing.write_limit());
         let sent = write_message(&*link.link, &e.finish(), version, None);
         match sent {
             Ok(()) => Ok(Pending {
@@ -202,7 +207,7 @@ impl<'c> Pending<'c> {
     pub(crate) fn wait(mut self, orb: &Orb, timing: Timing) -> Result<Reply, Lost> {
         if self.waited {
             self.shorten_timeout(timing)?;
-        } else if let Err(error) = self.link.link.set_read_timeout(timing.limit) {
+        } else if let Err(error) = self.link.limit_reads(timing.limit) {
             return Err(self.lost_by(&error));
         }
         let mut reads = 0;
@@ -212,7 +217,7 @@ impl<'c> Pending<'c> {
                 Ok(Some(header)) => match self.sort(header.kind)? {
                     Some(answer) => {
                         probe::stamp(Stage::ReplyParsed);
-                        return Ok(self.reply(orb, answer));
+                        return Ok(self.reply(orb, answer, header.version.minor));
                     }
                     None => continue,
                 },
@@ -306,23 +311,22 @@ impl<'c> Pending<'c> {
         }
     }
 
-    fn reply(self, orb: &Orb, answer: Answer) -> Reply {
+    fn reply(self, orb: &Orb, answer: Answer, giop_minor: u8) -> Reply {
         let Pending { peer, mut link, .. } = self;
         link.reused = true;
-        Reply::from_link(orb, peer, link, answer)
+        Reply::from_link(orb, peer, link, answer, giop_minor)
     }
 
     /// A reply that trickles in must not stretch the time limit.
-    fn shorten_timeout(&self, timing: Timing) -> Result<(), Lost> {
+    fn shorten_timeout(&mut self, timing: Timing) -> Result<(), Lost> {
         if timing.limit.is_none() {
             return Ok(());
         }
         match timing.left(CompletionStatus::Maybe) {
-            Ok(left) => self
-                .link
-                .link
-                .set_read_timeout(left)
-                .map_err(|error| self.lost_by(&error)),
+            Ok(left) => match self.link.limit_reads(left) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.lost_by(&error)),
+            },
             Err(timeout) => {
                 let _ = self.cancel();
                 Err(self.lost(timeout, "no complete reply in time".to_owned()))

@@ -1,7 +1,8 @@
 //! A connection to a server that carries one request at a time.
 
+use std::io;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
 use oxorb_giop::{CodeSetContext, Inbox, Limits, PriorityBand};
@@ -21,12 +22,19 @@ pub(crate) struct ClientLink {
     /// The request is written here; kept for its capacity.
     pub(crate) out: Vec<u8>,
     /// What the server was told about code sets, once per connection.
-    pub(crate) code_sets: Option<CodeSetContext>,
+    code_sets: Option<CodeSetContext>,
+    /// How text is encoded since.
+    agreed: Dialect,
+    /// How long reads and writes may take, if that was said.
+    read_limit: Option<Option<Duration>>,
+    write_limit: Option<Option<Duration>>,
     /// At least one reply came over it.
     pub(crate) reused: bool,
     /// The peer's count of lost connections when this one was last known good.
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
+    /// From then on it is checked before it is used.
+    pub(crate) trusted_until: Instant,
     /// Which calls may use it.
     pub(crate) apart: Apart,
     /// The reference it belongs to, if it is for that alone.
@@ -58,6 +66,10 @@ impl ClientLink {
             reused: false,
             losses_seen,
             last_used: now,
+            trusted_until: now,
+            agreed: Dialect::GIOP_1_2,
+            read_limit: None,
+            write_limit: None,
             apart: Apart::default(),
             reference: None,
             band: None,
@@ -90,8 +102,46 @@ impl ClientLink {
     }
 
     /// How text is encoded on this connection.
+    #[inline]
     pub(crate) fn dialect(&self, giop_minor: u8) -> Dialect {
-        dialect(self.code_sets, giop_minor)
+        Dialect {
+            giop_minor,
+            ..self.agreed
+        }
+    }
+
+    /// Whether the server was told about code sets.
+    #[inline]
+    pub(crate) fn knows_code_sets(&self) -> bool {
+        self.code_sets.is_some()
+    }
+
+    /// Notes what the server is told about code sets.
+    #[cold]
+    pub(crate) fn set_code_sets(&mut self, code_sets: Option<CodeSetContext>) {
+        self.code_sets = code_sets;
+        self.agreed = dialect(code_sets, Dialect::GIOP_1_2.giop_minor);
+    }
+
+    /// Bounds how long a read takes; costs a comparison where it was bounded so before.
+    #[inline]
+    pub(crate) fn limit_reads(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        if self.read_limit == Some(limit) {
+            return Ok(());
+        }
+        self.read_limit = None;
+        self.link.set_read_timeout(limit)?;
+        self.read_limit = Some(limit);
+        Ok(())
+    }
+
+    /// Bounds how long a write takes, as far as the system can; costs a comparison where it was bounded so before.
+    #[inline]
+    pub(crate) fn limit_writes(&mut self, limit: Option<Duration>) {
+        if self.write_limit != Some(limit) {
+            let limited = self.link.set_write_timeout(limit);
+            self.write_limit = limited.is_ok().then_some(limit);
+        }
     }
 }
 

@@ -174,6 +174,7 @@ impl Peer {
             let _ = link.tune(&tuning);
         }
         let mut link = ClientLink::new(self, link, limits, losses_seen, now, counted);
+        link.trusted_until = self.trusted_until(now);
         link.apart = apart;
         link.reference = owner;
         link.band = selection.and_then(|selection| selection.band);
@@ -363,12 +364,18 @@ impl Peer {
         Some(idle.remove(at))
     }
 
+    /// Until when a connection that is used now is good without a look.
+    #[inline]
+    fn trusted_until(&self, now: Instant) -> Instant {
+        now.checked_add(self.options.trust_idle).unwrap_or(now)
+    }
+
     fn still_good(&self, link: &mut ClientLink, now: Instant) -> bool {
         let losses = self.losses.load(Ordering::Relaxed);
-        let doubtful = losses != link.losses_seen
-            || now.saturating_duration_since(link.last_used) > self.options.trust_idle;
+        let doubtful = losses != link.losses_seen || now > link.trusted_until;
         link.losses_seen = losses;
         link.last_used = now;
+        link.trusted_until = self.trusted_until(now);
         !(doubtful && link.link.is_dead())
     }
 }

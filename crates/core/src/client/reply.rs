@@ -70,8 +70,9 @@ impl Reply {
         peer: &Arc<Peer>,
         link: Box<ClientLink>,
         answer: Answer,
+        giop_minor: u8,
     ) -> Reply {
-        let dialect = link.dialect(link.inbox.frame().header.version.minor);
+        let dialect = link.dialect(giop_minor);
         Reply {
             orb: orb.clone(),
             status: answer.status,

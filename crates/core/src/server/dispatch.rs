@@ -44,36 +44,16 @@ pub(crate) enum Next {
 /// most its own connection.
 pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -> Next {
     let frame = inbox.frame();
-    let served = match frame.message() {
-        Ok(Message::Request(ref request)) => serve(orb, frame, request, inbox, desk, sink),
-        Ok(Message::LocateRequest(request)) => match request.target.object_key() {
-            Ok(key) => {
-                locate(orb, &frame, request.id, key, sink);
-                Ok(())
-            }
+    let served = match frame.header.kind {
+        MessageType::REQUEST => match Request::parse(&frame) {
+            Ok(ref request) => serve(orb, frame, request, inbox, desk, sink),
             Err(violation) => Err(violation),
         },
-        // Partial messages of a cancelled request were dropped by the inbox. A
-        // servant that runs may ask; one that does not is answered all the
-        // same, as CORBA allows.
-        Ok(Message::CancelRequest(cancel)) => {
-            if let Some(turn) = desk.lines(|lines| lines.status.turn().cloned()) {
-                turn.cancel(cancel.id);
-            }
-            Ok(())
-        }
-        Ok(Message::CloseConnection) => return Next::Closed(raise::CONNECTION_CLOSED),
-        Ok(Message::MessageError) => return Next::Closed(raise::MESSAGE_ERROR),
-        Ok(Message::Reply(_)) if desk.lines(|lines| lines.status.calls().cloned()).is_some() => {
-            return Next::Reply;
-        }
-        Ok(Message::Reply(_) | Message::LocateReply(_)) => {
-            Err(Violation::Peer(Misbehaviour::Kind {
-                expected: MessageType::REQUEST,
-                found: frame.header.kind,
-            }))
-        }
-        Err(violation) => Err(violation),
+        _ => match dispatch_other(orb, &frame, desk, sink) {
+            Ok(Next::Message) => Ok(()),
+            Ok(end) => return end,
+            Err(violation) => Err(violation),
+        },
     };
     match served {
         Ok(()) if sink.broken() => Next::Close,
@@ -83,6 +63,43 @@ pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -
             orb.note(Incident::of(&violation), peer, || violation.to_string());
             refuse(&violation, frame.header.version, sink);
             Next::Close
+        }
+    }
+}
+
+/// Serves a message that is no request.
+#[cold]
+fn dispatch_other(
+    orb: &Orb,
+    frame: &Frame<'_>,
+    desk: &Desk,
+    sink: &mut Sink,
+) -> Result<Next, Violation> {
+    match frame.message()? {
+        Message::LocateRequest(request) => {
+            let key = request.target.object_key()?;
+            locate(orb, frame, request.id, key, sink);
+            Ok(Next::Message)
+        }
+        // Partial messages of a cancelled request were dropped by the inbox. A
+        // servant that runs may ask; one that does not is answered all the
+        // same, as CORBA allows.
+        Message::CancelRequest(cancel) => {
+            if let Some(turn) = desk.lines(|lines| lines.status.turn().cloned()) {
+                turn.cancel(cancel.id);
+            }
+            Ok(Next::Message)
+        }
+        Message::CloseConnection => Ok(Next::Closed(raise::CONNECTION_CLOSED)),
+        Message::MessageError => Ok(Next::Closed(raise::MESSAGE_ERROR)),
+        Message::Reply(_) if desk.lines(|lines| lines.status.calls().cloned()).is_some() => {
+            Ok(Next::Reply)
+        }
+        Message::Request(_) | Message::Reply(_) | Message::LocateReply(_) => {
+            Err(Violation::Peer(Misbehaviour::Kind {
+                expected: MessageType::REQUEST,
+                found: frame.header.kind,
+            }))
         }
     }
 }
@@ -166,9 +183,12 @@ fn serve(
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
     }
-    let times = Times::of(&request.contexts)?;
-    if let Err(exception) = times.admit(orb.options().hold_time) {
-        return fail(sink, exception);
+    let mut times = Times::default();
+    if !request.contexts.is_empty() {
+        times = Times::of(&request.contexts)?;
+        if let Err(exception) = times.admit(orb.options().hold_time) {
+            return fail(sink, exception);
+        }
     }
     let arrived = Arrived {
         orb,
@@ -191,11 +211,24 @@ fn serve(
 /// Lets interceptors see the request and the object adapter find the servant.
 #[inline]
 fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
+    match &upcall.flow {
+        None => find_servant(orb, upcall),
+        Some(_) => adapt_intercepted(orb, upcall),
+    }
+}
+
+#[cold]
+fn adapt_intercepted(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
     let upcall = match upcall.admit() {
         Ok(upcall) => upcall,
         Err(ended) => return ended,
     };
     let _slots = upcall.enter_slots();
+    find_servant(orb, upcall)
+}
+
+#[inline]
+fn find_servant(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
     match orb.adapter() {
         Some(adapter) => adapter.dispatch(upcall),
         None => upcall.fail(raise::NO_ADAPTER),

@@ -94,10 +94,10 @@ impl Inbox {
     /// Where to append octets, and at most how many; that much capacity is there.
     ///
     /// Offers all the buffer has, at least 4 KiB, when nothing is known about the next message: so a small message needs
-    /// one read, and so does a large one as soon as one of its size has come before. (One read of the whole message is
-    /// also what keeps Linux from answering it with a storm of small acknowledgements.) Once the header of a large
-    /// message is known, offers exactly the rest, so that it ends where the octets end and can be [taken](Self::take)
-    /// without a copy.
+    /// one read, and one of up to 256 KiB as well as soon as one of its size has come before. (One read of a whole message
+    /// also keeps Linux from answering it with a storm of small acknowledgements.) Once the header of a large message is
+    /// known, offers no more than the rest, so that it ends where the octets end and can be [taken](Self::take) without a
+    /// copy. Never offers more than 256 KiB.
     pub fn room(&mut self) -> (&mut Vec<u8>, usize) {
         self.compact();
         let have = self.buffer.len() - self.start;
@@ -122,7 +122,7 @@ impl Inbox {
             self.buffer.reserve_exact(offer);
             offer
         };
-        (&mut self.buffer, offer)
+        (&mut self.buffer, offer.min(AT_ONCE))
     }
 
     /// Drops the message announced before; announces the next one if all of it is there.
@@ -421,6 +421,8 @@ const READ_AHEAD: usize = 8 << 10;
 const SMALLEST_OFFER: usize = 4 << 10;
 /// Octets a large buffer has more than its first message needs, so that one slightly larger is read at once too.
 const SLACK: usize = 4 << 10;
+/// Octets that one read is offered, at most: more at a time only lets the kernel's buffers jump between two sizes.
+const AT_ONCE: usize = 256 << 10;
 /// Octets reserved ahead for a large message of which less has arrived.
 const STEP: usize = 1 << 20;
 

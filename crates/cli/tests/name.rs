@@ -136,6 +136,19 @@ fn names_are_made_shown_and_taken_away() {
     assert_eq!(server.good(&["tree"]), "");
 }
 
+/// U8: contexts are made and destroyed as folders are.
+#[test]
+fn contexts_are_made_and_destroyed() {
+    let server = Server::start(&["--in-memory"]);
+    assert_eq!(server.good(&["mkdir", "a/b", "--parents"]), "made a/b\n");
+    server.good(&["bind", "a/x", NOBODY]);
+    let why = server.bad(&["rmdir", "a"]);
+    assert!(why.starts_with("error: cannot destroy a: "), "{why}");
+    assert_eq!(server.good(&["rmdir", "a/b"]), "removed a/b\n");
+    assert!(server.bad(&["rmdir", "a/x"]).contains("a/x"));
+    assert_eq!(server.good(&["ls", "a"]), "x\n");
+}
+
 /// `corbaname:` stands wherever a reference may.
 #[test]
 fn what_has_a_name_is_reached_by_it() {

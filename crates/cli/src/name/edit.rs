@@ -1,4 +1,4 @@
-//! `oxorb name bind`, `unbind`, `mkcontext` and `resolve`
+//! `oxorb name bind`, `unbind`, `rmdir`, `mkcontext` and `resolve`
 
 use oxorb::{Interface as _, ObjectRef, Printable};
 use oxorb_naming::cos_naming::NamingContextRef;
@@ -75,14 +75,37 @@ pub(crate) struct UnbindArgs {
 pub(super) fn unbind(args: UnbindArgs) -> Done {
     let (_orb, names) = args.at.connect()?;
     if args.destroy {
-        let context = names.context(&args.name)?;
-        context
-            .root()
-            .destroy()
-            .map_err(|error| because(format!("cannot destroy {}: {error}", args.name)))?;
+        destroy(&names, &args.name)?;
     }
     names.unbind(&args.name)?;
     done("unbound", &args.name, None, args.format)
+}
+
+/// Arguments of `oxorb name rmdir`.
+#[derive(clap::Args)]
+pub(crate) struct RemoveArgs {
+    /// Name of the context, which must be empty
+    #[arg(value_parser = super::name_argument)]
+    name: Name,
+    #[command(flatten)]
+    at: At,
+    /// For whom the output is
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn remove(args: RemoveArgs) -> Done {
+    let (_orb, names) = args.at.connect()?;
+    destroy(&names, &args.name)?;
+    names.unbind(&args.name)?;
+    done("removed", &args.name, None, args.format)
+}
+
+/// Destroys the context of a name, which stays bound.
+fn destroy(names: &Names, name: &Name) -> Done {
+    let context = names.context(name)?;
+    let destroyed = context.root().destroy();
+    destroyed.map_err(|error| because(format!("cannot destroy {name}: {error}")))
 }
 
 /// Arguments of `oxorb name mkcontext`.

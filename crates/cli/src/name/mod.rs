@@ -30,7 +30,10 @@ pub(crate) enum Command {
     /// Take a name away
     Unbind(edit::UnbindArgs),
     /// Make a context
+    #[command(visible_alias = "mkdir")]
     Mkcontext(edit::MakeArgs),
+    /// Destroy an empty context and take its name away
+    Rmdir(edit::RemoveArgs),
     /// Print the reference that a name is bound to
     Resolve(edit::ResolveArgs),
     /// Find names of objects that are gone, and remove them
@@ -46,6 +49,7 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Bind(args) => edit::bind(args),
         Command::Unbind(args) => edit::unbind(args),
         Command::Mkcontext(args) => edit::make(args),
+        Command::Rmdir(args) => edit::remove(args),
         Command::Resolve(args) => edit::resolve(args),
         Command::Prune(args) => prune::run(args),
     }

@@ -473,6 +473,51 @@ fn what_the_script_lacks_may_have_default_answers() {
     assert_eq!(bank.good(&["unknown"]), Value::Null);
 }
 
+/// S11: what the client sent is its fault, and results that cannot be sent are not said to have been.
+#[test]
+fn the_log_and_the_exception_say_whose_fault_it_is() {
+    use oxorb::{Any, Context, Interface as _, SystemExceptionKind, TypeCode};
+    use oxorb_dynamic::{Direction, Dynamic, Signature};
+    let script = "[operations.echo]\nreturns = \"$a\"\n[operations.greet]\nreturns = \"жук\"\n";
+    let bank = Bank::with_script("fault", script, &[]);
+    let orb = oxorb::Orb::builder().build().unwrap();
+    // An any whose contents are not of its type: an enumerator that there is not.
+    struct Ninth;
+    impl oxorb::Typed for Ninth {
+        fn type_code() -> TypeCode {
+            TypeCode::enumeration("IDL:bank/Kind:1.0", "Kind", ["savings", "checking"])
+        }
+    }
+    impl oxorb::cdr::Encode for Ninth {
+        fn encode<'a>(&'a self, e: &mut oxorb::cdr::Encoder<'a>) -> oxorb::cdr::Result<()> {
+            e.ulong(9);
+            Ok(())
+        }
+    }
+    let bad = Any::new(Ninth);
+    let ior = std::fs::read_to_string(bank.folder.join("account.ior")).unwrap();
+    let object = orb.string_to_object(ior.trim()).unwrap();
+    let echo = Signature::new("echo")
+        .with("a", Direction::In, TypeCode::ANY)
+        .returning(TypeCode::ANY);
+    let args = [Dynamic::Any(bad)];
+    let answer = oxorb_dynamic::invoke(object.as_ref(), &echo, &args, &Context::new());
+    let answer = answer.unwrap_err().to_system();
+    assert_eq!(answer.kind, SystemExceptionKind::Marshal, "{answer}");
+    let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(line["raised"].is_object(), "{line}");
+    // By a reference without code sets, which cannot carry the answer.
+    let failed = bank.run(&bank.corbaloc, &["greet", "x", "savings"]);
+    assert_eq!(failed.status.code(), Some(1));
+    let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(line.get("results").is_none(), "{line}");
+    assert!(
+        line["unsent"].as_str().unwrap().contains("returns"),
+        "{line}"
+    );
+    orb.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_script_that_does_not_fit_is_refused_at_once() {
     let folder = folder("scripts");
@@ -513,6 +558,27 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
         (
             "[operations.book]\nout = { who = [] }",
             "operations.book[0].out: there is no inout or out parameter who",
+        ),
+        // What can never fit is found before the first request (S11).
+        (
+            "[operations.book]\nreturns = \"$who\"",
+            "operations.book[0].returns: $who is an array, not a number",
+        ),
+        (
+            "[operations.book]\nreturns = \"$memo\"",
+            "operations.book[0].returns: $memo is text, not a number",
+        ),
+        (
+            "[operations.book]\nreturns = \"$who[0].name\"",
+            "is text, not a number",
+        ),
+        (
+            "[operations.book]\nout = { memo = \"$count\" }",
+            "operations.book[0].out.memo: $count is a number, not text",
+        ),
+        (
+            "[operations.grow]\nreturns = { v = 1, kids = [\"$count\"] }",
+            "operations.grow[0].returns.kids[0]: $count is a number, not an object",
         ),
         (
             "[operations.withdraw]\nanswer = 1",

@@ -8,7 +8,7 @@ mod template;
 
 use std::path::PathBuf;
 
-use oxorb::{Interface as _, ObjectRef, Orb};
+use oxorb::{Interface as _, ObjectRef, Orb, escape};
 use oxorb_idltypes::{Interface, Types};
 use oxorb_ifr::client;
 use serde_json::json;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: Args) -> Done {
     );
     let object = orb
         .root_poa()
-        .activate_servant(oxorb_dynamic::servant(stand_in))?;
+        .activate_servant(escape::servant(oxorb_dynamic::servant(stand_in)))?;
     let object = ObjectRef::from_ref(object);
     let corbaloc = match &args.name {
         Some(name) => {

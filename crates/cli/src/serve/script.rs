@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb::{CompletionStatus, SystemException, SystemExceptionKind};
 use oxorb_dynamic::json::{Names, from_json};
-use oxorb_dynamic::{Dynamic, Signature, TypeCode};
+use oxorb_dynamic::{Dynamic, Shape, Signature, TcKind, TypeCode};
 use oxorb_idltypes::Interface;
 use serde::Deserialize;
 use serde_json::Value;
@@ -219,18 +219,104 @@ impl Written {
     }
 }
 
-/// Of what refers to arguments only the names can be checked before there are some.
+/// Checks a value of a script against its type. Of what refers to arguments, names are checked, and kinds as far as they
+/// are known before there are some.
 fn check_value(
     json: &Value,
     ty: &TypeCode,
     (signature, names): (&Signature, &dyn Names),
     at: &str,
 ) -> Result<(), String> {
-    if has_references(json) {
-        let params: Vec<&str> = signature.inputs().map(|param| &*param.name).collect();
-        return template::check(json, &params).map_err(|why| format!("{at}: {why}: {signature}"));
+    if !has_references(json) {
+        return from_json(json, ty, names)
+            .map(drop)
+            .map_err(|error| error.within(at).to_string());
     }
-    from_json(json, ty, names)
-        .map(drop)
-        .map_err(|error| error.within(at).to_string())
+    let resolved = ty.resolved();
+    match (json, resolved.shape()) {
+        (Value::Object(members), Shape::Struct | Shape::Except) => {
+            for (name, value) in members {
+                let mut known = resolved.as_ref().members();
+                if let Some(member) = known.find(|member| **member.name == **name) {
+                    let ty = member.ty.to_type_code();
+                    check_value(value, &ty, (signature, names), &format!("{at}.{name}"))?;
+                }
+            }
+        }
+        (Value::Array(values), Shape::Sequence { element, .. } | Shape::Array { element, .. }) => {
+            let ty = element.to_type_code();
+            for (number, value) in values.iter().enumerate() {
+                check_value(value, &ty, (signature, names), &format!("{at}[{number}]"))?;
+            }
+        }
+        _ => {}
+    }
+    let params: Vec<&str> = signature.inputs().map(|param| &*param.name).collect();
+    template::check(json, &params).map_err(|why| format!("{at}: {why}: {signature}"))?;
+    if let Value::String(text) = json
+        && let Some((found, wanted)) = clash(text, ty, signature)
+    {
+        return Err(format!(
+            "{at}: {text} is {found}, not {wanted}: {signature}"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns what a text with references becomes, and what is wanted, if the two can never fit.
+fn clash(
+    text: &str,
+    wanted: &TypeCode,
+    signature: &Signature,
+) -> Option<(&'static str, &'static str)> {
+    let found = match template::whole(text) {
+        Some(reference) => kind_of(&template::type_of(reference, signature)?),
+        None => Some(Kind::Text),
+    };
+    let (found, wanted) = (found?, kind_of(wanted)?);
+    (found != wanted).then(|| (found.name(), wanted.name()))
+}
+
+/// Kind of JSON that values of a type are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Text,
+    Boolean,
+    Object,
+    Array,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Number => "a number",
+            Kind::Text => "text",
+            Kind::Boolean => "a boolean",
+            Kind::Object => "an object",
+            Kind::Array => "an array",
+        }
+    }
+}
+
+/// Returns the kind of JSON that every value of a type is; `None` where it is not only one.
+fn kind_of(ty: &TypeCode) -> Option<Kind> {
+    let resolved = ty.resolved();
+    match resolved.shape() {
+        // Not those of 64 bits, which may be text.
+        Shape::Simple(
+            TcKind::Short | TcKind::Ushort | TcKind::Long | TcKind::Ulong | TcKind::Octet,
+        ) => Some(Kind::Number),
+        Shape::Simple(TcKind::Boolean) => Some(Kind::Boolean),
+        Shape::Simple(TcKind::Char | TcKind::Wchar)
+        | Shape::String { .. }
+        | Shape::Wstring { .. }
+        | Shape::Enum => Some(Kind::Text),
+        Shape::Struct | Shape::Union { .. } => Some(Kind::Object),
+        Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
+            let octets = element.resolved().kind() == TcKind::Octet;
+            (!octets).then_some(Kind::Array)
+        }
+        _ => None,
+    }
 }

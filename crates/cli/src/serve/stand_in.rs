@@ -6,12 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use oxorb::{CompletionStatus, Orb, Printable, SystemException, SystemExceptionKind};
+use oxorb::cdr::Encoder;
+use oxorb::{
+    ByteOrder, CompletionStatus, Orb, Printable, SystemException, SystemExceptionKind, escape,
+    minor,
+};
 use oxorb_dynamic::json::Shared;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
 use oxorb_idltypes::Interface;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::script::Table;
 use super::template::Scope;
@@ -65,12 +69,11 @@ impl StandIn {
         };
         let names = signature.inputs().map(|param| param.name.as_str());
         let shared = Shared::new(args);
-        let values = args
-            .iter()
-            .map(|arg| serde_json::to_value(shared.json(arg)));
-        let json: Vec<Value> = values
-            .collect::<Result<_, _>>()
-            .map_err(|error| self.broken(signature, &error.to_string()))?;
+        let values = args.iter().zip(signature.inputs()).map(|(arg, param)| {
+            let json = serde_json::to_value(shared.json(arg));
+            json.map_err(|error| refused(signature, &param.name, &error.to_string()))
+        });
+        let json: Vec<Value> = values.collect::<Result<_, _>>()?;
         let answers = self.table.answers.get(&signature.operation);
         let answer = answers
             .into_iter()
@@ -133,6 +136,30 @@ impl StandIn {
     }
 }
 
+/// Says on standard error what a client sent that cannot be read, and gives the exception for it.
+fn refused(signature: &Signature, param: &str, why: &str) -> Exception {
+    eprintln!(
+        "refused {}: the client's argument {param}: {}",
+        signature.operation,
+        Printable(why)
+    );
+    let minor = minor::marshal::OTHER;
+    SystemException::marshal(minor, CompletionStatus::No).into()
+}
+
+/// Returns why results cannot be sent to the client of the current request.
+fn unsendable(signature: &Signature, results: &Results) -> Option<String> {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, escape::client());
+    let outputs = signature.outputs().zip(&results.out);
+    let outputs = outputs.map(|(param, value)| (param.name.as_str(), &param.ty, value));
+    std::iter::once(("returns", &signature.returns, &results.returns))
+        .chain(outputs)
+        .find_map(|(name, ty, value)| {
+            let written = value.encode(ty, &mut e);
+            written.err().map(|error| format!("{name}: {error}"))
+        })
+}
+
 /// The script says nothing of the operation.
 const NOT_SCRIPTED: SystemException =
     SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No);
@@ -180,6 +207,9 @@ struct Line<'l> {
     results: Option<ResultsJson<'l>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     raised: Option<ExceptionJson<'l>>,
+    /// Why the results were not sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsent: Option<String>,
 }
 
 struct Arguments<'l>(&'l Signature, &'l [Dynamic]);
@@ -188,7 +218,11 @@ impl Serialize for Arguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let names = self.0.inputs().map(|param| &param.name);
         let shared = Shared::new(self.1);
-        let values = self.1.iter().map(|value| shared.json(value));
+        // What a client sent that cannot be shown must not hide the request.
+        let values = self.1.iter().map(|value| {
+            let json = serde_json::to_value(shared.json(value));
+            json.unwrap_or_else(|error| json!({ "unreadable": error.to_string() }))
+        });
         to.collect_map(names.zip(values))
     }
 }
@@ -217,16 +251,21 @@ impl Log {
         args: &[Dynamic],
         answer: &Result<Results, Exception>,
     ) {
+        let unsent = match answer {
+            Ok(results) if !signature.oneway => unsendable(signature, results),
+            _ => None,
+        };
         Self::line(&Line {
             request: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
             ms: self.start.elapsed().as_millis() as u64,
             operation: &signature.operation,
             args: Arguments(signature, args),
             results: match answer {
-                Ok(results) => Some(ResultsJson::new(signature, results)),
-                Err(_) => None,
+                Ok(results) if unsent.is_none() => Some(ResultsJson::new(signature, results)),
+                _ => None,
             },
             raised: answer.as_ref().err().map(ExceptionJson),
+            unsent,
         });
     }
 }

@@ -1,5 +1,6 @@
 //! Results that refer to arguments: `"$0"`, `"$amount"`, `"$route[1].name"`, `"Hello ${name}"`, `"$count"`.
 
+use oxorb_dynamic::{Shape, Signature, TypeCode};
 use serde_json::Value;
 
 /// What references in a template can name.
@@ -39,6 +40,42 @@ pub(super) fn check(template: &Value, params: &[&str]) -> Result<(), String> {
         Value::Object(members) => members.values().try_for_each(|each| check(each, params)),
         _ => Ok(()),
     }
+}
+
+/// Returns the reference that a text wholly is.
+pub(super) fn whole(text: &str) -> Option<&str> {
+    let reference = text.strip_prefix('$')?;
+    (!reference.starts_with(['{', '$'])).then_some(reference)
+}
+
+/// Returns the type of what a reference leads to, as far as it is known before there are arguments.
+pub(super) fn type_of(reference: &str, signature: &Signature) -> Option<TypeCode> {
+    let (root, path) = root(reference);
+    let named = signature.inputs().find(|param| param.name == root);
+    let param = match (named, root.parse::<usize>()) {
+        (Some(param), _) => param,
+        (None, Ok(at)) => signature.inputs().nth(at)?,
+        (None, Err(_)) => return (root == "count").then_some(TypeCode::ULONG),
+    };
+    let mut ty = param.ty.clone();
+    for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
+        let resolved = ty.resolved();
+        let next = match (step.strip_suffix(']'), resolved.shape()) {
+            (Some(_), Shape::Sequence { element, .. } | Shape::Array { element, .. }) => {
+                element.to_type_code()
+            }
+            (None, Shape::Struct) => {
+                let mut members = resolved.as_ref().members();
+                members
+                    .find(|member| **member.name == *step)?
+                    .ty
+                    .to_type_code()
+            }
+            _ => return None,
+        };
+        ty = next;
+    }
+    Some(ty)
 }
 
 /// What stands behind the dollars of a text.

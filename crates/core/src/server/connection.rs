@@ -22,6 +22,7 @@ use super::turn::Turn;
 use super::{Sink, per_connection};
 use crate::client::Multiplexed;
 use crate::probe::{self, Stage};
+use crate::sync::atomic::Ordering;
 use crate::sync::thread;
 use crate::{Incident, Orb, raise};
 
@@ -519,7 +520,7 @@ impl Connection {
     #[inline]
     fn before_reading(&mut self, orb: &Orb, inbox: &Inbox) -> Before {
         if !inbox.mid_message() {
-            self.pace = None;
+            self.gets_on();
             if !self.claim.is_empty() {
                 self.claim.release();
             }
@@ -544,7 +545,7 @@ impl Connection {
     /// Whether a message in pieces has not got on for `stall_timeout`.
     fn has_stalled(&mut self, orb: &Orb, inbox: &Inbox) -> bool {
         if !inbox.mid_message() {
-            self.pace = None;
+            self.gets_on();
             return false;
         }
         match &mut self.pace {
@@ -560,8 +561,18 @@ impl Connection {
                     since: Instant::now(),
                     octets: 0,
                 });
+                orb.registry().stalls(&self.lines.status);
                 false
             }
+        }
+    }
+
+    /// No message is awaited any more.
+    #[inline]
+    fn gets_on(&mut self) {
+        if self.pace.take().is_some() {
+            let stalls = &self.lines.status.stalls_since;
+            stalls.store(0, Ordering::Relaxed);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::sync::{
 };
 use crate::{Incident, Options};
 
-/// A connection may give way to a new one once it has been idle for this long.
+/// A connection may give way to a new one once it has been idle, or has stalled in mid-message, for this long.
 const PURGE_AFTER: Duration = Duration::from_secs(1);
 
 /// The open server connections of one ORB. Touched when a connection begins
@@ -51,6 +51,8 @@ struct Entry {
 pub(crate) struct Client {
     /// Changed under the registry's lock only.
     connections: AtomicUsize,
+    /// Of these, those that were told to end and have not yet. Likewise.
+    ending: AtomicUsize,
     /// Requests that are being served.
     running: AtomicUsize,
     /// Octets of large messages that arrive or are being served.
@@ -110,7 +112,8 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Registers a connection within the limits. An idle one may have to make room.
+    /// Registers a connection within the limits. One that idles or stalls may have to make room: one of the same client
+    /// where that has as many as it may.
     pub(crate) fn admit(
         &self,
         link: &Arc<dyn Link>,
@@ -122,14 +125,22 @@ impl Registry {
         }
         let address = link.peer_address();
         let client = address.map(|address| Arc::clone(state.clients.entry(address).or_default()));
-        if let (Some(client), Some(limit)) = (&client, options.max_connections_per_client)
-            && client.connections.load(Ordering::Relaxed) >= limit
-        {
-            return Err(Refused::Limit(Incident::TooManyFromClient));
-        }
         let mut purged = None;
+        if let (Some(client), Some(limit)) = (&client, options.max_connections_per_client)
+            && client.connections.load(Ordering::Relaxed) - client.ending.load(Ordering::Relaxed)
+                >= limit
+        {
+            let of_client = |entry: &Entry| {
+                let of = entry.status.client.as_ref();
+                of.is_some_and(|of| Arc::ptr_eq(of, client))
+            };
+            purged = self.purge_at(&mut state, self.now(), of_client);
+            if purged.is_none() {
+                return Err(Refused::Limit(Incident::TooManyFromClient));
+            }
+        }
         if state.links.len() - state.ending >= options.max_connections {
-            purged = self.purge(&mut state);
+            purged = self.purge_at(&mut state, self.now(), |_| true);
             if purged.is_none() {
                 self.forget(&mut state, address);
                 return Err(Refused::Limit(Incident::TooManyConnections));
@@ -178,30 +189,36 @@ impl Registry {
 
     /// The same as of another time, in milliseconds after the registry began.
     pub(crate) fn purge_one_as_of(&self, now: u64) -> Option<String> {
-        self.purge_at(&mut self.lock(), now)
+        self.purge_at(&mut self.lock(), now, |_| true)
     }
 
-    fn purge(&self, state: &mut State) -> Option<String> {
-        self.purge_at(state, self.now())
-    }
-
-    fn purge_at(&self, state: &mut State, now: u64) -> Option<String> {
+    /// Has one of the connections that `which` is true of end: one that was never used, one that is idle, or one that
+    /// stalls in the middle of a message, in this order, and the longest first.
+    fn purge_at(
+        &self,
+        state: &mut State,
+        now: u64,
+        which: impl Fn(&Entry) -> bool,
+    ) -> Option<String> {
         let latest = now.saturating_sub(PURGE_AFTER.as_millis() as u64);
-        let entry = state
-            .links
-            .values()
+        let candidates = state.links.values().filter(|entry| which(entry));
+        let (entry, _) = candidates
             .filter(|entry| entry.status.may_end())
-            .filter(|entry| (1..=latest).contains(&entry.status.idle_since.load(Ordering::Relaxed)))
-            .min_by_key(|entry| {
-                let status = &entry.status;
-                let used = status.used.load(Ordering::Relaxed);
-                (used, status.idle_since.load(Ordering::Relaxed))
-            })?;
+            .filter_map(|entry| Some((entry, entry.status.use_since(latest)?)))
+            .min_by_key(|(_, rank)| *rank)?;
         entry.status.told.store(true, Ordering::Relaxed);
+        if let Some(client) = &entry.status.client {
+            client.ending.fetch_add(1, Ordering::Relaxed);
+        }
         entry.link.close_read();
         let peer = entry.link.peer();
         state.ending += 1;
         Some(peer)
+    }
+
+    /// A connection has begun to wait for more of a message.
+    pub(super) fn stalls(&self, status: &Status) {
+        status.stalls_since.store(self.now(), Ordering::Relaxed);
     }
 
     /// A connection has been silent since it `waited` so long.
@@ -223,6 +240,9 @@ impl Registry {
                 let mut state = self.lock();
                 if !status.told.swap(true, Ordering::Relaxed) {
                     state.ending += 1;
+                    if let Some(client) = &status.client {
+                        client.ending.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
                 true
             }
@@ -251,6 +271,9 @@ impl Registry {
         for entry in state.links.values().filter(|entry| entry.pool == pool) {
             if !entry.status.told.swap(true, Ordering::Relaxed) {
                 told += 1;
+                if let Some(client) = &entry.status.client {
+                    client.ending.fetch_add(1, Ordering::Relaxed);
+                }
             }
             entry.link.close_read();
         }
@@ -312,6 +335,9 @@ impl Registry {
             }
             if let Some(client) = &entry.status.client {
                 client.connections.fetch_sub(1, Ordering::Relaxed);
+                if entry.status.told.load(Ordering::Relaxed) {
+                    client.ending.fetch_sub(1, Ordering::Relaxed);
+                }
                 self.forget(&mut state, entry.link.peer_address());
             }
         }
@@ -554,7 +580,7 @@ mod tests {
         set(2, 1, true);
         let order = || {
             let before: Vec<_> = status.iter().map(|each| each.was_told_to_end()).collect();
-            registry.purge_at(&mut registry.lock(), 10_000)?;
+            registry.purge_at(&mut registry.lock(), 10_000, |_| true)?;
             status
                 .iter()
                 .zip(before)
@@ -570,7 +596,11 @@ mod tests {
         let (both_ways, _other) = link();
         let status = registry.join(&both_ways).unwrap().status;
         status.idle_since.store(1, Ordering::Relaxed);
-        assert!(registry.purge_at(&mut registry.lock(), 10_000).is_none());
+        assert!(
+            registry
+                .purge_at(&mut registry.lock(), 10_000, |_| true)
+                .is_none()
+        );
         assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
     }
 

@@ -21,6 +21,8 @@ use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Orderin
 pub(crate) struct Status {
     /// Milliseconds after the registry began, plus one; 0 while it is busy.
     pub(super) idle_since: AtomicU64,
+    /// The same of the last KiB of a message that is not whole yet; 0 while none is awaited.
+    pub(super) stalls_since: AtomicU64,
     /// A message came over it.
     pub(super) used: AtomicBool,
     /// It was told to end, in order.
@@ -86,6 +88,7 @@ impl Status {
     pub(super) fn new(now: u64, client: Option<Arc<Client>>) -> Status {
         Status {
             idle_since: AtomicU64::new(now),
+            stalls_since: AtomicU64::new(0),
             used: AtomicBool::new(false),
             told: AtomicBool::new(false),
             keep: AtomicBool::new(false),
@@ -121,6 +124,22 @@ impl Status {
         !self.told.load(Ordering::Relaxed)
             && !self.keep.load(Ordering::Relaxed)
             && self.unanswered.load(Ordering::Relaxed) == 0
+    }
+
+    /// How well it can be done without by whoever connects, the less the better: it has done nothing since `latest` at
+    /// least. `None`: it is of use.
+    pub(super) fn use_since(&self, latest: u64) -> Option<(u8, u64)> {
+        let since = |at: &AtomicU64| {
+            let since = at.load(Ordering::Relaxed);
+            (1..=latest).contains(&since).then_some(since)
+        };
+        if let Some(since) = since(&self.idle_since) {
+            return Some((u8::from(self.used.load(Ordering::Relaxed)), since));
+        }
+        let runs = self.running().is_some() || self.under_way() > 0;
+        since(&self.stalls_since)
+            .filter(|_| !runs)
+            .map(|since| (2, since))
     }
 
     /// One more thread serves it. For those who do.

@@ -194,6 +194,19 @@ fn what_is_wrong_has_its_place() {
     }
 }
 
+/// S6: a file without end is not read to its end.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_task_set_without_end_is_refused() {
+    let output = sched(&["check", "/dev/zero"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("/dev/zero: a task set has 16777216 octets at most"),
+        "{told}"
+    );
+}
+
 #[test]
 fn attributes_that_are_read_are_operations() {
     let folder = Folder::new("sched-attribute");

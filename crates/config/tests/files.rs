@@ -89,7 +89,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("orb = 3\n", "x.toml:1: a table is wanted"),
         (
             "personality = \"bold\"\n",
-            "personality bold: there is none of this name; there are avionics, imaging, general, and your own by file name",
+            "personality bold: there is none of this name; there are avionics, imaging, general, tao, and your own by file name",
         ),
         (
             "[threadpool.a]\n",

@@ -228,6 +228,39 @@ fn all_inside(object: &ObjectRef, worker: &Worker) {
     all_end(others);
 }
 
+/// One runs, as many wait in the lane as there is room for, and the others are told so: all over one connection.
+#[test]
+fn a_lane_buffers_several_requests_of_one_connection() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server(), multiplexing());
+    let plan = Threadpool::new(1).buffering(RequestBuffering {
+        max_requests: 3,
+        ..RequestBuffering::default()
+    });
+    let pool = server.create_threadpool(plan).unwrap();
+    let (worker, object) = pooled(&server, &client, pool);
+    let full = || server.connection_statistics().count(Incident::BufferFull);
+    for round in 1..=2 {
+        worker.close();
+        let running = stuck(&object, &worker, 1);
+        let more: Vec<_> = (0..5).map(|_| in_the_background(&object, &WHERE)).collect();
+        while full() < 2 * round {
+            thread::sleep(Duration::from_millis(1));
+        }
+        worker.open();
+        all_end(running);
+        let (served, refused): (Vec<_>, Vec<_>) = more
+            .into_iter()
+            .map(|call| call.join().unwrap())
+            .partition(Result::is_ok);
+        assert_eq!((served.len(), refused.len()), (3, 2));
+        for refused in refused {
+            assert_transient(refused, REQUESTS_BUFFERED);
+        }
+    }
+    end(&[&client, &server]);
+}
+
 /// So many as the limit says run; the others wait in the socket and run in their turn.
 #[test]
 fn a_connection_has_so_many_requests_under_way_as_it_may() {

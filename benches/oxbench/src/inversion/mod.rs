@@ -101,8 +101,7 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let all = Architecture::value_variants();
-    let contenders = Contender::all(&options.architectures, all)?;
+    let contenders = Contender::all(&options.architectures, &Architecture::usual())?;
     let setting = Setting {
         placement: options.cpus,
         duration: Duration::from_secs_f64(options.seconds / f64::from(options.rounds)),

@@ -41,12 +41,31 @@ pub(crate) enum Architecture {
     #[value(name = "omniorb")]
     #[serde(rename = "omniorb")]
     OmniOrb,
+    /// omniORB whose clients share one connection
+    #[value(name = "omniorb-shared")]
+    #[serde(rename = "omniorb-shared")]
+    OmniOrbShared,
 }
 
 impl Architecture {
     /// Whether its threads have priorities of the operating system.
     pub(crate) fn has_priorities(self) -> bool {
         matches!(self, Architecture::Floor | Architecture::Lanes)
+    }
+
+    /// All but that which only `oxbench throughput --one-connection` measures.
+    pub(crate) fn usual() -> Vec<Architecture> {
+        let all = Architecture::value_variants().iter().copied();
+        all.filter(|&it| it != Architecture::OmniOrbShared)
+            .collect()
+    }
+
+    /// Whether all clients share one connection.
+    pub(crate) fn shares(self) -> bool {
+        matches!(
+            self,
+            Architecture::Shared | Architecture::Led | Architecture::OmniOrbShared
+        )
     }
 
     /// Of its curve, in all plots.
@@ -62,6 +81,7 @@ impl Architecture {
             Architecture::Shared => RGBColor(148, 103, 189),
             Architecture::Led => RGBColor(140, 86, 75),
             Architecture::OmniOrb => RGBColor(31, 119, 180),
+            Architecture::OmniOrbShared => RGBColor(174, 199, 232),
         }
     }
 
@@ -74,7 +94,7 @@ impl Architecture {
             );
         }
         let omniorb = match self {
-            Architecture::OmniOrb => Some(Load::build()?),
+            Architecture::OmniOrb | Architecture::OmniOrbShared => Some(Load::build()?),
             _ => None,
         };
         Ok(Contender {
@@ -179,6 +199,7 @@ impl Contender {
     /// `references`: what the server has printed.
     fn client(&self, references: &str) -> Result<Command> {
         let mut command = match &self.omniorb {
+            Some(programs) if self.architecture.shares() => programs.sharing_client(),
             Some(programs) => programs.client(),
             None => self.own_side("load-client")?,
         };

@@ -125,6 +125,15 @@ impl Load {
     pub(crate) fn client(&self) -> Command {
         Command::new(self.directory.join("load-client"))
     }
+
+    /// The client whose threads send their calls over one connection, without waiting for each other's answers.
+    pub(crate) fn sharing_client(&self) -> Command {
+        let mut command = Command::new(self.directory.join("load-client"));
+        command.args(["-ORBmaxGIOPConnectionPerServer", "1"]);
+        command.args(["-ORBoneCallPerConnection", "0"]);
+        command.args(QUIET);
+        command
+    }
 }
 
 const ONEWAY_SOURCES: [(&str, &str); 3] = [

@@ -41,6 +41,14 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
+    /// CPU time that the servant uses up for each call, in microseconds; may be repeated
+    #[arg(long, value_delimiter = ',', default_values_t = [0])]
+    work: Vec<u64>,
+
+    /// Only clients that share one connection, OxORB's and omniORB's: what the server does with requests side by side
+    #[arg(long)]
+    one_connection: bool,
+
     /// Say for each bound that the project set itself whether this run met it
     #[arg(long)]
     check: bool,
@@ -77,7 +85,10 @@ fn measure(options: &Options) -> Result<Report> {
     let known: Vec<Architecture> = Architecture::value_variants()
         .iter()
         .copied()
-        .filter(|&it| it != Architecture::Lanes)
+        .filter(|&it| match options.one_connection {
+            true => it.shares(),
+            false => !matches!(it, Architecture::Lanes | Architecture::OmniOrbShared),
+        })
         .collect();
     let contenders = Contender::all(&options.architectures, &known)?;
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
@@ -90,8 +101,17 @@ fn measure(options: &Options) -> Result<Report> {
             placement,
             duration: Duration::from_millis(options.time),
         };
-        for &clients in &options.clients {
-            points.extend(measure_at(setting, clients, options.rounds, &contenders)?);
+        for &work in &options.work {
+            let work = Duration::from_micros(work);
+            for &clients in &options.clients {
+                points.extend(measure_at(
+                    setting,
+                    work,
+                    clients,
+                    options.rounds,
+                    &contenders,
+                )?);
+            }
         }
     }
     Ok(Report {
@@ -106,6 +126,7 @@ fn measure(options: &Options) -> Result<Report> {
 /// One point of each contender.
 fn measure_at(
     setting: Setting,
+    work: Duration,
     clients: usize,
     rounds: u32,
     contenders: &[Contender],
@@ -115,7 +136,7 @@ fn measure_at(
         priority: 0,
         phase: Duration::ZERO,
         period: Duration::ZERO,
-        work: Duration::ZERO,
+        work,
         from_release: false,
     };
     let tasks = vec![task; clients];
@@ -139,15 +160,20 @@ fn measure_at(
         Point::new(
             placement.clone(),
             architecture,
+            work,
             clients,
             setting.duration,
             rounds,
         )
     });
     let mut points: Vec<Point> = points.collect();
-    let omniorb = points
-        .iter()
-        .find(|point| point.architecture == Architecture::OmniOrb);
+    // Clients that share a connection beside others that do, where there are any.
+    let peer = |architecture| {
+        points
+            .iter()
+            .find(|point| point.architecture == architecture)
+    };
+    let omniorb = peer(Architecture::OmniOrb).or_else(|| peer(Architecture::OmniOrbShared));
     if let Some(omniorb) = omniorb.map(|point| point.rates.clone()) {
         for point in &mut points {
             point.compare(&omniorb);

@@ -37,6 +37,7 @@ fn draw_panels<'a>(report: &Report, panels: usize, area: &Area<'a>) -> Drawn<'a>
 
 fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'a> {
     let most_clients = report.points.iter().map(|point| point.clients).max();
+    let least_work = report.points.iter().map(|point| point.work).min();
     let most_calls = report.points.iter().map(|point| point.rate()).max();
     let mut chart = ChartBuilder::on(panel)
         .caption(placement, ("sans-serif", 18))
@@ -56,6 +57,7 @@ fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'
         let color = architecture.color();
         let line: Vec<_> = report
             .line(placement, architecture)
+            .filter(|point| Some(point.work) == least_work)
             .map(|point| (point.clients, point.rate() as f64 / 1000.0))
             .collect();
         if line.is_empty() {

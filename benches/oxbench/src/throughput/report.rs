@@ -27,6 +27,8 @@ pub(super) struct Report {
 pub(super) struct Point {
     pub(super) placement: String,
     pub(super) architecture: Architecture,
+    /// Microseconds that the servant works for each call.
+    pub(super) work: u64,
     pub(super) clients: usize,
     /// Calls a second of each round, in ascending order.
     pub(super) rates: Vec<u64>,
@@ -41,6 +43,7 @@ impl Point {
     pub(super) fn new(
         placement: String,
         architecture: Architecture,
+        work: Duration,
         clients: usize,
         duration: Duration,
         rounds: Vec<Samples>,
@@ -51,6 +54,7 @@ impl Point {
         Point {
             placement,
             architecture,
+            work: work.as_micros() as u64,
             clients,
             rates,
             to_omniorb: None,
@@ -60,9 +64,16 @@ impl Point {
 
     /// `omniorb`: its rates, in ascending order.
     pub(super) fn compare(&mut self, omniorb: &[u64]) {
-        if self.architecture != Architecture::OmniOrb {
+        if !self.is_omniorb() {
             self.to_omniorb = Some(Ratio::of(&self.rates, omniorb, 0.5));
         }
+    }
+
+    fn is_omniorb(&self) -> bool {
+        matches!(
+            self.architecture,
+            Architecture::OmniOrb | Architecture::OmniOrbShared
+        )
     }
 
     /// Calls a second: of the round in the middle.
@@ -96,7 +107,10 @@ impl Report {
         let ours = |it: &&Architecture| {
             !matches!(
                 it,
-                Architecture::Floor | Architecture::Lanes | Architecture::OmniOrb
+                Architecture::Floor
+                    | Architecture::Lanes
+                    | Architecture::OmniOrb
+                    | Architecture::OmniOrbShared
             )
         };
         let ours = || Architecture::value_variants().iter().filter(ours);
@@ -132,8 +146,8 @@ impl fmt::Display for Report {
             writeln!(f, "\n{placement}; {kept_out}")?;
             writeln!(
                 f,
-                "  {:>7} {:9}{:>9}{:>18}   {:22}{:>8}{:>8}{:>9}",
-                "clients", "", "calls/s", "", "to omniorb", "p50", "p99", "max"
+                "  {:>4} {:>7} {:14}{:>9}{:>18}   {:22}{:>8}{:>8}{:>9}",
+                "work", "clients", "", "calls/s", "", "to omniorb", "p50", "p99", "max"
             )?;
             for point in self.points.iter().filter(|it| it.placement == *placement) {
                 writeln!(f, "  {point}")?;
@@ -156,7 +170,8 @@ impl fmt::Display for Point {
             .map_or("-".to_owned(), |ratio| ratio.to_string());
         write!(
             f,
-            "{:>7} {:9}{:>9}{spread:>18}   {ratio:22}",
+            "{:>4} {:>7} {:14}{:>9}{spread:>18}   {ratio:22}",
+            self.work,
             self.clients,
             self.architecture,
             self.rate()
@@ -174,7 +189,14 @@ mod tests {
     fn point(architecture: Architecture, clients: usize, rates: &[usize]) -> Point {
         let rounds = rates.iter().map(|&rate| vec![1000; rate]).collect();
         let duration = Duration::from_secs(1);
-        Point::new("here".into(), architecture, clients, duration, rounds)
+        Point::new(
+            "here".into(),
+            architecture,
+            Duration::ZERO,
+            clients,
+            duration,
+            rounds,
+        )
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum as _};
+use clap::Args;
 
 use self::profile::{Disassembly, Log, Profile};
 use self::report::{Counts, Report, Row};
@@ -80,7 +80,7 @@ fn measure(options: &Options) -> Result<Report> {
             return Err(format!("it counts with {tool}, which cannot be started").into());
         }
     }
-    let contenders = Contender::all(&options.architectures, Architecture::value_variants())?;
+    let contenders = Contender::all(&options.architectures, &Architecture::usual())?;
     let mut disassembly = Disassembly::default();
     let mut rows = Vec::new();
     for contender in &contenders {

@@ -23,7 +23,7 @@ use super::filter::{Arriving, pick};
 use super::home::Home;
 use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
-use super::stand_in::Desk;
+use super::stand_in::{Desk, at_desk};
 use super::threadpool::{QueueOrder, Serving};
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
@@ -158,6 +158,42 @@ fn refuse(orb: &Orb, desk: &Desk, connection: &mut Connection, exception: System
     match connection.refuse(orb, &inbox.frame(), exception) {
         true => Next::Message,
         false => Next::Close,
+    }
+}
+
+impl Connection {
+    /// The request that was read ahead, taken off its connection. `None`: it stays there, and is served by whoever reads
+    /// the connection next: its requests run one after another, or as many are under way as may be, or it is none.
+    pub(super) fn next_detached(&mut self, orb: &Orb, home: &Home) -> Option<Detached> {
+        let most = orb.options().max_requests_per_connection;
+        if most <= 1 || self.lines.status.kept() + 1 >= most {
+            return None;
+        }
+        let is_request = self.inbox.as_mut()?.peek_frame().is_some_and(|frame| {
+            matches!(frame.message(), Ok(Message::Request(request)) if request.target.object_key().is_ok())
+        });
+        if !is_request {
+            return None;
+        }
+        let connection = at_desk(orb, home, self, |desk, connection| {
+            let polled = desk.inbox().poll();
+            polled.ok()??;
+            {
+                let inbox = desk.inbox();
+                let frame = inbox.frame();
+                if let Ok(Message::Request(request)) = frame.message()
+                    && let Ok(key) = request.target.object_key()
+                {
+                    see_to_connection(orb, desk, &request, key);
+                }
+            }
+            Some(desk.detach(orb, connection, false))
+        });
+        Some(Detached {
+            orb: orb.clone(),
+            connection: connection.0?,
+            served: false,
+        })
     }
 }
 

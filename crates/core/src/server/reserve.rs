@@ -243,8 +243,22 @@ impl Lane {
         self.still_needs_help();
     }
 
-    /// Queues a connection whose next request is here, or refuses that.
+    /// Whether the requests of a connection can wait in the lane while all its threads are busy.
+    pub(super) fn buffers(&self) -> bool {
+        self.reserve.reader.is_some() && self.queue.is_some()
+    }
+
+    /// Has the requests of a connection wait in the lane whose thread goes on with another one. Not for threads that serve.
+    pub(super) fn buffer_taken(self: &Arc<Self>, orb: &Orb, connection: Connection) {
+        if let Some(queue) = &self.queue {
+            self.buffer(orb, queue, connection);
+        }
+    }
+
+    /// Queues the requests of a connection that are here, each by itself where several may run side by side, or refuses
+    /// them.
     fn buffer(self: &Arc<Self>, orb: &Orb, queue: &Queue<Work>, mut connection: Connection) {
+        let home = Home::Lane(Arc::clone(self));
         loop {
             match connection.read_ahead(orb) {
                 Ahead::Message(header) => {
@@ -258,6 +272,12 @@ impl Lane {
                             QueueOrder::Arrival => None,
                             QueueOrder::Urgency => connection.next_urgency(),
                         };
+                        if refusable && let Some(request) = connection.next_detached(orb, &home) {
+                            // The connection is read on: more of its requests may wait.
+                            queue.push(Work::Request(request), octets, urgency);
+                            self.wake_somebody();
+                            continue;
+                        }
                         queue.push(Work::Connection(connection), octets, urgency);
                         return self.wake_somebody();
                     }

@@ -263,6 +263,11 @@ impl Status {
         self.under_way.load(Ordering::Relaxed)
     }
 
+    /// The same, and those that wait for a thread or for an answer from elsewhere.
+    pub(super) fn kept(&self) -> usize {
+        self.under_way() + self.unanswered.load(Ordering::Relaxed)
+    }
+
     /// Whether several requests were there at a time, not long ago.
     #[inline]
     pub(super) fn is_shared(&self) -> bool {

@@ -12,6 +12,7 @@ use oxorb_giop::Inbox;
 use oxorb_sys::thread::Purpose;
 
 use super::connection::{Connection, Lines};
+use super::home::Home;
 use super::per_connection::leave;
 use super::registry::LongRunning;
 use super::stand_in::UNPOISONED;
@@ -111,7 +112,12 @@ pub(crate) fn look(orb: &Orb) -> Option<Duration> {
         else {
             continue;
         };
-        if !home.reserve_thread(orb) {
+        let buffering = match &home {
+            Home::Lane(lane) if lane.buffers() => Some(lane),
+            _ => None,
+        };
+        let reserved = home.reserve_thread(orb);
+        if !reserved && buffering.is_none() {
             continue;
         }
         status.share();
@@ -124,10 +130,13 @@ pub(crate) fn look(orb: &Orb) -> Option<Duration> {
         let session = *status.session.lock().expect(UNPOISONED);
         let lines = Lines { status, pool };
         let connection = Connection::of(id, link, inbox, session, lines, false);
-        match taken {
-            true => home.hand_on(orb, connection),
-            false => {
-                home.release_thread(orb);
+        match (taken, buffering) {
+            (true, Some(lane)) if !reserved => lane.buffer_taken(orb, connection),
+            (true, _) => home.hand_on(orb, connection),
+            (false, _) => {
+                if reserved {
+                    home.release_thread(orb);
+                }
                 leave(orb, connection);
             }
         }

@@ -34,10 +34,10 @@ impl Configuration {
     /// When it cannot be read, or is not as the [crate] says.
     pub fn read(path: &Path) -> Result<Configuration, ConfigError> {
         let origin = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
+        let text = crate::text::read(path).map_err(|problem| ConfigError {
             origin: origin.clone(),
             line: None,
-            problem: format!("cannot be read: {error}"),
+            problem,
         })?;
         Configuration::parse(&text, &origin)
     }

@@ -37,6 +37,7 @@ mod error;
 mod file;
 mod personality;
 mod schedule;
+mod text;
 mod threadpool;
 
 pub use error::ConfigError;

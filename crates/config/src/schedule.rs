@@ -99,8 +99,7 @@ pub(crate) fn load(path: &Path) -> Result<RunTimeScheduler, ConfigError> {
         line,
         problem,
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| wrong(None, format!("cannot be read: {error}")))?;
+    let text = crate::text::read(path).map_err(|problem| wrong(None, problem))?;
     let file: File = serde_json::from_str(&text)
         .map_err(|error| wrong(Some(error.line()), error.to_string()))?;
     let measure = file.measure;

@@ -324,3 +324,15 @@ fn a_schedule_is_read_with_its_table() {
     Configuration::schedule(&folder.join("table.json")).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// S6: neither a file of settings nor the table of a schedule is read without end.
+#[test]
+fn files_without_end_are_refused() {
+    let wrong = Configuration::read(std::path::Path::new("/dev/zero")).unwrap_err();
+    assert!(wrong.to_string().contains("16777216 octets"), "{wrong}");
+    let text = "[schedule]\ntable = \"/dev/zero\"\n";
+    let found =
+        Configuration::parse(text, "here").and_then(|read| read.apply(&mut Options::default()));
+    let wrong = found.map(drop).unwrap_err();
+    assert!(wrong.to_string().contains("16777216 octets"), "{wrong}");
+}

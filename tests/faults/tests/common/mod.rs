@@ -33,6 +33,7 @@ static COUNT: Op = Op::twoway("count");
 
 static PATIENT: Op = Op::twoway("patient");
 static SWALLOW: Op = Op::twoway("swallow");
+static COLLECT: Op = Op::twoway("collect");
 static POPULATE: Op = Op::twoway("populate");
 static DEPOPULATE: Op = Op::twoway("depopulate");
 static OBJECT: Op = Op::twoway("object");
@@ -304,6 +305,16 @@ fn run(
 
 pub(crate) fn client() -> Orb {
     Orb::builder().build().expect("a client")
+}
+
+/// Sends so many anys without a value, each of which takes ten times its octets once it is read.
+pub(crate) fn collect(object: &ObjectRef, anys: u32) -> Result<i64, SystemException> {
+    let nulls = |e: &mut oxorb::cdr::Encoder<'_>| {
+        e.ulong(anys);
+        e.copy_octets(&vec![0; 4 * anys as usize]);
+        Ok(())
+    };
+    Interface::as_ref(object).invoke(&COLLECT, nulls, |d| d.longlong())
 }
 
 pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {

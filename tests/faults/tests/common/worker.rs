@@ -145,6 +145,16 @@ impl Servant for Worker {
                 }),
                 Err(rejected) => upcall.reject(rejected),
             },
+            "collect" => match upcall.args(|d| d.sequence::<oxorb::Any>(None)) {
+                Ok(anys) => {
+                    thread::sleep(Duration::from_millis(200)); // others come meanwhile
+                    upcall.reply(|e| {
+                        e.longlong(anys.len() as i64);
+                        Ok(())
+                    })
+                }
+                Err(rejected) => upcall.reject(rejected),
+            },
             "populate" => match upcall.args(|d| Ok((d.longlong()?, d.longlong()?))) {
                 Ok((adapters, objects)) => {
                     self.populate(adapters, objects);

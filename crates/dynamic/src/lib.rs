@@ -15,6 +15,8 @@
 mod call;
 pub mod dyn_any;
 mod exception;
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(feature = "json")]
 pub mod json;
 mod list;

@@ -179,9 +179,9 @@ impl fmt::Display for Address {
         let IiopEndpoint { host, port } = &self.endpoint;
         if host.contains(':') {
             let host = host.replace('%', "%25");
-            write!(f, "{}@[{}]:{port}", self.version, Printable(&host))
+            write!(f, "{}@[{host}]:{port}", self.version)
         } else {
-            write!(f, "{}@{}:{port}", self.version, Printable(host))
+            write!(f, "{}@{host}:{port}", self.version)
         }
     }
 }

@@ -178,6 +178,11 @@ const LAYERS: [Layer; 30] = [
         why: "what all tests share must not need what they test",
     },
     Layer {
+        package: "oxorb-growth",
+        uses: &["oxorb-cdr", "oxorb-dynamic", "oxorb-giop", "oxorb-idl"],
+        why: "entry points of fuzz targets are those of these crates",
+    },
+    Layer {
         package: "oxorb-faults",
         uses: &["oxorb", "oxorb-testkit"],
         why: "processes that are killed are applications",

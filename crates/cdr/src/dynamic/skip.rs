@@ -190,6 +190,9 @@ pub(super) fn number_size(ty: TypeRef<'_>) -> Option<usize> {
     })
 }
 
+/// Octets of a repository id that may be left out of an exception: it is compared, and written, for each of them.
+const LEFT_OUT: usize = 256;
+
 /// Goes past the repository id before the members of an exception. omniORB leaves it out.
 pub(crate) fn skip_exception_id(id: Option<&str>, d: &mut Decoder<'_>) -> Result<()> {
     let id = id.unwrap_or_default().as_bytes();
@@ -198,9 +201,12 @@ pub(crate) fn skip_exception_id(id: Option<&str>, d: &mut Decoder<'_>) -> Result
         d.octets(length as usize)
     });
     if id.is_empty() || found.is_ok_and(|found| found.strip_suffix(&[0]) == Some(id)) {
-        skip_octets(d)?;
+        return skip_octets(d);
     }
-    Ok(())
+    match id.len() > LEFT_OUT {
+        true => Err(d.error(ErrorKind::TooMuchShared)),
+        false => Ok(()),
+    }
 }
 
 fn skip_octets(d: &mut Decoder<'_>) -> Result<()> {

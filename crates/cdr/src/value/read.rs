@@ -127,7 +127,7 @@ const KNOWN_OF_VALUE: usize = 128;
 
 /// How many octets of repository ids may be looked up, besides so many for each octet of the message: several values
 /// may share a list of ids, which costs them but a few octets.
-const LOOKED_UP: usize = 1 << 20;
+const LOOKED_UP: usize = 64 << 10;
 const LOOKED_UP_PER_OCTET: usize = 64;
 /// What looking up an id counts besides its octets.
 const LOOKED_UP_PER_ID: usize = 64;

@@ -59,12 +59,13 @@ pub(super) fn arrange(ty: TypeRef<'_>, value: &mut Dynamic) {
 
 /// Puts members into the order of the type, with all their names.
 fn order<'t>(members: impl Iterator<Item = MemberRef<'t>>, fields: &mut [Field]) {
+    let named = fields.iter().any(|field| !field.name.is_empty());
     for (at, member) in members.enumerate() {
-        let here = fields[at..]
-            .iter()
-            .position(|field| field.name == *member.name);
-        if let Some(ahead) = here {
-            fields[at..=at + ahead].rotate_right(1);
+        if named {
+            let mut ahead = fields[at..].iter();
+            if let Some(ahead) = ahead.position(|field| field.name == *member.name) {
+                fields[at..=at + ahead].rotate_right(1);
+            }
         }
         if fields[at].name.is_empty() {
             fields[at].name = member.name.clone();

@@ -1,0 +1,51 @@
+//! Runs each entry point of the fuzz targets with inputs of three sizes, and prints the name of each run. Under
+//! callgrind, which dumps what each run of [`measured`] costs: see `tests/growth.rs`.
+
+mod giop;
+mod idl;
+mod octets;
+mod types;
+mod values;
+
+/// What to run, with what, by its name: `entry point: what there is much of`.
+struct Case {
+    name: &'static str,
+    run: fn(&[u8]),
+    /// Of the smallest size.
+    n: usize,
+    input: fn(usize) -> Vec<u8>,
+}
+
+const fn case(name: &'static str, run: fn(&[u8]), n: usize, input: fn(usize) -> Vec<u8>) -> Case {
+    Case {
+        name,
+        run,
+        n,
+        input,
+    }
+}
+
+fn main() {
+    let only = std::env::args().nth(1).unwrap_or_default();
+    let all = [types::cases(), values::cases(), giop::cases(), idl::cases()];
+    for case in all
+        .iter()
+        .flatten()
+        .filter(|case| case.name.contains(&only))
+    {
+        // What is set up once is not of any size.
+        (case.run)(&(case.input)(case.n));
+        for times in [1, 2, 4] {
+            let input = (case.input)(times * case.n);
+            measured(|_| (), &input); // what is counted so far is for making the input
+            measured(case.run, &input);
+            println!("{}", case.name);
+        }
+    }
+}
+
+/// All that is counted.
+#[inline(never)]
+fn measured(run: fn(&[u8]), input: &[u8]) {
+    run(input);
+}

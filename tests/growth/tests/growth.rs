@@ -1,0 +1,67 @@
+//! Whatever a peer sends costs no more than in proportion to its octets: instructions of each fuzz target's entry point
+//! are counted by valgrind for inputs of three sizes, each made to be as bad as it can.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::{env, fs};
+
+/// Twice where growth is linear, four times where it is quadratic.
+const MOST: f64 = 2.3;
+
+/// Instructions below which the growth of a table or a buffer shows more than anything else.
+const SLIGHT: i64 = 20_000;
+
+#[test]
+fn every_entry_point_takes_linear_time() {
+    let folder = env::temp_dir().join(format!("oxorb-growth-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let counted = Command::new("valgrind")
+        .args(["--tool=callgrind", "--dump-after=*measured*"])
+        .arg(format!(
+            "--callgrind-out-file={}",
+            folder.join("out").display()
+        ))
+        .arg(env!("CARGO_BIN_EXE_growth"))
+        .output();
+    let Ok(counted) = counted else {
+        assert!(env::var_os("CI").is_none(), "CI needs valgrind");
+        eprintln!("not counted: valgrind cannot be started");
+        return;
+    };
+    let log = String::from_utf8_lossy(&counted.stderr);
+    assert!(counted.status.success(), "{log}");
+    let names = String::from_utf8(counted.stdout).expect("names");
+    let mut costs = BTreeMap::<&str, Vec<i64>>::new();
+    for (at, name) in names.lines().enumerate() {
+        // A run of nothing comes before each.
+        let cost = inclusive(&folder.join(format!("out.{}", 2 * at + 2)));
+        costs.entry(name).or_default().push(cost);
+    }
+    fs::remove_dir_all(&folder).expect("made above");
+    assert!(costs.len() > 30, "{log}");
+    let mut wrong = Vec::new();
+    for (name, cost) in &costs {
+        let [one, two, four] = cost[..] else {
+            panic!("{name} was not measured three times: {cost:?}");
+        };
+        let growth = (four - two) as f64 / (two - one).max(1) as f64;
+        println!("{growth:5.2}  {name}: {one}, {two}, {four}");
+        if growth > MOST && four - two > SLIGHT {
+            wrong.push(format!("{name} grows by {growth:.2}: {one}, {two}, {four}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What one run cost, from what callgrind wrote when it ended.
+fn inclusive(file: &std::path::Path) -> i64 {
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let total = text.lines().rev().find_map(|line| {
+        let counts = line
+            .strip_prefix("totals:")
+            .or_else(|| line.strip_prefix("summary:"))?;
+        counts.trim().parse().ok()
+    });
+    total.unwrap_or_else(|| panic!("{}: no count", file.display()))
+}

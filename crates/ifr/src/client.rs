@@ -79,7 +79,7 @@ pub fn declaring(repository: &RepositoryRef, name: &str) -> oxorb::Result<Vec<In
     let mut interfaces = Vec::new();
     for kind in [DefinitionKind::DkOperation, DefinitionKind::DkAttribute] {
         let found = repository.lookup_name(name, -1, kind, true)?;
-        for one in found.into_iter().flatten() {
+        for one in found.into_iter().flatten().take(MOST_FOUND) {
             if let Some(container) = one.defined_in()? {
                 interfaces.extend(container.narrow::<InterfaceDefRef>()?);
             }
@@ -165,18 +165,26 @@ fn signature(described: &OperationDescription) -> Signature {
     signature
 }
 
-/// How many bases an interface may have before its repository is taken to be mad.
+/// How many bases a repository is asked about before it is taken to be mad.
 const MOST_BASES: usize = 1000;
+
+/// How many operations or attributes of one name are looked at.
+const MOST_FOUND: usize = 1000;
 
 /// The id of an interface, and those of all its bases, nearest first.
 fn bases(def: &InterfaceDefRef, id: &str) -> oxorb::Result<Vec<String>> {
     let mut ids = vec![id.to_owned()];
     let mut seen: HashSet<String> = ids.iter().cloned().collect();
     let mut next = vec![def.clone()];
+    let mut asked = 0;
     while let Some(def) = next.pop() {
         for base in def.base_interfaces()?.into_iter().flatten() {
+            if asked == MOST_BASES {
+                return Ok(ids); // each costs a call
+            }
+            asked += 1;
             let id = base.id()?;
-            if ids.len() < MOST_BASES && seen.insert(id.clone()) {
+            if seen.insert(id.clone()) {
                 ids.push(id);
                 next.insert(0, base);
             }

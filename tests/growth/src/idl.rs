@@ -51,7 +51,7 @@ pub(crate) fn cases() -> Vec<Case> {
         "parentheses", 8, |n| {
             format!("const long c = {}1{};", "(".repeat(n), ")".repeat(n)).into()
         };
-        "sequences of sequences", 60, |n| {
+        "sequences of sequences", 100, |n| {
             format!("typedef {}long{} t;", "sequence<".repeat(n), ">".repeat(n)).into()
         };
         "macros", 20, |n| each(n, |at| format!("#define M{at} {at}\nconst long c{at} = M{at};\n"));

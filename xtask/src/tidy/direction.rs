@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 30] = [
+const LAYERS: [Layer; 31] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],

@@ -47,6 +47,7 @@ fn the_demo_compares_both_acts_and_ends() {
         "Act 2 of 2",
         "calls/s of 3 others",
         "SCHED_FIFO",
+        "\nNext: `oxorb demo sched`",
     ] {
         assert!(lines.contains(shown), "no {shown:?} in {lines}");
     }

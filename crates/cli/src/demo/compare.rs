@@ -105,6 +105,11 @@ impl fmt::Display for Comparison {
                  (root, CAP_SYS_NICE or `ulimit -r 60`)."
             }
         };
-        writeln!(f, "\n{verdict}")
+        writeln!(f, "\n{verdict}")?;
+        writeln!(
+            f,
+            "\nNext: `oxorb demo sched` overloads a server under four scheduling strategies; docs/realtime.md has lanes\n\
+             in a program of yours."
+        )
     }
 }

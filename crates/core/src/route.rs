@@ -65,11 +65,11 @@ pub(crate) struct RouteProfile {
 impl RouteProfile {
     /// Whether the server takes a CancelRequest without harm to other calls of the connection.
     ///
-    /// omniORB (4.2.5) closes the connection on one below GIOP 1.2, and never reads on after one over a connection that
-    /// carries requests both ways. A profile of GIOP 1.0, which `corbaloc:iiop:` makes by default, never names its ORB.
-    pub(crate) fn takes_cancel(&self, both_ways: bool) -> bool {
+    /// omniORB (4.2.5) closes the connection on one below GIOP 1.2, and above never reads on after one while other calls of
+    /// the connection run. A profile of GIOP 1.0, which `corbaloc:iiop:` makes by default, never names its ORB.
+    pub(crate) fn takes_cancel(&self) -> bool {
         match self.made_by {
-            Some(orb_type::OMNIORB) => self.version >= Version::V1_2 && !both_ways,
+            Some(orb_type::OMNIORB) => false,
             Some(_) => true,
             None => self.version >= Version::V1_2,
         }

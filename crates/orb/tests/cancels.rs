@@ -90,7 +90,8 @@ fn omniorb_and_unknown_orbs_are_told_of_nothing_below_giop_1_2() {
             (V::V1_1, Some(orb_type::OMNIORB), false),
             (V::V1_1, Some(orb_type::TAO), true),
             (V::V1_2, None, true),
-            (V::V1_2, Some(orb_type::OMNIORB), true),
+            (V::V1_2, Some(orb_type::OMNIORB), false),
+            (V::V1_2, Some(orb_type::TAO), true),
         ] {
             let told = told(sharing, version, made_by);
             assert_eq!(told, expected, "{version} of {made_by:?}, {sharing:?}");

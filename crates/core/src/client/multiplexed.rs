@@ -378,7 +378,7 @@ impl Multiplexed {
                 let call = Outstanding {
                     deadline: timing.deadline(),
                     version: request.version,
-                    untold: !profile.takes_cancel(self.is_both_ways()),
+                    untold: !profile.takes_cancel(),
                     code_sets,
                 };
                 let room = match slot {

@@ -1,13 +1,19 @@
 //! Why a call failed, in words: kept off the request path.
 //!
 //! A [`SystemException`] is small and `Copy`, as the steady path wants it. When
-//! reaching an object fails, what was tried is kept beside it, per thread.
+//! reaching an object fails, what was tried is kept beside it, per thread; the
+//! text of the exception finds it there by a number.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::Printable;
-use oxorb_giop::SystemException;
+use oxorb_giop::{Note, SystemException};
+
+use crate::lock::Mutex;
 
 use crate::policy::PolicyType;
 
@@ -61,6 +67,14 @@ impl std::error::Error for Failure {
     }
 }
 
+/// Failures that are kept for exceptions that are shown later, in all threads of the process.
+const KEPT: usize = 64;
+
+/// The latest failures and the numbers of their notes.
+static NOTED: Mutex<VecDeque<(u32, Vec<Attempt>)>> = Mutex::new(VecDeque::new());
+
+static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
+
 thread_local! {
     static LAST: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }
@@ -86,12 +100,44 @@ pub fn last_failure() -> Option<Failure> {
     LAST.with_borrow(Clone::clone)
 }
 
-/// Remembers why `exception` is about to be raised.
+/// Remembers why `exception` is about to be raised. The exception that it gives names the endpoints that were tried.
 pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> SystemException {
+    let noted = match attempts.is_empty() {
+        true => exception,
+        false => note(exception, attempts.clone()),
+    };
     LAST.set(Some(Failure {
         exception,
         attempts,
         inconsistent_policies: Vec::new(),
     }));
+    noted
+}
+
+fn note(mut exception: SystemException, attempts: Vec<Attempt>) -> SystemException {
+    Note::explain_by(explain);
+    // Zero is no number; after four milliards of failures they begin again.
+    let number = NEXT_NOTE.fetch_add(1, Ordering::Relaxed).max(1);
+    let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if noted.len() == KEPT {
+        noted.pop_front();
+    }
+    noted.push_back((number, attempts));
+    exception.note = Note::new(number);
     exception
+}
+
+/// Writes the endpoints of a failure that is still kept.
+fn explain(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let attempts = {
+        let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = noted.iter().find(|(known, _)| *known == number);
+        found.map(|(_, attempts)| attempts.clone())
+    };
+    for (at, attempt) in attempts.iter().flatten().enumerate() {
+        let [endpoint, what] = [&attempt.endpoint, &attempt.what].map(|text| Printable(text));
+        let before = if at == 0 { "; tried" } else { ", then" };
+        write!(f, "{before} {endpoint}: {what}")?;
+    }
+    Ok(())
 }

@@ -19,6 +19,7 @@ mod compatible;
 mod concurrency;
 mod context;
 mod deadline;
+mod delegate;
 pub mod escape;
 mod failure;
 mod held;
@@ -44,6 +45,7 @@ pub mod policy;
 mod published;
 mod qos;
 mod raise;
+mod raises;
 mod reference;
 mod route;
 mod rt;
@@ -64,6 +66,7 @@ pub use compatible::Incompatible;
 pub use concurrency::Concurrency;
 pub use context::{Context, decode_context, encode_context};
 pub use deadline::current_deadline;
+pub use delegate::DelegatesTo;
 pub use failure::{Attempt, Failure, last_failure};
 pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
@@ -88,6 +91,7 @@ pub use oxorb_sys::thread::{
     Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
 };
 pub use qos::current_qos;
+pub use raises::Raises;
 pub use reference::Ref;
 pub use rt::{
     LaneEndpoints, LaneNumber, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex,

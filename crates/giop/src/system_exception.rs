@@ -5,10 +5,11 @@ use core::fmt;
 use oxorb_cdr::{self as cdr, Decode, Decoder, Encode, Encoder, ErrorKind};
 
 use crate::minor;
+use crate::note::Note;
 
 /// A CORBA system exception: what went wrong, in detail, and whether the operation ran (CORBA 3.4, 8.4.3).
 ///
-/// `Copy` and twelve octets, so it costs nothing to carry. `Display` explains the minor code when the table in
+/// `Copy` and sixteen octets at most, so it costs nothing to carry. `Display` explains the minor code when the table in
 /// [`minor`] knows it:
 ///
 /// ```
@@ -26,6 +27,8 @@ pub struct SystemException {
     pub minor: u32,
     /// Whether the operation ran on the target.
     pub completed: CompletionStatus,
+    /// Reference to what is known about this very occurrence, such as the addresses that were tried.
+    pub note: Note,
 }
 
 impl SystemException {
@@ -35,6 +38,7 @@ impl SystemException {
             kind,
             minor,
             completed,
+            note: Note::NONE,
         }
     }
 
@@ -101,11 +105,7 @@ impl<'de> Decode<'de> for SystemException {
         };
         let id = core::str::from_utf8(id.strip_suffix(&[0]).unwrap_or(id)).unwrap_or_default();
         Ok(match SystemExceptionKind::from_repository_id(id) {
-            Some(kind) => Self {
-                kind,
-                minor,
-                completed,
-            },
+            Some(kind) => Self::new(kind, minor, completed),
             None => Self::unknown(minor::unknown::NON_STANDARD_SYSTEM_EXCEPTION, completed),
         })
     }
@@ -127,7 +127,8 @@ impl fmt::Display for SystemException {
             self.kind,
             minor::Explained(self.kind, self.minor),
             self.completed
-        )
+        )?;
+        self.note.explain(f)
     }
 }
 

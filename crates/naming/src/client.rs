@@ -391,7 +391,9 @@ impl fmt::Display for NamingError {
             Problem::InvalidName => f.write_str("the service takes no such name (InvalidName)"),
             Problem::AlreadyBound => f.write_str("the name is taken (AlreadyBound)"),
             Problem::NotEmpty => f.write_str("the context has bindings (NotEmpty)"),
-            Problem::System(NOT_WANTED) => f.write_str("the name is bound to nil"),
+            Problem::System(exception) if *exception == NOT_WANTED => {
+                f.write_str("the name is bound to nil")
+            }
             Problem::System(exception) => exception.fmt(f),
         }
     }

@@ -4,13 +4,10 @@ use oxorb::{CompletionStatus, SystemException, minor};
 
 use crate::cos_naming::NameComponent;
 use crate::cos_naming::naming_context::{
-    AlreadyBound, BindContextError, BindError, BindNewContextError, CannotProceed, DestroyError,
-    InvalidName, NotEmpty, NotFound, NotFoundReason, RebindContextError, RebindError, ResolveError,
-    UnbindError,
+    AlreadyBound, BindError, CannotProceed, DestroyError, InvalidName, NotEmpty, NotFound,
+    NotFoundReason, RebindError,
 };
-use crate::cos_naming::naming_context_ext::{
-    ResolveStrError, ToNameError, ToStringError, ToUrlError,
-};
+use crate::cos_naming::naming_context_ext::{ResolveStrError, ToStringError, ToUrlError};
 use crate::text;
 
 /// Why an operation of a naming context failed: what the operations of `CosNaming` raise, as one type.
@@ -99,18 +96,13 @@ macro_rules! raises {
     (@problem NotEmpty $it:ident) => { Problem::NotEmpty };
 }
 
+// Operations of one interface that raise the same exceptions share the error of the first.
 raises! {
     BindError: NotFound CannotProceed InvalidName AlreadyBound;
-    BindContextError: NotFound CannotProceed InvalidName AlreadyBound;
-    BindNewContextError: NotFound CannotProceed InvalidName AlreadyBound;
     RebindError: NotFound CannotProceed InvalidName;
-    RebindContextError: NotFound CannotProceed InvalidName;
-    ResolveError: NotFound CannotProceed InvalidName;
     ResolveStrError: NotFound CannotProceed InvalidName;
-    UnbindError: NotFound CannotProceed InvalidName;
     DestroyError: NotEmpty;
     ToStringError: InvalidName;
-    ToNameError: InvalidName;
 }
 
 impl From<Problem> for ToUrlError {

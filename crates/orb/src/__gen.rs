@@ -1,5 +1,6 @@
 //! All that generated code names. Not for use by hand: it changes with the generator.
 
+use std::fmt;
 pub use std::sync::LazyLock;
 
 pub use oxorb_cdr::{
@@ -10,10 +11,10 @@ pub use oxorb_cdr::{
     ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted, interpreted_fixed,
 };
 pub use oxorb_core::{
-    Abstract, Amh, AsyncReply, Context, Handles, Interface, Later, ObjectRef, Op, Operations,
-    Outcome, Raise, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException,
-    decode_context, decode_ref, deliver, encode_context, encode_ref, handle, handles,
-    held_exception, hold_exception,
+    Abstract, Amh, AsyncReply, Context, DelegatesTo, Handles, Interface, Later, ObjectRef, Op,
+    Operations, Outcome, Raise, Raises, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall,
+    UserException, decode_context, decode_ref, deliver, encode_context, encode_ref, handle,
+    handles, held_exception, hold_exception,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;
@@ -38,3 +39,26 @@ const NO_IMPLEMENTATION: SystemException = SystemException::no_implement(
     minor::no_implement::NO_VALUE_IMPLEMENTATION,
     CompletionStatus::No,
 );
+
+/// Writes a user exception as a sentence: `bank::Overdrawn: missing 5, why "no\nmoney"`.
+pub fn show_exception(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    members: &[(&str, &dyn fmt::Debug)],
+) -> fmt::Result {
+    f.write_str(name)?;
+    for (at, (member, value)) in members.iter().enumerate() {
+        let before = if at == 0 { ": " } else { ", " };
+        write!(f, "{before}{member} {value:?}")?;
+    }
+    Ok(())
+}
+
+/// A string of an exception, between quotes; what a terminal would obey is escaped as everywhere.
+pub struct Quoted<'a>(pub &'a str);
+
+impl fmt::Debug for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", oxorb_cdr::Printable(self.0))
+    }
+}

@@ -122,31 +122,15 @@ macro_rules! raises {
     (@pattern Internal) => { Refusal::NotAnalysed(_) };
 }
 
+// Operations that raise the same exceptions share the error of the first.
 raises! {
     CreateError: DuplicateName Internal SynchronizationFailure;
     LookupError: UnknownTask SynchronizationFailure;
-    GetError: UnknownTask SynchronizationFailure;
     SetError: UnknownTask SynchronizationFailure;
-    SetSeqError: UnknownTask SynchronizationFailure;
-    ReplaceSeqError: UnknownTask SynchronizationFailure;
-    ResetError: UnknownTask SynchronizationFailure;
-    ResetSeqError: UnknownTask SynchronizationFailure;
-    AddDependencyError: UnknownTask SynchronizationFailure;
-    RemoveDependencyError: UnknownTask SynchronizationFailure;
-    SetDependencyEnableStateError: UnknownTask SynchronizationFailure;
-    SetDependencyEnableStateSeqError: UnknownTask SynchronizationFailure;
-    SetRtInfoEnableStateError: UnknownTask SynchronizationFailure;
-    SetRtInfoEnableStateSeqError: UnknownTask SynchronizationFailure;
     PriorityError: UnknownTask NotScheduled SynchronizationFailure;
-    EntryPointPriorityError: UnknownTask NotScheduled SynchronizationFailure;
     ComputeSchedulingError: UtilizationBoundExceeded InsufficientThreadPriorityLevels TaskCountMismatch
         SynchronizationFailure;
-    RecomputeSchedulingError: UtilizationBoundExceeded InsufficientThreadPriorityLevels TaskCountMismatch
-        SynchronizationFailure;
     GetRtInfoSetError: SynchronizationFailure;
-    GetDependencySetError: SynchronizationFailure;
-    GetConfigInfoSetError: SynchronizationFailure;
     DispatchConfigurationError: NotScheduled UnknownPriorityLevel SynchronizationFailure;
     LastScheduledPriorityError: NotScheduled SynchronizationFailure;
-    GetConfigInfosError: NotScheduled SynchronizationFailure;
 }

@@ -21,7 +21,7 @@ pub mod bank {
     /// Not enough money is left.
     ///
     /// IDL: `exception bank::Overdrawn`.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     pub struct Overdrawn {
         pub missing: u64,
     }
@@ -33,7 +33,13 @@ pub mod bank {
 
     impl ::core::fmt::Display for Overdrawn {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            write!(f, "bank::{self:?}")
+            __gen::show_exception(f, "bank::Overdrawn", &[("missing", &self.missing)])
+        }
+    }
+
+    impl ::core::fmt::Debug for Overdrawn {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            ::core::fmt::Display::fmt(self, f)
         }
     }
 
@@ -96,6 +102,15 @@ pub mod bank {
         }
     }
 
+    impl Default for Booking {
+        fn default() -> Self {
+            Self {
+                amount: 0,
+                text: Default::default(),
+            }
+        }
+    }
+
     impl __gen::Typed for Booking {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::structure(
@@ -148,6 +163,33 @@ pub mod bank {
 
         /// The latest bookings, newest first, and how many there are in all.
         fn bookings(&self, most: u32) -> Result<(Statement, u32), SystemException>;
+    }
+
+    impl<T: __gen::DelegatesTo<dyn Account> + Send + Sync + 'static> Account for T {
+        fn balance(&self) -> Result<i64, SystemException> {
+            let servant = __gen::DelegatesTo::<dyn Account>::delegate(self);
+            <dyn Account as Account>::balance(servant)
+        }
+
+        fn owner(&self) -> Result<String, SystemException> {
+            let servant = __gen::DelegatesTo::<dyn Account>::delegate(self);
+            <dyn Account as Account>::owner(servant)
+        }
+
+        fn set_owner(&self, value: &str) -> Result<(), SystemException> {
+            let servant = __gen::DelegatesTo::<dyn Account>::delegate(self);
+            <dyn Account as Account>::set_owner(servant, value)
+        }
+
+        fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
+            let servant = __gen::DelegatesTo::<dyn Account>::delegate(self);
+            <dyn Account as Account>::withdraw(servant, amount)
+        }
+
+        fn bookings(&self, most: u32) -> Result<(Statement, u32), SystemException> {
+            let servant = __gen::DelegatesTo::<dyn Account>::delegate(self);
+            <dyn Account as Account>::bookings(servant, most)
+        }
     }
 
     /// A reference to an object with the interface [`Account`].
@@ -346,7 +388,7 @@ pub mod bank {
         use __gen::{Decode as _, Encode as _, SystemException};
 
         /// Why `withdraw` failed.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Clone, PartialEq)]
         pub enum WithdrawError {
             /// `bank::Overdrawn`.
             Overdrawn(super::Overdrawn),
@@ -375,7 +417,31 @@ pub mod bank {
             }
         }
 
+        impl ::core::fmt::Debug for WithdrawError {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(self, f)
+            }
+        }
+
         impl ::core::error::Error for WithdrawError {}
+
+        impl __gen::Raises<super::Overdrawn> for WithdrawError {
+            fn exception(&self) -> Option<&super::Overdrawn> {
+                match self {
+                    Self::Overdrawn(exception) => Some(exception),
+                    _ => None,
+                }
+            }
+        }
+
+        impl __gen::Raises<SystemException> for WithdrawError {
+            fn exception(&self) -> Option<&SystemException> {
+                match self {
+                    Self::System(exception) => Some(exception),
+                    _ => None,
+                }
+            }
+        }
 
         impl __gen::UserException for WithdrawError {
             fn read(
@@ -569,6 +635,13 @@ pub mod bank {
     pub trait Savings: Account {
         /// Adds interest to all accounts; nobody waits for that.
         fn accrue(&self, rate: f64);
+    }
+
+    impl<T: __gen::DelegatesTo<dyn Savings> + Account> Savings for T {
+        fn accrue(&self, rate: f64) {
+            let servant = __gen::DelegatesTo::<dyn Savings>::delegate(self);
+            <dyn Savings as Savings>::accrue(servant, rate)
+        }
     }
 
     /// A reference to an object with the interface [`Savings`].

@@ -39,6 +39,12 @@ pub mod included {
     }
     __gen::fixed!(Needed);
 
+    impl Default for Needed {
+        fn default() -> Self {
+            Self { x: 0 }
+        }
+    }
+
     impl __gen::Typed for Needed {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::structure(
@@ -54,6 +60,13 @@ pub mod included {
     pub trait Base: Send + Sync + 'static {
         /// The operation `need`.
         fn need(&self) -> Result<Needed, SystemException>;
+    }
+
+    impl<T: __gen::DelegatesTo<dyn Base> + Send + Sync + 'static> Base for T {
+        fn need(&self) -> Result<Needed, SystemException> {
+            let servant = __gen::DelegatesTo::<dyn Base>::delegate(self);
+            <dyn Base as Base>::need(servant)
+        }
     }
 
     /// A reference to an object with the interface [`Base`].
@@ -290,6 +303,16 @@ mod global_idl {
         }
     }
 
+    impl Default for Greeting {
+        fn default() -> Self {
+            Self {
+                text: Default::default(),
+                feeling: Mood::Glad,
+                needed: Default::default(),
+            }
+        }
+    }
+
     impl __gen::Typed for Greeting {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::structure(
@@ -436,7 +459,7 @@ mod global_idl {
     }
 
     /// IDL: `exception Shy`.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    #[derive(Clone, PartialEq, Eq, Hash)]
     pub struct Shy {
         pub excuse: String,
     }
@@ -448,7 +471,13 @@ mod global_idl {
 
     impl ::core::fmt::Display for Shy {
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            write!(f, "{self:?}")
+            __gen::show_exception(f, "Shy", &[("excuse", &__gen::Quoted(&self.excuse))])
+        }
+    }
+
+    impl ::core::fmt::Debug for Shy {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            ::core::fmt::Display::fmt(self, f)
         }
     }
 
@@ -506,6 +535,13 @@ mod global_idl {
     pub trait Forward: Send + Sync + 'static {
         /// The operation `back`.
         fn back(&self) -> Result<Option<HelloRef>, SystemException>;
+    }
+
+    impl<T: __gen::DelegatesTo<dyn Forward> + Send + Sync + 'static> Forward for T {
+        fn back(&self) -> Result<Option<HelloRef>, SystemException> {
+            let servant = __gen::DelegatesTo::<dyn Forward>::delegate(self);
+            <dyn Forward as Forward>::back(servant)
+        }
     }
 
     /// A reference to an object with the interface [`Forward`].
@@ -672,6 +708,17 @@ mod global_idl {
         ) -> Result<Greetings, hello::GreetError>;
     }
 
+    impl<T: __gen::DelegatesTo<dyn Hello> + super::included::Base> Hello for T {
+        fn greet(
+            &self,
+            words: &Greeting,
+            via: Option<&ForwardRef>,
+        ) -> Result<Greetings, hello::GreetError> {
+            let servant = __gen::DelegatesTo::<dyn Hello>::delegate(self);
+            <dyn Hello as Hello>::greet(servant, words, via)
+        }
+    }
+
     /// A reference to an object with the interface [`Hello`].
     ///
     /// IDL: `interface Hello`.
@@ -821,7 +868,7 @@ mod global_idl {
         use __gen::{Decode as _, Encode as _, SystemException};
 
         /// Why `greet` failed.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Clone, PartialEq)]
         pub enum GreetError {
             /// `Shy`.
             Shy(super::Shy),
@@ -850,7 +897,31 @@ mod global_idl {
             }
         }
 
+        impl ::core::fmt::Debug for GreetError {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(self, f)
+            }
+        }
+
         impl ::core::error::Error for GreetError {}
+
+        impl __gen::Raises<super::Shy> for GreetError {
+            fn exception(&self) -> Option<&super::Shy> {
+                match self {
+                    Self::Shy(exception) => Some(exception),
+                    _ => None,
+                }
+            }
+        }
+
+        impl __gen::Raises<SystemException> for GreetError {
+            fn exception(&self) -> Option<&SystemException> {
+                match self {
+                    Self::System(exception) => Some(exception),
+                    _ => None,
+                }
+            }
+        }
 
         impl __gen::UserException for GreetError {
             fn read(

@@ -84,7 +84,7 @@ fn calls_across_interfaces_of_one_file() {
         })
     );
     assert_eq!(HelloRef::REPOSITORY_ID, "IDL:Hello:1.0");
-    assert_eq!(refused.to_string(), r#"Shy { excuse: "hello" }"#);
+    assert_eq!(refused.to_string(), r#"Shy: excuse "hello""#);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::{
-    Abstract, Amh, Any, Context, Decimal, Interface, Link, LongDouble, ObjectRef, Orb, ReplyTo,
-    SystemException, TypeCode, Typed, Value,
+    Abstract, Amh, Any, Context, Decimal, DelegatesTo, Interface, Link, LongDouble, ObjectRef, Orb,
+    Raises, ReplyTo, SystemException, TypeCode, Typed, Value,
 };
 use oxorb_codegen_tests::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_codegen_tests::{Weather, mapping};
@@ -258,6 +258,7 @@ fn default_values() {
         ..Default::default()
     };
     assert_eq!((profile.seconds, profile.language.as_str()), (30, "de"));
+    assert_eq!(Hop::default().distance, 0);
 }
 
 #[test]
@@ -284,7 +285,8 @@ fn constants() {
 #[test]
 fn exceptions() {
     let error: Box<dyn std::error::Error> = Box::new(Overdrawn { missing: 5 });
-    assert_eq!(error.to_string(), "mapping::Overdrawn { missing: 5 }");
+    assert_eq!(error.to_string(), "mapping::Overdrawn: missing 5");
+    assert_eq!(format!("{error:?}"), "mapping::Overdrawn: missing 5");
     assert_eq!(Frozen::REPOSITORY_ID, "IDL:mapping/Frozen:1.0");
 }
 
@@ -317,6 +319,10 @@ impl mapping::Account for Teller {
         }
         *balance = left;
         Ok(left)
+    }
+
+    fn transfer(&self, amount: u32) -> Result<i64, WithdrawError> {
+        self.withdraw(amount)
     }
 
     fn sort(&self) -> oxorb::Result<account::Kind> {
@@ -373,6 +379,13 @@ fn raised_exceptions() {
         Err(WithdrawError::Frozen(Frozen {})) => panic!("frozen"),
         Err(WithdrawError::System(exception)) => panic!("{exception}"),
     }
+
+    fn missing(error: &impl Raises<Overdrawn>) -> Option<u64> {
+        error.exception().map(|overdrawn| overdrawn.missing)
+    }
+    assert_eq!(missing(&account.withdraw(105).unwrap_err()), Some(5));
+    assert_eq!(missing(&account.transfer(107).unwrap_err()), Some(7));
+    let _: account::TransferError = WithdrawError::from(Frozen {});
 }
 
 #[test]
@@ -391,6 +404,37 @@ fn inheritance() {
     let account = AccountRef::from(savings);
     assert_eq!(account.balance().unwrap(), 99);
     assert!(account.narrow::<mapping::SavingsRef>().unwrap().is_some());
+}
+
+struct Shared {
+    account: Teller,
+    guests: Mutex<Vec<String>>,
+}
+
+impl DelegatesTo<dyn mapping::Account> for Shared {
+    fn delegate(&self) -> &dyn mapping::Account {
+        &self.account
+    }
+}
+
+impl mapping::Joint for Shared {
+    fn invite(&self, who: &str) -> oxorb::Result<()> {
+        self.guests.lock().unwrap().push(who.to_owned());
+        Ok(())
+    }
+}
+
+#[test]
+fn delegation() {
+    let orb = orb();
+    let servant = Arc::new(Shared {
+        account: teller(),
+        guests: Mutex::default(),
+    });
+    let joint: mapping::JointRef = orb.root_poa().activate(Arc::clone(&servant)).unwrap();
+    joint.invite("Grace").unwrap();
+    assert_eq!(joint.withdraw(30).unwrap(), 70);
+    assert_eq!(*servant.guests.lock().unwrap(), ["Grace"]);
 }
 
 struct SystemClock;

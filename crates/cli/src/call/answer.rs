@@ -69,6 +69,7 @@ impl Serialize for ExceptionJson<'_> {
                     kind,
                     minor,
                     completed,
+                    ..
                 } = other.to_system();
                 map.serialize_entry("exception", kind.repository_id())?;
                 map.serialize_entry("name", &kind.to_string())?;

@@ -402,10 +402,10 @@ impl InFlight {
             }
         }
         let reply = match reply {
-            Err(raise::CONNECTION_CLOSED) if self.resends < RESENDS => {
+            Err(lost) if lost == raise::CONNECTION_CLOSED && self.resends < RESENDS => {
                 self.resends += 1;
                 return match self.send_on() {
-                    Err(raise::FORWARDED) => Err(raise::CONNECTION_CLOSED),
+                    Err(moved) if moved == raise::FORWARDED => Err(raise::CONNECTION_CLOSED),
                     sent => sent,
                 };
             }

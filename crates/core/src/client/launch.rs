@@ -260,7 +260,7 @@ impl Launch<'_> {
         let attempts = &mut exchange.attempts;
         match Multiplexed::first_of(orb, &peers, level, self.timing, attempts) {
             Ok(reached) => Ok(Some(reached)),
-            Err(raise::CONNECT_FAILED) => Ok(None),
+            Err(failed) if failed == raise::CONNECT_FAILED => Ok(None),
             Err(exception) => Err(exception),
         }
     }

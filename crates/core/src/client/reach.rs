@@ -148,7 +148,7 @@ fn race(
             route.preferred.store(index, Ordering::Relaxed);
             Ok(Some((index, Reached::Link(link))))
         }
-        Err(raise::CONNECT_FAILED) => Ok(None),
+        Err(failed) if failed == raise::CONNECT_FAILED => Ok(None),
         Err(exception) => Err(exception),
     }
 }

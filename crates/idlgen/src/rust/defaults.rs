@@ -1,6 +1,8 @@
-//! `Default` for structs with `@default` members.
+//! `Default` for structs all of whose members have a default.
 
-use oxorb_idl::model::{Basic, Def, DefKind, Field, Type, Value};
+use std::collections::HashSet;
+
+use oxorb_idl::model::{Basic, Def, DefId, DefKind, Field, Type, Value};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -10,6 +12,35 @@ use super::types::ident;
 use crate::plan::NotYet;
 
 impl Rust<'_> {
+    /// Reports whether values of a struct have a default: whether nothing in them is of a native type.
+    pub(super) fn has_default(&self, id: DefId) -> bool {
+        self.all_have_default(id, &mut HashSet::new())
+    }
+
+    /// Whether all members of a struct, or the first one of a union, have a default; each definition is looked at once.
+    fn all_have_default(&self, id: DefId, seen: &mut HashSet<DefId>) -> bool {
+        if !seen.insert(id) {
+            return true;
+        }
+        let mut fits = |field: &Field| {
+            field.optional || field.default.is_some() || self.type_has_default(&field.ty, seen)
+        };
+        match &self.model.def(id).kind {
+            DefKind::Struct(body) => self.model.all_fields(body).into_iter().all(fits),
+            DefKind::Union(body) => body.cases.first().is_some_and(|case| fits(&case.field)),
+            DefKind::Native => false,
+            _ => true,
+        }
+    }
+
+    fn type_has_default(&self, ty: &Type, seen: &mut HashSet<DefId>) -> bool {
+        match self.model.resolve(ty) {
+            Type::Array(element, _) => self.type_has_default(element, seen),
+            Type::Named(id) => self.all_have_default(*id, seen),
+            _ => true,
+        }
+    }
+
     /// Members that have no `@default` are zero, empty, absent, nil, or the
     /// first of their enumeration or union.
     pub(super) fn default_impl(&self, scope: &Scope<'_>, def: &Def) -> Result<TokenStream, NotYet> {
@@ -82,10 +113,7 @@ impl Rust<'_> {
             Type::Named(id) => {
                 let (def, path) = (self.model.def(*id), self.named(scope, *id));
                 match &def.kind {
-                    DefKind::Struct(_) => {
-                        let members = self.default_members(scope, def)?;
-                        quote!(#path #members)
-                    }
+                    DefKind::Struct(_) => self.trait_default(scope),
                     DefKind::Enum(body) => {
                         let variant = body.default.unwrap_or(0) as usize;
                         let variant = ident(&self.names.parts(*id)[variant]);

@@ -1,6 +1,6 @@
 //! Structs and exceptions.
 
-use oxorb_idl::model::{self, Def, DefId, Struct};
+use oxorb_idl::model::{self, Def, DefId, DefKind, Struct, Type};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
@@ -32,7 +32,7 @@ impl<'m> Rust<'m> {
             self.field_codec(scope, def, &fields)?,
         ];
         items.extend(body.base.map(|base| self.base_part(scope, def, base)));
-        if fields.iter().any(|field| field.declared.default.is_some()) {
+        if self.has_default(def.id) {
             items.push(self.default_impl(scope, def)?);
         }
         Ok(items)
@@ -49,11 +49,18 @@ impl<'m> Rust<'m> {
         let docs = docs::item(&def.doc, "exception", def);
         let name = ident(&self.names.item(def.id).name);
         let id = &def.repository_id;
-        // `bank::Overdrawn { missing: 5 }`
-        let format = match def.scoped_name.rsplit_once("::") {
-            Some((scope, _)) => format!("{scope}::{{self:?}}"),
-            None => "{self:?}".to_owned(),
-        };
+        let (r, scoped_name) = (&scope.runtime, &def.scoped_name);
+        // What a local interface leads to may have nothing to show.
+        let shown = fields.iter().filter(|_| self.travels(def.id));
+        let shown = shown.map(|field| {
+            let (member, value) = (&field.declared.name, &field.name);
+            match field.declared.ty {
+                Type::String(_) if !field.declared.optional => {
+                    quote!((#member, &#r::Quoted(&self.#value)))
+                }
+                _ => quote!((#member, &self.#value)),
+            }
+        });
         let error = quote! {
             impl #name {
                 /// Its repository id.
@@ -61,7 +68,12 @@ impl<'m> Rust<'m> {
             }
             impl ::core::fmt::Display for #name {
                 fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    write!(f, #format)
+                    #r::show_exception(f, #scoped_name, &[#(#shown),*])
+                }
+            }
+            impl ::core::fmt::Debug for #name {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Display::fmt(self, f)
                 }
             }
             impl ::core::error::Error for #name {}
@@ -128,9 +140,17 @@ impl<'m> Rust<'m> {
     /// The derives of a struct, exception or union, and what stands for one that cannot be derived.
     pub(super) fn derives(&self, id: DefId) -> (TokenStream, TokenStream) {
         if self.travels(id) {
-            return (derives(Traits::of(self.model, id)), TokenStream::new());
+            // What is raised shows itself as a sentence.
+            let debug = !matches!(self.model.def(id).kind, DefKind::Exception(_));
+            return (
+                derives(Traits::of(self.model, id), debug),
+                TokenStream::new(),
+            );
         }
         // What a local interface leads to can be shared and nothing else.
+        if matches!(self.model.def(id).kind, DefKind::Exception(_)) {
+            return (quote!(#[derive(Clone)]), TokenStream::new());
+        }
         let name = &self.names.item(id).name;
         let (ty, text) = (ident(name), name.trim_start_matches("r#"));
         let debug = quote! {
@@ -251,8 +271,9 @@ pub(super) fn max_size(whole: Size) -> Option<Literal> {
 }
 
 /// The derives that hold for a struct or union with these properties.
-fn derives(traits: Traits) -> TokenStream {
+fn derives(traits: Traits, debug: bool) -> TokenStream {
     let copy = traits.copy.then(|| quote!(, Copy));
     let eq = traits.eq.then(|| quote!(, Eq, Hash));
-    quote!(#[derive(Debug, Clone #copy, PartialEq #eq)])
+    let debug = debug.then(|| quote!(Debug,));
+    quote!(#[derive(#debug Clone #copy, PartialEq #eq)])
 }

@@ -9,6 +9,7 @@ use super::super::scope::Scope;
 use super::super::types::ident;
 use super::super::{Rust, docs};
 use super::Method;
+use super::errors::shared;
 use super::signature::{parameter_names, tuple};
 use crate::plan::Plan;
 
@@ -105,8 +106,11 @@ impl<'m> Rust<'m> {
 
     /// Error enums go into exception holders and come out of them.
     pub(super) fn held_errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
-        let errors = methods.iter().filter_map(|method| method.error);
+        let errors = shared(methods)
+            .into_iter()
+            .filter(|(_, _, first)| first.is_none());
         errors
+            .map(|(_, error, _)| error)
             .filter_map(|error| {
                 let error = ident(error);
                 self.held(inner, &quote!(#error))

@@ -1,5 +1,9 @@
-//! One error enum for each call with a `raises` clause.
+//! One error enum for each call with a `raises` clause; calls of one scope with the same exceptions share it.
 
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+
+use oxorb_idl::model::DefId;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -8,14 +12,47 @@ use super::super::types::ident;
 use super::super::{Rust, docs, names};
 use super::Method;
 
+/// A call with exceptions, the name of its error, and the first call of the scope that raises the same ones.
+type Shared<'a, 'r, 'm> = (
+    &'a Method<'r, 'm>,
+    &'r str,
+    Option<(&'a Method<'r, 'm>, &'r str)>,
+);
+
+/// Returns the calls that raise something.
+pub(super) fn shared<'a, 'r, 'm>(methods: &'a [Method<'r, 'm>]) -> Vec<Shared<'a, 'r, 'm>> {
+    let mut first = HashMap::new();
+    let raising = methods
+        .iter()
+        .filter_map(|method| Some((method, method.error?)));
+    raising
+        .map(|(method, name)| {
+            let exceptions: BTreeSet<DefId> = method.call.raises.iter().copied().collect();
+            match first.entry(exceptions) {
+                Entry::Occupied(known) => (method, name, Some(*known.get())),
+                Entry::Vacant(new) => {
+                    new.insert((method, name));
+                    (method, name, None)
+                }
+            }
+        })
+        .collect()
+}
+
 impl<'m> Rust<'m> {
     pub(super) fn errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
-        let raising = methods
-            .iter()
-            .filter_map(|method| Some((method, method.error?)));
-        raising
-            .map(|(method, name)| self.error_enum(inner, method, name))
-            .collect()
+        let items = shared(methods).into_iter().map(|(method, name, first)| {
+            let Some((first, first_name)) = first else {
+                return self.error_enum(inner, method, name);
+            };
+            let (name, first_name) = (ident(name), ident(first_name));
+            let docs = docs::lines(&format!(
+                "Why `{}` failed: it raises what `{}` does.",
+                method.call.wire_name, first.call.wire_name
+            ));
+            quote!(#docs pub type #name = #first_name;)
+        });
+        items.collect()
     }
 
     fn error_enum(&self, inner: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
@@ -71,7 +108,7 @@ impl<'m> Rust<'m> {
         });
         quote! {
             #docs
-            #[derive(Debug, Clone #equality)]
+            #[derive(Clone #equality)]
             pub enum #name {
                 #(#variant_docs #variants(#types),)*
                 /// Not a failure of the operation itself.
@@ -91,7 +128,28 @@ impl<'m> Rust<'m> {
                     }
                 }
             }
+            impl ::core::fmt::Debug for #name {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Display::fmt(self, f)
+                }
+            }
             impl ::core::error::Error for #name {}
+            #(impl #r::Raises<#types> for #name {
+                fn exception(&self) -> #option<&#types> {
+                    match self {
+                        Self::#variants(exception) => Some(exception),
+                        _ => None,
+                    }
+                }
+            })*
+            impl #r::Raises<#system_exception> for #name {
+                fn exception(&self) -> #option<&#system_exception> {
+                    match self {
+                        Self::System(exception) => Some(exception),
+                        _ => None,
+                    }
+                }
+            }
             #codec
         }
     }

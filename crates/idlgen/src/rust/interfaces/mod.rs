@@ -13,6 +13,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use self::later::Answers;
+use self::signature::forwarded;
 use super::names::MethodNames;
 use super::scope::Scope;
 use super::types::ident;
@@ -169,14 +170,31 @@ impl<'m> Rust<'m> {
                 quote!(#(#bases)+*)
             }
         };
-        let methods = methods.iter().map(|method| {
+        let declared = methods.iter().map(|method| {
             let docs = self.method_docs(method);
             let signature = self.servant_signature(scope, method);
             quote!(#docs #signature;)
         });
+        let delegated = (is_remote(interface)).then(|| {
+            let r = &scope.runtime;
+            let methods = methods.iter().map(|method| {
+                let signature = self.servant_signature(scope, method);
+                let (method_name, args) = (ident(method.name), forwarded(method));
+                quote! {
+                    #signature {
+                        let servant = #r::DelegatesTo::<dyn #name>::delegate(self);
+                        <dyn #name as #name>::#method_name(servant #(, #args)*)
+                    }
+                }
+            });
+            quote! {
+                impl<T: #r::DelegatesTo<dyn #name> + #bounds> #name for T { #(#methods)* }
+            }
+        });
         quote! {
             #docs
-            pub trait #name: #bounds { #(#methods)* }
+            pub trait #name: #bounds { #(#declared)* }
+            #delegated
         }
     }
 

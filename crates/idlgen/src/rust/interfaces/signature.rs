@@ -1,7 +1,7 @@
 //! What the methods of traits and references look like from outside.
 
 use oxorb_idl::model::{Basic, Direction, Type};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::super::scope::Scope;
@@ -19,6 +19,17 @@ pub(super) fn parameter_names(method: &Method<'_, '_>) -> Vec<String> {
         .iter()
         .map(|arg| super::super::case::snake(arg.name));
     names::distinct(wishes.chain(context.map(String::from)))
+}
+
+/// The names of the parameters that a servant's method has, to pass them on.
+pub(super) fn forwarded(method: &Method<'_, '_>) -> Vec<Ident> {
+    let names = parameter_names(method);
+    let out = |at: usize| {
+        let arg = method.call.args.get(at);
+        arg.is_some_and(|arg| arg.direction == Direction::Out)
+    };
+    let names = names.iter().enumerate().filter(|(at, _)| !out(*at));
+    names.map(|(_, name)| ident(name)).collect()
 }
 
 impl<'m> Rust<'m> {

@@ -1,0 +1,57 @@
+//! What an exception cannot carry itself, since it is small and `Copy`.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
+/// Number of a text that the layer above keeps beside a [`SystemException`](crate::SystemException).
+///
+/// All notes are equal: two exceptions of one kind, minor code and completion status are, too.
+#[derive(Clone, Copy, Default)]
+pub struct Note(u32);
+
+/// Writes the text of a note, if it is still kept.
+pub type Explainer = fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result;
+
+static EXPLAINER: OnceLock<Explainer> = OnceLock::new();
+
+impl Note {
+    /// Nothing is known.
+    pub const NONE: Note = Note(0);
+
+    /// Returns the note with this number; 0 is [`NONE`](Self::NONE).
+    pub const fn new(number: u32) -> Self {
+        Note(number)
+    }
+
+    /// Sets how numbers become text, for all exceptions of the process; the first call decides.
+    pub fn explain_by(explainer: Explainer) {
+        // Whoever came first did the same.
+        let _ = EXPLAINER.set(explainer);
+    }
+
+    pub(crate) fn explain(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match EXPLAINER.get() {
+            Some(explain) if self.0 != 0 => explain(self.0, f),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl PartialEq for Note {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Note {}
+
+impl Hash for Note {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl fmt::Debug for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

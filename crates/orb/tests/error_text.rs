@@ -1,0 +1,65 @@
+//! Errors are sentences, in `Display` and in `Debug`, and name the address that they are about. (U3, N11)
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::net::TcpListener;
+
+use oxorb::{Interface as _, ObjectRef, Orb, Raises, SystemException, SystemExceptionKind};
+
+/// A port where nobody listens.
+fn closed_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("bound").port()
+}
+
+fn unreachable(orb: &Orb, port: u16) -> SystemException {
+    let object = orb.string_to_object(&format!("corbaloc::127.0.0.1:{port}/Account"));
+    let object: ObjectRef = object.expect("a good address");
+    object.non_existent().expect_err("nobody listens there")
+}
+
+#[test]
+fn an_unreachable_address_is_named() {
+    let orb = Orb::builder().build().expect("an ORB");
+    let port = closed_port();
+    let exception = unreachable(&orb, port);
+    assert_eq!(exception.kind, SystemExceptionKind::Transient);
+    let address = format!("127.0.0.1:{port}");
+    assert!(exception.to_string().contains(&address), "{exception}");
+    assert!(format!("{exception:?}").contains(&address), "{exception:?}");
+    let error: Box<dyn Error> = exception.into();
+    assert!(error.to_string().contains(&address), "{error}");
+}
+
+#[test]
+fn each_exception_names_its_own_address_in_every_thread() {
+    let orb = Orb::builder().build().expect("an ORB");
+    let ports: HashSet<u16> = (0..3).map(|_| closed_port()).collect();
+    let failed: Vec<_> = ports
+        .iter()
+        .map(|&port| {
+            let orb = orb.clone();
+            let thread = std::thread::spawn(move || unreachable(&orb, port));
+            (port, thread.join().expect("no panic"))
+        })
+        .collect();
+    for (port, exception) in failed {
+        let text = exception.to_string();
+        assert!(
+            text.contains(&format!("127.0.0.1:{port}")),
+            "{port}: {text}"
+        );
+    }
+}
+
+#[test]
+fn exceptions_are_equal_wherever_they_were_raised() {
+    let orb = Orb::builder().build().expect("an ORB");
+    let (one, other) = (
+        unreachable(&orb, closed_port()),
+        unreachable(&orb, closed_port()),
+    );
+    assert_eq!(one, other);
+    let found: Option<&SystemException> = one.exception();
+    assert_eq!(found, Some(&other));
+}

@@ -1,0 +1,140 @@
+//! Finding an object costs the same among one and a hundred POAs (R12). Instructions are counted, not time; a linear search
+//! among objects fails the same gate.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use common::{Pinger, ping};
+use oxorb::{IdAssignment, Interface, Lifespan, Lookup, ObjectId, ObjectRef, Orb, Policies};
+use oxorb_testkit::peers::missing;
+use oxorb_testkit::process::rerun;
+
+/// Set in the process that is counted: what it makes and how often it calls.
+const COUNTED: &str = "OXORB_TEST_DEMUX";
+
+/// Calls whose cost is the difference of two runs.
+const FEW: usize = 200;
+const MANY: usize = 700;
+
+#[derive(Clone, Copy)]
+struct Shape {
+    /// `system`, `user`, `persistent` or `linear`.
+    ids: &'static str,
+    objects: usize,
+    poas: usize,
+}
+
+/// What the counted process does; nothing in any other.
+#[test]
+fn counted() {
+    let Ok(wanted) = std::env::var(COUNTED) else {
+        return;
+    };
+    let mut words = wanted.split(':');
+    let ids = words.next().unwrap();
+    let mut number = || words.next().unwrap().parse::<usize>().unwrap();
+    let (objects, poas, calls) = (number(), number(), number());
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let policies = Policies {
+        id_assignment: match ids {
+            "system" => IdAssignment::System,
+            _ => IdAssignment::User,
+        },
+        lifespan: match ids {
+            "persistent" => Lifespan::Persistent,
+            _ => Lifespan::Transient,
+        },
+        lookup: match ids {
+            "system" => Lookup::Active,
+            "linear" => Lookup::Linear,
+            _ => Lookup::Hash,
+        },
+        id_uniqueness: oxorb::IdUniqueness::Multiple,
+        ..Policies::default()
+    };
+    let pinger: Arc<dyn oxorb::Servant> = Arc::new(Pinger::default());
+    let mut last = None;
+    for poa in 0..poas {
+        let poa = orb.root_poa().create_poa(&format!("poa-{poa}"), policies);
+        let poa = poa.unwrap();
+        poa.manager().activate().unwrap();
+        for object in 0..objects / poas {
+            let servant = Arc::clone(&pinger);
+            last = Some(match ids {
+                "system" => poa.activate_servant(servant).unwrap(),
+                _ => {
+                    let id = ObjectId::from(format!("object-{object}").as_str());
+                    poa.activate_servant_with_id(&id, servant).unwrap()
+                }
+            });
+        }
+    }
+    let object = ObjectRef::from_ref(last.unwrap());
+    for call in 0..calls as i64 {
+        assert_eq!(ping(&object, call), Ok(call + 1));
+    }
+    orb.shutdown(true).unwrap();
+}
+
+/// Instructions of the whole process; `None` where there is no valgrind, which fails where `CI` is set.
+fn instructions(shape: Shape, calls: usize) -> Option<u64> {
+    let test = rerun("counted");
+    let Shape { ids, objects, poas } = shape;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(test.get_program())
+        .args(test.get_args())
+        .env(COUNTED, format!("{ids}:{objects}:{poas}:{calls}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            missing("valgrind", &error.to_string());
+            return None;
+        }
+    };
+    let log = String::from_utf8_lossy(&output.stderr);
+    let count = log.lines().find_map(|line| line.split_once("Collected : "));
+    let (_, count) = count.unwrap_or_else(|| panic!("no count in\n{log}"));
+    assert!(output.status.success(), "{log}");
+    Some(count.trim().parse().unwrap())
+}
+
+/// Instructions of one call.
+fn cost(ids: &'static str, objects: usize, poas: usize) -> Option<f64> {
+    let shape = Shape { ids, objects, poas };
+    let few = instructions(shape, FEW)?;
+    let many = instructions(shape, MANY)?;
+    Some(many.saturating_sub(few) as f64 / (MANY - FEW) as f64)
+}
+
+/// What may be more with many objects: longer ids and keys, and what hashing varies.
+const SLACK: f64 = 1.2;
+
+#[test]
+fn finding_a_poa_costs_the_same_among_any_number() {
+    for ids in ["system", "persistent"] {
+        let Some(one) = cost(ids, 1, 1) else {
+            return;
+        };
+        let among = cost(ids, 100, 100).unwrap();
+        assert!(
+            among <= one * SLACK,
+            "{ids} ids: {among} instructions among 100 POAs, {one} alone"
+        );
+    }
+}
+
+/// The gate can fail.
+#[test]
+fn a_linear_search_is_seen() {
+    let Some(one) = cost("linear", 1, 1) else {
+        return;
+    };
+    let among = cost("linear", 200, 1).unwrap();
+    assert!(among > one * SLACK, "{among} instructions, {one} alone");
+}

@@ -1,5 +1,6 @@
 //! Runs each entry point of the fuzz targets with inputs of three sizes, and prints the name of each run. Under
 //! callgrind, which dumps what each run of [`measured`] costs: see `tests/growth.rs`.
+#![forbid(unsafe_code)]
 
 mod giop;
 mod idl;

@@ -19,8 +19,10 @@ pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
 
 /// Reports whether a name in module `CORBA` is one of `<orb.idl>`, rather than of a file of another ORB.
 pub(crate) fn orb_has(scoped_name: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&str>> =
-        LazyLock::new(|| ORB.split(|c: char| !c.is_alphanumeric() && c != '_').collect());
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        ORB.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .collect()
+    });
     scoped_name.split("::").all(|part| WORDS.contains(part))
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use oxorb::{Builder, Orb};
+use oxorb::{Builder, Orb, Priority, SystemException};
 
 static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
 
@@ -51,6 +51,15 @@ pub(crate) fn args() -> &'static [String] {
 /// Applies what was taken; it wins over what `builder` has been told before.
 pub(crate) fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
+}
+
+/// Gives the calling thread a CORBA priority, if one is wanted.
+pub(crate) fn call_at(orb: &Orb, priority: Option<i16>) -> Result<(), SystemException> {
+    let Some(priority) = priority else {
+        return Ok(());
+    };
+    let priority = Priority::new(priority).expect("clap accepts 0..=32767 only");
+    orb.set_thread_priority(priority)
 }
 
 /// Tells an operator on standard error which limits connections hit, and who was

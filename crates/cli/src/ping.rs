@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use oxorb::{
     ClientConnections, Interface, Ior, ObjectRef, Orb, Printable, Ref, SystemException,
-    SystemExceptionKind,
+    SystemExceptionKind, TaggedComponent,
 };
 use serde_json::json;
 
-use crate::orb::with_args;
+use crate::orb::{call_at, with_args};
 use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
 use crate::statistics::{Latencies, Percentiles, Time};
 
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Milliseconds a connection or a call may take
     #[arg(long, default_value_t = 2000, value_name = "MS")]
     timeout: u64,
+    /// CORBA priority of the calls, 0 to 32767: which lane or band of the server takes them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
+    priority: Option<i16>,
     /// For whom the output is
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -54,6 +57,7 @@ pub(crate) fn run(args: Args) -> Done {
         .connect_timeout(timeout)
         .round_trip_timeout(timeout);
     let orb = with_args(orb).build()?;
+    call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
     let ior = Interface::as_ref(&object).ior();
     if ior.is_nil() {
@@ -108,6 +112,11 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
             alone
                 .components
                 .retain(|component| !elsewhere.contains(&component.tag));
+            if let Some(lane) = lane {
+                // Which calls it takes depends on its priority.
+                let lane = TaggedComponent::tao_endpoints(std::slice::from_ref(lane));
+                alone.components.push(lane);
+            }
             let ior = Ior {
                 type_id: ior.type_id.clone(),
                 profiles: vec![alone.to_profile()],

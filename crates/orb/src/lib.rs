@@ -80,7 +80,7 @@ pub use oxorb_core::{escape, interceptor, probe};
 pub use oxorb_giop::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
     PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
-    TcpProtocolProperties, TooMany, Version, describe, minor,
+    TaggedComponent, TcpProtocolProperties, TooMany, Version, describe, minor,
 };
 pub use oxorb_poa::{
     AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,

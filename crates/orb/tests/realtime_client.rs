@@ -145,6 +145,68 @@ fn a_call_goes_to_the_lane_of_its_priority() {
     }
 }
 
+/// A caller that was given no priority is served, whatever the lanes and bands are (N2).
+#[test]
+fn without_a_priority_the_models_or_the_lowest_lane_is_called() {
+    let _guard = watchdog(LONG);
+    let server = Lanes::start(&[30, 10, 20]);
+    let client = client(ClientConnections::Private);
+    let lowest = server.object(&client, &[CLIENT]);
+    let default = server.object(&client, &[model(PriorityModel::ClientPropagated, 20)]);
+    let outside = server.object(&client, &[model(PriorityModel::ClientPropagated, 25)]);
+    let banded = lowest.with(banded(&[(2, 9), (15, 25), (26, 40)]));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert_eq!(client.thread_priority(), None);
+            for (object, lane, priority) in [
+                (&lowest, 1, 10),
+                (&default, 2, 20),
+                (&outside, 1, 10),
+                (&banded, 2, 20),
+            ] {
+                pinged(object);
+                assert_eq!(ping_async(object, 1).wait(), Ok(7));
+                let seen = server.seen();
+                assert_eq!(lanes_of(&seen), [lane, lane]);
+                let travels = (10, vec![0, 0, 0, priority]);
+                assert!(
+                    seen.iter().all(|one| one.contexts.contains(&travels)),
+                    "{seen:?}"
+                );
+            }
+        });
+    });
+    client.shutdown(true).unwrap();
+}
+
+/// Who is refused for a priority reads which one, and which would have done (N2).
+#[test]
+fn a_refusal_names_the_priorities_of_both_sides() {
+    let _guard = watchdog(LONG);
+    let server = Lanes::start(&[10, 20]);
+    let client = client(ClientConnections::Private);
+    let object = server.object(&client, &[CLIENT]);
+    at(&client, 21);
+    refused(&object, minor::inv_policy::NO_LANE);
+    let failure = oxorb::last_failure().unwrap();
+    let what: Vec<_> = failure.attempts.iter().map(|one| &*one.what).collect();
+    assert_eq!(
+        what,
+        [
+            "the caller's CORBA priority is 21, the lane's is 10",
+            "the caller's CORBA priority is 21, the lane's is 20"
+        ]
+    );
+    refused(
+        &object.with(banded(&[(0, 14), (15, 20)])),
+        minor::inv_policy::NO_BAND,
+    );
+    let failure = oxorb::last_failure().unwrap().to_string();
+    let said = "priority is 21, the lane's is 20, the priority bands are 0..14, 15..20";
+    assert!(failure.contains(said), "{failure}");
+    client.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_declared_priority_or_none_goes_to_any_lane() {
     let _guard = watchdog(LONG);

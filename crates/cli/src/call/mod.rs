@@ -10,7 +10,7 @@ use std::time::Duration;
 use oxorb::{ClientConnections, Context, Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
-use crate::orb::with_args;
+use crate::orb::{call_at, with_args};
 use crate::output::{Done, because, print_json};
 use crate::types::{IdlArgs, Known, Source};
 
@@ -59,6 +59,9 @@ pub(crate) struct Args {
     /// Milliseconds the call may take, connecting included
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     timeout: u64,
+    /// CORBA priority of the calls, 0 to 32767: which lane or band of the server takes them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
+    priority: Option<i16>,
     /// Want no answer, whatever the IDL says
     #[arg(long)]
     oneway: bool,
@@ -72,6 +75,7 @@ pub(crate) fn run(args: Args) -> Done {
         .connect_timeout(timeout)
         .round_trip_timeout(timeout);
     let orb = with_args(orb).build()?;
+    call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
     let object = object.as_ref();
     if object.ior().is_nil() {

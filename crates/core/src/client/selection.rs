@@ -10,6 +10,7 @@ use oxorb_giop::{
 use oxorb_rt::{Priority, dscp};
 use oxorb_transport::Tuning;
 
+use crate::failure::{self, Attempt};
 use crate::op::Operation;
 use crate::policy::{Effective, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
@@ -128,13 +129,22 @@ impl Selection {
             .profiles
             .iter()
             .any(RouteProfile::is_client_propagated);
+        let orb = reference.orb();
         // Where nobody asks for it RIOP says it.
+        let inferred = propagated && priority.is_none() && orb.thread_priority().is_none();
         priority = match propagated {
-            true if priority.is_none() => Some(reference.orb().outgoing_priority()?),
+            true if priority.is_none() => Some(orb.outgoing_priority()?),
             true => priority,
             false => None,
         };
-        let mut selection = Selection::at(reference, route, policies, priority)?;
+        let mut selection = match Selection::at(reference, route, policies, priority) {
+            Err(refusal) if inferred && is_about_priority(&refusal) => {
+                let instead = default_priority(&route.profiles, &policies.realtime);
+                Selection::at(reference, route, policies, instead.or(priority))
+            }
+            result => result,
+        }
+        .map_err(|refusal| recorded(refusal, route, &policies.realtime, priority))?;
         selection.row = found;
         Ok(selection)
     }
@@ -263,6 +273,81 @@ impl Selection {
             dont_route: tcp.dont_route,
         })
     }
+}
+
+fn is_about_priority(refusal: &SystemException) -> bool {
+    [raise::NO_LANE, raise::NO_BAND].contains(refusal)
+}
+
+/// Returns the priority of a caller that has none, where the object cannot be called at the one that its native
+/// priority stands for: that which the object's model gives to such callers, else that of the lowest lane, else the
+/// lowest of the bands.
+#[cold]
+fn default_priority(profiles: &[RouteProfile], policies: &RealTimePolicies) -> Option<Priority> {
+    let reaches =
+        |priority: &Priority| Selection::among(profiles, policies, Some(*priority)).is_ok();
+    let lowest = |all: &mut dyn Iterator<Item = i16>| {
+        let known = all.filter_map(|priority| Priority::new(priority).ok());
+        known.filter(reaches).min_by_key(|priority| priority.get())
+    };
+    let models = profiles
+        .iter()
+        .filter_map(|profile| profile.published.model);
+    let bands = profiles
+        .iter()
+        .filter_map(|profile| profile.published.real_time(policies).ok()?.1)
+        .flat_map(|bands| bands.iter().map(|band| band.low));
+    lowest(&mut models.map(|model| model.server_priority))
+        .or_else(|| lowest(&mut profiles.iter().map(|profile| profile.priority)))
+        .or_else(|| lowest(&mut { bands }))
+}
+
+/// Keeps beside a refusal the priority of the call, and the lanes and bands of the object.
+#[cold]
+fn recorded(
+    refusal: SystemException,
+    route: &Route,
+    policies: &RealTimePolicies,
+    priority: Option<Priority>,
+) -> SystemException {
+    if !is_about_priority(&refusal) {
+        return refusal;
+    }
+    let attempt = |profile: &RouteProfile| {
+        let peer = profile.peer.as_ref();
+        let model = profile.published.model;
+        let priority = match (model, priority) {
+            (Some(model), _) if model.model == PriorityModel::ServerDeclared => {
+                format!(
+                    "the object's declared priority is {}",
+                    model.server_priority
+                )
+            }
+            (_, Some(priority)) => format!("the caller's CORBA priority is {}", priority.get()),
+            (_, None) => "the caller has no CORBA priority".to_owned(),
+        };
+        let lane = match profile.priority {
+            lane if lane < 0 => String::new(),
+            lane => format!(", the lane's is {lane}"),
+        };
+        let bands = match profile.published.real_time(policies) {
+            Ok((_, Some(bands))) => {
+                let each = bands
+                    .iter()
+                    .map(|band| format!("{}..{}", band.low, band.high));
+                format!(
+                    ", the priority bands are {}",
+                    each.collect::<Vec<_>>().join(", ")
+                )
+            }
+            _ => String::new(),
+        };
+        Attempt {
+            endpoint: peer.map_or_else(|| "this process".to_owned(), ToString::to_string),
+            what: format!("{priority}{lane}{bands}"),
+        }
+    };
+    failure::record(refusal, route.profiles.iter().map(attempt).collect())
 }
 
 /// After how much silence the system asks whether the server is there.

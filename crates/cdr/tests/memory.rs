@@ -161,9 +161,7 @@ fn values_take_no_more_memory_than_the_limit() {
         kind(d.sequence::<Vec<u8>>(None))
     });
     check(&counted(8 << 20, &[0]), &|d| kind(d.sequence::<u8>(None)));
-    check(&counted(1 << 23, &[b'x']), &|d| {
-        kind(d.sequence::<char>(None))
-    });
+    check(&counted(1 << 23, b"x"), &|d| kind(d.sequence::<char>(None)));
     check(&counted(1 << 20, &[0, 0, 0, 18, 0, 0, 0, 5]), &|d| {
         kind(d.sequence::<TypeCode>(None))
     });

@@ -84,7 +84,9 @@ fn slow_handlers_and_those_that_cannot_be_reached_delay_no_other() {
         tell(&quick.object, &NOTED);
     }
     quick.await_notes(100);
-    assert_eq!(slow.servant.at_gate.load(Ordering::SeqCst), 1);
+    // Answers of one connection are taken side by side, as far as its server lets them.
+    let most = slow.orb.options().max_requests_per_connection as u32;
+    assert!((1..=most).contains(&slow.servant.at_gate.load(Ordering::SeqCst)));
     drop(gate);
     while slow.servant.at_gate.load(Ordering::SeqCst) < 100 {
         thread::sleep(Duration::from_millis(1));

@@ -12,8 +12,11 @@ const ENUM: u32 = 17;
 const SEQUENCE: u32 = 19;
 const LONG: u32 = 3;
 
+/// Name and function of an entry point.
+type Entry = (&'static str, fn(&[u8]));
+
 pub(crate) fn cases() -> Vec<Case> {
-    let all: [(&str, fn(&[u8])); 4] = [
+    let all: [Entry; 4] = [
         ("typecode", decode_typecode),
         ("any", decode_any),
         ("json", json),

@@ -35,7 +35,7 @@ pub enum SetupError {
         /// The endpoint whose port it follows.
         follows: String,
         /// Why it cannot be opened; `None`: there is no port so high.
-        error: Option<ListenError>,
+        error: Option<Box<ListenError>>,
     },
     /// The system gives no further thread, or no poller.
     Threads(std::io::Error),
@@ -121,7 +121,7 @@ impl std::error::Error for SetupError {
             SetupError::Listen(error) => Some(error),
             SetupError::LanePort { error, .. } => error
                 .as_ref()
-                .map(|error| error as &(dyn std::error::Error + 'static)),
+                .map(|error| &**error as &(dyn std::error::Error + 'static)),
             SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
             SetupError::DuplicateInterceptor(error) => Some(error),
             SetupError::Interceptor(exception) => Some(exception),

@@ -435,7 +435,7 @@ impl Pool {
                     pool: id,
                     lane: at,
                     follows: orb.options().listen[0].to_string(),
-                    error: Some(error),
+                    error: Some(Box::new(error)),
                 },
                 error => error.into(),
             })?;

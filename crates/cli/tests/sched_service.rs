@@ -148,7 +148,7 @@ fn refusals_are_told_where_the_service_runs() {
     let told = bad(server.at(&["compute"]));
     assert!(
         told.contains(
-            "cannot compute with priorities from 1 to 99: RtecScheduler::UtilizationBoundExceeded"
+            "cannot compute with priorities from 1 to 99: RtecScheduler::UTILIZATION_BOUND_EXCEEDED"
         ),
         "{told}"
     );
@@ -174,7 +174,7 @@ fn files_are_served_as_either_face() {
     std::fs::write(&file, "[[operation]]\nname = \"new\"\nperiod = \"1 s\"\n").unwrap();
     let told = bad(server.at(&["load", &file]));
     assert!(
-        told.contains("cannot create \"new\": RtecScheduler::Internal"),
+        told.contains("cannot create \"new\": RtecScheduler::INTERNAL"),
         "{told}"
     );
 

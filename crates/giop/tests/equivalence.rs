@@ -129,3 +129,39 @@ fn as_many_profiles_in_the_same_order() {
     assert!(!both.is_equivalent(&ior([one])));
     assert!(Ior::nil().is_equivalent(&Ior::nil()));
 }
+
+/// As omniORB 4.2.5 adds it to every reference that it receives over a bidirectional connection.
+fn received_by_omniorb() -> TaggedProfile {
+    let mut data = vec![1, 0, 0, 0, 1, 0, 0, 0];
+    data.extend(*b"\x01TTA\x21\0\0\0\x01\0\0\0\x19\0\0\0giop:tcp:127.0.0.1:35932\0");
+    TaggedProfile {
+        tag: profile_tag::MULTIPLE_COMPONENTS,
+        data,
+    }
+}
+
+#[test]
+fn components_beside_an_address_do_not_matter() {
+    let [one, two] = [1, 2].map(|port| with_components("h", port, b"k").to_profile());
+    let plain = ior([one.clone()]);
+    for more in [
+        ior([one.clone(), received_by_omniorb()]),
+        ior([received_by_omniorb(), one.clone()]),
+        ior([one, received_by_omniorb(), received_by_omniorb()]),
+    ] {
+        assert!(plain.is_equivalent(&more) && more.is_equivalent(&plain));
+        assert_eq!(hash(&plain), hash(&more));
+        assert!(!more.is_equivalent(&ior([two.clone(), received_by_omniorb()])));
+    }
+}
+
+#[test]
+fn components_without_an_address_matter() {
+    let nowhere = IiopProfile::new(Version::V1_2, "h", 0, b"k").to_profile();
+    let plain = ior([nowhere.clone()]);
+    let more = ior([nowhere, received_by_omniorb()]);
+    assert!(!plain.is_equivalent(&more));
+    let alone = ior([received_by_omniorb()]);
+    assert!(alone.is_equivalent(&alone.clone()));
+    assert!(!alone.is_equivalent(&Ior::nil()));
+}

@@ -460,11 +460,6 @@ const RULES: &[Rule] = &[
         reason: "the client that is tested is OxORB's",
     },
     Rule {
-        checks: &["reference_equivalent"],
-        when: |c| c.column == Column::Bidirectional && c.server == Orb::Omni,
-        reason: "seen to come back with other profiles from omniORB; not looked into yet",
-    },
-    Rule {
         checks: &["char_latin1"],
         // Between the two, UTF-8 is agreed on: OxORB's own code set, which omniORB can convert to.
         when: |c| {

@@ -90,6 +90,7 @@ impl Defaults {
                 Dynamic::Union(Box::new(Selected {
                     discriminator: discriminant(discriminator, label).ok_or(NOT_A_TYPE)?,
                     member,
+                    named: ty.is_named(label),
                 }))
             }
             Shape::Enum => enumerator(ty, 0).ok_or(NOT_A_TYPE)?,
@@ -117,14 +118,30 @@ impl TypeRef<'_> {
     /// The smallest discriminant, from zero up, that is no label of a union; `None` if there is none, or this is no
     /// union.
     pub fn unused_label(self) -> Option<i128> {
-        let labels = &self.union()?.by_label;
-        let natural = labels.iter().map(|&(label, _)| label).filter(|&l| l >= 0);
-        let taken = natural.zip(0..).take_while(|&(label, at)| label == at);
-        let unused = taken.count() as i128;
+        let unused = self.union()?.unused;
         let Shape::Union { discriminator, .. } = self.shape() else {
             return None;
         };
         discriminant(discriminator.resolved(), unused).map(|_| unused)
+    }
+
+    /// Whether a discriminant follows from the name of the member that it selects in a union: whether it is the first
+    /// label of a named member, or for the default the smallest number that is no label.
+    pub fn is_named(self, label: i128) -> bool {
+        let Some(union) = self.union() else {
+            return false;
+        };
+        let found = union
+            .by_label
+            .binary_search_by_key(&label, |&(label, _)| label);
+        let at = match (found, union.default) {
+            (Ok(found), _) => union.by_label[found].1,
+            (Err(_), Some(default)) if label == union.unused => default,
+            (Err(_), _) => return false,
+        } as usize;
+        let name = &union.cases[at].name;
+        // The labels of a member stand together.
+        !name.is_empty() && (at == 0 || union.cases[at - 1].name != *name)
     }
 }
 

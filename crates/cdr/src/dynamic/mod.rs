@@ -124,6 +124,8 @@ pub struct Selected {
     pub discriminator: Dynamic,
     /// The member it selects, unless it selects none.
     pub member: Option<Field>,
+    /// Whether the name of the member says the discriminant ([`TypeRef::is_named`](crate::TypeRef::is_named)).
+    pub named: bool,
 }
 
 impl Dynamic {

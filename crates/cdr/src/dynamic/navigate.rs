@@ -214,6 +214,7 @@ impl Dynamic {
         **selected = Selected {
             discriminator: chosen,
             member,
+            named: ty.is_named(label),
         };
         Ok(())
     }

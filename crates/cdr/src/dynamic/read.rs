@@ -217,6 +217,7 @@ impl Walk {
         Ok(Dynamic::Union(Box::new(Selected {
             discriminator: discriminant(discriminator, label).expect("just read"),
             member,
+            named: ty.is_named(label),
         })))
     }
 }

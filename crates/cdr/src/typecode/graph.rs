@@ -128,6 +128,8 @@ pub(crate) struct UnionNode {
     pub(crate) cases: Box<[Case]>,
     /// Labels in ascending order and the first member each selects.
     pub(crate) by_label: Box<[(i128, u32)]>,
+    /// The smallest number, from zero up, that is no label.
+    pub(crate) unused: i128,
 }
 
 /// One label and what it selects. A member with several labels is here several times.
@@ -154,11 +156,18 @@ impl UnionNode {
         let mut by_label: Vec<_> = labelled.collect();
         by_label.sort_unstable();
         by_label.dedup_by_key(|&mut (label, _)| label);
+        let natural = by_label.iter().map(|&(label, _)| label);
+        let taken = natural
+            .filter(|&label| label >= 0)
+            .zip(0..)
+            .take_while(|&(label, at)| label == at);
+        let unused = taken.count() as i128;
         Self {
             id,
             name,
             discriminator,
             default,
+            unused,
             cases: cases.into(),
             by_label: by_label.into(),
         }

@@ -284,14 +284,15 @@ impl Choices {
                     (TcKind::Longlong, at) => Dynamic::Longlong(-(at as i64)),
                     (_, at) => Dynamic::Ulonglong(at as u64),
                 };
-                let member = ty.select(discriminator.label().expect("a discriminant"));
-                let member = member.map(|member| Field {
+                let label = discriminator.label().expect("a discriminant");
+                let member = ty.select(label).map(|member| Field {
                     name: member.name.clone(),
                     value: self.value(member.ty),
                 });
                 Dynamic::Union(Box::new(Selected {
                     discriminator,
                     member,
+                    named: ty.is_named(label),
                 }))
             }
             Shape::Enum => {

@@ -220,9 +220,11 @@ fn read_union(
             Some(Field { name, value })
         }
     };
+    let named = chosen.label().is_some_and(|label| ty.is_named(label));
     Ok(Dynamic::Union(Box::new(Selected {
         discriminator: chosen,
         member,
+        named,
     })))
 }
 

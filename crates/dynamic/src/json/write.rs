@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use oxorb_cdr::{Any, Dynamic, Field, Limits, RawReference, ValueKey};
+use oxorb_cdr::{Any, Dynamic, Field, Limits, RawReference, Selected, ValueKey};
 use oxorb_giop::{Ior, TaggedProfile};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
@@ -107,6 +107,11 @@ impl Serialize for Within<'_> {
                     .map(|field| (&*field.name, part(&field.value))),
             ),
             Dynamic::Union(selected) => {
+                if let Some(member) = &selected.member
+                    && is_by_name(selected)
+                {
+                    return to.collect_map([(&*member.name, part(&member.value))]);
+                }
                 let mut map = to.serialize_map(None)?;
                 map.serialize_entry("discriminator", &part(&selected.discriminator))?;
                 if let Some(member) = &selected.member {
@@ -138,6 +143,13 @@ impl Serialize for Within<'_> {
     }
 }
 
+/// Whether a union is written as its member alone: `{"name": value}`. A member called `discriminator` would be taken for
+/// the discriminator.
+fn is_by_name(selected: &Selected) -> bool {
+    let name = selected.member.as_ref().map(|member| &*member.name);
+    selected.named && name.is_some_and(|name| name != "discriminator")
+}
+
 /// Octets of text, besides [`MARK`] and what the parts take.
 fn text_of(value: &Dynamic) -> usize {
     let names = |fields: &[Field]| fields.iter().map(|field| field.name.len()).sum();
@@ -146,6 +158,7 @@ fn text_of(value: &Dynamic) -> usize {
         Dynamic::Octets(octets) | Dynamic::Principal(octets) => octets.len() / 3 * 4,
         Dynamic::Enum { name, .. } => name.len(),
         Dynamic::Struct(fields) => names(fields),
+        Dynamic::Union(selected) if is_by_name(selected) => names(selected.member.as_slice()),
         Dynamic::Value(value) => names(&value.fields) + value.ty.id().unwrap_or_default().len(),
         Dynamic::Reference(reference) => {
             let profiles = reference.profiles.iter().map(|profile| profile.data.len());

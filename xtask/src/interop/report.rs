@@ -113,9 +113,10 @@ a priority (RTCorbaPriority) and RIOP with every request, which the peers pass o
 omniORB names objects by profile and by whole reference instead of by key; in *strategies*, JacORB marks the byte order of
 wide characters. *lanes* is GIOP 1.2 with the objects of OxORB, servants and callbacks, in a threadpool with two lanes,
 CLIENT_PROPAGATED with bands or SERVER_DECLARED: their references carry TAG_POLICIES and TAO_TAG_ENDPOINTS and lead to the
-ports of lanes, which the peers call without a priority. *bidirectional* is GIOP 1.2 with callbacks over the connection
-that the client opened: the references of the client name a host that does not exist (but JacORB's, whose offer always
-names the address where it listens).
+ports of lanes, which the peers call without a priority. In *strategies* and *lanes*, all threads of omniORB's client use
+one connection, as JacORB's always do. *bidirectional* is GIOP 1.2 with callbacks over the connection that the client
+opened: the references of the client name a host that does not exist (but JacORB's, whose offer always names the address
+where it listens).
 
 ## Every pair
 

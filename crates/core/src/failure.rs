@@ -13,8 +13,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oxorb_cdr::Printable;
 use oxorb_giop::{Note, SystemException};
 
-use crate::lock::Mutex;
-
 use crate::policy::PolicyType;
 
 /// What was tried to reach an object and what happened each time.
@@ -71,7 +69,8 @@ impl std::error::Error for Failure {
 const KEPT: usize = 64;
 
 /// The latest failures and the numbers of their notes.
-static NOTED: Mutex<VecDeque<(u32, Vec<Attempt>)>> = Mutex::new(VecDeque::new());
+static NOTED: std::sync::Mutex<VecDeque<(u32, Vec<Attempt>)>> =
+    std::sync::Mutex::new(VecDeque::new());
 
 static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 

@@ -13,7 +13,7 @@ use super::read::{object, text};
 use super::{JsonError, Names};
 
 /// A type, for `serde`. Each type that it is made of is described once: where it stands again, there is
-/// `{"kind": "recursive", "id": ...}`. Fails for text of more than [`Limits::max_text`] octets.
+/// `{"kind": "recursive", "id": ...}`. Fails for text of more than [`Limits::max_text`](oxorb_cdr::Limits::max_text) octets.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonType<'t>(pub &'t TypeCode);
 

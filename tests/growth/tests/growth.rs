@@ -56,8 +56,13 @@ fn every_entry_point_takes_linear_time() {
 
 /// What one run cost, from what callgrind wrote when it ended.
 fn inclusive(file: &std::path::Path) -> i64 {
-    let text =
-        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let text = fs::read_to_string(file).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; callgrind dumps at the end of `measured`, so the \
+                 program must keep its symbols (profile `strip = \"none\"`)",
+            file.display()
+        )
+    });
     let total = text.lines().rev().find_map(|line| {
         let counts = line
             .strip_prefix("totals:")

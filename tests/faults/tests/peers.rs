@@ -306,6 +306,7 @@ fn five_thousand_connections() {
     let settings = [
         ("Concurrency", "leader-followers:4"),
         ("MaxConnections", "6000"),
+        ("MaxConnectionsPerClient", "0"),
     ];
     let server = Server::start(&settings);
     let client = client();

@@ -93,7 +93,10 @@ fn errors_say_what_was_tried() {
         "{refused}"
     );
     let refused = remote.priority("nobody").unwrap_err().to_string();
-    assert!(refused.ends_with("RtecScheduler::UNKNOWN_TASK"), "{refused}");
+    assert!(
+        refused.ends_with("RtecScheduler::UNKNOWN_TASK"),
+        "{refused}"
+    );
     bench.server.shutdown(true).unwrap();
     let refused = remote.repository().unwrap_err().to_string();
     assert!(refused.contains("127.0.0.1:"), "{refused}");

@@ -34,7 +34,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 4])]
     callers: Vec<usize>,
 
-    /// How long each round is, in milliseconds
+    /// Length of each round, in milliseconds
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(10..))]
     time: u64,
 
@@ -63,7 +63,7 @@ pub(crate) struct Options {
     plot: Option<PathBuf>,
 }
 
-/// Who sends, and how, in the order of the report.
+/// Contenders, in the order of the report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {
@@ -100,7 +100,7 @@ impl fmt::Display for Mode {
 /// Octets of a message that came over each connection before, in half of the rows: the server's buffers stay large.
 const LARGE: u32 = 1 << 20;
 
-/// One workload.
+/// Load of a row: size, callers, and whether a large message comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Load {
     /// Octets of the argument.

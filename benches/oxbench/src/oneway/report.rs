@@ -1,4 +1,4 @@
-//! What a run found out, for reading and for programs.
+//! Results of a run, for reading and for programs.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(super) struct Report {
     pub(super) rows: Vec<Row>,
 }
 
-/// One contender under one load.
+/// Row of one contender under one load.
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) load: Load,

@@ -51,7 +51,8 @@ struct Entry {
 pub(crate) struct Client {
     /// Changed under the registry's lock only.
     connections: AtomicUsize,
-    /// Of these, those that were told to end and have not yet. Likewise.
+    /// Connections that were told to end and have not yet; part of `connections`, and changed under the
+    /// registry's lock only.
     ending: AtomicUsize,
     /// Requests that are being served.
     running: AtomicUsize,

@@ -26,6 +26,7 @@ fn render() -> String {
         for option in options {
             let (here, note) = match option.meaning {
                 Meaning::Setting { name, note, .. } => (format!("`-ORB{name}`"), note),
+                Meaning::Checked { note, .. } => ("as it is here".to_owned(), note),
                 Meaning::Ignored(reason) => ("ignored".to_owned(), reason),
                 Meaning::Refused(reason) => ("refused".to_owned(), reason),
                 Meaning::ServiceFile => ("read".to_owned(), "the table of svc.conf below"),
@@ -50,7 +51,7 @@ const HEAD: &str = "# Options of other ORBs
 <!-- Written by crates/orb/tests/peer_options_page.rs from the tables in crates/core/src/options/peers. -->
 
 Start scripts of TAO's and omniORB's programs work as they are. An option is *mapped* to a setting of
-OxORB, *ignored* with one line in the log where OxORB does what it asks for anyway or has nothing to
+OxORB, taken *as it is here* for values that OxORB has anyway, *ignored* with one line in the log where it has nothing to
 tune there, or *refused* with what to do instead where the program would not work as meant. A refused
 option that is switched off (`0`) passes. An option that is in neither table and no
 [setting](config.md) is an error, so that a typing mistake cannot silently change nothing.

@@ -36,6 +36,13 @@ pub enum Meaning {
         /// Difference that a reader of the table should know; may be empty.
         note: &'static str,
     },
+    /// Nothing, for the values that ask for what OxORB does anyway; an error for all others.
+    Checked {
+        /// Returns what to do instead, where the value cannot be had.
+        check: fn(&str) -> Result<(), String>,
+        /// Values that pass.
+        note: &'static str,
+    },
     /// Nothing: the reason.
     Ignored(&'static str),
     /// An error, unless it is switched off (`0`, `no`): what to do instead.
@@ -85,6 +92,7 @@ impl Options {
                 }),
                 None => Ok(()),
             },
+            Meaning::Checked { check, .. } => check(value).map_err(refused),
             Meaning::Ignored(reason) => {
                 self.ignored.push(format!("{shown} is ignored: {reason}"));
                 Ok(())
@@ -116,6 +124,18 @@ const fn mapped(
             value,
             note,
         },
+    }
+}
+
+const fn checked(
+    name: &'static str,
+    check: fn(&str) -> Result<(), String>,
+    note: &'static str,
+) -> PeerOption {
+    PeerOption {
+        name,
+        takes_value: true,
+        meaning: Meaning::Checked { check, note },
     }
 }
 

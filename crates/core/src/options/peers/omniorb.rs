@@ -1,6 +1,6 @@
 //! omniORB's options, as `-ORBhelp` of omniORB 4.2 and 4.3 lists them.
 
-use super::{PeerOption, alone, ignored, mapped, refused, same, seconds, verbosity};
+use super::{PeerOption, alone, checked, ignored, mapped, refused, same, seconds, verbosity};
 
 const TRACING: &str = "interceptors see each call (docs/interceptors.md)";
 const LOG_LINE: &str = "each line of a log file has time and level";
@@ -11,7 +11,7 @@ const UNIX: &str = "there are no UNIX sockets";
 const SOCKETS: &str = "the system sizes reads, writes and socket buffers";
 
 /// A transport rule that lets TCP through to everybody.
-fn any_tcp(value: &str) -> Result<Option<String>, String> {
+fn any_tcp(value: &str) -> Result<(), String> {
     let mut words = value
         .split([' ', ',', '\t'])
         .filter(|word| !word.is_empty());
@@ -22,7 +22,7 @@ fn any_tcp(value: &str) -> Result<Option<String>, String> {
         known &= matches!(word, "tcp" | "unix" | "ssl");
     }
     if everybody && tcp && known {
-        return Ok(None);
+        return Ok(());
     }
     Err("-ORBAccess allows and denies networks; offering and accepting bidirectional connections are \
          settings of their own"
@@ -54,9 +54,8 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         unless_zero,
         "0 keeps the default of 5 s",
     ),
-    mapped(
+    checked(
         "clientTransportRule",
-        "Access",
         any_tcp,
         "only rules that let TCP through to everybody",
     ),
@@ -190,9 +189,8 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         unless_zero,
         "0 keeps the default",
     ),
-    mapped(
+    checked(
         "serverTransportRule",
-        "Access",
         any_tcp,
         "only rules that let TCP through to everybody",
     ),

@@ -1,6 +1,8 @@
 //! TAO's options, as its documentation (docs/Options.html) lists them.
 
-use super::{Meaning, PeerOption, alone, ignored, mapped, refused, same, seconds, verbosity};
+use super::{
+    Meaning, PeerOption, alone, checked, ignored, mapped, refused, same, seconds, verbosity,
+};
 
 const MULTICAST: &str =
     "services are not looked for by multicast; -ORBInitRef NAME=URL says where they are";
@@ -76,12 +78,11 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         "AMICollocation",
         "asynchronous calls never run in the caller's thread",
     ),
-    mapped(
+    checked(
         "Nodelay",
-        "CDRTradeoff",
         |value| match value {
             "0" => Err("small messages are never held back (TCP_NODELAY is always set)".to_owned()),
-            _ => Ok(None),
+            _ => Ok(()),
         },
         "1 is always so",
     ),
@@ -258,11 +259,10 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     ignored("InputCDRAllocator", ALLOCATORS),
     ignored("AMHResponseHandlerAllocator", ALLOCATORS),
     ignored("AMIResponseHandlerAllocator", ALLOCATORS),
-    mapped(
+    checked(
         "ProtocolFactory",
-        "MaxGIOPVersion",
         |value| match value {
-            "IIOP_Factory" => Ok(None),
+            "IIOP_Factory" => Ok(()),
             other => Err(format!("there is IIOP alone, and no {other}")),
         },
         "IIOP_Factory only",
@@ -308,11 +308,10 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
         "ConnectStrategy",
         "addresses of a reference are tried in parallel",
     ),
-    mapped(
+    checked(
         "DefaultSyncScope",
-        "BufferedOneways",
         |value| match value {
-            "Transport" => Ok(None),
+            "Transport" => Ok(()),
             _ => Err("set the policy SyncScope of the ORB in the program".to_owned()),
         },
         "Transport only",

@@ -5,6 +5,7 @@ mod collocation;
 mod named;
 mod peers;
 mod settings;
+mod value;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use oxorb_transport::{Access, Endpoint, Publish};
 
 pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
-pub(crate) use self::settings::positive;
 pub use self::settings::{SETTINGS, Setting};
+pub(crate) use self::value::positive;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
 use crate::rt::RealTime;

@@ -4,15 +4,18 @@ use std::fs::OpenOptions;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::{ByteOrder, CharSet};
-use oxorb_giop::{Version, setting};
-use oxorb_sys::schedule::Class;
+use oxorb_giop::setting;
 use oxorb_transport::{AccessError, Endpoint, Publish};
 
+use super::Options;
 use super::collocation::{COLLOCATION, Collocation};
-use super::{ClientConnections, Options};
+use super::value::{
+    byte_order, char_set, client_connections, fragment_size, giop_version, milliseconds, number,
+    or_none, positive, priority_mapping, scheduling_class, some_milliseconds, yes_or_no,
+    zero_or_one,
+};
 use crate::concurrency::{CONCURRENCY, Concurrency};
-use crate::rt::{LaneEndpoints, LaneNumber, MappingChoice};
+use crate::rt::{LaneEndpoints, LaneNumber};
 use crate::server::ReactorChoice;
 
 /// One thing that can be set by argument or environment.
@@ -111,11 +114,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "yes|no",
         help: "Whether relative time limits travel as end times, too. Default no.",
         apply: |options, text| {
-            options.synchronized_clocks = match text {
-                "yes" => true,
-                "no" => false,
-                _ => return Err("expected yes or no".to_owned()),
-            };
+            options.synchronized_clocks = yes_or_no(text)?;
             Ok(())
         },
     },
@@ -133,17 +132,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "private|cached|multiplexed|leader-followers",
         help: "Connections per thread without locks, or taken and put back by all threads; or one that all calls share, read by a thread of the ORB or by the callers in turn. Default cached.",
         apply: |options, text| {
-            options.client_connections = match text {
-                "private" => ClientConnections::Private,
-                "cached" => ClientConnections::Cached,
-                "multiplexed" => ClientConnections::Multiplexed,
-                "leader-followers" => ClientConnections::LeaderFollowers,
-                _ => {
-                    return Err(
-                        "expected private, cached, multiplexed or leader-followers".to_owned()
-                    );
-                }
-            };
+            options.client_connections = client_connections(text)?;
             Ok(())
         },
     },
@@ -272,7 +261,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "0|1",
         help: "Whether servers may call back over the connections to them. Default 0.",
         apply: |options, text| {
-            options.offer_bidirectional = yes_or_no(text)?;
+            options.offer_bidirectional = zero_or_one(text)?;
             Ok(())
         },
     },
@@ -281,7 +270,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "0|1",
         help: "Whether clients are called back over their connections if they offer it. Default 0.",
         apply: |options, text| {
-            options.accept_bidirectional = yes_or_no(text)?;
+            options.accept_bidirectional = zero_or_one(text)?;
             Ok(())
         },
     },
@@ -317,12 +306,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "1.0|1.1|1.2",
         help: "The highest GIOP version to publish and to speak. Default 1.2.",
         apply: |options, text| {
-            options.max_giop = match text {
-                "1.0" => Version::V1_0,
-                "1.1" => Version::V1_1,
-                "1.2" => Version::V1_2,
-                _ => return Err("expected 1.0, 1.1 or 1.2".to_owned()),
-            };
+            options.max_giop = giop_version(text)?;
             Ok(())
         },
     },
@@ -333,7 +317,7 @@ pub static SETTINGS: &[Setting] = &[
                set be narrower, such as TAO's and omniORB's ISO-8859-1: so every character passes. A single char must then \
                be ASCII. Default 0: the server's native set, as the specification says.",
         apply: |options, text| {
-            options.prefer_utf8 = yes_or_no(text)?;
+            options.prefer_utf8 = zero_or_one(text)?;
             Ok(())
         },
     },
@@ -344,11 +328,7 @@ pub static SETTINGS: &[Setting] = &[
                but no single char outside of ASCII; with ISO-8859-1 every char of that set passes, but peers that know \
                both sets may send no other characters in strings either. Default UTF-8.",
         apply: |options, text| {
-            options.native_chars = match text.to_ascii_uppercase().replace('_', "-").as_str() {
-                "UTF-8" | "UTF8" => CharSet::Utf8,
-                "ISO-8859-1" | "ISO8859-1" => CharSet::Iso8859_1,
-                _ => return Err("expected UTF-8 or ISO-8859-1".to_owned()),
-            };
+            options.native_chars = char_set(text)?;
             Ok(())
         },
     },
@@ -357,12 +337,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "native|big|little",
         help: "Byte order of what is sent; for tests of peers. Default native.",
         apply: |options, text| {
-            options.byte_order = match text {
-                "native" => ByteOrder::NATIVE,
-                "big" => ByteOrder::Big,
-                "little" => ByteOrder::Little,
-                _ => return Err("expected native, big or little".to_owned()),
-            };
+            options.byte_order = byte_order(text)?;
             Ok(())
         },
     },
@@ -380,11 +355,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "OCTETS",
         help: "Messages longer than this are sent as GIOP 1.2 fragments; 0: never. Default 0.",
         apply: |options, text| {
-            let size: usize = number(text)?;
-            if size != 0 && size < MIN_FRAGMENT {
-                return Err(format!("a fragment has at least {MIN_FRAGMENT} octets"));
-            }
-            options.fragment_size = (size != 0).then_some(size);
+            options.fragment_size = fragment_size(text)?;
             Ok(())
         },
     },
@@ -411,12 +382,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "SCHED_OTHER|SCHED_FIFO|SCHED_RR",
         help: "Scheduling class of the ORB's threads, and of application threads that are given a priority. Default SCHED_OTHER: priorities do not reach the scheduler.",
         apply: |options, text| {
-            options.realtime.class = match text {
-                "SCHED_OTHER" => Class::Other,
-                "SCHED_FIFO" => Class::Fifo,
-                "SCHED_RR" => Class::RoundRobin,
-                _ => return Err("expected SCHED_OTHER, SCHED_FIFO or SCHED_RR".to_owned()),
-            };
+            options.realtime.class = scheduling_class(text)?;
             Ok(())
         },
     },
@@ -425,12 +391,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "direct|linear|continuous",
         help: "Which priority of the scheduling class stands for a CORBA priority. Default linear.",
         apply: |options, text| {
-            options.realtime.mapping = match text {
-                "direct" => MappingChoice::Direct,
-                "linear" => MappingChoice::Linear,
-                "continuous" => MappingChoice::Continuous,
-                _ => return Err("expected direct, linear or continuous".to_owned()),
-            };
+            options.realtime.mapping = priority_mapping(text)?;
             Ok(())
         },
     },
@@ -439,7 +400,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "0|1",
         help: "Whether requests leave behind when they passed which stage (under 50 ns for each). Default 0.",
         apply: |options, text| {
-            options.time_probes = yes_or_no(text)?;
+            options.time_probes = zero_or_one(text)?;
             Ok(())
         },
     },
@@ -506,7 +467,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "0|1",
         help: "Whether the process keeps its memory in RAM from the first threadpool on. Default 0.",
         apply: |options, text| {
-            options.realtime.lock_memory = yes_or_no(text)?;
+            options.realtime.lock_memory = zero_or_one(text)?;
             Ok(())
         },
     },
@@ -593,39 +554,3 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
 ];
-
-/// Header and service contexts must fit the first fragment.
-const MIN_FRAGMENT: usize = 1024;
-
-fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "expected a number".to_owned())
-}
-
-pub(crate) fn positive(text: &str) -> Result<usize, String> {
-    match number(text)? {
-        0 => Err("expected a number of at least 1".to_owned()),
-        n => Ok(n),
-    }
-}
-
-fn yes_or_no(text: &str) -> Result<bool, String> {
-    match text {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err("expected 0 or 1".to_owned()),
-    }
-}
-
-/// A limit that zero switches off.
-fn or_none(text: &str) -> Result<Option<usize>, String> {
-    number(text).map(|n| (n != 0).then_some(n))
-}
-
-/// A time of which zero would mean that nothing ever works.
-fn some_milliseconds(text: &str) -> Result<Duration, String> {
-    positive(text).map(|n| Duration::from_millis(n as u64))
-}
-
-fn milliseconds(text: &str) -> Result<Duration, String> {
-    number(text).map(Duration::from_millis)
-}

@@ -1,16 +1,19 @@
 //! Object references, untyped.
 
+mod home;
+mod wire;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use oxorb_cdr::{
-    Decode, Decoder, Encoder, ErrorKind, OctetSeq, Result as CdrResult, Scope, ValueRegistry,
-};
+use oxorb_cdr::{Decoder, Encoder, OctetSeq, Result as CdrResult};
 use oxorb_giop::{Corbaloc, Ior, SystemException};
 
+use self::home::Home;
+pub(crate) use self::wire::{decode_nilable, encode_nil};
 use crate::client::{
     self, Answered, AsyncReply, Binding, Buffered, InFlight, Nearness, Owner, Prepared, Slots,
 };
@@ -66,17 +69,6 @@ struct Shared {
     /// Of connections that only calls through it use.
     owner: OnceLock<Arc<Owner>>,
 }
-
-/// An IOR, where it leads, and the one that took its place for good (LOCATION_FORWARD_PERM).
-struct Home {
-    ior: Ior,
-    /// Parsed at the first call (A2.10).
-    route: OnceLock<Result<Arc<Route>, SystemException>>,
-    moved: OnceLock<Box<Home>>,
-}
-
-/// So often an object may move for good; further moves are followed, but not remembered in the reference.
-const MAX_MOVES: usize = 16;
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -509,42 +501,6 @@ impl Ref {
     }
 }
 
-impl Home {
-    fn new(ior: Ior) -> Home {
-        Home {
-            ior,
-            route: OnceLock::new(),
-            moved: OnceLock::new(),
-        }
-    }
-
-    /// Where the object lives since it moved last.
-    fn now(&self) -> &Home {
-        let mut home = self;
-        while let Some(next) = home.moved.get() {
-            home = next;
-        }
-        home
-    }
-
-    fn move_to(&self, ior: Ior, route: &Arc<Route>) {
-        let mut home = self;
-        for _ in 0..MAX_MOVES {
-            match home.moved.get() {
-                Some(next) => home = next,
-                None if home.ior == ior => return,
-                None => {
-                    let next = Home::new(ior);
-                    let _ = next.route.set(Ok(Arc::clone(route)));
-                    // Whoever was faster knows it as well as we do.
-                    let _ = home.moved.set(Box::new(next));
-                    return;
-                }
-            }
-        }
-    }
-}
-
 impl From<RelativeRoundtripTimeout> for Timeout {
     fn from(RelativeRoundtripTimeout(limit): RelativeRoundtripTimeout) -> Timeout {
         match limit {
@@ -584,40 +540,5 @@ impl fmt::Display for Ref {
     /// The stringified `IOR:` form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ior().fmt(f)
-    }
-}
-
-/// Writes the nil reference.
-pub(crate) fn encode_nil(e: &mut Encoder<'_>) -> CdrResult<()> {
-    e.string("")?;
-    e.length(0, None)
-}
-
-/// Reads a reference that may be nil and binds it to the ORB that received it.
-pub(crate) fn decode_nilable(d: &mut Decoder<'_>) -> CdrResult<Option<Ref>> {
-    let ior = Ior::decode(d)?;
-    if ior.is_nil() {
-        return Ok(None);
-    }
-    // Every decoder that the ORB hands out carries the ORB. One that was made
-    // elsewhere, over octets from a file say, has nothing to bind a reference to.
-    let Some(orb) = d.scope::<Orb>() else {
-        return Err(ErrorKind::NoScope.at(d.position()));
-    };
-    Ok(Some(Ref::new(orb, ior)))
-}
-
-/// What a decoder carries so that references in a message can be bound.
-impl Scope for Orb {
-    fn keep(&self) -> Arc<dyn Scope> {
-        Arc::new(self.clone())
-    }
-
-    fn values(&self) -> Option<&ValueRegistry> {
-        Some(Orb::values(self))
-    }
-
-    fn afford(&self, octets: usize) -> bool {
-        crate::server::afford(self, octets)
     }
 }

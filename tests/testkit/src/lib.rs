@@ -23,5 +23,5 @@ pub mod realtime;
 pub mod syscalls;
 pub mod watchdog;
 
-pub use realtime::{require_realtime, require_reservations};
+pub use realtime::{overload_is_refused, require_realtime, require_reservations};
 pub use watchdog::{Watchdog, watchdog};

@@ -26,6 +26,14 @@ pub fn require_reservations() -> bool {
     granted(what, &reserve.collect::<Vec<_>>())
 }
 
+/// Reports whether the kernel keeps account of what it reserves, and so refuses more than there is. It does not where
+/// `kernel.sched_rt_runtime_us` is -1: every reservation is granted then.
+#[must_use = "what is expected depends on it"]
+pub fn overload_is_refused() -> bool {
+    let runtime = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
+    runtime.is_ok_and(|text| text.trim() != "-1")
+}
+
 /// Asks the kernel, by way of a process that is scheduled so.
 fn granted(what: &str, scheduling: &[&str]) -> bool {
     let tried = Command::new("chrt")

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -23,8 +25,7 @@ const LATENCY: &str = "/dev/cpu_dma_latency";
 /// Where real-time threads take a whole CPU, it must not be kept awake: the thread that does so would starve, and the
 /// kernel gives starving ones 50 ms of each second before anybody else.
 pub(crate) struct Quiet {
-    /// What to write back.
-    throttle: Option<String>,
+    unthrottled: Option<Unthrottled>,
     /// While it is open, no CPU goes into a state from which it takes long to come back.
     _latency: Option<fs::File>,
     stop: Arc<AtomicBool>,
@@ -42,8 +43,6 @@ pub(crate) struct KeptOut {
 impl Quiet {
     /// Keeps these CPUs awake.
     pub(crate) fn begin(cpus: &[usize]) -> Quiet {
-        let before = fs::read_to_string(THROTTLE).ok();
-        let throttle = before.filter(|_| fs::write(THROTTLE, "-1").is_ok());
         let latency = fs::File::options().write(true).open(LATENCY);
         let latency =
             latency.and_then(|mut file| file.write_all(&0i32.to_ne_bytes()).map(|()| file));
@@ -56,7 +55,7 @@ impl Quiet {
             })
             .collect();
         Quiet {
-            throttle,
+            unthrottled: Unthrottled::begin(),
             _latency: latency.ok(),
             stop,
             spinners,
@@ -66,7 +65,7 @@ impl Quiet {
     pub(crate) fn kept_out(&self) -> KeptOut {
         let spins = self.spinners.iter().filter(|(_, it)| !it.is_finished());
         KeptOut {
-            throttling: self.throttle.is_some(),
+            throttling: self.unthrottled.is_some(),
             awake: spins.map(|&(cpu, _)| cpu).collect(),
         }
     }
@@ -93,9 +92,37 @@ impl Drop for Quiet {
         for (_, spinner) in self.spinners.drain(..) {
             let _ = spinner.join();
         }
-        if let Some(before) = &self.throttle {
-            let _ = fs::write(THROTTLE, before);
-        }
+    }
+}
+
+/// The kernel's throttling of real-time threads, switched off until this is dropped.
+///
+/// A child process writes the setting back when a pipe closes, so that it is restored after a kill, too: left at -1 it
+/// would outlive the benchmark, and the kernel would grant every reservation of processor time from then on.
+struct Unthrottled {
+    restorer: Child,
+}
+
+impl Unthrottled {
+    /// `None` where the setting cannot be changed.
+    fn begin() -> Option<Unthrottled> {
+        let before = fs::read_to_string(THROTTLE).ok()?;
+        let restorer = Command::new("sh")
+            .args(["-c", r#"cat >/dev/null; printf %s "$0" >"$1""#])
+            .args([before.trim(), THROTTLE])
+            .stdin(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .ok()?;
+        let unthrottled = Unthrottled { restorer };
+        fs::write(THROTTLE, "-1").ok().map(|()| unthrottled)
+    }
+}
+
+impl Drop for Unthrottled {
+    fn drop(&mut self) {
+        drop(self.restorer.stdin.take());
+        let _ = self.restorer.wait();
     }
 }
 

@@ -3,13 +3,10 @@
 
 mod common;
 
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use common::{Pinger, ping};
 use oxorb::{IdAssignment, Interface, Lifespan, Lookup, ObjectId, ObjectRef, Orb, Policies};
-use oxorb_testkit::peers::missing;
-use oxorb_testkit::process::rerun;
 
 /// Set in the process that is counted: what it makes and how often it calls.
 const COUNTED: &str = "OXORB_TEST_DEMUX";
@@ -80,28 +77,9 @@ fn counted() {
 
 /// Instructions of the whole process; `None` where there is no valgrind, which fails where `CI` is set.
 fn instructions(shape: Shape, calls: usize) -> Option<u64> {
-    let test = rerun("counted");
     let Shape { ids, objects, poas } = shape;
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(test.get_program())
-        .args(test.get_args())
-        .env(COUNTED, format!("{ids}:{objects}:{poas}:{calls}"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .output();
-    let output = match output {
-        Ok(output) => output,
-        Err(error) => {
-            missing("valgrind", &error.to_string());
-            return None;
-        }
-    };
-    let log = String::from_utf8_lossy(&output.stderr);
-    let count = log.lines().find_map(|line| line.split_once("Collected : "));
-    let (_, count) = count.unwrap_or_else(|| panic!("no count in\n{log}"));
-    assert!(output.status.success(), "{log}");
-    Some(count.trim().parse().unwrap())
+    let wanted = format!("{ids}:{objects}:{poas}:{calls}");
+    oxorb_testkit::instructions("counted", COUNTED, &wanted)
 }
 
 /// Instructions of one call.

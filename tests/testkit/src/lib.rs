@@ -3,6 +3,7 @@
 //! | Module | What for |
 //! |---|---|
 //! | [`alloc`] | proving that a path does not allocate |
+//! | [`instructions()`] | what a path costs, by callgrind |
 //! | [`syscalls`] | proving which system calls a path makes |
 //! | [`process`] | other processes that never outlive their test |
 //! | [`peers`] | other ORBs, if they are installed |
@@ -14,6 +15,7 @@
 #![deny(unsafe_code)]
 
 pub mod alloc;
+mod callgrind;
 pub mod disk;
 pub mod hostile;
 pub mod net;
@@ -23,5 +25,6 @@ pub mod realtime;
 pub mod syscalls;
 pub mod watchdog;
 
+pub use callgrind::instructions;
 pub use realtime::{overload_is_refused, require_realtime, require_reservations};
 pub use watchdog::{Watchdog, watchdog};

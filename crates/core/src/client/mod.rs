@@ -24,6 +24,7 @@ mod direct;
 mod exchange;
 mod explicit;
 mod intercepted;
+mod kept;
 mod launch;
 mod leader;
 mod level;

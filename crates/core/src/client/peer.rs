@@ -10,6 +10,7 @@ use oxorb_transport::Link;
 
 use super::buffered::Buffer;
 use super::cache::Cache;
+use super::kept::{Kept, Key};
 use super::level::Levels;
 use super::link::ClientLink;
 use super::selection::{Apart, Owner, Selection};
@@ -31,11 +32,7 @@ pub(crate) struct Peer {
     options: Arc<Options>,
     cache: Arc<Cache>,
     /// Connections nobody uses at the moment (`ClientConnections::Cached`).
-    #[expect(
-        clippy::vec_box,
-        reason = "moved from hand to hand in each call: a box is one word"
-    )]
-    idle: Mutex<Vec<Box<ClientLink>>>,
+    idle: Mutex<Kept>,
     /// Connections that many calls share.
     pub(crate) shared: Levels,
     threads: Arc<Threads>,
@@ -61,7 +58,7 @@ crate::sync::thread_local! {
     /// This thread's own connections, by peer. Those of peers that are gone or
     /// were shut down (closed then, but for the descriptor) are dropped when
     /// the thread opens its next connection, and at its end.
-    static PRIVATE: RefCell<Vec<(u64, Box<ClientLink>)>> = const { RefCell::new(Vec::new()) };
+    static PRIVATE: RefCell<Kept> = const { RefCell::new(Kept::new()) };
 }
 
 impl Peer {
@@ -196,30 +193,26 @@ impl Peer {
         if self.keeps_by_thread(link.apart) {
             // At the end of a thread its connections close with the thread-local; a thread at its very end keeps none:
             // dropping it closes it.
-            let _ = PRIVATE.try_with(|links| links.borrow_mut().push((self.id, link)));
+            let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
             return;
         }
         let mut idle = self.idle.lock().expect("no panic while the lock is held");
         if idle.len() < self.options.max_idle_connections {
-            idle.push(link);
+            idle.put(self.id, link);
         }
     }
 
     /// Since when the connection idles that does so longest.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let idle = self.idle.lock().expect("no panic while the lock is held");
-        // The last one that was used is the next one to be.
-        idle.first().map(|link| link.last_used)
+        idle.idle_since()
     }
 
     /// Closes the connections that were last used at `since` or before; how many.
     pub(crate) fn close_idle(&self, since: Instant) -> usize {
-        let closed: Vec<_> = self
-            .idle
-            .lock()
-            .expect("no panic while the lock is held")
-            .extract_if(.., |link| link.last_used <= since)
-            .collect();
+        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let closed = idle.extract(|link| link.last_used <= since);
+        drop(idle);
         for link in &closed {
             link.link.close();
         }
@@ -335,10 +328,9 @@ impl Peer {
         {
             link.close();
         }
-        self.idle
-            .lock()
-            .expect("no panic while the lock is held")
-            .clear();
+        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        drop(std::mem::take(&mut *idle));
+        drop(idle);
         for shared in self.shared.iter() {
             shared.change().set(None);
         }
@@ -346,22 +338,16 @@ impl Peer {
 
     #[inline]
     fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
+        let key = Key {
+            peer: self.id,
+            apart,
+        };
         if self.keeps_by_thread(apart) {
-            return PRIVATE
-                .try_with(|links| {
-                    let mut links = links.borrow_mut();
-                    let ours = |(peer, link): &(u64, Box<ClientLink>)| {
-                        *peer == self.id && link.apart == apart
-                    };
-                    let at = links.iter().rposition(ours)?;
-                    Some(links.swap_remove(at).1)
-                })
-                .ok()?;
+            let ours = PRIVATE.try_with(|links| links.borrow_mut().take(key));
+            return ours.ok().flatten();
         }
         let mut idle = self.idle.lock().expect("no panic while the lock is held");
-        let at = idle.iter().rposition(|link| link.apart == apart)?;
-        // In the order of their last use, for who closes the oldest.
-        Some(idle.remove(at))
+        idle.take(key)
     }
 
     /// Until when a connection that is used now is good without a look.
@@ -382,7 +368,7 @@ impl Peer {
 
 /// Closes a connection that idles, kept by all threads or by this one; false when there is none.
 fn make_room(cache: &Cache) -> bool {
-    let ours = || PRIVATE.try_with(|links| links.borrow_mut().pop());
+    let ours = || PRIVATE.try_with(|links| links.borrow_mut().take_any());
     cache.make_room() || matches!(ours(), Ok(Some(_)))
 }
 
@@ -401,14 +387,14 @@ fn without_descriptors(error: &impl fmt::Display) -> String {
 /// Drops this thread's connections that nobody can use any more.
 fn drop_orphans() {
     let _ = PRIVATE.try_with(|links| {
-        links.borrow_mut().retain(|(_, link)| {
+        links.borrow_mut().extract(|link| {
             let of_nobody = |owner: &Weak<Owner>| owner.strong_count() == 0;
-            !link.reference.as_ref().is_some_and(of_nobody)
-                && link
+            link.reference.as_ref().is_some_and(of_nobody)
+                || link
                     .owner
                     .upgrade()
-                    .is_some_and(|peer| peer.closed.get().is_none())
-        });
+                    .is_none_or(|peer| peer.closed.get().is_some())
+        })
     });
 }
 

@@ -52,7 +52,7 @@ impl Worth {
 }
 
 /// Whose a connection is: only calls for which this is the same may use it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Apart {
     /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
     reference: u32,

@@ -1,0 +1,111 @@
+//! Idle connections of a thread or a server, found by hash.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::link::ClientLink;
+use super::selection::Apart;
+
+/// Which calls may use a connection: those to one server, and of one band or reference where that matters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Key {
+    /// [`Peer::id`](super::Peer::id).
+    pub(super) peer: u64,
+    pub(super) apart: Apart,
+}
+
+/// Connections that nobody uses at the moment.
+///
+/// The one that came last is not hashed: a thread that calls one object pays a comparison. Once each key has had its
+/// connections, nothing here allocates.
+#[derive(Default)]
+pub(super) struct Kept {
+    last: Option<(Key, Box<ClientLink>)>,
+    /// All others. In each list, the one that idles longest comes first. `None`: there was never a second one.
+    others: Option<HashMap<Key, Links>>,
+    count: usize,
+}
+
+#[expect(
+    clippy::vec_box,
+    reason = "moved from hand to hand in each call: a box is one word"
+)]
+type Links = Vec<Box<ClientLink>>;
+
+impl Kept {
+    /// Returns an empty collection.
+    pub(super) const fn new() -> Kept {
+        Kept {
+            last: None,
+            others: None,
+            count: 0,
+        }
+    }
+
+    /// Returns the number of connections.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Takes out the connection of a key that was used last.
+    #[inline]
+    pub(super) fn take(&mut self, key: Key) -> Option<Box<ClientLink>> {
+        let link = match self.last.take_if(|(last, _)| *last == key) {
+            Some((_, link)) => link,
+            None => self.others.as_mut()?.get_mut(&key)?.pop()?,
+        };
+        self.count -= 1;
+        Some(link)
+    }
+
+    /// Puts in a connection that was just used.
+    #[inline]
+    pub(super) fn put(&mut self, peer: u64, link: Box<ClientLink>) {
+        let key = Key {
+            peer,
+            apart: link.apart,
+        };
+        self.count += 1;
+        if let Some((before, link)) = self.last.replace((key, link)) {
+            self.put_aside(before, link);
+        }
+    }
+
+    #[inline(never)]
+    fn put_aside(&mut self, key: Key, link: Box<ClientLink>) {
+        let others = self.others.get_or_insert_default();
+        others.entry(key).or_default().push(link);
+    }
+
+    /// Takes out any connection.
+    pub(super) fn take_any(&mut self) -> Option<Box<ClientLink>> {
+        let link = match self.last.take() {
+            Some((_, link)) => link,
+            None => self.others.as_mut()?.values_mut().find_map(Vec::pop)?,
+        };
+        self.count -= 1;
+        Some(link)
+    }
+
+    /// Returns when the connection was used that idles longest. Looks at one connection of each key.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let last = self.last.as_ref().map(|(_, link)| link.last_used);
+        let others = self.others.iter().flat_map(HashMap::values);
+        let others = others.filter_map(|links| Some(links.first()?.last_used));
+        last.into_iter().chain(others).min()
+    }
+
+    /// Takes out the connections for which `chosen` is true, and forgets the keys that have none left.
+    pub(super) fn extract(&mut self, chosen: impl Fn(&ClientLink) -> bool) -> Links {
+        let last = self.last.take_if(|(_, link)| chosen(link));
+        let mut found: Links = last.into_iter().map(|(_, link)| link).collect();
+        if let Some(others) = &mut self.others {
+            others.retain(|_, links| {
+                found.extend(links.extract_if(.., |link| chosen(link)));
+                !links.is_empty()
+            });
+        }
+        self.count -= found.len();
+        found
+    }
+}

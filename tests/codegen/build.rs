@@ -27,6 +27,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/calls.idl",
         "idl/consts.idl",
         "idl/edges.idl",
+        "idl/fallible.idl",
         "idl/foreign.idl",
         "idl/global.idl",
         "idl/idl4.idl",

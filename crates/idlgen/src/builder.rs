@@ -215,6 +215,15 @@ impl Builder {
         self
     }
 
+    /// Lets servants of oneway operations return `Result<(), SystemException>` instead of nothing: of the operation of
+    /// this name, such as `bank::Account::accrue`, or all of an interface or module; `@fallible` in the IDL does the
+    /// same. A caller with SYNC_WITH_TARGET learns of the exception, others do not.
+    #[must_use]
+    pub fn fallible_oneways(mut self, scoped_name: impl Into<String>) -> Self {
+        self.extra.fallible_oneways.push(scoped_name.into());
+        self
+    }
+
     /// How skeletons find operations by name; by a perfect hash by default.
     #[must_use]
     pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
@@ -313,6 +322,12 @@ impl Builder {
                 files[0].display()
             )));
         }
+        if let Some(name) = self.extra.unknown_oneway(&compiled.model) {
+            return Err(Error::Setup(format!(
+                "`{name}` shall be fallible, but {} has no module, interface or oneway operation of that name",
+                files[0].display()
+            )));
+        }
         // Fails where IDL has a module `Components` of its own, with less in it.
         let plain = match has_components(&compiled.model) {
             true => equivalent::compile(&compiled.model, &self.options).ok(),
@@ -320,7 +335,11 @@ impl Builder {
         };
         // What is said has places in the text that was written, not in the equivalent one.
         let model = plain.as_ref().unwrap_or(&compiled.model);
-        let text = self.text(files, target, model);
+        let extra = match &plain {
+            Some(_) => &self.extra.resolved(&compiled.model),
+            None => &self.extra,
+        };
+        let text = self.text(files, target, model, extra);
         let mut report = compiled.report;
         match text {
             Ok(text) => {
@@ -357,7 +376,13 @@ impl Builder {
         Ok(())
     }
 
-    fn text(&self, files: &[PathBuf], target: &Path, model: &Model) -> Result<String, Unmapped> {
+    fn text(
+        &self,
+        files: &[PathBuf],
+        target: &Path,
+        model: &Model,
+        extra: &Extra,
+    ) -> Result<String, Unmapped> {
         // File names only: where they lie differs from machine to machine.
         let names = files.iter().filter_map(|path| path.file_name());
         let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
@@ -372,7 +397,7 @@ impl Builder {
             &self.runtime,
             &self.marshalling,
             self.operation_lookup,
-            &self.extra,
+            extra,
             &header,
         )
     }

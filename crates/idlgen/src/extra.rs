@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use oxorb_idl::model::{Def, DefId, DefKind, Interface, InterfaceKind, Model, Value};
+use oxorb_idl::model::{
+    Annotation, DefId, DefKind, Export, Interface, InterfaceKind, Model, Operation, Value,
+};
+
+use crate::reach::reachable;
 
 /// What was asked for outside of the IDL: scoped names of interfaces, or of modules for all in them.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +15,8 @@ pub(crate) struct Extra {
     pub(crate) amh: Vec<String>,
     /// Reply handlers (AMI).
     pub(crate) ami: Vec<String>,
+    /// Oneways whose servants return a result; the names may be those of operations.
+    pub(crate) fallible_oneways: Vec<String>,
 }
 
 impl Extra {
@@ -20,7 +26,80 @@ impl Extra {
         let mut names = self.amh.iter().chain(&self.ami).map(String::as_str);
         names.find(|name| !known(name))
     }
+
+    /// Returns a name of fallible oneways that the model does not have.
+    pub(crate) fn unknown_oneway(&self, model: &Model) -> Option<&str> {
+        let known = |name: &str| {
+            let (interface, operation) = name.rsplit_once("::").unwrap_or_default();
+            model.defs().any(|def| match &def.kind {
+                DefKind::Module(_) | DefKind::Interface(_) if def.scoped_name == name => true,
+                kind => {
+                    def.scoped_name == interface
+                        && oneways(kind).any(|oneway| oneway.name == operation)
+                }
+            })
+        };
+        let mut names = self.fallible_oneways.iter().map(String::as_str);
+        names.find(|name| !known(name))
+    }
+
+    /// Returns the names of all that is meant, annotations of the model included, for a model that was made from it and
+    /// has lost them.
+    pub(crate) fn resolved(&self, model: &Model) -> Extra {
+        let reach = reachable(model);
+        let named = |ids: HashSet<DefId>| {
+            let names = ids.iter().map(|id| model.def(*id).scoped_name.clone());
+            names.collect()
+        };
+        let oneways = fallible_oneways(model, &reach, &self.fallible_oneways);
+        let oneways = oneways.into_iter();
+        Extra {
+            amh: named(wanted(model, &reach, "amh", &self.amh)),
+            ami: named(wanted(model, &reach, "ami", &self.ami)),
+            fallible_oneways: oneways
+                .map(|(id, name)| format!("{}::{name}", model.def(id).scoped_name))
+                .collect(),
+        }
+    }
 }
+
+/// The oneway operations that an interface declares itself.
+fn oneways(kind: &DefKind) -> impl Iterator<Item = &Operation> {
+    let exports = match kind {
+        DefKind::Interface(interface) => interface.exports.as_slice(),
+        _ => &[],
+    };
+    exports.iter().filter_map(|export| match export {
+        Export::Operation(operation) if operation.oneway => Some(operation),
+        _ => None,
+    })
+}
+
+/// The oneway operations among `reach` whose servants return a result, by annotation or by name: of the operation itself,
+/// its interface, or a module around it. What an interface inherits is as its base says.
+pub(crate) fn fallible_oneways(
+    model: &Model,
+    reach: &BTreeSet<DefId>,
+    names: &[String],
+) -> HashSet<(DefId, String)> {
+    let mut fallible = HashSet::new();
+    for id in reach {
+        let def = model.def(*id);
+        for oneway in oneways(&def.kind) {
+            let scoped = format!("{}::{}", def.scoped_name, oneway.name);
+            let said = said(&oneway.annotations, FALLIBLE)
+                .or_else(|| names.contains(&scoped).then_some(true))
+                .or_else(|| said_of(model, *id, FALLIBLE, names));
+            if said == Some(true) {
+                fallible.insert((*id, oneway.name.clone()));
+            }
+        }
+    }
+    fallible
+}
+
+/// The annotation for oneways whose servants return a result.
+const FALLIBLE: &str = "fallible";
 
 /// The interfaces among `reach` for which it is wanted, by an annotation or by name, and all that they inherit from.
 pub(crate) fn wanted(
@@ -60,7 +139,7 @@ pub(crate) fn said_of(
     let mut next = Some(id);
     while let Some(id) = next {
         let def = model.def(id);
-        if let Some(said) = annotated(def, annotation) {
+        if let Some(said) = said(&def.annotations, annotation) {
             return Some(said);
         }
         if names.contains(&def.scoped_name) {
@@ -72,8 +151,8 @@ pub(crate) fn said_of(
 }
 
 /// `@annotation` or `@annotation(FALSE)`.
-fn annotated(def: &Def, annotation: &str) -> Option<bool> {
-    let mut found = def.annotations.iter().rev();
+fn said(annotations: &[Annotation], annotation: &str) -> Option<bool> {
+    let mut found = annotations.iter().rev();
     let found = found.find(|one| one.name == annotation)?;
     Some(!matches!(found.value("value"), Some(Value::Boolean(false))))
 }

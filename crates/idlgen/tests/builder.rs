@@ -369,3 +369,40 @@ fn operations_of_values_that_change_them() {
         "{error}"
     );
 }
+
+#[test]
+fn oneways_whose_servants_may_fail() {
+    let idl = "module bank { interface Log { oneway void line(in string text); oneway void flush(); void close(); };\n\
+               @fallible interface Strict : Log { oneway void check(); @fallible(FALSE) oneway void ping(); }; };";
+    let folder = Folder::new("fallible", &[("bank.idl", idl)]);
+    let builder = folder.builder().file(folder.file("bank.idl"));
+    let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
+    let plain = text(&builder);
+    assert!(plain.contains("fn check(&self) -> Result<(), SystemException>;"));
+    // What it inherits is as its base says.
+    for silent in ["fn line(&self, text: &str);", "fn ping(&self);"] {
+        assert!(plain.contains(silent), "{silent}");
+    }
+    let one = text(&builder.clone().fallible_oneways("bank::Log::line"));
+    assert!(one.contains("fn line(&self, text: &str) -> Result<(), SystemException>;"));
+    assert!(one.contains("fn flush(&self);"));
+    let all = text(&builder.clone().fallible_oneways("bank"));
+    assert!(all.contains("fn flush(&self) -> Result<(), SystemException>;"));
+    assert!(all.contains("fn ping(&self);"));
+    let error = refused(&builder.fallible_oneways("bank::Log::close"));
+    assert!(
+        error.contains("`bank::Log::close` shall be fallible, but"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_with_components_keeps_what_its_annotations_ask_for() {
+    let idl = "module shop { @fallible @amh interface Till { oneway void open(); long count(); };\n\
+               component Kiosk { provides Till drawer; }; home KioskHome manages Kiosk {}; };";
+    let folder = Folder::new("with_components", &[("shop.idl", idl)]);
+    let builder = folder.builder().file(folder.file("shop.idl"));
+    let text = only(&builder.generate().expect("compiles")).1.to_owned();
+    assert!(text.contains("fn open(&self) -> Result<(), SystemException>;"));
+    assert!(text.contains("pub trait AmhTill"));
+}

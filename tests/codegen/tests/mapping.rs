@@ -7,9 +7,11 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oxorb::policy::SyncScope;
 use oxorb::{
-    Abstract, Amh, Any, Context, Decimal, DelegatesTo, Interface, Link, LongDouble, ObjectRef, Orb,
-    Raises, ReplyTo, SystemException, TypeCode, Typed, Value,
+    Abstract, Amh, Any, CompletionStatus, Context, Decimal, DelegatesTo, Interface, Link,
+    LongDouble, ObjectRef, Orb, Raises, ReplyTo, SystemException, SystemExceptionKind, TypeCode,
+    Typed, Value,
 };
 use oxorb_codegen_tests::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_codegen_tests::{Weather, mapping};
@@ -711,6 +713,13 @@ impl mapping::Desk for Clerk {
         self.log.lock().unwrap().send(line.into()).unwrap();
     }
 
+    fn tick(&self, number: i32) -> oxorb::Result<()> {
+        match number {
+            0.. => Ok(()),
+            _ => Err(SystemException::bad_param(1, CompletionStatus::No)),
+        }
+    }
+
     fn whoami(&self, context: &Context) -> oxorb::Result<String> {
         Ok(context.value("user").unwrap_or("nobody").into())
     }
@@ -797,6 +806,11 @@ fn oneway_operations() {
         lines.recv_timeout(Duration::from_secs(10)).unwrap(),
         "hello"
     );
+    let waiting = desk.with(SyncScope::WithTarget);
+    waiting.tick(1).unwrap();
+    let refused = waiting.tick(-1).unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::BadParam);
+    desk.tick(-1).unwrap();
 }
 
 #[test]

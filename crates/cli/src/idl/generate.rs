@@ -40,6 +40,10 @@ pub(crate) struct Args {
     /// does the same
     #[arg(long, value_name = "NAME")]
     ami: Vec<String>,
+    /// Let servants of the oneway operations NAME (an operation, or all of an interface or module) return a result, so
+    /// that they can raise system exceptions; `@fallible` in the IDL does the same
+    #[arg(long, value_name = "NAME")]
+    fallible_oneways: Vec<String>,
     /// How skeletons find operations by name: perfect, binary or linear
     #[arg(long, value_name = "HOW", default_value_t)]
     operation_lookup: OperationLookup,
@@ -116,6 +120,9 @@ fn builder(args: Args) -> Builder {
     }
     for name in args.ami {
         builder = builder.ami(name);
+    }
+    for name in args.fallible_oneways {
+        builder = builder.fallible_oneways(name);
     }
     builder
 }

@@ -27,7 +27,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::OperationLookup;
-use crate::extra::{Extra, wanted};
+use crate::extra::{Extra, fallible_oneways, wanted};
 use crate::marshalling::{self, Choice};
 use crate::plan::NotYet;
 use crate::reach::reachable;
@@ -79,6 +79,7 @@ pub(crate) fn generate(
     let reach = reachable(model);
     let interpreted = marshalling::interpreted(model, &reach, marshalling);
     let amh = wanted(model, &reach, "amh", &extra.amh);
+    let fallible = fallible_oneways(model, &reach, &extra.fallible_oneways);
     let names = Names::new(model, &reach, &amh, &handlers, name)
         .map_err(|(def, what)| Unmapped { def, what })?;
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
@@ -92,6 +93,7 @@ pub(crate) fn generate(
         interpreted,
         supported: HashSet::new(),
         amh,
+        fallible,
         handlers,
         exception_holder,
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
@@ -121,6 +123,8 @@ struct Rust<'m> {
     supported: HashSet<DefId>,
     /// Interfaces with servants that answer later.
     amh: HashSet<DefId>,
+    /// Oneway operations whose servants return a result, by interface and name.
+    fallible: HashSet<(DefId, String)>,
     /// The reply handlers of interfaces that have some.
     handlers: Handlers,
     /// `Messaging::ExceptionHolder`, if there is one.

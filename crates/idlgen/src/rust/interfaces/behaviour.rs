@@ -234,7 +234,7 @@ impl<'m> Rust<'m> {
                 false => quote!(#r::behaves),
             };
             let found = quote!(#find::<dyn #implemented, _>(self));
-            let body = match method.call.oneway {
+            let body = match method.silent {
                 true => quote! {
                     if let Ok(#local) = #found {
                         #implemented::#name(#local #(, #args)*);

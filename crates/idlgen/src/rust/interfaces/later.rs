@@ -65,7 +65,11 @@ impl<'m> Rust<'m> {
                 let answer = self.path(scope, Some(def.id), answer);
                 quote!(, #name: #answer)
             });
-            quote!(#docs fn #name(&self #(, #params)* #answer);)
+            let output = (method.call.oneway && !method.silent).then(|| {
+                let (result, error) = (scope.std("Result"), self.error(scope, method));
+                quote!(-> #result<(), #error>)
+            });
+            quote!(#docs fn #name(&self #(, #params)* #answer) #output;)
         });
         let (inner, skeleton) = (ident(&item.inner), ident(&item.skeleton_later));
         quote! {

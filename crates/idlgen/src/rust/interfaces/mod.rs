@@ -37,6 +37,8 @@ struct Method<'r, 'm> {
     error: Option<&'r str>,
     /// It takes `&mut self`: it changes the state of a value.
     mutating: bool,
+    /// The servant's method returns nothing: a oneway that is not `@fallible`.
+    silent: bool,
     /// What answers it later, where that is wanted.
     answer: Option<&'r str>,
 }
@@ -321,6 +323,12 @@ impl<'m> Rust<'m> {
         self.named_methods(id, own, self.names.methods(id))
     }
 
+    /// Whether the servant's method of a oneway operation returns a result.
+    fn is_fallible(&self, id: DefId, call: &Call<'_>) -> bool {
+        self.fallible
+            .contains(&(id, call.wire_name.as_ref().to_owned()))
+    }
+
     fn named_methods<'r>(
         &'r self,
         id: DefId,
@@ -335,6 +343,7 @@ impl<'m> Rust<'m> {
             descriptor: &names.descriptor,
             error: names.error.as_deref(),
             mutating: false,
+            silent: call.oneway && !self.is_fallible(id, call),
             answer: names.answer.as_deref(),
         });
         methods.collect()

@@ -202,8 +202,15 @@ impl<'m> Rust<'m> {
                 }
             }
         };
-        let answer = if method.call.oneway {
+        let answer = if method.silent {
             quote!(#call; #upcall.done())
+        } else if method.call.oneway {
+            quote! {
+                match #call {
+                    Ok(()) => #upcall.done(),
+                    Err(#error) => #upcall.fail(#error),
+                }
+            }
         } else if let (Answers::Later, Some(answer)) = (answers, method.answer) {
             let (later, answer) = (local("later"), self.path(scope, Some(method.owner), answer));
             quote!(#upcall.later(|#later| #servant::#name(#this #(, #passed)* , #answer(#later))))

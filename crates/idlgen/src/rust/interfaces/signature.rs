@@ -52,7 +52,7 @@ impl<'m> Rust<'m> {
         let (named, mutable) = (life.iter(), method.mutating.then(|| quote!(mut)));
         let this = quote!(&#(#named)* #mutable self);
         let params = self.parameters(scope, method, life.as_ref());
-        if call.oneway {
+        if method.silent {
             return quote!(fn #name #generics(#this #(, #params)*));
         }
         let result_life = life.unwrap_or_else(|| quote!('_));

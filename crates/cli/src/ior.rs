@@ -36,7 +36,7 @@ pub(crate) fn run(command: Command) -> Done {
     };
     let orb = with_args(Orb::builder()).build()?;
     let object = orb.string_to_object(&text).map_err(because)?;
-    let ior = Interface::as_ref(&object).ior();
+    let ior = object.reference().ior();
     let explained = describe::reference(ior);
     match format {
         Format::Text => print(as_text(ior, &explained)),

@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args) -> Done {
     let orb = with_args(orb).build()?;
     call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
-    let ior = Interface::as_ref(&object).ior();
+    let ior = object.reference().ior();
     if ior.is_nil() {
         return Err(because("the reference is nil: it refers to no object"));
     }
@@ -166,7 +166,7 @@ fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
 
 /// Why the one endpoint of `at` may not be reached from here, by the look of it.
 fn doubt(at: &ObjectRef) -> Option<&'static str> {
-    let profile = Interface::as_ref(at).ior().iiop_profiles().next()?;
+    let profile = at.reference().ior().iiop_profiles().next()?;
     crate::reach::doubt(&profile.host, profile.port)
 }
 

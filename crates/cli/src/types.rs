@@ -76,7 +76,7 @@ impl Names for Known<'_> {
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         let object = self.orb.string_to_object(text);
         object
-            .map(|object| object.as_ref().ior().clone())
+            .map(|object| object.reference().ior().clone())
             .map_err(|error| error.to_string())
     }
 }

@@ -501,7 +501,7 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
         .with("a", Direction::In, TypeCode::ANY)
         .returning(TypeCode::ANY);
     let args = [Dynamic::Any(bad)];
-    let answer = oxorb_dynamic::invoke(object.as_ref(), &echo, &args, &Context::new());
+    let answer = oxorb_dynamic::invoke(object.reference(), &echo, &args, &Context::new());
     let answer = answer.unwrap_err().to_system();
     assert_eq!(answer.kind, SystemExceptionKind::Marshal, "{answer}");
     let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();

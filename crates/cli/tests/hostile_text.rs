@@ -56,7 +56,7 @@ fn peers_cannot_control_the_terminal() {
     let reference = poa.activate_servant(std::sync::Arc::new(Hostile)).unwrap();
     poa.manager().activate().unwrap();
     let object = ObjectRef::from_ref(reference);
-    let mut ior = object.as_ref().ior().clone();
+    let mut ior = object.reference().ior().clone();
     let honest = object.to_ior();
     ior.type_id = HOSTILE.to_owned();
     let hostile = ObjectRef::from_ref(Ref::new(&orb, ior)).to_ior();

@@ -61,7 +61,7 @@ impl Servant for Machine {
 }
 
 fn call(object: &ObjectRef, op: &'static Op) {
-    let answer = Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()));
+    let answer = object.reference().invoke(op, |_| Ok(()), |_| Ok(()));
     answer.unwrap_or_else(|why: oxorb::SystemException| panic!("{why}"));
 }
 
@@ -90,7 +90,7 @@ fn server(folder: &Folder, set: &str) -> (Orb, String) {
     let object = orb.resolve_initial_references("OxorbMeasurements");
     assert!(object.is_err(), "a name for others, not one of ours");
     let machine = machine(&orb);
-    let profile = Interface::as_ref(&machine).ior().iiop_profiles().next();
+    let profile = machine.reference().ior().iiop_profiles().next();
     let port = profile.unwrap().port;
     call(&machine, &WORK);
     (orb, format!("corbaloc::127.0.0.1:{port}"))
@@ -138,7 +138,8 @@ fn who_does_not_measure_is_told_what_to_do() {
     let set = folder.file("set.toml", SET);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let object = machine(&orb);
-    let port = Interface::as_ref(&object)
+    let port = object
+        .reference()
         .ior()
         .iiop_profiles()
         .next()

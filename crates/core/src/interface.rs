@@ -29,15 +29,15 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Types a reference without asking the object (`_unchecked_narrow`).
     fn from_ref(reference: Ref) -> Self;
 
-    /// The untyped reference.
-    fn as_ref(&self) -> &Ref;
+    /// Returns the untyped reference.
+    fn reference(&self) -> &Ref;
 
     /// Types a reference if the object supports the interface (`_narrow`).
     /// Asks the object unless its type id already says so.
     ///
     /// `Ok(None)`: reached, and it is something else.
     fn narrow<I: Interface>(&self) -> Result<Option<I>, SystemException> {
-        let reference = Interface::as_ref(self);
+        let reference = Interface::reference(self);
         Ok(reference
             .is_a(I::REPOSITORY_ID)?
             .then(|| I::from_ref(reference.clone())))
@@ -46,35 +46,35 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Types a reference without asking the object; a wrong guess shows as
     /// `BAD_OPERATION` at the first call.
     fn unchecked_narrow<I: Interface>(&self) -> I {
-        I::from_ref(Interface::as_ref(self).clone())
+        I::from_ref(Interface::reference(self).clone())
     }
 
     /// Whether the object supports the interface `repository_id` (`_is_a`).
     fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
-        Interface::as_ref(self).is_a(repository_id)
+        Interface::reference(self).is_a(repository_id)
     }
 
     /// Whether the object is known to be gone for good (`_non_existent`).
     fn non_existent(&self) -> Result<bool, SystemException> {
-        Interface::as_ref(self).non_existent()
+        Interface::reference(self).non_existent()
     }
 
     /// Connects now; on failure tells each endpoint and what failed there
     /// (`_validate_connection`).
     fn validate_connection(&self) -> Result<(), Failure> {
-        Interface::as_ref(self).validate_connection()
+        Interface::reference(self).validate_connection()
     }
 
     /// The same object with another time limit on calls; see [`Ref::with_timeout`].
     #[must_use]
     fn with_timeout(&self, timeout: impl Into<Option<std::time::Duration>>) -> Self {
-        Self::from_ref(Interface::as_ref(self).with_timeout(timeout))
+        Self::from_ref(Interface::reference(self).with_timeout(timeout))
     }
 
     /// The same object under a policy; see [`Ref::with`].
     #[must_use]
     fn with(&self, policy: impl Policy) -> Self {
-        Self::from_ref(Interface::as_ref(self).with(policy))
+        Self::from_ref(Interface::reference(self).with(policy))
     }
 
     /// The same object under policies; see [`Ref::set_policy_overrides`].
@@ -83,18 +83,18 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
         policies: &[AnyPolicy],
         how: SetOverrideType,
     ) -> Result<Self, InvalidPolicies> {
-        let changed = Interface::as_ref(self).set_policy_overrides(policies, how)?;
+        let changed = Interface::reference(self).set_policy_overrides(policies, how)?;
         Ok(Self::from_ref(changed))
     }
 
     /// The stringified reference, `IOR:...`.
     fn to_ior(&self) -> String {
-        Interface::as_ref(self).to_string()
+        Interface::reference(self).to_string()
     }
 
     /// The reference as `corbaloc:iiop:...`, if it has an IIOP profile.
     fn to_corbaloc(&self) -> Option<String> {
-        Interface::as_ref(self).to_corbaloc()
+        Interface::reference(self).to_corbaloc()
     }
 }
 
@@ -123,7 +123,7 @@ impl Interface for ObjectRef {
         ObjectRef(reference)
     }
 
-    fn as_ref(&self) -> &Ref {
+    fn reference(&self) -> &Ref {
         &self.0
     }
 }
@@ -150,7 +150,7 @@ pub fn encode_ref<'a, I: Interface>(
     reference: Option<&'a I>,
 ) -> CdrResult<()> {
     match reference {
-        Some(reference) => Interface::as_ref(reference).ior().encode(e),
+        Some(reference) => Interface::reference(reference).ior().encode(e),
         None => reference::encode_nil(e),
     }
 }

@@ -11,5 +11,9 @@ pub(crate) fn lookup_id(
     repository_id: &str,
 ) -> Result<Option<ObjectRef>, SystemException> {
     static OP: Op = Op::twoway("lookup_id");
-    Interface::as_ref(repository).invoke(&OP, |e| e.string(repository_id), decode_ref::<ObjectRef>)
+    Interface::reference(repository).invoke(
+        &OP,
+        |e| e.string(repository_id),
+        decode_ref::<ObjectRef>,
+    )
 }

@@ -12,8 +12,9 @@ const MAX_CONTEXTS: u32 = 8;
 /// `NamingContextExt::resolve_str`. Where the service cannot follow the name to another server, this does.
 pub(crate) fn resolve_str(context: &ObjectRef, name: &str) -> Result<ObjectRef, String> {
     static OP: Op = Op::twoway("resolve_str");
-    let mut found =
-        Interface::as_ref(context).invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
+    let mut found = context
+        .reference()
+        .invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
     for _ in 0..MAX_CONTEXTS {
         match found {
             Err(NamingError::CannotProceed(Some(context), rest)) => {
@@ -43,7 +44,9 @@ fn resolve(context: &ObjectRef, name: &[Component]) -> Result<Option<ObjectRef>,
         }
         Ok(())
     };
-    Interface::as_ref(context).invoke(&OP, write, decode_ref::<ObjectRef>)
+    context
+        .reference()
+        .invoke(&OP, write, decode_ref::<ObjectRef>)
 }
 
 /// `NameComponent`

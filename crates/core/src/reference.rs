@@ -39,7 +39,7 @@ use crate::{Failure, ObjectRef, Orb, raise};
 ///
 /// let orb = Orb::new(Options::default());
 /// let object = orb.string_to_object("corbaloc::10.0.0.7:2809/Account")?;
-/// let account = object.as_ref();
+/// let account = object.reference();
 /// assert_eq!(account.to_corbaloc().unwrap(), "corbaloc:iiop:1.0@10.0.0.7:2809/Account");
 ///
 /// // The same object, for calls that must be quick.
@@ -130,8 +130,8 @@ impl Ref {
     ///     .with(SyncScope::WithServer)
     ///     .with(Retry::times(3))
     ///     .with(RelativeRoundtripTimeout(Duration::from_millis(5)));
-    /// assert_eq!(account.as_ref().client_policy(), Some(SyncScope::WithServer));
-    /// assert_eq!(object.as_ref().client_policy(), Some(SyncScope::WithTransport));
+    /// assert_eq!(account.reference().client_policy(), Some(SyncScope::WithServer));
+    /// assert_eq!(object.reference().client_policy(), Some(SyncScope::WithTransport));
     /// # Ok::<(), oxorb_core::ResolveError>(())
     /// ```
     #[must_use]

@@ -28,7 +28,7 @@ use crate::{Exception, NVList, NamedValue, Results, Signature};
 /// use oxorb_dynamic::{Request, TypeCode};
 ///
 /// let account = orb.string_to_object("corbaloc::server.example:2809/Account")?;
-/// let mut request = Request::new(account.as_ref(), "withdraw")?;
+/// let mut request = Request::new(account.reference(), "withdraw")?;
 /// request.add_in("amount", TypeCode::ULONG, 10u32).set_return_type(TypeCode::LONGLONG);
 /// let left = i64::try_from(&request.invoke()?.returns)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

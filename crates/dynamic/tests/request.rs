@@ -439,7 +439,7 @@ fn a_server_that_is_gone_is_an_exception_when_the_answer_is_asked_for() {
         .port();
     let url = format!("corbaloc::1.2@127.0.0.1:{port}/Desk");
     let nobody = office.client.string_to_object(&url).unwrap();
-    let nobody = oxorb::Interface::as_ref(&nobody);
+    let nobody = oxorb::Interface::reference(&nobody);
     let mut request = Request::new(nobody, "add").unwrap();
     request.send_deferred().unwrap();
     let error = request.get_response().unwrap_err();

@@ -91,7 +91,7 @@ impl Orb {
     pub fn bind(&self, name: &str, object: &impl Interface) {
         self.root_poa.bind_name(name, object);
         self.core
-            .register_initial_reference(name, Interface::as_ref(object));
+            .register_initial_reference(name, object.reference());
     }
 
     /// Takes a name of [`bind`](Self::bind) away, as key and as initial reference; returns whether it

@@ -644,11 +644,11 @@ fn a_filter_knows_priority_object_and_principal() {
     let one = local(Arc::new(Worker::default()));
     let other = local(Arc::new(Worker::default()));
     first.set(one.clone()).unwrap();
-    let _ = whereabouts(&elsewhere(&client, Interface::as_ref(&one)));
-    let _ = whereabouts(&elsewhere(&client, Interface::as_ref(&other)));
+    let _ = whereabouts(&elsewhere(&client, one.reference()));
+    let _ = whereabouts(&elsewhere(&client, other.reference()));
     // GIOP 1.0 by hand, with a principal.
     let mut octets = Vec::new();
-    let key = common::object_key(&elsewhere(&client, Interface::as_ref(&other)));
+    let key = common::object_key(&elsewhere(&client, other.reference()));
     octets.extend([0, 0, 0, 1, 0, 0, 0, 10, 0, 0, 0, 4, 0, 0, 0, 200]);
     octets.extend([0, 0, 0, 7, 1, 0, 0, 0]);
     let text = |octets: &mut Vec<u8>, text: &[u8]| {
@@ -664,7 +664,7 @@ fn a_filter_knows_priority_object_and_principal() {
     let mut message = b"GIOP\x01\x00\x00\x00".to_vec();
     message.extend((octets.len() as u32).to_be_bytes());
     message.extend(octets);
-    let address = common::address(&elsewhere(&client, Interface::as_ref(&other)));
+    let address = common::address(&elsewhere(&client, other.reference()));
     let mut raw = std::net::TcpStream::connect(address).unwrap();
     std::io::Write::write_all(&mut raw, &message).unwrap();
     let mut answer = [0; 8];

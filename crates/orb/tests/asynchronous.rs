@@ -27,7 +27,9 @@ fn serve() {
 }
 
 fn hang_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
-    Interface::as_ref(object).invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
+    object
+        .reference()
+        .invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
 }
 
 #[test]
@@ -149,15 +151,14 @@ fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
         |server| {
             let object = server.object(&client);
             let asked: Vec<_> = (0..ANSWERS).map(|n| ping_async(&object, n)).collect();
-            let stored: oxorb::AsyncReply<(), SystemException> = Interface::as_ref(&object)
-                .invoke_async(
-                    &STORE,
-                    |e| {
-                        e.copy_octets(&octets);
-                        Ok(())
-                    },
-                    |_| Ok(()),
-                );
+            let stored: oxorb::AsyncReply<(), SystemException> = object.reference().invoke_async(
+                &STORE,
+                |e| {
+                    e.copy_octets(&octets);
+                    Ok(())
+                },
+                |_| Ok(()),
+            );
             for reply in asked {
                 assert_eq!(reply.wait(), Ok(1));
             }
@@ -281,7 +282,7 @@ fn a_long_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one
         |server| {
             let object = server.object(&client);
             let call = || {
-                let reference = Interface::as_ref(&object);
+                let reference = object.reference();
                 let args = |e: &mut Encoder<'_>| {
                     e.copy_octets(&long);
                     Ok(())

@@ -277,7 +277,8 @@ fn where_an_object_is_can_be_asked_before_the_request() {
                 Ok(())
             };
             let big =
-                Interface::as_ref(&object)
+                object
+                    .reference()
                     .invoke_async::<(), SystemException>(&BIG, args, |_| Ok(()));
             big.wait().unwrap_err()
         },

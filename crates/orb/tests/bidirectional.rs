@@ -78,7 +78,7 @@ impl Servant for Player {
             }
             "call_kept" => done(upcall, ping(&self.kept(), 1)),
             "tell_kept" => {
-                let told = Interface::as_ref(&self.kept()).send(&NOTE, |_| Ok(()));
+                let told = Interface::reference(&self.kept()).send(&NOTE, |_| Ok(()));
                 done(upcall, told.map(|()| 0))
             }
             "bounce" => {
@@ -101,7 +101,7 @@ impl Servant for Player {
 }
 
 fn bounce(to: &ObjectRef, back: &ObjectRef, depth: i64) -> Result<i64, SystemException> {
-    Interface::as_ref(to).invoke(
+    to.reference().invoke(
         &BOUNCE,
         |e| {
             encode_ref(e, Some(back))?;
@@ -113,11 +113,12 @@ fn bounce(to: &ObjectRef, back: &ObjectRef, depth: i64) -> Result<i64, SystemExc
 }
 
 fn keep(at: &ObjectRef, other: &ObjectRef) -> Result<(), SystemException> {
-    Interface::as_ref(at).invoke(&KEEP, |e| encode_ref(e, Some(other)), |_| Ok(()))
+    at.reference()
+        .invoke(&KEEP, |e| encode_ref(e, Some(other)), |_| Ok(()))
 }
 
 fn number(at: &ObjectRef, op: &'static Op) -> Result<i64, SystemException> {
-    Interface::as_ref(at).invoke(op, |_| Ok(()), |d| d.longlong())
+    at.reference().invoke(op, |_| Ok(()), |d| d.longlong())
 }
 
 fn hidden_client(offer: &str) -> Orb {
@@ -142,11 +143,7 @@ fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
 fn both(server: &Orb, client: &Orb) -> (ObjectRef, ObjectRef, Arc<Player>) {
     let (_, at_server) = Player::start(server);
     let (player, here) = Player::start(client);
-    (
-        elsewhere(client, Interface::as_ref(&at_server)),
-        here,
-        player,
-    )
+    (elsewhere(client, at_server.reference()), here, player)
 }
 
 #[test]
@@ -177,7 +174,7 @@ fn a_callback_comes_while_the_client_does_nothing() {
         let server = accepting(concurrency, "1");
         let client = hidden_client("1");
         let (at_server, here) = (Player::start(&server), Player::start(&client).1);
-        let object = elsewhere(&client, Interface::as_ref(&at_server.1));
+        let object = elsewhere(&client, at_server.1.reference());
         keep(&object, &here).unwrap();
         let kept = at_server.0.kept();
         for n in 0..20 {
@@ -246,10 +243,10 @@ fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     let client = hidden_client("1");
     let (at_server, here) = (Player::start(&server), Player::start(&client).1);
-    let object = elsewhere(&client, Interface::as_ref(&at_server.1));
+    let object = elsewhere(&client, at_server.1.reference());
     keep(&object, &here).unwrap();
     let kept = at_server.0.kept();
-    let hurried = Interface::as_ref(&kept).with_timeout(Duration::from_millis(20));
+    let hurried = kept.reference().with_timeout(Duration::from_millis(20));
     let exception = call(&ObjectRef::from_ref(hurried), &SLEEP).unwrap_err();
     assert_raised(
         exception,
@@ -270,16 +267,11 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
             .build()
             .unwrap();
         let (at_server, here) = (Player::start(&server), Player::start(&client).1);
-        let object = elsewhere(&client, Interface::as_ref(&at_server.1));
+        let object = elsewhere(&client, at_server.1.reference());
         keep(&object, &here).unwrap();
         let kept = at_server.0.kept();
         assert_eq!(ping(&kept, 1), Ok(2));
-        let port = Interface::as_ref(&here)
-            .ior()
-            .iiop_profiles()
-            .next()
-            .unwrap()
-            .port;
+        let port = here.reference().ior().iiop_profiles().next().unwrap().port;
         client.shutdown(true).unwrap();
         let exception = ping(&kept, 1).unwrap_err();
         assert_raised(
@@ -293,7 +285,7 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
             .build()
             .unwrap();
         let (_, here) = Player::start(&again);
-        let object = elsewhere(&again, Interface::as_ref(&at_server.1));
+        let object = elsewhere(&again, at_server.1.reference());
         keep(&object, &here).unwrap();
         assert_eq!(ping(&at_server.0.kept(), 1), Ok(2));
     }
@@ -308,11 +300,7 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     let (object, here, _) = both(&server, &client);
     keep(&object, &here).unwrap();
     // A stranger, from another address, names the client's and the server's.
-    let profile = Interface::as_ref(&here)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
+    let profile = here.reference().ior().iiop_profiles().next().unwrap();
     let own = address(&object);
     let mut points = vec![oxorb_giop::IiopEndpoint {
         host: profile.host.clone(),
@@ -335,11 +323,7 @@ fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
     use std::io::{Read as _, Write as _};
     let to = address(object);
     let mut stream = oxorb_testkit::net::connect_from("127.0.0.2".parse().unwrap(), to).unwrap();
-    let profile = Interface::as_ref(object)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
+    let profile = object.reference().ior().iiop_profiles().next().unwrap();
     let context = ServiceContext {
         id: oxorb_giop::context_id::BI_DIR_IIOP,
         data: offer,
@@ -379,9 +363,9 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
         let reference = poa.activate_servant(player).unwrap();
         ObjectRef::from_ref(reference)
     };
-    let open = elsewhere(&client, Interface::as_ref(&activate(&server, both)));
+    let open = elsewhere(&client, Interface::reference(&activate(&server, both)));
     let (_, closed) = Player::start(&server);
-    let closed = elsewhere(&client, Interface::as_ref(&closed));
+    let closed = elsewhere(&client, closed.reference());
     let (called, not_called) = (activate(&client, both), Player::start(&client).1);
     keep(&closed, &called).unwrap();
     assert!(

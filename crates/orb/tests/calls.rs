@@ -29,7 +29,7 @@ impl Servant for Moved {
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
         match &self.0 {
-            Some(target) => upcall.forward(Interface::as_ref(target)),
+            Some(target) => upcall.forward(target.reference()),
             None => upcall.reply(|e| e.string("here")),
         }
     }
@@ -122,7 +122,7 @@ fn a_oneway_arrives() {
         let servant = Arc::new(Pinger::default());
         let local = server.root_poa().activate_servant(servant.clone()).unwrap();
         let object = elsewhere(client, &local);
-        Interface::as_ref(&object).send(&NOTE, |_| Ok(())).unwrap();
+        object.reference().send(&NOTE, |_| Ok(())).unwrap();
         // A two-way call on the same connection comes after it.
         assert_eq!(ping(&object, 1), Ok(2));
         assert_eq!(servant.notes.load(Ordering::SeqCst), 1);
@@ -169,11 +169,10 @@ fn a_forward_is_followed_and_remembered() {
         let here = poa.activate_servant(Arc::new(forwarding)).unwrap();
         let object = elsewhere(client, &here);
         for _ in 0..3 {
-            let answer: Result<String, SystemException> = Interface::as_ref(&object).invoke(
-                &MOVED,
-                |_| Ok(()),
-                |d| Ok(d.string()?.into_owned()),
-            );
+            let answer: Result<String, SystemException> =
+                object
+                    .reference()
+                    .invoke(&MOVED, |_| Ok(()), |d| Ok(d.string()?.into_owned()));
             assert_eq!(answer.as_deref(), Ok("here"));
         }
     });
@@ -207,7 +206,7 @@ fn asynchronous_calls_complete_out_of_order() {
         let object = elsewhere(client, &local);
         let pending: Vec<_> = (0..50)
             .map(|n| {
-                Interface::as_ref(&object).invoke_async::<i64, SystemException>(
+                object.reference().invoke_async::<i64, SystemException>(
                     &PING,
                     |e| {
                         e.longlong(n);

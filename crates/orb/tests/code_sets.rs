@@ -43,7 +43,7 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
             .build()
             .unwrap();
         let object = client.string_to_object(&local.to_string()).unwrap();
-        let echoed: Result<String, SystemException> = object.as_ref().invoke(
+        let echoed: Result<String, SystemException> = object.reference().invoke(
             &ECHO,
             |e| e.string("10 €"),
             |d| Ok(d.string()?.into_owned()),

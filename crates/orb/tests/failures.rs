@@ -276,9 +276,7 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
     for raised in [
         ping(&object, 1).unwrap_err(),
         ping_async(&object, 1).wait().unwrap_err(),
-        Interface::as_ref(&object)
-            .send(&NOTE, |_| Ok(()))
-            .unwrap_err(),
+        object.reference().send(&NOTE, |_| Ok(())).unwrap_err(),
     ] {
         assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
         let failure = oxorb::last_failure().unwrap();
@@ -303,9 +301,7 @@ fn a_oneway_to_a_server_that_died_is_no_surprise() {
     let object = server.object(&client);
     assert_eq!(ping(&object, 1), Ok(2));
     server.process.kill();
-    let raised = Interface::as_ref(&object)
-        .send(&NOTE, |_| Ok(()))
-        .unwrap_err();
+    let raised = object.reference().send(&NOTE, |_| Ok(())).unwrap_err();
     assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
 }
 
@@ -552,7 +548,7 @@ fn two_orbs_in_one_process_have_nothing_in_common() {
     );
     let third = client(ClientConnections::Private);
     let object = third
-        .string_to_object(&Interface::as_ref(&at_two).to_string())
+        .string_to_object(&at_two.reference().to_string())
         .unwrap();
     assert_eq!(ping(&object, 1), Ok(2));
     two.shutdown(true).unwrap();

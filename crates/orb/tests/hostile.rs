@@ -171,7 +171,7 @@ fn nesting_has_an_end_and_the_connection_lives_on() {
         let client = client(ClientConnections::Private);
         let object = pinger(&server, &client);
         let deep = |levels: u32| -> Result<(), SystemException> {
-            Interface::as_ref(&object).invoke(
+            object.reference().invoke(
                 &DEEP,
                 |e| {
                     (0..levels).for_each(|_| e.ulong(1));
@@ -385,7 +385,8 @@ fn resident(id: u32) -> u64 {
 }
 
 fn allocated(object: &ObjectRef) -> u64 {
-    Interface::as_ref(object)
+    object
+        .reference()
         .invoke::<u64, SystemException>(&ALLOCATED, |_| Ok(()), |d| d.ulonglong())
         .unwrap()
 }
@@ -450,7 +451,7 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
         thread::scope(|scope| {
             for _ in 0..CONNECTIONS {
                 scope.spawn(|| {
-                    let reference = Interface::as_ref(&object);
+                    let reference = object.reference();
                     let got: Result<usize, SystemException> =
                         reference.invoke(&BIG, send, |d| d.length(None, 1));
                     assert_eq!(got, Ok(BIG_ANSWER));
@@ -464,7 +465,9 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
             }
         });
         let later: oxorb::AsyncReply<usize, SystemException> =
-            Interface::as_ref(&object).invoke_async(&BIG, send, |d| d.length(None, 1));
+            object
+                .reference()
+                .invoke_async(&BIG, send, |d| d.length(None, 1));
         assert_eq!(later.wait(), Ok(BIG_ANSWER));
         assert_eq!(ping_async(&object, 1).wait(), Ok(2));
         let grown = resident(std::process::id()).saturating_sub(before);

@@ -233,7 +233,7 @@ fn client_points_run_in_order_and_back() {
             "a receive_exception NoPermission"
         ]
     );
-    object.as_ref().send(&NOTE, |_| Ok(())).unwrap();
+    object.reference().send(&NOTE, |_| Ok(())).unwrap();
     assert_eq!(
         log.take()[2..],
         ["b receive_other sent", "a receive_other sent"]
@@ -251,7 +251,7 @@ fn asynchronous_calls_pass_the_same_points() {
     let (_server, object) = watched_server([]);
     let client = watched_client([Watcher::new("a", &log)]);
     let object = elsewhere(&client, &object);
-    let reply = object.as_ref().invoke_async::<i64, SystemException>(
+    let reply = object.reference().invoke_async::<i64, SystemException>(
         &PING,
         |e| {
             e.longlong(1);
@@ -314,7 +314,7 @@ fn a_client_interceptor_may_send_the_request_elsewhere() {
             "b",
             &log,
             "send_request",
-            Interrupt::Forward(right.as_ref().clone()),
+            Interrupt::Forward(right.reference().clone()),
         ),
     ]);
     let nowhere = client
@@ -373,7 +373,7 @@ fn a_servant_that_panics_is_seen_as_an_exception() {
     let client = Orb::builder().build().unwrap();
     let object = elsewhere(&client, &object);
     let failed = object
-        .as_ref()
+        .reference()
         .invoke::<(), SystemException>(&PANIC, |_| Ok(()), |_| Ok(()));
     assert_eq!(failed.unwrap_err().kind, SystemExceptionKind::Unknown);
     assert_eq!(log.take()[2..], ["a send_exception Unknown"]);
@@ -438,7 +438,7 @@ fn a_server_interceptor_may_forward() {
     let (_right, right) = watched_server([]);
     let setup = Orb::builder().build().unwrap();
     let right = elsewhere(&setup, &right);
-    let forward = Interrupt::Forward(right.as_ref().clone());
+    let forward = Interrupt::Forward(right.reference().clone());
     let (_server, object) = watched_server([
         Watcher::new("a", &log),
         Watcher::acting("b", &log, "contexts", forward),
@@ -483,7 +483,7 @@ fn slots_and_contexts_carry_a_value_from_thread_to_servant() {
     let client = watched_client([with_slot()]);
     let object = elsewhere(&client, &local);
     let read = || {
-        object.as_ref().invoke::<_, SystemException>(
+        object.reference().invoke::<_, SystemException>(
             &READ,
             |_| Ok(()),
             |d| Ok(d.string()?.into_owned()),
@@ -606,7 +606,7 @@ fn local_calls_pass_interceptors_of_both_sides() {
 fn ping_fails(object: &ObjectRef) -> bool {
     static FAIL: oxorb::__gen::Op = oxorb::__gen::Op::twoway("fail");
     let failed = object
-        .as_ref()
+        .reference()
         .invoke::<(), SystemException>(&FAIL, |_| Ok(()), |_| Ok(()));
     failed == Err(SystemException::no_permission(7, CompletionStatus::Yes))
 }

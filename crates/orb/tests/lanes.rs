@@ -272,7 +272,7 @@ fn the_octets_of_the_buffer_are_limited_too() {
     let large = |octets: usize| {
         let object = object.clone();
         thread::spawn(move || {
-            Interface::as_ref(&object).invoke::<(), SystemException>(
+            object.reference().invoke::<(), SystemException>(
                 &WHERE,
                 |e| {
                     e.copy_octets(&vec![0; octets]);
@@ -470,7 +470,7 @@ fn lanes_listen_where_they_are_told() {
 
 /// Components of the one profile of an object.
 fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, Component)> {
-    let profile = Interface::as_ref(object).ior().iiop_profiles().next()?;
+    let profile = object.reference().ior().iiop_profiles().next()?;
     let component = profile.component(wanted)?.clone();
     let decoded = component.decode().unwrap();
     Some((component.data, decoded))
@@ -646,9 +646,8 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
     let user = server.root_poa().create_poa("user", policies).unwrap();
     let system = poa(&server, "system", realtime);
     let worker = || Arc::new(Worker::default());
-    let of = |reference: ObjectRef| {
-        whereabouts(&elsewhere(&client, Interface::as_ref(&reference))).priority
-    };
+    let of =
+        |reference: ObjectRef| whereabouts(&elsewhere(&client, reference.reference())).priority;
 
     let own = system
         .activate_servant_with_priority(worker(), priority(50))
@@ -770,7 +769,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     }
     // Seen by a client that follows nothing: status LOCATION_FORWARD, and the port of the lane.
     let mut stream = TcpStream::connect(common::address(&other)).unwrap();
-    let key = common::object_key(&elsewhere(&client, Interface::as_ref(&here)));
+    let key = common::object_key(&elsewhere(&client, here.reference()));
     let reply = exchange(&mut stream, &key, &[]);
     let frame = Frame::parse(&reply).unwrap();
     let Message::Reply(reply) = frame.message().unwrap() else {
@@ -837,7 +836,7 @@ fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
     let _guard = watchdog(LONG);
     let (port, client) = (four_ports(), client());
     let (server, object) = persistent_server(port);
-    let kept = elsewhere(&client, Interface::as_ref(&object));
+    let kept = elsewhere(&client, object.reference());
     assert_eq!(
         common::address(&kept).port(),
         port + 2,

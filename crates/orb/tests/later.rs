@@ -94,7 +94,9 @@ fn a_client() -> Orb {
 
 /// A request that is answered within its upcall, over the same connection as asynchronous ones.
 fn hanging_async(object: &ObjectRef) -> AsyncReply<u32, SystemException> {
-    Interface::as_ref(object).invoke_async(&HANGING, |_| Ok(()), |d| d.ulong())
+    object
+        .reference()
+        .invoke_async(&HANGING, |_| Ok(()), |d| d.ulong())
 }
 
 fn until(what: impl Fn() -> bool) {
@@ -180,7 +182,7 @@ fn an_answer_may_be_larger_than_all_buffers() {
     let (server, client) = (server(EVERY_CONCURRENCY[0]), a_client());
     let (keeper, object) = keeper(&server, &client);
     let octets = vec![7u8; BIG_ANSWER];
-    let big: AsyncReply<Vec<u8>, SystemException> = Interface::as_ref(&object).invoke_async(
+    let big: AsyncReply<Vec<u8>, SystemException> = object.reference().invoke_async(
         &PING,
         |e| {
             e.longlong(1);
@@ -299,7 +301,7 @@ fn oneways_are_answered_by_dropping() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(EVERY_CONCURRENCY[0]), a_client());
     let (keeper, object) = keeper(&server, &client);
-    let object = Interface::as_ref(&object);
+    let object = object.reference();
     object.send(&TELL, |_| Ok(())).unwrap();
     let later = keeper.take_one();
     assert!(!later.expects_reply());
@@ -585,11 +587,11 @@ fn interceptors_see_each_point_once() {
             points.take(),
             ["contexts", "request", "exception NoResponse"]
         );
-        Interface::as_ref(&object).send(&TELL, |_| Ok(())).unwrap();
+        object.reference().send(&TELL, |_| Ok(())).unwrap();
         drop(keeper.take_one());
         assert_eq!(points.take(), ["contexts", "request", "reply note Some(5)"]);
         let call = ping_async(&object, 1);
-        keeper.take_one().forward(Interface::as_ref(&elsewhere(
+        keeper.take_one().forward(Interface::reference(&elsewhere(
             caller,
             &server
                 .root_poa()
@@ -654,7 +656,7 @@ fn servants_of_a_locator_answer_later_too() {
     poa.set_servant_locator(Locator(Arc::clone(&keeper), Arc::clone(&ended)))
         .unwrap();
     let local: ObjectRef = poa.create_reference_with_id("any").unwrap();
-    for object in [elsewhere(&client, Interface::as_ref(&local)), local] {
+    for object in [elsewhere(&client, local.reference()), local] {
         let call = ping_async(&object, 1);
         let later = keeper.take_one();
         until(|| ended.swap(0, Ordering::SeqCst) == 1);
@@ -662,7 +664,7 @@ fn servants_of_a_locator_answer_later_too() {
         assert_eq!(call.wait(), Ok(2));
         // Answered before `postinvoke`.
         assert_eq!(
-            Interface::as_ref(&object).invoke(&SLEEP, |_| Ok(()), |_| Ok(())),
+            object.reference().invoke(&SLEEP, |_| Ok(()), |_| Ok(())),
             Ok::<_, SystemException>(())
         );
         assert_eq!(ended.swap(0, Ordering::SeqCst), 1);

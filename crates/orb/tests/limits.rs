@@ -68,12 +68,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
         thread::sleep(Duration::from_millis(1800));
         let others: Vec<_> = (0..3)
             .map(|_| common::client(ClientConnections::Cached))
-            .map(|other| {
-                (
-                    ping(&elsewhere(&other, Interface::as_ref(&object)), 3),
-                    other,
-                )
-            })
+            .map(|other| (ping(&elsewhere(&other, object.reference()), 3), other))
             .collect();
         for (answer, _) in &others {
             assert_eq!(*answer, Ok(4));
@@ -385,7 +380,7 @@ fn a_servant_learns_that_nobody_waits_for_it() {
                     .write_all(&request(&object, &WORK, 2, |_| {}))
                     .unwrap();
             } else {
-                let hurried = Interface::as_ref(&object).with_timeout(Duration::from_millis(50));
+                let hurried = object.reference().with_timeout(Duration::from_millis(50));
                 let exception = call(&ObjectRef::from_ref(hurried), &WORK).unwrap_err();
                 assert_eq!(exception.kind, SystemExceptionKind::Timeout);
             }
@@ -467,7 +462,7 @@ fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException>
         (0..anys).for_each(|_| e.ulong(0));
         Ok(())
     };
-    Interface::as_ref(object).invoke(&COLLECT, nulls, |d| d.ulong())
+    object.reference().invoke(&COLLECT, nulls, |d| d.ulong())
 }
 
 /// S5: 60 MB of null anys took 1.3 GB.
@@ -518,7 +513,7 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
     server.log_to(move |_, line| seen.lock().unwrap().push(line.to_owned()));
     let near = client(ClientConnections::Private);
     let object = pinger(&server, &near);
-    let sent = Interface::as_ref(&object).invoke::<_, SystemException>(
+    let sent = object.reference().invoke::<_, SystemException>(
         &ECHO,
         |e| {
             e.length(200_000, None)?;

@@ -139,7 +139,7 @@ fn buffers_larger_than_a_connection_keeps_are_refused() {
 
 fn weigh(object: &ObjectRef, octets: usize) {
     let octets = vec![1; octets];
-    let weighed: Result<u32, SystemException> = Interface::as_ref(object).invoke(
+    let weighed: Result<u32, SystemException> = object.reference().invoke(
         &WEIGH,
         |e| {
             e.ulong(octets.len() as u32);

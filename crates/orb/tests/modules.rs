@@ -160,7 +160,7 @@ impl Plant {
 }
 
 fn send(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    Interface::as_ref(object).send(op, |_| Ok(()))
+    object.reference().send(op, |_| Ok(()))
 }
 
 fn raised(result: Result<(), SystemException>) -> SystemException {

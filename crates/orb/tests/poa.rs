@@ -111,11 +111,7 @@ fn objects_of_every_kind_live_and_end() {
         // The id leads to the reference and back.
         let id = poa.reference_to_id(&typed(&one)).unwrap();
         let again: ObjectRef = poa.create_reference_with_id(id.clone()).unwrap();
-        assert_eq!(
-            ping(&pair.seen(Interface::as_ref(&again)), 1),
-            Ok(2),
-            "{kind:?}"
-        );
+        assert_eq!(ping(&pair.seen(again.reference()), 1), Ok(2), "{kind:?}");
 
         poa.deactivate(&typed(&one)).unwrap();
         assert_gone(&at_one, minor::object_not_exist::NO_OBJECT);
@@ -214,7 +210,7 @@ fn a_servant_incarnates_one_object_or_many_as_the_policy_says() {
     let two = multiple.activate_servant(shared.clone()).unwrap();
     assert_ne!(one, two);
     for reference in [&one, &two] {
-        Interface::as_ref(&pair.seen(reference))
+        Interface::reference(&pair.seen(reference))
             .send(&NOTE, |_| Ok(()))
             .unwrap();
         assert_eq!(ping(&pair.seen(reference), 1), Ok(2));
@@ -234,7 +230,7 @@ impl Interface for PingerRef {
         PingerRef(reference)
     }
 
-    fn as_ref(&self) -> &Ref {
+    fn reference(&self) -> &Ref {
         &self.0
     }
 }
@@ -558,7 +554,7 @@ fn every_object_answers_what_every_object_is_asked() {
         pair.client.string_to_object(url).unwrap()
     });
     let object = asked(&corbaloc);
-    let reference = Interface::as_ref(&object);
+    let reference = object.reference();
     assert_eq!(object.is_a(PINGER), Ok(true));
     assert_eq!(object.is_a("IDL:omg.org/CORBA/Object:1.0"), Ok(true));
     assert_eq!(object.is_a("IDL:test/Other:1.0"), Ok(false));

@@ -36,11 +36,11 @@ use oxorb_testkit::watchdog;
 static WAIT_ONEWAY: Op = Op::oneway("wait");
 
 fn send(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    Interface::as_ref(object).send(op, |_| Ok(()))
+    object.reference().send(op, |_| Ok(()))
 }
 
 fn timeout(object: &ObjectRef) -> Option<Duration> {
-    Interface::as_ref(object).timeout()
+    object.reference().timeout()
 }
 
 static NOT_YOU: SystemException = SystemException::no_permission(9, CompletionStatus::No);
@@ -87,15 +87,9 @@ fn the_narrower_level_wins_and_a_scope_undoes_itself() {
         .unwrap();
     let current = PolicyCurrent::policy_overrides(&orb, &[]);
     assert_eq!(current, PolicySet::from(Retry::times(2)));
-    assert_eq!(
-        Interface::as_ref(&object).client_policy(),
-        Some(Retry::times(2))
-    );
+    assert_eq!(object.reference().client_policy(), Some(Retry::times(2)));
     PolicyCurrent::set_policy_overrides(&orb, &[], SetOverrideType::Set).unwrap();
-    assert_eq!(
-        Interface::as_ref(&object).client_policy(),
-        Some(Retry::NONE)
-    );
+    assert_eq!(object.reference().client_policy(), Some(Retry::NONE));
 }
 
 #[test]
@@ -107,13 +101,14 @@ fn a_reference_keeps_its_policies_and_gives_them_back() {
         .with(RebindMode::NoRebind)
         .with(RelativeRoundtripTimeout(MS))
         .with(SyncScope::WithServer);
-    let overrides = Interface::as_ref(&changed).policy_overrides(&[]);
+    let overrides = changed.reference().policy_overrides(&[]);
     assert_eq!(overrides.as_slice().len(), 3);
     assert_eq!(overrides.find(), Some(SyncScope::WithServer));
-    let one = Interface::as_ref(&changed).policy_overrides(&[PolicyType(32)]);
+    let one = changed.reference().policy_overrides(&[PolicyType(32)]);
     assert_eq!(one.as_slice(), [RelativeRoundtripTimeout(MS).into()]);
     assert!(
-        Interface::as_ref(&object)
+        object
+            .reference()
             .policy_overrides(&[])
             .as_slice()
             .is_empty()
@@ -129,7 +124,7 @@ fn a_reference_keeps_its_policies_and_gives_them_back() {
         .unwrap();
     assert_eq!(timeout(&more), Some(MS));
     assert_eq!(
-        Interface::as_ref(&more).client_policy(),
+        more.reference().client_policy(),
         Some(ConnectionTimeout(MS))
     );
 }
@@ -211,7 +206,7 @@ fn what_is_left_of_the_time_comes_to_the_servant() {
         .unwrap();
         // A reference may have the way back in other threads' hands: asynchronous calls, too.
         let hurried = object.with_timeout(3 * hour);
-        let later = Interface::as_ref(&hurried);
+        let later = hurried.reference();
         let later = later.invoke_async::<(), SystemException>(&PING, |_| Ok(()), |_| Ok(()));
         later.wait().unwrap();
         call(&object, &PING).unwrap();
@@ -234,11 +229,7 @@ fn what_is_left_of_the_time_comes_to_the_servant() {
 
 /// A request with policies that an honest client would not send any more.
 fn request_with(object: &ObjectRef, response: Response, policies: &PolicyValueWriter) -> Vec<u8> {
-    let profile = Interface::as_ref(object)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
+    let profile = object.reference().ior().iiop_profiles().next().unwrap();
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
     let header = RequestHeader {
         id: 8,
@@ -432,27 +423,27 @@ fn buffered_oneways_go_where_somebody_answers() {
     let local = server.root_poa().activate_servant(servant.clone()).unwrap();
     let client = client(ClientConnections::Private);
     let known = elsewhere(&client, &local);
-    let url = Interface::as_ref(&known).to_corbaloc().unwrap();
+    let url = known.reference().to_corbaloc().unwrap();
     let rest = url.strip_prefix("corbaloc:").unwrap();
     let both = format!("corbaloc:iiop:1.2@127.0.0.1:{nobody},{rest}");
     let object = client.string_to_object(&both).unwrap();
     let object = object.with(SyncScope::None);
     for count in 1..4 {
         send(&object, &NOTE).unwrap();
-        Interface::as_ref(&object).flush().unwrap();
+        object.reference().flush().unwrap();
         while servant.notes.load(Ordering::SeqCst) < count {
             thread::sleep(MS);
         }
     }
-    let buffered = Interface::as_ref(&object).buffered();
+    let buffered = object.reference().buffered();
     assert_eq!((buffered.sent, buffered.lost), (3, 0));
     // Not to the other one, when a message is for the first address alone.
     let alone = client.string_to_object(&format!("corbaloc:iiop:1.2@127.0.0.1:{nobody}/other"));
     let alone = alone.unwrap().with(SyncScope::None);
     send(&alone, &NOTE).unwrap();
     // Until then it is lost, and was perhaps before.
-    let _ = Interface::as_ref(&alone).flush();
-    let buffered = Interface::as_ref(&alone).buffered();
+    let _ = alone.reference().flush();
+    let buffered = alone.reference().buffered();
     assert_eq!((buffered.sent, buffered.lost), (3, 1));
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
@@ -471,7 +462,7 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
             thread::sleep(MS);
         }
     };
-    let reference = Interface::as_ref(&object);
+    let reference = object.reference();
     let many = object.with(BufferingConstraint {
         count: Some(3),
         ..BufferingConstraint::FLUSH
@@ -530,7 +521,7 @@ fn a_full_buffer_is_transient_and_what_cannot_be_sent_is_counted() {
             time: Some(Duration::from_secs(3600)),
             ..BufferingConstraint::FLUSH
         });
-    let reference = Interface::as_ref(&object);
+    let reference = object.reference();
     let big = reference.send(&NOTE, |e| {
         e.copy_octets(&[0; 5000]);
         Ok(())
@@ -736,7 +727,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
                     e.copy_octets(&[0; 2000]);
                     Ok(())
                 };
-                let reference = Interface::as_ref(&object);
+                let reference = object.reference();
                 reference.invoke::<(), SystemException>(&BIG, args, |_| Ok(()))
             };
             (big().unwrap_err(), big().unwrap_err())
@@ -826,7 +817,7 @@ fn policies_are_reconciled_with_what_the_server_published() {
         |server| {
             let object = prioritized(&client, server.address());
             let fitting = object.with(RequestPriority { min: 15, max: 30 });
-            let both = Interface::as_ref(&fitting).policy::<RequestPriority>();
+            let both = fitting.reference().policy::<RequestPriority>();
             assert_eq!(both, Ok(Some(RequestPriority { min: 15, max: 20 })));
             assert_eq!(ping(&fitting, 0), Ok(1));
 

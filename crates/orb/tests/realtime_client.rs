@@ -91,11 +91,11 @@ fn the_priority_travels_where_the_object_wants_to_know_it() {
     assert_eq!(seen[2].contexts, []);
 
     // However a call is made.
-    let one_way = |object: &ObjectRef| object.as_ref().send(&NOTE, |_| Ok(()));
+    let one_way = |object: &ObjectRef| object.reference().send(&NOTE, |_| Ok(()));
     one_way(&propagated).unwrap();
     one_way(&propagated.with(SyncScope::None)).unwrap();
     assert_eq!(ping_async(&propagated, 1).wait(), Ok(7));
-    propagated.as_ref().flush().unwrap();
+    propagated.reference().flush().unwrap();
     assert_eq!(ping(&propagated, 1), Ok(7));
     client.shutdown(true).unwrap();
     let priority = (10, vec![0, 0, 1, 2]);
@@ -282,11 +282,11 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     for object in [&both, &no_model, &exposed.with(tcp)] {
         refused(object, minor::inv_policy::IRRECONCILABLE);
     }
-    let failure = both.as_ref().validate_connection().unwrap_err();
+    let failure = both.reference().validate_connection().unwrap_err();
     assert_eq!(failure.inconsistent_policies.len(), 1);
     assert_eq!(failure.inconsistent_policies[0].0, 45);
     assert_eq!(
-        exposed.as_ref().policy::<PriorityBandedConnection>(),
+        exposed.reference().policy::<PriorityBandedConnection>(),
         Ok(Some(ours))
     );
 
@@ -339,7 +339,7 @@ fn explicit_binding_opens_all_that_calls_need() {
         let client = client(ClientConnections::Private);
         at(&client, 7); // need not have a lane to bind
         let object = server.object(&client, &policies).with(PrivateConnection);
-        object.as_ref().validate_connection().unwrap();
+        object.reference().validate_connection().unwrap();
         let bound = server.seen();
         assert_eq!(bound.len(), connections, "{bound:?}");
         let all: Vec<_> = bound.iter().map(|one| one.connection).collect();

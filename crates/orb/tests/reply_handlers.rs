@@ -22,7 +22,7 @@ fn tell(handler: &ObjectRef, op: &'static Op) {
 }
 
 fn told(handler: &ObjectRef, op: &'static Op) -> AsyncReply<(), SystemException> {
-    Interface::as_ref(handler).invoke_async(op, |_| Ok(()), |_| Ok(()))
+    handler.reference().invoke_async(op, |_| Ok(()), |_| Ok(()))
 }
 
 static NOTED: Op = Op::twoway("note");

@@ -324,7 +324,7 @@ fn an_object_of_another_interface_is_not_what_was_asked_for() {
             Other(reference)
         }
 
-        fn as_ref(&self) -> &oxorb::Ref {
+        fn reference(&self) -> &oxorb::Ref {
             &self.0
         }
     }

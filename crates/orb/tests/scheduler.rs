@@ -139,7 +139,7 @@ fn each_operation_runs_at_its_priority_which_is_undone() {
     let server = orb(Some(scheduler(false)), SchedulingClass::Fifo);
     let client = orb(None, SchedulingClass::Other);
     let machine = Arc::new(Machine::default());
-    let object = elsewhere(&client, activate(server.root_poa(), &machine).as_ref());
+    let object = elsewhere(&client, activate(server.root_poa(), &machine).reference());
     for (op, wanted) in [(&FAST, 40), (&SLOW, 37), (&BURN, 39)] {
         call(&object, op).unwrap();
         let seen = last(&machine);
@@ -184,7 +184,7 @@ fn a_row_goes_before_the_priority_model_and_holds_in_every_sort_of_poa() {
             .unwrap();
         poa.manager().activate().unwrap();
         let machine = Arc::new(Machine::default());
-        let object = elsewhere(&client, activate(&poa, &machine).as_ref());
+        let object = elsewhere(&client, activate(&poa, &machine).reference());
         call(&object, &FAST).unwrap();
         assert_eq!(last(&machine).native, 40, "POA {at}");
     }
@@ -196,7 +196,7 @@ fn a_client_with_the_table_says_what_its_requests_are_worth() {
     let server = orb(None, SchedulingClass::Other);
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let machine = Arc::new(Machine::default());
-    let object = elsewhere(&client, activate(server.root_poa(), &machine).as_ref());
+    let object = elsewhere(&client, activate(server.root_poa(), &machine).reference());
     call(&object, &FAST).unwrap();
     let qos = last(&machine).qos.expect("RIOP travels");
     assert_eq!(qos.period, Some(Duration::from_millis(10)));
@@ -227,7 +227,7 @@ fn a_propagated_priority_is_that_of_the_operation() {
     let poa = server.root_poa().create_poa("client", policies).unwrap();
     poa.manager().activate().unwrap();
     let machine = Arc::new(Machine::default());
-    let object = elsewhere(&client, activate(&poa, &machine).as_ref());
+    let object = elsewhere(&client, activate(&poa, &machine).reference());
     client.set_thread_priority(Priority::MIN).unwrap();
     call(&object, &FAST).unwrap();
     let fast = last(&machine).priority.unwrap();
@@ -256,7 +256,7 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
         let poa = server.root_poa().create_poa("lanes", policies).unwrap();
         poa.manager().activate().unwrap();
         let machine = Arc::new(Machine::default());
-        let object = elsewhere(&client, activate(&poa, &machine).as_ref());
+        let object = elsewhere(&client, activate(&poa, &machine).reference());
         (machine, object)
     };
     // The priorities of the rows, as a server without lanes sees them.
@@ -297,7 +297,7 @@ fn what_requests_take_is_measured_and_overruns_are_told() {
         }
     });
     let machine = Arc::new(Machine::default());
-    let object = elsewhere(&client, activate(server.root_poa(), &machine).as_ref());
+    let object = elsewhere(&client, activate(server.root_poa(), &machine).reference());
     call(&object, &BURN).unwrap();
     call(&object, &FAST).unwrap();
     // The answer is there before the last clock was looked at.
@@ -331,7 +331,7 @@ fn calls_between_operations_make_the_dependency_graph() {
         ..Machine::default()
     });
     let client = orb(None, SchedulingClass::Other);
-    let object = elsewhere(&client, activate(server.root_poa(), &caller).as_ref());
+    let object = elsewhere(&client, activate(server.root_poa(), &caller).reference());
     for _ in 0..3 {
         call(&object, &CALL).unwrap();
     }

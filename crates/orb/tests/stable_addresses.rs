@@ -53,7 +53,7 @@ fn a_name_that_is_unbound_leads_nowhere_and_the_object_lives_on() {
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
     assert!(server.string_to_object("corbaloc:rir:/Pinger").is_err());
     assert_eq!(
-        ping(&elsewhere(&client, oxorb::Interface::as_ref(&pinger)), 1),
+        ping(&elsewhere(&client, oxorb::Interface::reference(&pinger)), 1),
         Ok(2)
     );
     client.shutdown(true).unwrap();

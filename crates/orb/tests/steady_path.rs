@@ -545,7 +545,7 @@ fn beside_another(combination: (Concurrency, ClientConnections)) -> (Bench, Orb)
         elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
     });
     let other = Orb::builder().build().unwrap();
-    let same = elsewhere(&other, bench.object.as_ref());
+    let same = elsewhere(&other, bench.object.reference());
     assert_eq!(ping(&same, 1), Ok(2));
     bench.pings();
     bench.probe.seen.lock().unwrap().clear();

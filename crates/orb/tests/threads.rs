@@ -35,7 +35,9 @@ fn fifo(priority: i32) -> Schedule {
 
 /// Calls an operation of a [`Worker`] that gives nothing.
 fn wait(object: &ObjectRef) -> AsyncReply<(), SystemException> {
-    Interface::as_ref(object).invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
+    object
+        .reference()
+        .invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
 }
 
 /// Kernel numbers and names of the process's threads whose names are an ORB's.
@@ -105,7 +107,8 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
         let _ = told.send(answer.is_ok());
     });
     assert_eq!(answers.recv(), Ok(true));
-    let waits = Interface::as_ref(&urgent)
+    let waits = urgent
+        .reference()
         .with_timeout(LONG)
         .invoke_async::<(), SystemException>(&WAIT, |_| Ok(()), |_| Ok(()));
     waits.then(drop);
@@ -113,7 +116,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     let mut later = Box::pin(wait(&plain));
     let _ = later.poll_ready(&mut std::task::Context::from_waker(std::task::Waker::noop()));
     worker.until_waiting(2);
-    let unsent = Interface::as_ref(&plain).with(SyncScope::None);
+    let unsent = plain.reference().with(SyncScope::None);
     unsent.send(&PING, |_| Ok(())).unwrap();
     let (mut listed, mut ids) = (Vec::new(), BTreeMap::new());
     // A thread takes its class right after it has started.

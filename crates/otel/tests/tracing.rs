@@ -34,7 +34,7 @@ impl Servant for Hop {
 }
 
 fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    object.as_ref().invoke(op, |_| Ok(()), |_| Ok(()))
+    object.reference().invoke(op, |_| Ok(()), |_| Ok(()))
 }
 
 fn orb() -> Orb {

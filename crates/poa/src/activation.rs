@@ -251,7 +251,7 @@ impl Poa {
 
     /// The id in a key, if it is a key of this POA.
     pub(crate) fn id_in(&self, object: &impl Interface) -> Result<ObjectId, PoaError> {
-        let key = own_key(Interface::as_ref(object)).ok_or(PoaError::WrongAdapter)?;
+        let key = own_key(object.reference()).ok_or(PoaError::WrongAdapter)?;
         let parsed = Key::parse(&key).ok_or(PoaError::WrongAdapter)?;
         self.inner.id_in(parsed).ok_or(PoaError::WrongAdapter)
     }

@@ -450,7 +450,7 @@ impl Poa {
 
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
     pub fn bind_name(&self, name: &str, object: &impl Interface) {
-        self.adapter.bind_name(name, Interface::as_ref(object));
+        self.adapter.bind_name(name, object.reference());
     }
 
     /// The same for an object of this POA that need not be active yet. Needs no address: a server that is not to be

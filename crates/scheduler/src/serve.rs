@@ -78,7 +78,7 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
     let scheduler = section(INITIAL_NAME, true)?;
     let application = section(APPLICATION_KEY, false)?;
     poa.manager().activate()?;
-    orb.register_initial_reference(INITIAL_NAME, scheduler.as_ref());
+    orb.register_initial_reference(INITIAL_NAME, scheduler.reference());
     Ok(Served {
         scheduler,
         application,

@@ -205,7 +205,7 @@ pub mod bank {
             Self(reference)
         }
 
-        fn as_ref(&self) -> &__gen::Ref {
+        fn reference(&self) -> &__gen::Ref {
             &self.0
         }
     }
@@ -657,7 +657,7 @@ pub mod bank {
             Self(reference)
         }
 
-        fn as_ref(&self) -> &__gen::Ref {
+        fn reference(&self) -> &__gen::Ref {
             &self.0
         }
     }

@@ -82,7 +82,7 @@ pub mod included {
             Self(reference)
         }
 
-        fn as_ref(&self) -> &__gen::Ref {
+        fn reference(&self) -> &__gen::Ref {
             &self.0
         }
     }
@@ -557,7 +557,7 @@ mod global_idl {
             Self(reference)
         }
 
-        fn as_ref(&self) -> &__gen::Ref {
+        fn reference(&self) -> &__gen::Ref {
             &self.0
         }
     }
@@ -732,7 +732,7 @@ mod global_idl {
             Self(reference)
         }
 
-        fn as_ref(&self) -> &__gen::Ref {
+        fn reference(&self) -> &__gen::Ref {
             &self.0
         }
     }

@@ -190,9 +190,9 @@ fn a_handler_is_an_object_anywhere_or_no_object_at_all() {
     let elsewhere: AmiOvenHandlerRef = third.root_poa().activate(handler()).unwrap();
     let elsewhere: AmiOvenHandlerRef = client.resolve(&elsewhere.to_ior()).unwrap();
     let id = "IDL:omg.org/Messaging/ReplyHandler:1.0";
-    assert!(oxorb::Interface::as_ref(&elsewhere).is_a(id).unwrap());
+    assert!(oxorb::Interface::reference(&elsewhere).is_a(id).unwrap());
     assert_eq!(
-        oxorb::Interface::as_ref(&elsewhere)
+        oxorb::Interface::reference(&elsewhere)
             .repository_id()
             .unwrap(),
         "IDL:kitchen/AMI_OvenHandler:1.0"

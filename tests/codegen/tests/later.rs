@@ -196,7 +196,7 @@ fn it_is_the_same_interface() {
     let ids = ["Oven", "Heater"].map(|name| format!("IDL:kitchen/{name}:1.0"));
     assert!(
         ids.iter()
-            .all(|id| oxorb::Interface::as_ref(&oven).is_a(id).unwrap())
+            .all(|id| oxorb::Interface::reference(&oven).is_a(id).unwrap())
     );
     fn plain<T: Oven>() {}
     let _ = plain::<NeverMade>;

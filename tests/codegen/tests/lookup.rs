@@ -122,7 +122,7 @@ macro_rules! strategy {
                 }
 
                 // Whatever a client says of the place, the name decides.
-                let object = Interface::as_ref(d);
+                let object = d.reference();
                 for slot in [None, Some(0), Some(5), Some(6), Some(700), Some(u16::MAX)] {
                     assert_eq!(ask(object, leaked("a1", slot)), Ok(101));
                     assert_eq!(ask(object, leaked("d0", slot)), Ok(400));

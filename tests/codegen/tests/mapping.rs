@@ -924,7 +924,8 @@ fn prepared_requests() {
     let lamp = Lamp(Mutex::new(sender));
     let dimmer: mapping::DimmerRef = orb.root_poa().activate(lamp).unwrap();
     // Marshalled now, but for what will change.
-    let mut dim = Interface::as_ref(&dimmer)
+    let mut dim = dimmer
+        .reference()
         .prepare(&mapping::dimmer::op::DIM, |e, slots| {
             e.string("hall")?;
             slots.put(e, 0_i32);

@@ -73,7 +73,7 @@ fn prepared_requests_change_and_arrive() {
             .unwrap();
         let object: oxorb::ObjectRef = client.resolve(&served.to_ior()).unwrap();
         let (legs, name) = ([HOP; 2], String::from("höme"));
-        let desk = Interface::as_ref(&object);
+        let desk = object.reference();
 
         let mut plan = desk
             .prepare(&desk::op::PLAN, |e, slots| {
@@ -133,7 +133,8 @@ fn prepared_requests_change_and_arrive() {
 fn a_slot_keeps_its_type() {
     let orb = Orb::builder().build().unwrap();
     let object: oxorb::ObjectRef = orb.resolve("corbaloc::127.0.0.1:1/Nobody").unwrap();
-    let mut prepared = Interface::as_ref(&object)
+    let mut prepared = object
+        .reference()
         .prepare(&desk::op::LOG, |e, slots| {
             slots.put(e, 1_i32);
             Ok(())
@@ -146,7 +147,9 @@ fn a_slot_keeps_its_type() {
 fn what_cannot_be_marshalled_is_refused_at_once() {
     let orb = Orb::builder().build().unwrap();
     let object: oxorb::ObjectRef = orb.resolve("corbaloc::127.0.0.1:1/Nobody").unwrap();
-    let prepared = Interface::as_ref(&object).prepare(&desk::op::LOG, |e, _| e.string("a\0b"));
+    let prepared = object
+        .reference()
+        .prepare(&desk::op::LOG, |e, _| e.string("a\0b"));
     let exception = prepared.unwrap_err();
     assert_eq!(exception.completed, CompletionStatus::No);
 }

@@ -57,7 +57,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
     let hoard = exhaust();
     assert_eq!(ping(known, 2), Ok(3), "what is open goes on");
     let asynchronously = || {
-        let sent = Interface::as_ref(new).invoke_async(
+        let sent = new.reference().invoke_async(
             &PING,
             |e| {
                 e.longlong(1);
@@ -90,7 +90,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
         assert!(said.contains("-ORBMaxClientConnections"), "{said}");
     }
     // A name cannot even be looked up.
-    let orb = Interface::as_ref(new).orb();
+    let orb = new.reference().orb();
     let named = orb.string_to_object("corbaloc:iiop:1.2@localhost:1/x");
     let raised = ping(&named.expect("a reference"), 1).unwrap_err();
     assert_eq!(raised.minor, minor::transient::NO_DESCRIPTORS);

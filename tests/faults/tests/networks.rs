@@ -223,7 +223,7 @@ fn nobody_publishes_what_nobody_can_connect_to() {
 }
 
 fn published(object: &ObjectRef) -> Vec<(String, u16)> {
-    let profiles = Interface::as_ref(object).ior().iiop_profiles();
+    let profiles = object.reference().ior().iiop_profiles();
     let endpoints = profiles.flat_map(|profile| profile.endpoints());
     endpoints.map(|point| (point.host, point.port)).collect()
 }

@@ -175,11 +175,7 @@ fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
 
 /// A request as a client would send it.
 fn request(object: &ObjectRef, operation: &str, number: i64) -> Vec<u8> {
-    let profile = Interface::as_ref(object)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
+    let profile = object.reference().ior().iiop_profiles().next().unwrap();
     let mut body = Vec::new();
     let aligned = |body: &mut Vec<u8>, to: usize| {
         body.resize((body.len() + 12).next_multiple_of(to) - 12, 0);

@@ -108,7 +108,7 @@ fn operation(n: usize) -> String {
 
 /// A request as it arrives.
 fn request(object: &ObjectRef, operation_number: usize, slot: Option<u16>) -> Result<Detached> {
-    let url = Corbaloc::from_ior(object.as_ref().ior()).ok_or("the reference has no address")?;
+    let url = Corbaloc::from_ior(object.reference().ior()).ok_or("the reference has no address")?;
     let key = url.key;
     let message = wire::oneway(&key, &operation(operation_number), slot);
     Ok(Detached::parse(message, Dialect::GIOP_1_2)?)

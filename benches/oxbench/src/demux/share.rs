@@ -64,7 +64,7 @@ fn server() -> Result<f64> {
     let object = ObjectRef::from_ref(server.root_poa().activate_servant(Arc::new(Empty))?);
     let object = client.string_to_object(&object.to_ior())?;
     let call = || {
-        let called = object.as_ref();
+        let called = object.reference();
         called.invoke::<(), SystemException>(&CALL, |_| Ok(()), |_| Ok(()))
     };
     let mut best = f64::INFINITY;

@@ -273,7 +273,7 @@ fn measure(server: &Server, pairs: u32, seen: &mut Seen) -> Result<bool> {
         .build()?;
     let pair = |ior: &String| -> Result<PairRef> {
         let object = client.string_to_object(ior)?;
-        Ok(PairRef::from_ref(Interface::as_ref(&object).clone()))
+        Ok(PairRef::from_ref(object.reference().clone()))
     };
     let high = pair(&server.high)?;
     let low: Vec<PairRef> = server.low.iter().map(pair).collect::<Result<_>>()?;

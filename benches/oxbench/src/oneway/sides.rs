@@ -99,7 +99,7 @@ pub(crate) fn call(mode: Mode, reference: &str) -> Result {
     for line in std::io::stdin().lock().lines() {
         let (load, time) = parse(&line?)?;
         let arrived = |total| -> Result {
-            Interface::as_ref(&gauge).flush()?;
+            gauge.reference().flush()?;
             while plain.arrived()? < total {
                 std::thread::sleep(NAP);
             }
@@ -181,7 +181,7 @@ fn patiently(gauge: &GaugeRef, send: impl Fn() -> Result<(), SystemException>) -
     loop {
         match send() {
             Err(full) if full.kind == SystemExceptionKind::Transient => {
-                Interface::as_ref(gauge).flush()?
+                gauge.reference().flush()?
             }
             sent => return Ok(sent?),
         }

@@ -77,7 +77,7 @@ pub(crate) fn run(args: Args) -> Done {
     let orb = with_args(orb).build()?;
     call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
-    let object = object.as_ref();
+    let object = object.reference();
     if object.ior().is_nil() {
         return Err(because("the reference is nil: it refers to no object"));
     }

@@ -162,8 +162,8 @@ fn play(schedule: &Schedule, strategy: Strategy, rounds: u32) -> Result<(Act, bo
     let server = Server::start(schedule, cpus.dispatching)?;
     let client = with_args(Orb::builder()).build()?;
     let object = client.string_to_object(&server.ior).map_err(because)?;
-    let object = AvionicsRef::from_ref(oxorb::Interface::as_ref(&object).clone());
-    object.as_ref().validate_connection().map_err(because)?;
+    let object = AvionicsRef::from_ref(oxorb::Interface::reference(&object).clone());
+    object.reference().validate_connection().map_err(because)?;
     for _ in 0..rounds {
         release(&client, &object, &releases, schedule, cpus.releasing)?;
         std::thread::sleep(REST);

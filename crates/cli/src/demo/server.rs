@@ -114,7 +114,7 @@ fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {
 
 /// The short form, by the name that was bound.
 fn corbaloc(navigator: &NavigatorRef) -> String {
-    let ior = navigator.as_ref().ior();
+    let ior = navigator.reference().ior();
     match ior.iiop_profiles().next() {
         Some(profile) => format!("corbaloc::1.2@{}/Navigator", profile.endpoints()[0]),
         None => String::new(),

@@ -30,7 +30,7 @@ pub(super) fn serve(
     if let Some(file) = ior_file {
         std::fs::write(file, root.to_ior())?;
     }
-    let ior = root.as_ref().ior();
+    let ior = root.reference().ior();
     let address = ior.iiop_profiles().next();
     let address = address.map(|profile| profile.endpoints()[0].to_string());
     let url = format!("corbaloc::{}/{INITIAL_NAME}", address.unwrap_or_default());

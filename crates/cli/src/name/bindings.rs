@@ -161,7 +161,7 @@ pub(super) struct Summary<'o>(pub(super) &'o ObjectRef);
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ior = self.0.as_ref().ior();
+        let ior = self.0.reference().ior();
         let mut addresses = Vec::new();
         for profile in ior.iiop_profiles() {
             addresses.extend(profile.endpoints().iter().map(ToString::to_string));
@@ -186,7 +186,7 @@ impl fmt::Display for Summary<'_> {
 /// Adds what is known of an object to the JSON of its binding.
 pub(super) fn describe(object: Option<&ObjectRef>, to: &mut Value) {
     to["ior"] = json!(object.map(|object| object.to_ior()));
-    to["type_id"] = json!(object.map(|object| &object.as_ref().ior().type_id));
+    to["type_id"] = json!(object.map(|object| &object.reference().ior().type_id));
     to["corbaloc"] = json!(object.and_then(|object| object.to_corbaloc()));
 }
 

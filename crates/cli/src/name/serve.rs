@@ -92,7 +92,7 @@ pub(super) fn run(args: Args) -> Done {
     if let Some(file) = &args.ior_file {
         std::fs::write(file, &ior)?;
     }
-    let profiles = service.root().as_ref().ior().iiop_profiles();
+    let profiles = service.root().reference().ior().iiop_profiles();
     let addresses: Vec<_> = profiles
         .flat_map(|profile| profile.endpoints())
         .map(|endpoint| endpoint.to_string())

@@ -37,7 +37,7 @@ impl Server {
             .string_to_object(&url)
             .map_err(|error| because(format!("{url}: {error}")))?;
         Ok(Server {
-            object: oxorb::Interface::from_ref(oxorb::Interface::as_ref(&object).clone()),
+            object: oxorb::Interface::from_ref(oxorb::Interface::reference(&object).clone()),
             url,
         })
     }

@@ -89,7 +89,7 @@ pub(super) fn run(args: Args) -> Done {
     if let Some(name) = &args.bind {
         bind(&orb, name, served.scheduler())?;
     }
-    let profiles = served.scheduler().as_ref().ior().iiop_profiles();
+    let profiles = served.scheduler().reference().ior().iiop_profiles();
     let urls: Vec<String> = profiles
         .flat_map(|profile| profile.endpoints())
         .map(|endpoint| format!("corbaloc::{endpoint}/{INITIAL_NAME}"))

@@ -153,7 +153,7 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
 
 /// The short form, by the name that was bound.
 fn named(object: &ObjectRef, name: &str) -> Option<String> {
-    let profile = object.as_ref().ior().iiop_profiles().next()?;
+    let profile = object.reference().ior().iiop_profiles().next()?;
     Some(format!("corbaloc::1.2@{}/{name}", profile.endpoints()[0]))
 }
 

@@ -69,10 +69,10 @@ pub fn deliver<R: Interface + Send + 'static>(
     handler: R,
     tell: impl FnOnce(&R) -> AsyncReply<(), SystemException> + Send + 'static,
 ) {
-    let reference = handler.as_ref().clone();
+    let reference = handler.reference().clone();
     let orb = reference.orb().clone();
     let work = move || {
-        let reference = handler.as_ref().clone();
+        let reference = handler.reference().clone();
         tell(&handler).then(move |told| {
             if let Err(exception) = told {
                 not_told(&reference, exception.to_string());

@@ -132,7 +132,7 @@ impl Server {
     pub(crate) fn object_at(Listening(port): &Listening, client: &Orb) -> Ref {
         let url = format!("corbaloc:iiop:1.2@model:{port}/worker");
         let object = client.string_to_object(&url).expect("a reference");
-        let object = crate::Interface::as_ref(&object).clone();
+        let object = crate::Interface::reference(&object).clone();
         // Parsed once, by whoever calls first; the model is not about that.
         object.route().expect("a reference that can be used");
         object

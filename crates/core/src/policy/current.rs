@@ -19,9 +19,9 @@ use crate::Orb;
 /// let object = orb.string_to_object("corbaloc::10.0.0.7/Account")?;
 /// {
 ///     let _hurry = PolicyCurrent::scope(&orb, RelativeRoundtripTimeout(Duration::from_millis(5)));
-///     assert_eq!(object.as_ref().timeout(), Some(Duration::from_millis(5)));
+///     assert_eq!(object.reference().timeout(), Some(Duration::from_millis(5)));
 /// }
-/// assert_eq!(object.as_ref().timeout(), Some(Duration::from_secs(60)), "as before");
+/// assert_eq!(object.reference().timeout(), Some(Duration::from_secs(60)), "as before");
 /// # Ok::<(), oxorb_core::ResolveError>(())
 /// ```
 #[derive(Debug)]

@@ -140,7 +140,7 @@ impl<'a> Arriving<'a> {
             Some((key, _)) if key.len() == SLOTTED_KEY_LEN && key.starts_with(SLOTTED_KEY) => key,
             _ => self.key,
         };
-        let route = Interface::as_ref(object).route();
+        let route = object.reference().route();
         route.is_ok_and(|route| route.profiles.iter().any(|profile| *profile.key == *key))
     }
 

@@ -73,7 +73,7 @@ impl Served {
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let repository = Repository::new(units).unwrap();
         let served = oxorb_ifr::serve(&server, repository).unwrap();
-        let ior = oxorb::Interface::as_ref(served.reference()).ior();
+        let ior = oxorb::Interface::reference(served.reference()).ior();
         let profile = ior.iiop_profiles().next().expect("it listens");
         let url = format!("corbaloc::{}/InterfaceRepository", profile.endpoints()[0]);
         let client = Orb::builder()

@@ -214,7 +214,7 @@ fn basic_types_are_there_and_type_codes_get_their_names_back() {
 #[test]
 fn nothing_changes_it_over_the_wire() {
     let served = served();
-    let reference = served.repository.as_ref();
+    let reference = served.repository.reference();
     let call = |name: &'static str| {
         let op: &'static oxorb::__gen::Op = Box::leak(Box::new(oxorb::__gen::Op::twoway(name)));
         let done: Result<(), oxorb::SystemException> = reference.invoke(op, |_| Ok(()), |_| Ok(()));
@@ -252,13 +252,13 @@ fn objects_know_their_interface() {
         .unwrap();
     let station = object(&other, STATION).to_ior();
     let station: ObjectRef = served.client.string_to_object(&station).unwrap();
-    let interface = station.as_ref().interface().unwrap().unwrap();
+    let interface = station.reference().interface().unwrap().unwrap();
     let interface: InterfaceDefRef = interface.narrow().unwrap().unwrap();
     assert_eq!(interface.id(), Ok(STATION.to_owned()));
 
     let stranger = object(&other, "IDL:stranger:1.0").to_ior();
     let stranger = served.client.string_to_object(&stranger).unwrap();
-    let unknown = stranger.as_ref().interface().unwrap_err();
+    let unknown = stranger.reference().interface().unwrap_err();
     let minor = oxorb::minor::intf_repos::NO_ENTRY;
     assert_eq!(
         (unknown.kind, unknown.minor),
@@ -269,7 +269,7 @@ fn objects_know_their_interface() {
     let alone = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let station = object(&alone, STATION).to_ior();
     let station = served.client.string_to_object(&station).unwrap();
-    let unknown = station.as_ref().interface().unwrap_err();
+    let unknown = station.reference().interface().unwrap_err();
     let minor = oxorb::minor::intf_repos::NOT_AVAILABLE;
     assert_eq!(
         (unknown.kind, unknown.minor),

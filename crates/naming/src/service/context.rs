@@ -85,7 +85,7 @@ impl Context {
         mode: Mode,
         there: impl FnOnce(&NamingContextRef, &[NameComponent]) -> Result<(), E>,
     ) -> Result<(), Problem> {
-        let bound = Bound::Object(self.service.encode(obj.map(ObjectRef::as_ref))?);
+        let bound = Bound::Object(self.service.encode(obj.map(ObjectRef::reference))?);
         let here = |context, name| Change::Bind {
             context,
             name,
@@ -105,7 +105,7 @@ impl Context {
         let nc = nc.ok_or(NIL_CONTEXT)?;
         let bound = match self.service.made(nc) {
             Some(context) => Bound::Context(context),
-            None => Bound::Foreign(self.service.encode(Some(nc.as_ref()))?),
+            None => Bound::Foreign(self.service.encode(Some(nc.reference()))?),
         };
         let here = |context, name| Change::Bind {
             context,

@@ -71,7 +71,7 @@ impl Service {
         next: NamingContextRef,
         rest: &'n [NameComponent],
     ) -> Result<Followed<'n, 's>, Problem> {
-        let allowed = self.rules.federation.allows(next.as_ref().ior());
+        let allowed = self.rules.federation.allows(next.reference().ior());
         match allowed.then(|| self.forward()).flatten() {
             Some(share) => {
                 let next = next.with_timeout(self.limits.forward_timeout);

@@ -108,7 +108,7 @@ impl NameService {
         let root = service.contexts.activate_servant_with_id(&id, root)?;
         let root = NamingContextExtRef::from_ref(root);
         service.contexts.manager().activate()?;
-        orb.register_initial_reference(INITIAL_NAME, root.as_ref());
+        orb.register_initial_reference(INITIAL_NAME, root.reference());
         Ok(NameService { root, service })
     }
 
@@ -174,12 +174,12 @@ impl Service {
         let Ok(root) = self.reference(ContextId::ROOT) else {
             return false;
         };
-        let root = root.as_ref().ior();
+        let root = root.reference().ior();
         let published: Vec<_> = root
             .iiop_profiles()
             .flat_map(|profile| profile.endpoints())
             .collect();
-        let mut profiles = context.as_ref().ior().iiop_profiles().peekable();
+        let mut profiles = context.reference().ior().iiop_profiles().peekable();
         profiles.peek().is_some()
             && profiles.all(|profile| {
                 profile.object_key == INITIAL_NAME.as_bytes()

@@ -90,7 +90,7 @@ impl Drop for Served {
 }
 
 fn address(root: &NamingContextExtRef) -> String {
-    let ior = root.as_ref().ior();
+    let ior = root.reference().ior();
     let profile = ior.iiop_profiles().next().expect("it listens");
     profile.endpoints()[0].to_string()
 }

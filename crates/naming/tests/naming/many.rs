@@ -56,7 +56,7 @@ fn come_and_stay(test: &str, names: usize) {
     let root: NamingContextExtRef = orb.resolve(&url).unwrap();
     for at in (0..names).step_by(names / 100) {
         let bound = root.resolve(&n(&name(at))).unwrap().unwrap();
-        let to = bound.as_ref().to_corbaloc().unwrap();
+        let to = bound.reference().to_corbaloc().unwrap();
         assert!(to.ends_with(&format!("/{at}")), "{to}");
     }
     // The context takes another one, and gives one back.

@@ -189,21 +189,17 @@ pub(crate) fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
 
 /// Where the object listens.
 pub(crate) fn address(object: &ObjectRef) -> SocketAddr {
-    let profile = Interface::as_ref(object)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
+    let profile = object.reference().ior().iiop_profiles().next().unwrap();
     SocketAddr::new(profile.host.parse().unwrap(), profile.port)
 }
 
 pub(crate) fn object_key(object: &ObjectRef) -> Vec<u8> {
-    let profile = Interface::as_ref(object).ior().iiop_profiles().next();
+    let profile = object.reference().ior().iiop_profiles().next();
     profile.unwrap().object_key
 }
 
 pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
-    Interface::as_ref(object).invoke(
+    object.reference().invoke(
         &PING,
         |e| {
             e.longlong(n);
@@ -215,7 +211,7 @@ pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
 
 /// The same without waiting for the answer.
 pub(crate) fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, SystemException> {
-    Interface::as_ref(object).invoke_async(
+    object.reference().invoke_async(
         &PING,
         |e| {
             e.longlong(n);
@@ -226,7 +222,7 @@ pub(crate) fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, S
 }
 
 pub(crate) fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
+    object.reference().invoke(op, |_| Ok(()), |_| Ok(()))
 }
 
 /// A request message as a client would send it to `object`.
@@ -236,11 +232,7 @@ pub(crate) fn request(
     id: u32,
     args: impl FnOnce(&mut Encoder<'_>),
 ) -> Vec<u8> {
-    let profile = Interface::as_ref(object)
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap();
+    let profile = object.reference().ior().iiop_profiles().next().unwrap();
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
     let header = RequestHeader {
         id,
@@ -286,7 +278,9 @@ pub(crate) fn assert_raised(
 /// Waits until the server works on a `hang`.
 pub(crate) fn until_hanging(object: &ObjectRef) {
     let hanging = || -> Result<u32, SystemException> {
-        Interface::as_ref(object).invoke(&HANGING, |_| Ok(()), |d| d.ulong())
+        object
+            .reference()
+            .invoke(&HANGING, |_| Ok(()), |d| d.ulong())
     };
     while hanging().unwrap() == 0 {
         thread::sleep(Duration::from_millis(1));

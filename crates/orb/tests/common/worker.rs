@@ -123,7 +123,8 @@ pub(crate) fn native() -> i16 {
 }
 
 pub(crate) fn whereabouts(object: &ObjectRef) -> Where {
-    Interface::as_ref(object)
+    object
+        .reference()
         .invoke::<_, SystemException>(
             &WHERE,
             |_| Ok(()),
@@ -139,7 +140,7 @@ pub(crate) fn whereabouts(object: &ObjectRef) -> Where {
 }
 
 pub(crate) fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
-    Interface::as_ref(object).invoke(op, |_| Ok(()), |_| Ok(()))
+    object.reference().invoke(op, |_| Ok(()), |_| Ok(()))
 }
 
 pub(crate) fn priority(value: i16) -> Priority {

@@ -302,7 +302,7 @@ fn objects_with_ids_of_the_system_live_again_under_the_same_id() {
         let setting = Setting::new(policies, None);
         let object: oxorb_core::ObjectRef = setting.poa.create_reference().unwrap();
         let id = setting.poa.reference_to_id(&object).unwrap();
-        let object = oxorb_core::Interface::as_ref(&object).clone();
+        let object = oxorb_core::Interface::reference(&object).clone();
         for n in 0..3 {
             assert_eq!(same(&object, n), Ok(n));
             setting.poa.deactivate_id(&id).unwrap();
@@ -331,7 +331,7 @@ fn an_id_that_the_system_did_not_make_is_nobodys() {
         let raised = same(&forged, 1).unwrap_err();
         assert_eq!(raised.minor, minor::object_not_exist::NO_OBJECT);
     }
-    assert_eq!(same(oxorb_core::Interface::as_ref(&real), 1), Ok(1));
+    assert_eq!(same(oxorb_core::Interface::reference(&real), 1), Ok(1));
     setting.orb.shutdown(true).unwrap();
 }
 

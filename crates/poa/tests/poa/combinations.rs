@@ -289,7 +289,7 @@ fn check(poa: &Poa) {
         ));
         poa.create_reference::<ObjectRef>()
             .unwrap()
-            .as_ref()
+            .reference()
             .clone()
     } else {
         assert!(

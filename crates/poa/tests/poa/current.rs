@@ -39,7 +39,7 @@ fn it_is_the_object_that_is_called_also_of_calls_within_calls() {
             let id = String::from_utf8(id.as_bytes().to_vec()).unwrap();
             let poa = current.poa().unwrap();
             assert_eq!(
-                *current.reference::<ObjectRef>().unwrap().as_ref(),
+                *current.reference::<ObjectRef>().unwrap().reference(),
                 reference(&poa, id.as_str())
             );
             seen.lock().unwrap().push((poa.name().to_owned(), id));

@@ -38,7 +38,7 @@ fn persistent_references_lead_to_the_same_object_in_a_second_life() {
 
     let (second, root) = live();
     let [named, counted, transient] =
-        texts.map(|text| second.string_to_object(&text).unwrap().as_ref().clone());
+        texts.map(|text| second.string_to_object(&text).unwrap().reference().clone());
     // POAs in another order than before.
     let numbered = root.create_poa("numbered", system).unwrap();
     numbered.activate_servant_with_id(&id, Echo::new()).unwrap();

@@ -123,7 +123,7 @@ fn info(handle: i32, time: u64, period: i32) -> RtInfo {
 }
 
 fn url(reference: &SchedulerRef, key: &str) -> String {
-    let ior = reference.as_ref().ior();
+    let ior = reference.reference().ior();
     let profile = ior.iiop_profiles().next().expect("it listens");
     format!("corbaloc::{}/{key}", profile.endpoints()[0])
 }

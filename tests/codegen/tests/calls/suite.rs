@@ -296,7 +296,11 @@ impl Setting {
         let (servant, heard) = Servant::new();
         let local: DeskRef = server.root_poa().activate(servant).unwrap();
         let remote: DeskRef = client.resolve(&local.to_ior()).unwrap();
-        let gateway = Gateway::new("calls.idl", "calls::Desk", remote.as_ref());
+        let gateway = Gateway::new(
+            "calls.idl",
+            "calls::Desk",
+            oxorb::Interface::reference(&remote),
+        );
         let gateway = oxorb_dynamic::servant(gateway);
         let gateway = server.root_poa().activate_servant(gateway).unwrap();
         let through = client.resolve(&gateway.to_string()).unwrap();

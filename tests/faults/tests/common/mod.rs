@@ -140,7 +140,8 @@ impl Server {
     pub(crate) fn address(&self) -> SocketAddr {
         let orb = Orb::builder().build().expect("an ORB");
         let object = self.object(&orb);
-        let profile = Interface::as_ref(&object)
+        let profile = object
+            .reference()
             .ior()
             .iiop_profiles()
             .next()
@@ -314,7 +315,7 @@ pub(crate) fn collect(object: &ObjectRef, anys: u32) -> Result<i64, SystemExcept
         e.copy_octets(&vec![0; 4 * anys as usize]);
         Ok(())
     };
-    Interface::as_ref(object).invoke(&COLLECT, nulls, |d| d.longlong())
+    object.reference().invoke(&COLLECT, nulls, |d| d.longlong())
 }
 
 pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
@@ -328,7 +329,7 @@ pub(crate) fn run_once(object: &ObjectRef, n: i64) -> Result<i64, SystemExceptio
 
 /// As `run_once`, without waiting for the answer; the request has been sent.
 pub(crate) fn run_async(object: &ObjectRef, n: i64) -> AsyncReply<i64, SystemException> {
-    Interface::as_ref(object).invoke_async(
+    object.reference().invoke_async(
         &RUN,
         |e| {
             e.longlong(n);
@@ -345,7 +346,7 @@ pub(crate) fn hang(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
 
 /// Noted in the journal, and answered at length.
 pub(crate) fn big(object: &ObjectRef, n: i64) -> Result<usize, SystemException> {
-    Interface::as_ref(object).invoke(
+    object.reference().invoke(
         &BIG,
         |e| {
             e.longlong(n);
@@ -360,7 +361,7 @@ pub(crate) fn big(object: &ObjectRef, n: i64) -> Result<usize, SystemException> 
 
 /// Has the server create `adapters` POAs with `objects` objects each.
 pub(crate) fn populate(worker: &ObjectRef, adapters: i64, objects: i64) {
-    let done: Result<i64, SystemException> = Interface::as_ref(worker).invoke(
+    let done: Result<i64, SystemException> = worker.reference().invoke(
         &POPULATE,
         |e| {
             e.longlong(adapters);
@@ -379,7 +380,7 @@ pub(crate) fn depopulate(worker: &ObjectRef, adapters: i64) {
 
 /// One of those objects: its `ping(n)` is n plus its number.
 pub(crate) fn object_of(worker: &ObjectRef, adapter: i64, object: i64) -> ObjectRef {
-    let found: Result<Option<ObjectRef>, SystemException> = Interface::as_ref(worker).invoke(
+    let found: Result<Option<ObjectRef>, SystemException> = worker.reference().invoke(
         &OBJECT,
         |e| {
             e.longlong(adapter);
@@ -397,7 +398,7 @@ pub(crate) fn call_back(
     back: &ObjectRef,
     n: i64,
 ) -> Result<i64, SystemException> {
-    Interface::as_ref(worker).invoke(
+    worker.reference().invoke(
         &CALL_BACK,
         |e| {
             oxorb::__gen::encode_ref(e, Some(back))?;
@@ -410,7 +411,7 @@ pub(crate) fn call_back(
 
 /// How often something happened at the server.
 pub(crate) fn count(object: &ObjectRef, incident: Incident) -> i64 {
-    let counted: Result<i64, SystemException> = Interface::as_ref(object).invoke(
+    let counted: Result<i64, SystemException> = object.reference().invoke(
         &COUNT,
         |e| {
             e.ulong(incident as u32);
@@ -422,7 +423,7 @@ pub(crate) fn count(object: &ObjectRef, incident: Incident) -> i64 {
 }
 
 fn number(object: &ObjectRef, op: &'static Op, n: i64) -> Result<i64, SystemException> {
-    Interface::as_ref(object).invoke(
+    object.reference().invoke(
         op,
         |e| {
             e.longlong(n);
@@ -434,7 +435,7 @@ fn number(object: &ObjectRef, op: &'static Op, n: i64) -> Result<i64, SystemExce
 
 /// Through this reference a call takes at most `limit`.
 pub(crate) fn within(object: &ObjectRef, limit: Duration) -> ObjectRef {
-    ObjectRef::from_ref(Interface::as_ref(object).with_timeout(limit))
+    ObjectRef::from_ref(object.reference().with_timeout(limit))
 }
 
 #[track_caller]

@@ -142,7 +142,7 @@ pub(crate) fn visit() {
 }
 
 fn begin(object: &ObjectRef, op: &'static Op, number: i64) -> AsyncReply<i64, SystemException> {
-    Interface::as_ref(object).invoke_async(
+    object.reference().invoke_async(
         op,
         |e| {
             e.longlong(number);
@@ -154,7 +154,7 @@ fn begin(object: &ObjectRef, op: &'static Op, number: i64) -> AsyncReply<i64, Sy
 
 fn swallow(object: &ObjectRef) -> Result<i64, SystemException> {
     let much = vec![7; MUCH];
-    Interface::as_ref(object).invoke(
+    object.reference().invoke(
         &SWALLOW,
         |e| {
             e.length(MUCH, None)?;

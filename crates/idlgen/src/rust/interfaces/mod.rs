@@ -128,7 +128,7 @@ impl<'m> Rust<'m> {
             impl #r::Interface for #name {
                 const REPOSITORY_ID: &'static str = #id;
                 fn from_ref(reference: #r::Ref) -> Self { Self(reference) }
-                fn as_ref(&self) -> &#r::Ref { &self.0 }
+                fn reference(&self) -> &#r::Ref { &self.0 }
             }
             impl #r::Nilable for #name {
                 fn encode_nilable<'a>(

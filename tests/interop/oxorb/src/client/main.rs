@@ -40,7 +40,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     if args.shutdown {
         // A server that closes idle connections may do so while a oneway is on its way, which nobody would notice. After
         // a call that was answered this one is not idle.
-        oxorb::Interface::as_ref(&suite).non_existent()?;
+        oxorb::Interface::reference(&suite).non_existent()?;
         suite.shutdown()?;
     }
     orb.shutdown(true)?;

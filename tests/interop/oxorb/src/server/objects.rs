@@ -359,7 +359,7 @@ impl interop::References for References {
 
     fn make_forwarded(&self, value: i32) -> Result<Option<NodeRef>> {
         let there = node(&self.orb, value)?;
-        let forwarder = Arc::new(Forwarder(Interface::as_ref(&there).clone()));
+        let forwarder = Arc::new(Forwarder(there.reference().clone()));
         let here = lanes::declared(&self.orb)
             .activate_servant(forwarder)
             .map_err(|_| internal())?;

@@ -1,9 +1,10 @@
 //! A short wait before a read, so that requests nobody waits for gather and come with one read.
 //!
 //! A thread that serves oneways as fast as they come sleeps between any two of them, and their client pays for waking it
-//! each time: several times what sending costs. So a thread whose last reads brought nothing but requests without answers,
-//! one right after the other, looks away for some microseconds before it reads again. A request that somebody
-//! waits for ends that at once; an isolated oneway does not begin it.
+//! each time; a thread that is awake and reads each of them makes the client pay for the lock of the socket and for
+//! acknowledgements. So a thread whose last reads brought nothing but requests without answers, one right after the other,
+//! looks away for some microseconds before it reads again. What it then finds has to be worth the wait. A request that
+//! somebody waits for ends that at once; an isolated oneway, or one of a stream with pauses, does not begin it.
 
 use std::time::{Duration, Instant};
 
@@ -12,64 +13,69 @@ use crate::sync::thread;
 /// Reads in a row that must have brought oneways only.
 const STREAK: u32 = 8;
 
-/// The time from one of them to the next, at most.
+/// The longest time from one of these reads to the next.
 const SOON: Duration = Duration::from_micros(50);
 
-/// How long the thread looks away.
-const WAIT: Duration = Duration::from_micros(5);
+/// Time for which the thread looks away: the longest that a request with an answer waits behind a stream of oneways.
+const WAIT: Duration = Duration::from_micros(50);
+
+/// Least number of oneways that one wait must bring to be followed by another one.
+const WORTH: u32 = 8;
 
 /// What the last reads of a connection brought.
 #[derive(Default)]
 pub(super) struct Gather {
-    /// Requests without answers were served since the last read.
-    oneways: bool,
-    /// Somebody waited for an answer.
+    /// Requests without answers served since the last read.
+    oneways: u32,
+    /// A request with an answer was among those served since the last read.
     answered: bool,
     /// The last read brought as much as it could: there is more.
     filled: bool,
+    /// The thread looked away before the last read.
+    waited: bool,
     streak: u32,
     last: Option<Instant>,
 }
 
 impl Gather {
-    /// A request was served.
+    /// Notes that a request was served.
     #[inline]
     pub(super) fn served(&mut self, answered: bool) {
         self.answered |= answered;
-        self.oneways = true;
+        self.oneways += 1;
     }
 
-    /// Something was read. `filled`: as much as there was room for.
+    /// Notes a read. `filled`: it brought as much as there was room for.
     #[inline]
     pub(super) fn read(&mut self, filled: bool) {
         self.filled = filled;
     }
 
-    /// Before the next read. Costs a comparison where requests are answered.
+    /// Looks away, where the last reads were those of a stream of oneways. Costs a comparison where requests are answered.
     #[inline]
     pub(super) fn before_read(&mut self) {
-        if self.answered || !self.oneways {
+        if self.answered || self.oneways == 0 {
             *self = Gather::default();
         } else {
             self.note();
         }
     }
 
-    /// Whether it waited.
+    /// Reports whether it waited.
     #[cold]
     fn note(&mut self) -> bool {
         let now = Instant::now();
         let soon = |last: Instant| now.saturating_duration_since(last) <= SOON;
         let follows = self.filled || self.last.is_some_and(soon);
-        self.streak = if follows {
-            STREAK.min(self.streak + 1)
-        } else {
-            0
+        let wasted = self.waited && !self.filled && self.oneways < WORTH;
+        self.streak = match follows && !wasted {
+            true => STREAK.min(self.streak + 1),
+            false => 0,
         };
-        self.oneways = false;
+        self.oneways = 0;
         self.last = Some(now);
-        let waits = !self.filled && self.streak >= STREAK;
-        if waits {
+        self.waited = !self.filled && self.streak >= STREAK;
+        if self.waited {
             // The client may have no other processor.
             thread::yield_now();
             while now.elapsed() < WAIT {
@@ -77,7 +83,7 @@ impl Gather {
             }
             self.last = Some(Instant::now());
         }
-        waits
+        self.waited
     }
 }
 
@@ -85,10 +91,10 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// Whether it waits after a read that brought a oneway, right after the one before.
-    fn read(gather: &mut Gather, filled: bool) -> bool {
+    /// Reports whether it waits after a read that brought so many oneways, right after the one before.
+    fn read(gather: &mut Gather, filled: bool, oneways: u32) -> bool {
         gather.read(filled);
-        gather.served(false);
+        (0..oneways).for_each(|_| gather.served(false));
         gather.last = Some(Instant::now());
         gather.note()
     }
@@ -96,18 +102,28 @@ mod tests {
     #[test]
     fn a_stream_of_oneways_is_gathered_until_somebody_waits_for_an_answer() {
         let mut gather = Gather::default();
-        let waited: Vec<bool> = (0..STREAK + 2).map(|_| read(&mut gather, false)).collect();
+        let waited: Vec<bool> = (0..STREAK + 2)
+            .map(|_| read(&mut gather, false, WORTH))
+            .collect();
         let (first, rest) = waited.split_at(STREAK as usize - 1);
         assert!(
             !first.contains(&true) && !rest.contains(&false),
             "{waited:?}"
         );
-        assert!(!read(&mut gather, true), "there is more");
-        assert!(read(&mut gather, false));
+        assert!(!read(&mut gather, true, 1), "there is more");
+        assert!(read(&mut gather, false, 1));
         gather.served(false);
         gather.served(true);
         gather.before_read();
-        assert!(!read(&mut gather, false));
+        assert!(!read(&mut gather, false, WORTH));
+    }
+
+    #[test]
+    fn a_wait_that_brings_little_is_not_repeated() {
+        let mut gather = Gather::default();
+        let waits =
+            |gather: &mut Gather| (0..4 * STREAK).filter(|_| read(gather, false, 1)).count();
+        assert_eq!(waits(&mut gather), 3, "after {STREAK} reads each");
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
             gate.until_reached();
             let others = [2, 3].map(|number| (number, run_async(&object, number)));
             while server.ran(2) + server.ran(3) < 2 {
-                look(&server.orb);
+                look(&server.orb, None);
                 thread::yield_now();
             }
             gate.open.store(true, Ordering::SeqCst);
@@ -52,7 +52,7 @@ fn whoever_takes_over_and_whoever_answers_never_both_have_the_connection() {
         let watching = server.orb.clone();
         let watcher = thread::spawn(move || {
             for _ in 0..6 {
-                look(&watching);
+                look(&watching, None);
                 thread::yield_now();
             }
         });

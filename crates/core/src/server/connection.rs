@@ -184,11 +184,16 @@ impl Connection {
     /// Another thread may take it over while a request runs, and it then belongs there.
     pub(super) fn can_be_taken_over(&self, orb: &Orb, home: &Home) {
         if orb.options().max_requests_per_connection > 1 {
+            let watched = home.watched_lane(orb);
             self.lines.status.set_origin(Origin {
                 pool: self.lines.pool,
                 home: home.downgrade(),
+                watched: watched.map(Arc::downgrade),
             });
-            orb.takeover().start(orb);
+            match watched {
+                Some(lane) => lane.takeover.start(orb, Some(Arc::clone(lane))),
+                None => orb.takeover().start(orb, None),
+            }
         }
     }
 
@@ -321,8 +326,7 @@ impl Connection {
                     }
                     if self.silent {
                         self.silent = false;
-                        self.lines.status.wakes();
-                        orb.takeover().wakes();
+                        self.wakes(orb);
                     }
                 }
                 Err(error) => match error.kind() {
@@ -414,8 +418,7 @@ impl Connection {
                     pace.octets += octets;
                 }
                 if std::mem::take(&mut self.silent) {
-                    self.lines.status.wakes();
-                    orb.takeover().wakes();
+                    self.wakes(orb);
                 }
             }
             Err(error) => {
@@ -500,6 +503,15 @@ impl Connection {
         match self.lines.status.calls() {
             Some(calls) if calls.is_awaited() => Multiplexed::TICK.min(usual),
             _ => usual,
+        }
+    }
+
+    /// Octets came after a silence.
+    fn wakes(&self, orb: &Orb) {
+        self.lines.status.wakes();
+        match self.lines.status.watched_lane() {
+            Some(lane) => lane.takeover.wakes(),
+            None => orb.takeover().wakes(),
         }
     }
 

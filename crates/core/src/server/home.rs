@@ -31,6 +31,15 @@ impl Home {
         }
     }
 
+    /// Returns the lane whose own watching thread has its connections taken over; `None`: that of the ORB does.
+    pub(super) fn watched_lane(&self, orb: &Orb) -> Option<&Arc<Lane>> {
+        let lane = match self {
+            Home::Thread(lane) => lane.as_ref(),
+            Home::Lane(lane) => Some(lane),
+        };
+        lane.filter(|lane| lane.priority().is_some() && orb.scheduling().is_real_time())
+    }
+
     /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or
     /// [is not](Self::release_thread).
     pub(super) fn reserve_thread(&self, orb: &Orb) -> bool {

@@ -35,6 +35,7 @@ use super::reactor::{self, Armed, Reactor, ReactorChoice};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::socket_options;
+use super::takeover::Takeover;
 use super::threadpool::{LaneOf, LaneScheduling, QueueOrder, Serving};
 use crate::lock::Mutex;
 use crate::sync::{
@@ -126,6 +127,8 @@ pub(crate) struct Lane {
     pub(super) handed_on: HandedOn,
     /// Threads that take over connections, where each has one.
     pub(super) followers: Followers,
+    /// Has its connections taken over, where its threads have priorities of the system.
+    pub(super) takeover: Takeover,
     /// What waits for a thread.
     pub(super) queue: Option<Queue<Work>>,
     /// When stalled connections are looked for next, in nanoseconds of the monotonic clock.
@@ -179,6 +182,7 @@ impl Lane {
             plan,
             handed_on: HandedOn::default(),
             followers: Followers::default(),
+            takeover: Takeover::default(),
             parked: Mutex::default(),
             parked_count: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -586,6 +590,7 @@ impl Lane {
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.followers.end();
+        self.takeover.wake();
         if let Some(queue) = &self.queue {
             queue.close();
         }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_transport::Link;
 
+use super::lane::Lane;
 use super::status::Status;
 use crate::lock::Mutex;
 use crate::sync::{
@@ -291,10 +292,13 @@ impl Registry {
 
     /// The connections whose thread has been in the same request for two looks: who they are, and that request. Notes
     /// whom to ask for next time.
-    pub(super) fn long_running(&self) -> Look {
+    pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>) -> Look {
         let mut look = Look::default();
         for (id, entry) in &self.lock().links {
             let status = &entry.status;
+            if !status.is_watched_by(lane) {
+                continue;
+            }
             look.busy |= status.idle_since.load(Ordering::Relaxed) == 0;
             look.shared |= status.is_shared();
             match status.look() {

@@ -8,7 +8,7 @@
 //! | waits for each answer | nothing | two atomic accesses |
 //! | has sent more, and its requests are short | they are run one after another | one copy of the request, two locks |
 //! | has sent more, and they take longer | the connection is handed on before each is run | waking a thread |
-//! | sends more while one runs | `takeover.rs` finds out after a while, and from then on as above | |
+//! | sends more while one runs | `takeover.rs` has another thread read on, and from then on as above | waking a thread |
 //!
 //! At most `MaxRequestsPerConnection` run so; then the connection is not read until one has ended. Oneway requests begin
 //! in the order in which they came: the connection is handed on only while one runs, not before.

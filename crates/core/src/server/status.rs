@@ -5,12 +5,13 @@
 //! before the answer is written, who takes over puts a mark there. Either succeeds, never both. What had arrived behind
 //! the request lies in `behind` meanwhile.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_giop::Inbox;
 
 use super::dispatch::Session;
 use super::home::WeakHome;
+use super::lane::Lane;
 use super::registry::Client;
 use super::turn::Turn;
 use crate::client::Multiplexed;
@@ -38,6 +39,8 @@ pub(crate) struct Status {
     phase: AtomicU64,
     /// As it was when somebody looked last.
     looked: AtomicU64,
+    /// Phase for which input wakes the thread that has connections taken over.
+    watched: AtomicU64,
     /// What came behind the request that runs.
     pub(super) behind: Mutex<Option<Inbox>>,
     /// As the last request left it, for who takes over.
@@ -63,6 +66,8 @@ pub(super) struct Origin {
     /// The threadpool whose port it came to.
     pub(super) pool: Option<u32>,
     pub(super) home: WeakHome,
+    /// Lane whose own watching thread has the connection taken over; `None`: that of the ORB does.
+    pub(super) watched: Option<Weak<Lane>>,
 }
 
 /// The states of `phase`, in its lowest bits. Above are a count of requests and, in the upper half, the id of the one
@@ -97,6 +102,7 @@ impl Status {
             servers: AtomicUsize::new(1),
             phase: AtomicU64::new(0),
             looked: AtomicU64::new(0),
+            watched: AtomicU64::new(0),
             behind: Mutex::default(),
             session: Mutex::default(),
             turn: OnceLock::new(),
@@ -111,7 +117,8 @@ impl Status {
 
     /// Octets came after a silence.
     pub(crate) fn wakes(&self) {
-        self.idle_since.store(0, Ordering::Relaxed);
+        // Not after the look at whether the thread that has connections taken over sleeps.
+        self.idle_since.swap(0, Ordering::SeqCst);
         self.used.store(true, Ordering::Relaxed);
     }
 
@@ -227,6 +234,22 @@ impl Status {
         self.origin.get()?;
         let word = self.running()?;
         Some((word, self.looked.swap(word, Ordering::Relaxed) == word))
+    }
+
+    /// Reports whether the request is not watched yet, and notes that it is.
+    pub(super) fn is_watched_first(&self, word: u64) -> bool {
+        self.watched.swap(word, Ordering::Relaxed) != word
+    }
+
+    /// Returns the lane whose own watching thread has the connection taken over.
+    pub(super) fn watched_lane(&self) -> Option<Arc<Lane>> {
+        self.origin.get()?.watched.as_ref()?.upgrade()
+    }
+
+    /// Reports whether the watching thread of that lane (`None`: of the ORB) has the connection taken over.
+    pub(super) fn is_watched_by(&self, lane: Option<&Arc<Lane>>) -> bool {
+        let watched = self.origin.get().and_then(|origin| origin.watched.as_ref());
+        watched.map(Weak::as_ptr) == lane.map(Arc::as_ptr)
     }
 
     /// Takes the connection from the thread that is in a request, which goes on beside; false: it has ended. Whoever

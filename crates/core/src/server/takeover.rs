@@ -1,35 +1,57 @@
 //! Has connections read whose threads are in long requests.
 //!
 //! A thread that runs a request does not see what comes over its connection meanwhile, and looking before each request
-//! would cost each a system call. So one thread of the ORB looks now and then which connections are still in the request
-//! that they were in before, and whether something waits there: such a connection is taken over, and known from then on
-//! for one that carries several requests at a time (`side_by_side.rs`). While nothing comes to any connection, it sleeps.
+//! would cost each a system call. So one thread looks now and then which connections are still in the request that they
+//! were in before. From then on it waits at the connections of those: what comes over one wakes this thread, and the
+//! connection is taken over at once. It is known from then on for one that carries several requests at a time
+//! (`side_by_side.rs`). While nothing comes to any connection, the thread sleeps.
+//!
+//! | a further request comes | and is read by another thread |
+//! |---|---|
+//! | in the first milliseconds of the one that runs | after [`SELDOM`] and [`OFTEN`] at most |
+//! | later | at once |
+//!
+//! Where threads have priorities of the system, each lane has a watching thread of its own, as urgent as the lane: those of
+//! other lanes that use up the processor do not keep it from its connections.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
+use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 
 use super::connection::{Connection, Lines};
 use super::home::Home;
+use super::lane::Lane;
 use super::per_connection::leave;
+use super::reactor::{self, Armed, Reactor, ReactorChoice};
 use super::registry::LongRunning;
 use super::stand_in::UNPOISONED;
 use crate::Orb;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread::{self, Thread};
 
-/// How often it looks while connections are busy and none is known for several requests at a time.
-const SELDOM: Duration = Duration::from_millis(100);
+/// Pause between two looks while connections are busy and none is known for several requests at a time.
+const SELDOM: Duration = Duration::from_millis(10);
 
-/// How often it looks while a request runs that may be a long one.
+/// Pause between two looks while a request runs that may be a long one.
 const OFTEN: Duration = Duration::from_millis(5);
 
-/// The thread that looks, once there is one.
+/// Least pause after a look, as a multiple of the time that it took: looking costs a hundredth of a processor at most.
+const REST: u32 = 100;
+
+/// Longest sleep of the watching thread of a lane that is about to end.
+const LAST: Duration = Duration::from_millis(500);
+
+/// Name of watching threads, for tools.
+const NAME: &str = "oxorb-takeover";
+
+/// Watching thread of an ORB or of a lane, once there is one.
 #[derive(Default)]
 pub(crate) struct Takeover {
-    thread: OnceLock<Thread>,
+    /// Reports what comes over the connections that are in long requests.
+    reactor: OnceLock<Box<dyn Reactor>>,
     begun: AtomicBool,
     sleeps: AtomicBool,
 }
@@ -37,7 +59,7 @@ pub(crate) struct Takeover {
 impl Takeover {
     /// Starts the thread, unless it is there, or requests of one connection are served one after another. Without it
     /// connections are handed on only where requests lie behind each other.
-    pub(super) fn start(&self, orb: &Orb) {
+    pub(super) fn start(&self, orb: &Orb, lane: Option<Arc<Lane>>) {
         // A model looks when it wants.
         if cfg!(all(test, feature = "model"))
             || orb.options().max_requests_per_connection <= 1
@@ -46,66 +68,109 @@ impl Takeover {
         {
             return;
         }
-        let orb = orb.clone();
-        let threads = Arc::clone(orb.thread_factory());
-        let started = threads.spawn(Purpose::Takeover, "oxorb-takeover", None, move || {
-            watch(&orb)
-        });
-        if started.is_err() {
+        if self.spawn(orb, lane).is_err() {
             self.begun.store(false, Ordering::Relaxed);
         }
     }
 
-    /// Something came over a connection after a silence.
+    fn spawn(&self, orb: &Orb, lane: Option<Arc<Lane>>) -> io::Result<()> {
+        if self.reactor.get().is_none() {
+            let _ = self.reactor.set(reactor::make(ReactorChoice::Epoll)?);
+        }
+        let builder = match &lane {
+            Some(lane) => lane.builder(orb, Purpose::Takeover, NAME),
+            None => orb.thread_factory().builder(Purpose::Takeover, NAME, None),
+        };
+        let orb = orb.clone();
+        let watch = move || match lane {
+            Some(lane) => {
+                lane.enter_unreserved(&orb);
+                lane.takeover.watch(&orb, Some(&lane));
+            }
+            None => orb.takeover().watch(&orb, None),
+        };
+        builder.spawn(watch).map(drop)
+    }
+
+    /// Wakes the thread where it sleeps: something came over a connection after a silence.
     pub(super) fn wakes(&self) {
         if self.sleeps.load(Ordering::SeqCst) {
             self.wake();
         }
     }
 
-    /// It looks at once, and so sees when the ORB ends.
+    /// Has the thread look at once, and so see when the ORB ends.
     pub(crate) fn wake(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
+        if let Some(reactor) = self.reactor.get() {
+            reactor.wake();
         }
     }
 
-    fn sleep(&self, orb: &Orb) {
-        self.sleeps.store(true, Ordering::SeqCst);
-        if !orb.is_closing() && !orb.registry().long_running().busy {
-            thread::park();
+    /// Looks, and has connections taken over, until the ORB or the lane ends.
+    fn watch(&self, orb: &Orb, lane: Option<&Arc<Lane>>) {
+        let Some(reactor) = self.reactor.get() else {
+            return;
+        };
+        let is_over = || orb.is_closing() || lane.is_some_and(|lane| lane.is_over(orb));
+        while !is_over() {
+            let began = Instant::now();
+            let pause = match look(orb, lane) {
+                Some(pause) => pause.max(began.elapsed() * REST),
+                None => {
+                    self.sleeps.store(true, Ordering::SeqCst);
+                    let busy = is_over() || orb.registry().long_running(lane).busy;
+                    let ends = lane.is_some_and(|lane| lane.is_stopping());
+                    match (busy, ends) {
+                        (true, _) => OFTEN,
+                        (false, true) => LAST,
+                        (false, false) => Duration::MAX,
+                    }
+                }
+            };
+            // Whichever connection it was is found by looking.
+            if reactor.wait_one(pause).is_err() {
+                std::thread::sleep(SELDOM);
+            }
+            self.sleeps.store(false, Ordering::SeqCst);
         }
-        self.sleeps.store(false, Ordering::SeqCst);
+    }
+
+    /// Has input of a connection wake the thread, once.
+    fn arm(&self, connection: &LongRunning) {
+        let LongRunning { id, link, .. } = connection;
+        if let Some(reactor) = self.reactor.get() {
+            let token = Token(*id);
+            let rearmed = reactor.rearm(link, token, Armed::Once);
+            // A link that cannot be watched is looked at with each look.
+            let _ = rearmed.or_else(|_| reactor.add(link, token, Armed::Once));
+        }
     }
 }
 
-fn watch(orb: &Orb) {
-    let takeover = orb.takeover();
-    let _ = takeover.thread.set(thread::current());
-    while !orb.is_closing() {
-        match look(orb) {
-            Some(pause) => thread::park_timeout(pause),
-            None => takeover.sleep(orb),
-        }
-    }
-}
-
-/// Looks once; how long to wait before the next time, `None`: until something comes over a connection.
-pub(crate) fn look(orb: &Orb) -> Option<Duration> {
-    let found = orb.registry().long_running();
+/// Looks once, at the connections of a lane that has a watching thread of its own or at all others; how long to wait before
+/// the next time, `None`: until something comes over a connection.
+pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Option<Duration> {
+    let found = orb.registry().long_running(lane);
+    let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
     let often = found.running || found.shared || !found.long.is_empty();
     for one in found.long {
+        let waits = one.status.behind.lock().expect(UNPOISONED).is_some();
+        let most = orb.options().max_requests_per_connection;
+        if one.status.under_way() + 1 >= most {
+            continue;
+        }
+        if !waits && !one.link.has_input().unwrap_or(true) {
+            if one.status.is_watched_first(one.request) {
+                takeover.arm(&one);
+            }
+            continue;
+        }
         let LongRunning {
             id,
             link,
             status,
             request,
         } = one;
-        let waits = status.behind.lock().expect(UNPOISONED).is_some();
-        let most = orb.options().max_requests_per_connection;
-        if status.under_way() + 1 >= most || !waits && !link.has_input().unwrap_or(true) {
-            continue;
-        }
         let Some((home, pool)) = status
             .origin()
             .and_then(|origin| Some((origin.home.upgrade()?, origin.pool)))

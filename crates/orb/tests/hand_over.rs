@@ -1,0 +1,89 @@
+//! A request that comes while another one of its connection runs is read by another thread at once (R1).
+
+mod common;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use common::LONG;
+use common::worker::*;
+use oxorb::{ClientConnections, Orb, Poa};
+use oxorb_testkit::watchdog;
+
+/// From the beginning of the first request to the second: by then it is known for a long one.
+const LATER: Duration = Duration::from_millis(20);
+
+/// From the second request to the look at whether it was answered. Whoever is found by looking now and then is read later.
+const SOON: Duration = Duration::from_millis(15);
+
+/// Rounds that count, and how many of them must be prompt: others may have the processor for longer than [`SOON`].
+const LAST: usize = 10;
+const PROMPT: usize = 8;
+
+/// Until so many rounds.
+const ROUNDS: usize = 60;
+
+/// Whether the second request was answered soon. Before the first it is in any case: that waits until it was.
+fn is_prompt(poa: &Poa) -> bool {
+    let worker = Arc::new(Worker::default());
+    let client = Orb::builder().client_connections(ClientConnections::Multiplexed);
+    let client = client.build().unwrap();
+    let object = activate(poa, &client, &worker);
+    // Requests that come alone, and a silence.
+    (0..3).for_each(|_| drop(whereabouts(&object)));
+    thread::sleep(LATER);
+    let first = in_the_background(&object, &WAIT);
+    worker.until_waiting(1);
+    thread::sleep(LATER);
+    let second = in_the_background(&object, &WHERE);
+    thread::sleep(SOON);
+    let prompt = second.is_finished();
+    assert_eq!(second.join().unwrap(), Ok(()));
+    assert!(!first.is_finished());
+    worker.open();
+    assert_eq!(first.join().unwrap(), Ok(()));
+    client.shutdown(true).unwrap();
+    prompt
+}
+
+#[track_caller]
+fn assert_prompt(name: &str, round: impl Fn() -> bool) {
+    let mut last = VecDeque::new();
+    for _ in 0..ROUNDS {
+        last.push_back(round());
+        if last.len() > LAST {
+            last.pop_front();
+        }
+        if last.iter().filter(|prompt| **prompt).count() >= PROMPT {
+            return;
+        }
+    }
+    panic!("{name}: second requests wait although threads are free; the last rounds: {last:?}");
+}
+
+#[test]
+fn a_connection_is_handed_over_as_soon_as_a_second_request_comes() {
+    let _guard = watchdog(LONG);
+    for concurrency in ["thread-per-connection", "leader-followers:4"] {
+        let server = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .setting("Concurrency", concurrency)
+            .build()
+            .unwrap();
+        assert_prompt(concurrency, || is_prompt(server.root_poa()));
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_connection_of_a_lane_is_handed_over_as_soon_as_a_second_request_comes() {
+    let _guard = watchdog(LONG);
+    let server = server();
+    let plan = oxorb::Threadpool::with_lanes([lane(10, 3), lane(20, 3)]);
+    let pool = server.create_threadpool(plan).unwrap();
+    let poa = lane_poa(&server, pool, 20);
+    assert_prompt("lanes", || is_prompt(&poa));
+    server.shutdown(true).unwrap();
+}

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use oxorb::{Interface as _, Ior, Orb};
-use oxorb_dynamic::TypeCode;
-use oxorb_dynamic::json::Names;
+use oxorb_dynamic::json::{LeftOut, Names};
+use oxorb_dynamic::{Shape, TypeCode};
+use oxorb_idl::model::{DefKind, Value as Constant};
 use oxorb_idltypes::Types;
 use oxorb_ifr::client;
 use oxorb_ifr::corba::RepositoryRef;
+use serde_json::Value;
 
 use crate::idl::Reading;
 use crate::output::{Failed, because};
@@ -32,7 +34,7 @@ impl IdlArgs {
 /// Where types come from.
 pub(crate) enum Source {
     /// IDL files.
-    Idl(Types),
+    Idl(Box<Types>),
     /// A repository.
     Repository(RepositoryRef),
 }
@@ -63,6 +65,8 @@ impl Source {
 pub(crate) struct Known<'k> {
     pub(crate) source: &'k Source,
     pub(crate) orb: &'k Orb,
+    /// `--defaults`: members left out are zero where the IDL says nothing else.
+    pub(crate) defaults: bool,
 }
 
 impl Names for Known<'_> {
@@ -73,10 +77,58 @@ impl Names for Known<'_> {
         }
     }
 
+    fn name_of_type(&self, ty: &TypeCode) -> Option<String> {
+        match self.source {
+            Source::Idl(types) => types.name_of(ty).map(str::to_owned),
+            // Each question would be a call.
+            Source::Repository(_) => None,
+        }
+    }
+
+    fn left_out(&self, id: &str, member: &str) -> LeftOut {
+        if let Source::Idl(types) = self.source
+            && let Some(value) = types.default_of(id, member)
+        {
+            return LeftOut::Default(constant(value, types));
+        }
+        match self.defaults {
+            true => LeftOut::Zero,
+            false => LeftOut::Refused("; --defaults makes members that are left out zero"),
+        }
+    }
+
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         let object = self.orb.string_to_object(text);
         object
             .map(|object| object.reference().ior().clone())
             .map_err(|error| error.to_string())
+    }
+}
+
+/// Returns a constant of IDL as JSON.
+fn constant(value: &Constant, types: &Types) -> Value {
+    match value {
+        // As text, which is taken for numbers of 64 bits, where JSON has no such number.
+        Constant::Integer(value) => match i64::try_from(*value) {
+            Ok(value) => value.into(),
+            Err(_) => value.to_string().into(),
+        },
+        Constant::Float(value) => (*value).into(),
+        Constant::Boolean(value) => (*value).into(),
+        Constant::Char(value) => value.to_string().into(),
+        Constant::String(value) | Constant::Fixed(value) => value.clone().into(),
+        Constant::Enumerator(id, ordinal) => {
+            let by_name = types
+                .of_def(*id)
+                .is_ok_and(|ty| matches!(ty.shape(), Shape::Enum));
+            match &types.model().def(*id).kind {
+                DefKind::Enum(body) => match body.enumerators.get(*ordinal as usize) {
+                    Some(enumerator) if by_name => enumerator.name.clone().into(),
+                    Some(enumerator) => enumerator.value.into(),
+                    None => Value::Null,
+                },
+                _ => Value::Null,
+            }
+        }
     }
 }

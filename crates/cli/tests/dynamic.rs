@@ -16,6 +16,7 @@ module bank {
   typedef sequence<octet> Blob;
   typedef fixed<8,2> Money;
   struct Owner { string name; wstring nick; };
+  struct Limits { @default(30) long seconds; @default(checking) Kind of; string unit; };
   typedef sequence<Owner> Owners;
   union Remark switch (Kind) { case savings: long rate; default: string text; };
   struct Tree;
@@ -33,6 +34,7 @@ module bank {
     Remark note(in Remark n);
     Blob scan(in Blob data, in Money price, in double rate);
     any echo(in any a);
+    Limits limit(in Limits l, in long most);
     CORBA::TypeCode type_of(in CORBA::TypeCode t);
     Account peer(in Account other);
     string greet(in string whom, in Kind sort);
@@ -88,6 +90,8 @@ returns = "$t"
 returns = "$n"
 [operations.scan]
 returns = "$data"
+[operations.limit]
+returns = "$l"
 [operations.echo]
 returns = "$a"
 [operations.type_of]
@@ -258,7 +262,20 @@ fn every_kind_of_value_goes_there_and_back() {
     assert_eq!(bank.good(&["scan", "[1, 2]", "-1", "-0.5"]), json!("AQI="));
     let owner = json!({ "name": "A", "nick": "B" });
     let any = json!({ "type": "bank::Owner", "value": owner });
-    assert_eq!(bank.good(&["echo", &any.to_string()])["value"], owner);
+    // The type is short where the IDL has it, and can be given as it came.
+    let short = json!({ "type": "IDL:oxorb.org/bank/Owner:1.0", "value": owner });
+    assert_eq!(bank.good(&["echo", &any.to_string()]), short);
+    assert_eq!(bank.good(&["echo", &short.to_string()]), short);
+    for (plain, ty) in [
+        ("true", "boolean"),
+        ("7", "long"),
+        ("1.5", "double"),
+        ("\"x\"", "string"),
+    ] {
+        let value: Value = serde_json::from_str(plain).unwrap();
+        let any = json!({ "type": ty, "value": value });
+        assert_eq!(bank.good(&["echo", plain]), any);
+    }
     assert_eq!(
         bank.good(&["type_of", "sequence<long>"]),
         json!("sequence<long>")
@@ -291,6 +308,37 @@ fn all_arguments_may_be_one_document() {
         bank.bad(&["withdraw", "--args", "@nothing.json"])
             .contains("nothing.json")
     );
+}
+
+#[test]
+fn what_is_left_out_is_the_default_of_the_idl_or_zero_on_demand() {
+    let bank = Bank::open("left-out");
+    let limits = |unit: &str| json!({ "seconds": 30, "of": "checking", "unit": unit });
+    assert_eq!(bank.good(&["limit", r#"{"unit": "s"}"#, "1"]), limits("s"));
+    assert_eq!(bank.good(&["limit", "{}", "1", "--defaults"]), limits(""));
+    assert_eq!(bank.good(&["limit", "--defaults"]), limits(""));
+    let document = r#"{"most": 2}"#;
+    assert_eq!(
+        bank.good(&["limit", "--args", document, "--defaults"]),
+        limits("")
+    );
+    for (args, why) in [
+        (
+            &["limit", "{}", "1"][..],
+            "args[0] (l): member unit is missing; --defaults makes members that are left out zero",
+        ),
+        (
+            &["limit", "--args", document],
+            "argument l is missing: Limits limit(in Limits l, in long most); --defaults",
+        ),
+        (
+            &["limit", r#"{"unit": "s"}"#],
+            "it takes 2 arguments, not 1: Limits limit(in Limits l, in long most); --defaults makes",
+        ),
+    ] {
+        let message = bank.bad(args);
+        assert!(message.contains(why), "{args:?}: {message}");
+    }
 }
 
 #[test]
@@ -473,6 +521,16 @@ fn what_the_script_lacks_may_have_default_answers() {
     assert_eq!(bank.good(&["unknown"]), Value::Null);
 }
 
+#[test]
+fn values_of_a_script_may_leave_members_out() {
+    let script = "[operations.limit]\nreturns = { seconds = \"$most\" }\n";
+    let bank = Bank::with_script("short-script", script, &["--defaults"]);
+    assert_eq!(
+        bank.good(&["limit", "{\"unit\": \"s\"}", "5"]),
+        json!({ "seconds": 5, "of": "checking", "unit": "" })
+    );
+}
+
 /// S11: what the client sent is its fault, and results that cannot be sent are not said to have been.
 #[test]
 fn the_log_and_the_exception_say_whose_fault_it_is() {
@@ -560,6 +618,10 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
             "operations.book[0].out: there is no inout or out parameter who",
         ),
         // What can never fit is found before the first request (S11).
+        (
+            "[operations.limit]\nreturns = { seconds = \"$most\" }",
+            "operations.limit[0].returns: member unit is missing; --defaults",
+        ),
         (
             "[operations.book]\nreturns = \"$who\"",
             "operations.book[0].returns: $who is an array, not a number",

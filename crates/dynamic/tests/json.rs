@@ -6,7 +6,7 @@ use oxorb_cdr::{
     RawProfile, RawReference, ValueModifier, Visibility,
 };
 use oxorb_dynamic::json::{
-    Json, JsonType, Names, Plain, Reader, Shared, from_json, type_from_json,
+    Json, JsonType, LeftOut, Names, Plain, Reader, Shared, from_json, type_from_json,
 };
 use oxorb_dynamic::{Dynamic, DynamicValue, TypeCode, ValueKey};
 use proptest::prelude::{any, proptest};
@@ -677,4 +677,130 @@ fn a_chain_of_types_is_no_deeper_than_the_stack() {
         error.to_string().contains("nested more than 128 deep"),
         "{error}"
     );
+}
+
+/// Knows one type, and what stands for members that are left out.
+struct Known(TypeCode, LeftOut);
+
+impl Names for Known {
+    fn find_type(&self, name: &str) -> Option<TypeCode> {
+        (self.0.id() == Some(name)).then(|| self.0.clone())
+    }
+
+    fn name_of_type(&self, ty: &TypeCode) -> Option<String> {
+        (*ty == self.0).then(|| ty.id().unwrap_or_default().to_owned())
+    }
+
+    fn left_out(&self, _: &str, member: &str) -> LeftOut {
+        match member {
+            "colour" => LeftOut::Default(json!("green")),
+            _ => self.1.clone(),
+        }
+    }
+}
+
+#[test]
+fn members_left_out_are_as_the_names_say() {
+    let lenient = Known(point(), LeftOut::Zero);
+    let strict = Known(point(), LeftOut::Refused("; say --zero"));
+    let full = read(json!({ "x": 0, "colour": "green" }), &point());
+    assert_eq!(from_json(&json!({}), &point(), &lenient), Ok(full.clone()));
+    assert_eq!(
+        from_json(&json!({ "x": 0 }), &point(), &strict),
+        Ok(full.clone()),
+        "a default needs no leave"
+    );
+    let refused = from_json(&json!({}), &point(), &strict).unwrap_err();
+    assert_eq!(refused.to_string(), "member x is missing; say --zero");
+
+    // Structs in structs, members of unions, and whole values.
+    let line = [("from", point()), ("to", point())];
+    let line = TypeCode::structure("IDL:Line:1.0", "Line", line);
+    let point = json!({ "x": 0, "colour": "green" });
+    let both = read(json!({ "from": point, "to": point }), &line);
+    assert_eq!(from_json(&json!({}), &line, &lenient), Ok(both.clone()));
+    assert_eq!(Reader::new(&lenient).zero(&line), Ok(both));
+    let round = json!({ "discriminator": "green" });
+    assert_eq!(
+        from_json(&round, &choice(), &lenient),
+        Ok(read(
+            json!({ "round": { "x": 0, "colour": "green" } }),
+            &choice()
+        ))
+    );
+    let refused = from_json(&round, &choice(), &strict).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the discriminator selects round, but there is no member; say --zero"
+    );
+    let refused = from_json(&json!({ "id": 1 }), &node(), &strict).unwrap_err();
+    assert_eq!(refused.to_string(), "member next is missing; say --zero");
+    assert!(from_json(&json!({ "id": 1 }), &node(), &lenient).is_ok());
+}
+
+#[test]
+fn what_is_filled_in_is_bounded() {
+    let mut ty = point();
+    for level in 0..30 {
+        let id = format!("IDL:L{level}:1.0");
+        ty = TypeCode::structure(&id, "L", [("a", ty.clone()), ("b", ty)]);
+    }
+    let lenient = Known(point(), LeftOut::Zero);
+    let refused = from_json(&json!({}), &ty, &lenient).unwrap_err();
+    assert!(
+        refused.what.contains("more than 1048576 parts"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn plain_values_are_anys() {
+    for (json, ty) in [
+        (json!(true), TypeCode::BOOLEAN),
+        (json!("text"), TypeCode::STRING),
+        (json!(-5), TypeCode::LONG),
+        (json!(3_000_000_000_u64), TypeCode::LONGLONG),
+        (json!(u64::MAX), TypeCode::ULONGLONG),
+        (json!(1.5), TypeCode::DOUBLE),
+    ] {
+        let Dynamic::Any(any) = read(json.clone(), &TypeCode::ANY) else {
+            panic!("{json}");
+        };
+        assert_eq!(*any.type_code(), ty, "{json}");
+        assert_eq!(any.dynamic().unwrap(), read(json, &ty));
+    }
+    let refused = from_json(&json!([1]), &TypeCode::ANY, &Plain).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "an any is {\"type\": ..., \"value\": ...}, or a plain boolean, number or string"
+    );
+}
+
+#[test]
+fn types_with_names_are_short_in_anys() {
+    let names = Known(point(), LeftOut::Zero);
+    let written = |json: Value| {
+        let value = from_json(&json, &TypeCode::ANY, &names).unwrap();
+        let shared = Shared::new([&value]).with_names(&names);
+        let written = serde_json::to_value(shared.json(&value)).unwrap();
+        assert_eq!(from_json(&written, &TypeCode::ANY, &names), Ok(value));
+        written
+    };
+    let one = json!({ "x": 1, "colour": "red" });
+    let short = json!({ "type": "IDL:Point:1.0", "value": one });
+    assert_eq!(written(short.clone()), short);
+    assert_eq!(
+        written(json!({ "type": "sequence<IDL:Point:1.0>", "value": [one] })),
+        json!({ "type": { "kind": "sequence", "type": "IDL:Point:1.0" }, "value": [one] })
+    );
+    assert_eq!(
+        written(json!(5)),
+        json!({ "type": "long", "value": 5 }),
+        "basic types have short names"
+    );
+    // Another type with the same id has no name here.
+    let other = TypeCode::structure("IDL:Point:1.0", "Point", [("y", TypeCode::SHORT)]);
+    let other = serde_json::to_value(JsonType(&other)).unwrap();
+    let long = json!({ "type": other, "value": { "y": 1 } });
+    assert_eq!(written(long.clone()), long);
 }

@@ -1,7 +1,7 @@
 //! Types of IDL to type codes.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use oxorb_cdr::{Label, TypeCode, ValueModifier, Visibility};
 use oxorb_idl::model::{
@@ -17,6 +17,8 @@ pub struct Types {
     model: Model,
     /// Those made before; none that is part of a type still being made.
     made: Mutex<HashMap<DefId, TypeCode>>,
+    /// Definitions by repository id, once one is looked for.
+    by_id: OnceLock<HashMap<String, DefId>>,
 }
 
 impl Types {
@@ -25,6 +27,7 @@ impl Types {
         Types {
             model,
             made: Mutex::default(),
+            by_id: OnceLock::new(),
         }
     }
 
@@ -45,6 +48,42 @@ impl Types {
         let def = self.find(name);
         let def = def.ok_or_else(|| Unsupported::Unknown(name.to_owned()))?;
         self.of_def(def.id)
+    }
+
+    /// Returns the name of the definition that a type code describes: its repository id, which [`by_name`](Self::by_name)
+    /// takes. `None` if the IDL declares no such type, or another one with this id.
+    pub fn name_of(&self, ty: &TypeCode) -> Option<&str> {
+        let id = ty.id().filter(|id| !id.is_empty())?;
+        let def = self.of_id(id)?;
+        let same = self.of_def(def.id).is_ok_and(|known| known == *ty);
+        same.then_some(&*def.repository_id)
+    }
+
+    /// Returns the `@default` of a member, of the struct, exception, union or valuetype with this repository id.
+    pub fn default_of(&self, id: &str, member: &str) -> Option<&Value> {
+        let model = &self.model;
+        let fields: Vec<&Field> = match &self.of_id(id)?.kind {
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                model.all_fields(body).into_iter().collect()
+            }
+            DefKind::Union(body) => body.cases.iter().map(|case| &case.field).collect(),
+            DefKind::ValueType(value) => {
+                let state = model.all_state(value).into_iter();
+                state.map(|member| &member.field).collect()
+            }
+            _ => return None,
+        };
+        let field = fields.into_iter().find(|field| field.name == member)?;
+        field.default.as_ref()
+    }
+
+    fn of_id(&self, id: &str) -> Option<&Def> {
+        let by_id = self.by_id.get_or_init(|| {
+            let defs = self.model.defs();
+            defs.map(|def| (def.repository_id.clone(), def.id))
+                .collect()
+        });
+        by_id.get(id).map(|&id| self.model.def(id))
     }
 
     /// The type code of a type.

@@ -1,7 +1,7 @@
 //! Results and exceptions as JSON.
 
 use oxorb::{SystemException, last_failure, minor};
-use oxorb_dynamic::json::{Json, Shared};
+use oxorb_dynamic::json::{Names, Shared};
 use oxorb_dynamic::{Exception, Results, Signature};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -13,21 +13,31 @@ use crate::output::{Failed, because, print_json};
 pub(crate) struct ResultsJson<'r> {
     signature: &'r Signature,
     results: &'r Results,
+    names: &'r dyn Names,
 }
 
 impl<'r> ResultsJson<'r> {
-    pub(crate) fn new(signature: &'r Signature, results: &'r Results) -> Self {
-        ResultsJson { signature, results }
+    pub(crate) fn new(
+        signature: &'r Signature,
+        results: &'r Results,
+        names: &'r dyn Names,
+    ) -> Self {
+        ResultsJson {
+            signature,
+            results,
+            names,
+        }
     }
 }
 
 impl Serialize for ResultsJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if self.results.out.is_empty() {
-            return Json(&self.results.returns).serialize(to);
+            let alone = Shared::new([&self.results.returns]).with_names(self.names);
+            return alone.json(&self.results.returns).serialize(to);
         }
         let all = std::iter::once(&self.results.returns).chain(&self.results.out);
-        let shared = Shared::new(all);
+        let shared = Shared::new(all).with_names(self.names);
         let mut map = to.serialize_map(None)?;
         if self.signature.has_result() {
             map.serialize_entry("returns", &shared.json(&self.results.returns))?;
@@ -49,7 +59,7 @@ impl Serialize for Out<'_, '_> {
 }
 
 /// `{"exception": "IDL:...", ...}`
-pub(crate) struct ExceptionJson<'e>(pub(crate) &'e Exception);
+pub(crate) struct ExceptionJson<'e>(pub(crate) &'e Exception, pub(crate) &'e dyn Names);
 
 impl Serialize for ExceptionJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -58,7 +68,8 @@ impl Serialize for ExceptionJson<'_> {
             Exception::User(user) => {
                 map.serialize_entry("exception", user.id())?;
                 map.serialize_entry("name", user.ty.name().unwrap_or_default())?;
-                map.serialize_entry("members", &Json(&user.members))?;
+                let members = Shared::new([&user.members]).with_names(self.1);
+                map.serialize_entry("members", &members.json(&user.members))?;
             }
             Exception::Unlisted(id) => {
                 map.serialize_entry("exception", id)?;
@@ -89,8 +100,8 @@ impl Serialize for ExceptionJson<'_> {
 }
 
 /// Prints an exception as JSON; what is left is the message for people: what happened, and at which endpoint.
-pub(super) fn told(exception: &Exception) -> Failed {
-    if let Err(failed) = print_json(&ExceptionJson(exception)) {
+pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
+    if let Err(failed) = print_json(&ExceptionJson(exception, names)) {
         return failed;
     }
     if exception.to_system().minor == minor::marshal::WCHAR_FROM_1_0_CLIENT {

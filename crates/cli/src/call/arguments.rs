@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::io::Read as _;
 
-use oxorb_dynamic::json::{JsonError, Names, Reader};
+use oxorb_dynamic::json::{JsonError, Reader};
 use oxorb_dynamic::{Dynamic, Parameter, Shape, Signature, TcKind as Kind, TypeCode};
 use serde_json::Value;
+
+use crate::types::Known;
 
 /// What the user gave.
 pub(super) enum Given<'g> {
@@ -17,25 +19,38 @@ pub(super) enum Given<'g> {
     Document(&'g str),
 }
 
-/// The values of the in and inout parameters, in order.
+/// Returns the values of the in and inout parameters, in order.
 pub(super) fn read(
     given: Given<'_>,
     signature: &Signature,
-    names: &dyn Names,
+    known: &Known<'_>,
 ) -> Result<Vec<Dynamic>, String> {
     let json = match given {
         Given::Words(words) => each_word(words.iter().map(String::as_str), signature)?,
         Given::Word(word) => each_word(std::iter::once(word), signature)?,
         Given::Document(text) => from_document(&document(text)?, signature)?,
     };
-    let mut reader = Reader::new(names);
-    let numbered = signature.inputs().zip(&json).enumerate();
+    let mut reader = Reader::new(known);
+    let numbered = signature.inputs().enumerate();
     numbered
-        .map(|(at, (param, json))| {
-            let value = reader.from_json(json, &param.ty);
+        .map(|(at, param)| {
+            let value = match json.get(at).and_then(Option::as_ref) {
+                Some(json) => reader.from_json(json, &param.ty),
+                None if known.defaults => reader.zero(&param.ty),
+                None => return Err(missing(&json, param, signature)),
+            };
             value.map_err(|error| within(error, at, param))
         })
         .collect()
+}
+
+fn missing(given: &[Option<Value>], param: &Parameter, signature: &Signature) -> String {
+    const ADVICE: &str = "--defaults makes arguments that are left out zero";
+    let wanted = signature.inputs().count();
+    match given.len() < wanted {
+        true => format!("{}; {ADVICE}", count(given.len(), wanted, signature)),
+        false => format!("argument {} is missing: {signature}; {ADVICE}", param.name),
+    }
 }
 
 /// `args[1].route[3].name: expected a string, found a number`
@@ -50,12 +65,14 @@ fn within(error: JsonError, at: usize, param: &Parameter) -> String {
 fn each_word<'w>(
     words: impl ExactSizeIterator<Item = &'w str>,
     signature: &Signature,
-) -> Result<Vec<Value>, String> {
-    count(words.len(), signature)?;
+) -> Result<Vec<Option<Value>>, String> {
+    not_too_many(words.len(), signature)?;
     let numbered = words.zip(signature.inputs()).enumerate();
     numbered
         .map(|(at, (word, param))| {
-            read_word(word, &param.ty).map_err(|why| format!("args[{at}] ({}): {why}", param.name))
+            let json = read_word(word, &param.ty);
+            json.map(Some)
+                .map_err(|why| format!("args[{at}] ({}): {why}", param.name))
         })
         .collect()
 }
@@ -121,37 +138,41 @@ fn document(text: &str) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{name}: this is no JSON: {error}"))
 }
 
-fn from_document(document: &Value, signature: &Signature) -> Result<Vec<Value>, String> {
+fn from_document(document: &Value, signature: &Signature) -> Result<Vec<Option<Value>>, String> {
     match document {
         Value::Array(values) => {
-            count(values.len(), signature)?;
-            Ok(values.clone())
+            not_too_many(values.len(), signature)?;
+            Ok(values.iter().cloned().map(Some).collect())
         }
         Value::Object(values) => {
             let known = |name: &&String| signature.inputs().any(|param| param.name == **name);
             if let Some(name) = values.keys().find(|name| !known(name)) {
                 return Err(format!("there is no parameter {name}: {signature}"));
             }
-            let value = |param: &Parameter| {
-                let value = values.get(&param.name).cloned();
-                value.ok_or_else(|| format!("argument {} is missing: {signature}", param.name))
-            };
-            signature.inputs().map(value).collect()
+            let inputs = signature.inputs();
+            Ok(inputs
+                .map(|param| values.get(&param.name).cloned())
+                .collect())
         }
         _ => Err("--args: expected an array, or an object by the names of parameters".to_owned()),
     }
 }
 
-fn count(given: usize, signature: &Signature) -> Result<(), String> {
+fn not_too_many(given: usize, signature: &Signature) -> Result<(), String> {
     let wanted = signature.inputs().count();
-    if given == wanted {
-        return Ok(());
+    match given <= wanted {
+        true => Ok(()),
+        false => Err(count(given, wanted, signature)),
     }
+}
+
+/// Says how many arguments an operation takes.
+fn count(given: usize, wanted: usize, signature: &Signature) -> String {
     let mut what = match wanted {
         0 => "it takes no arguments".to_owned(),
         1 => "it takes 1 argument".to_owned(),
         wanted => format!("it takes {wanted} arguments"),
     };
     let _ = write!(what, ", not {given}: {signature}");
-    Err(what)
+    what
 }

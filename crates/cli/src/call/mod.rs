@@ -22,6 +22,10 @@ pub(crate) use answer::{ExceptionJson, ResultsJson};
 An ARG is a JSON value; text, enumerators, references and decimal numbers need no quotes. docs/json.md has the whole \
 mapping. An attribute is read by its name, and written by NAME=VALUE.
 
+Octets are base64 (AQL/) or an array of numbers ([1, 2, 255]). An any is a plain boolean, number or string, or names its \
+type: {\"type\": \"short\", \"value\": 5}. Members that are left out take the @default of the IDL; with --defaults, all \
+others are zero.
+
 Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
 InterfaceRepository=..., or the one that the object itself names (_interface).
 
@@ -34,6 +38,7 @@ Examples:
   oxorb call --idl bank.idl corbaloc::host:2809/Account owner='Ada Lovelace'
   oxorb call --idl nav.idl IOR:0100... follow '[{\"place\": {\"x\": 1, \"y\": 2}, \"name\": \"A\"}]'
   oxorb call --idl nav.idl IOR:0100... follow --args @route.json
+  oxorb call --idl nav.idl IOR:0100... upload AQL/ '{\"format\": \"raw\"}' --defaults
   oxorb call --ifr corbaloc::host:2810/InterfaceRepository corbaloc::host:2809/Account balance
   oxorb call corbaloc::host:2809/Account balance
   oxorb call IOR:0100... _repository_id")]
@@ -62,6 +67,9 @@ pub(crate) struct Args {
     /// CORBA priority of the calls, 0 to 32767: which lane or band of the server takes them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
     priority: Option<i16>,
+    /// Make arguments and members that are left out zero, empty or nil, unless the IDL has a @default for them
+    #[arg(long)]
+    defaults: bool,
     /// Want no answer, whatever the IDL says
     #[arg(long)]
     oneway: bool,
@@ -97,7 +105,7 @@ pub(crate) fn run(args: Args) -> Done {
         false => {
             let types = args.idl.load()?;
             let signature = target::find(&types, object, interface, &wanted)?;
-            (signature, Source::Idl(types))
+            (signature, Source::Idl(Box::new(types)))
         }
         true => repository::find(&orb, args.ifr.as_deref(), object, interface, &wanted)?,
     };
@@ -115,19 +123,26 @@ pub(crate) fn run(args: Args) -> Done {
     let known = Known {
         source: &source,
         orb: &orb,
+        defaults: args.defaults,
     };
     let values = arguments::read(given, &signature, &known).map_err(because)?;
-    call(object, &signature, &values, args.oneway)
+    call(object, &signature, &values, &known, args.oneway)
 }
 
-fn call(object: &Ref, signature: &Signature, values: &[Dynamic], oneway: bool) -> Done {
+fn call(
+    object: &Ref,
+    signature: &Signature,
+    values: &[Dynamic],
+    known: &Known<'_>,
+    oneway: bool,
+) -> Done {
     let context = Context::new();
     if oneway || signature.oneway {
         let sent = oxorb_dynamic::send(object, signature, values, &context);
-        return sent.map_err(|exception| answer::told(&exception));
+        return sent.map_err(|exception| answer::told(&exception, known));
     }
     match oxorb_dynamic::invoke(object, signature, values, &context) {
-        Ok(results) => print_json(&ResultsJson::new(signature, &results)),
-        Err(exception) => Err(answer::told(&exception)),
+        Ok(results) => print_json(&ResultsJson::new(signature, &results, known)),
+        Err(exception) => Err(answer::told(&exception, known)),
     }
 }

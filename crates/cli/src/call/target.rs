@@ -2,6 +2,7 @@
 
 use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
+use oxorb_dynamic::json::Plain;
 use oxorb_idltypes::{Interface, Types};
 use serde_json::{Value, json};
 
@@ -176,5 +177,5 @@ pub(super) fn is_answer(exception: &SystemException) -> bool {
 
 /// The failure of a question that comes before the call; told as that of the call would be.
 pub(super) fn unreachable(exception: SystemException) -> Failed {
-    answer::told(&exception.into())
+    answer::told(&exception.into(), &Plain)
 }

@@ -58,7 +58,8 @@ pub(crate) struct Args {
     /// What to answer: a .toml or .json file
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Answer what the script does not mention with zeros and empty values, instead of NO_IMPLEMENT
+    /// Answer what the script does not mention with zeros and empty values, instead of NO_IMPLEMENT; members that values
+    /// of the script leave out are zero, too, unless the IDL has a @default for them
     #[arg(long)]
     defaults: bool,
     /// Address to listen on; 0.0.0.0 for all of them
@@ -93,6 +94,7 @@ pub(crate) fn run(args: Args) -> Done {
     let known = Known {
         source: &source,
         orb: &orb,
+        defaults: args.defaults,
     };
     let scoped_name = interface.scoped_name.clone();
     let table = script.check(&interface, &known).map_err(because)?;
@@ -130,7 +132,7 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     if !args.idl.files.is_empty() {
         let types = args.idl.load()?;
         let interface = interface(&types, args.interface.as_deref())?;
-        return Ok((interface, Source::Idl(types)));
+        return Ok((interface, Source::Idl(Box::new(types))));
     }
     let Some(reference) = &args.ifr else {
         return Err(because(

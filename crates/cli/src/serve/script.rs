@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use oxorb::{CompletionStatus, SystemException, SystemExceptionKind};
-use oxorb_dynamic::json::{Names, from_json};
+use oxorb_dynamic::json::{LeftOut, Names, from_json};
 use oxorb_dynamic::{Dynamic, Shape, Signature, TcKind, TypeCode};
 use oxorb_idltypes::Interface;
 use serde::Deserialize;
@@ -241,6 +241,19 @@ fn check_value(
                     let ty = member.ty.to_type_code();
                     check_value(value, &ty, (signature, names), &format!("{at}.{name}"))?;
                 }
+            }
+            let of = resolved.as_ref();
+            let mut left_out = of
+                .members()
+                .filter(|member| !members.contains_key(&**member.name));
+            let refused = left_out.find_map(|member| {
+                match names.left_out(of.id().unwrap_or_default(), member.name) {
+                    LeftOut::Refused(advice) => Some((member.name, advice)),
+                    _ => None,
+                }
+            });
+            if let Some((name, advice)) = refused {
+                return Err(format!("{at}: member {name} is missing{advice}"));
             }
         }
         (Value::Array(values), Shape::Sequence { element, .. } | Shape::Array { element, .. }) => {

@@ -68,7 +68,8 @@ impl StandIn {
             None => 0,
         };
         let names = signature.inputs().map(|param| param.name.as_str());
-        let shared = Shared::new(args);
+        let known = self.known();
+        let shared = Shared::new(args).with_names(&known);
         let values = args.iter().zip(signature.inputs()).map(|(arg, param)| {
             let json = serde_json::to_value(shared.json(arg));
             json.map_err(|error| refused(signature, &param.name, &error.to_string()))
@@ -84,12 +85,16 @@ impl StandIn {
         };
         let args: Vec<(&str, Value)> = names.zip(json).collect();
         let scope = Scope { args: &args, count };
-        let known = Known {
-            source: &self.source,
-            orb: &self.orb,
-        };
         let given = answer.give(signature, &scope, &known);
         given.map_err(|why| self.broken(signature, &why))?
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            source: &self.source,
+            orb: &self.orb,
+            defaults: self.defaults,
+        }
     }
 
     /// Attributes are what they were set to last.
@@ -184,7 +189,9 @@ impl DynamicServant for StandIn {
     fn invoke(&self, invocation: Invocation<'_>) -> Result<Results, Exception> {
         let signature = invocation.signature;
         let answer = self.answer(signature, &invocation.args);
-        self.log.request(signature, &invocation.args, &answer);
+        let known = self.known();
+        self.log
+            .request(signature, &invocation.args, &answer, &known);
         answer
     }
 }
@@ -212,12 +219,12 @@ struct Line<'l> {
     unsent: Option<String>,
 }
 
-struct Arguments<'l>(&'l Signature, &'l [Dynamic]);
+struct Arguments<'l>(&'l Signature, &'l [Dynamic], &'l Known<'l>);
 
 impl Serialize for Arguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let names = self.0.inputs().map(|param| &param.name);
-        let shared = Shared::new(self.1);
+        let shared = Shared::new(self.1).with_names(self.2);
         // What a client sent that cannot be shown must not hide the request.
         let values = self.1.iter().map(|value| {
             let json = serde_json::to_value(shared.json(value));
@@ -250,6 +257,7 @@ impl Log {
         signature: &Signature,
         args: &[Dynamic],
         answer: &Result<Results, Exception>,
+        known: &Known<'_>,
     ) {
         let unsent = match answer {
             Ok(results) if !signature.oneway => unsendable(signature, results),
@@ -259,12 +267,17 @@ impl Log {
             request: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
             ms: self.start.elapsed().as_millis() as u64,
             operation: &signature.operation,
-            args: Arguments(signature, args),
+            args: Arguments(signature, args, known),
             results: match answer {
-                Ok(results) if unsent.is_none() => Some(ResultsJson::new(signature, results)),
+                Ok(results) if unsent.is_none() => {
+                    Some(ResultsJson::new(signature, results, known))
+                }
                 _ => None,
             },
-            raised: answer.as_ref().err().map(ExceptionJson),
+            raised: answer
+                .as_ref()
+                .err()
+                .map(|raised| ExceptionJson(raised, known)),
             unsent,
         });
     }

@@ -16,6 +16,7 @@
 
 mod base64;
 mod budget;
+mod left_out;
 mod number;
 mod read;
 mod types;
@@ -27,6 +28,7 @@ use std::fmt;
 use oxorb_cdr::{Printable, TypeCode};
 use oxorb_giop::{Ior, Url, parse_reference};
 
+pub use left_out::LeftOut;
 pub use read::{Reader, from_json};
 pub use types::{JsonType, type_from_json};
 pub use write::{Json, Shared};
@@ -35,6 +37,18 @@ pub use write::{Json, Shared};
 pub trait Names {
     /// The type of a scoped name or repository id: for `any` and `TypeCode`.
     fn find_type(&self, name: &str) -> Option<TypeCode>;
+
+    /// Returns the name that [`find_type`](Self::find_type) takes for exactly this type; it is then written instead of the
+    /// whole type. `None` without any.
+    fn name_of_type(&self, _: &TypeCode) -> Option<String> {
+        None
+    }
+
+    /// Returns what stands for a member that JSON leaves out, of the struct, exception, union or valuetype with this
+    /// repository id.
+    fn left_out(&self, _id: &str, _member: &str) -> LeftOut {
+        LeftOut::Refused("")
+    }
 
     /// The reference that a text other than `IOR:` and `corbaloc:` stands for; else why it stands for none.
     fn find_object(&self, text: &str) -> Result<Ior, String> {

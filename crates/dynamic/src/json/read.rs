@@ -7,7 +7,7 @@ use oxorb_cdr::{
     Any, Decimal, Dynamic, Field, RawProfile, RawReference, Reason, Selected, Shape, TcKind,
     TypeCode, TypeRef, ValueKey,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::number::{read_double, read_long_double};
 use super::{JsonError, Names, base64, type_from_json};
@@ -22,6 +22,8 @@ pub struct Reader<'n> {
     pub(super) names: &'n dyn Names,
     /// Of the values so far, by their `$id`.
     pub(super) keys: HashMap<String, ValueKey>,
+    /// Members so far that were left out.
+    pub(super) filled: usize,
 }
 
 impl fmt::Debug for Reader<'_> {
@@ -38,6 +40,7 @@ impl<'n> Reader<'n> {
         Self {
             names,
             keys: HashMap::new(),
+            filled: 0,
         }
     }
 
@@ -171,10 +174,12 @@ fn read_struct(
         )));
     }
     let fields = ty.members().map(|member| {
-        let json = object
-            .get(&**member.name)
-            .ok_or_else(|| JsonError::new(format!("member {} is missing", member.name)))?;
-        let value = read(json, member.ty, names).map_err(|error| error.within(member.name))?;
+        let value = match object.get(&**member.name) {
+            Some(json) => {
+                read(json, member.ty, names).map_err(|error| error.within(member.name))?
+            }
+            None => names.left_out(ty, member, &missing(member.name))?,
+        };
         let name = member.name.clone();
         Ok(Field { name, value })
     });
@@ -209,10 +214,13 @@ fn read_union(
             return Err(JsonError::new("the discriminator selects no member").within("member"));
         }
         (Some(member), None) => {
-            return Err(JsonError::new(format!(
+            let missing = format!(
                 "the discriminator selects {}, but there is no member",
                 member.name
-            )));
+            );
+            let value = names.left_out(ty, member, &missing)?;
+            let name = member.name.clone();
+            Some(Field { name, value })
         }
         (Some(member), Some(json)) => {
             let value = read(json, member.ty, names).map_err(|error| error.within("member"))?;
@@ -277,17 +285,41 @@ fn enumerator(json: &Value, ty: TypeRef<'_>) -> Result<Dynamic, JsonError> {
     }
 }
 
+/// `{"type": ..., "value": ...}`, or a plain value of a type that follows from it.
 fn any(json: &Value, names: &dyn Names) -> Result<Any, JsonError> {
-    if json.is_null() {
-        return Ok(Any::default());
-    }
-    let object = object(json)?;
+    let plain = |ty: TypeCode| {
+        let value = from_json(json, &ty, names)?;
+        Any::with_type(ty, value).map_err(|error| JsonError::new(error.to_string()))
+    };
+    let wrong = || {
+        JsonError::new(
+            "an any is {\"type\": ..., \"value\": ...}, or a plain boolean, number or string",
+        )
+    };
+    let object = match json {
+        Value::Null => return Ok(Any::default()),
+        Value::Bool(_) => return plain(TypeCode::BOOLEAN),
+        Value::String(_) => return plain(TypeCode::STRING),
+        Value::Number(number) => return plain(type_of_number(number)),
+        Value::Array(_) => return Err(wrong()),
+        Value::Object(object) => object,
+    };
     let (Some(ty), Some(value), 2) = (object.get("type"), object.get("value"), object.len()) else {
-        return Err(JsonError::new("an any is {\"type\": ..., \"value\": ...}"));
+        return Err(wrong());
     };
     let ty = type_from_json(ty, names).map_err(|error| error.within("type"))?;
     let value = from_json(value, &ty, names).map_err(|error| error.within("value"))?;
     Any::with_type(ty, value).map_err(|error| JsonError::new(error.to_string()).within("value"))
+}
+
+/// Returns the first of long, long long, unsigned long long and double that holds a number.
+fn type_of_number(number: &Number) -> TypeCode {
+    match number.as_i64() {
+        Some(value) if i32::try_from(value).is_ok() => TypeCode::LONG,
+        Some(_) => TypeCode::LONGLONG,
+        None if number.is_u64() => TypeCode::ULONGLONG,
+        None => TypeCode::DOUBLE,
+    }
 }
 
 fn reference(json: &Value, names: &dyn Names) -> Result<RawReference, JsonError> {
@@ -307,6 +339,10 @@ fn reference(json: &Value, names: &dyn Names) -> Result<RawReference, JsonError>
         type_id: ior.type_id,
         profiles: profiles.collect(),
     })
+}
+
+pub(super) fn missing(member: &str) -> String {
+    format!("member {member} is missing")
 }
 
 /// Whole numbers; those of 64 bits may be strings, because not every writer of JSON has so many digits.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::budget::{MARK, Text};
 use super::read::{object, text};
-use super::{JsonError, Names};
+use super::{JsonError, Names, Plain};
 
 /// A type, for `serde`. Each type that it is made of is described once: where it stands again, there is
 /// `{"kind": "recursive", "id": ...}`. Fails for text of more than [`Limits::max_text`](oxorb_cdr::Limits::max_text) octets.
@@ -19,18 +19,23 @@ pub struct JsonType<'t>(pub &'t TypeCode);
 
 impl Serialize for JsonType<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Budgeted(self.0, &Text::default()).serialize(to)
+        Budgeted(self.0, &Text::default(), &Plain).serialize(to)
     }
 }
 
 /// A type within a longer text.
-pub(super) struct Budgeted<'t>(pub(super) &'t TypeCode, pub(super) &'t Text);
+pub(super) struct Budgeted<'t>(
+    pub(super) &'t TypeCode,
+    pub(super) &'t Text,
+    pub(super) &'t dyn Names,
+);
 
 impl Serialize for Budgeted<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(ty, text) = *self;
+        let Self(ty, text, names) = *self;
         let whole = Whole {
             text,
+            names,
             around: RefCell::default(),
             before: RefCell::default(),
         };
@@ -48,6 +53,7 @@ const MAX_DEPTH: usize = 128;
 /// What is known of a type while it is written.
 struct Whole<'t> {
     text: &'t Text,
+    names: &'t dyn Names,
     /// The repository ids of the types around, as far as they have one.
     around: RefCell<Vec<&'t str>>,
     /// Numbers of the named types that were written.
@@ -90,6 +96,12 @@ impl Serialize for Part<'_, '_> {
         if is_plain(self.ty, MOST_WORDS) {
             text.spend(MARK)?;
             return to.collect_str(&self.ty);
+        }
+        if self.ty.id().is_some()
+            && let Some(name) = self.whole.names.name_of_type(&self.ty.to_type_code())
+        {
+            text.spend(MARK + name.len())?;
+            return to.serialize_str(&name);
         }
         let id = self.ty.id().unwrap_or_default();
         text.spend(MARK + id.len())?;

@@ -6,7 +6,7 @@ use oxorb_cdr::{Dynamic, DynamicValue, Field, Shape, TypeCode, TypeRef, ValueKey
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use super::read::{Reader, object, unlike};
+use super::read::{Reader, missing, object, unlike};
 use super::{JsonError, Shared};
 
 /// The number by which other places refer to a value.
@@ -137,13 +137,15 @@ impl Reader<'_> {
         let mut value = DynamicValue::new(ty.clone(), Vec::new());
         value.key = key;
         for member in &of_state {
-            let json = members
-                .get(&**member.name)
-                .ok_or_else(|| JsonError::new(format!("member {} is missing", member.name)))?;
-            let read = self.read(json, member.ty);
+            let read = match members.get(&**member.name) {
+                Some(json) => self
+                    .read(json, member.ty)
+                    .map_err(|error| error.within(member.name))?,
+                None => self.left_out(ty.as_ref(), *member, &missing(member.name))?,
+            };
             value.fields.push(Field {
                 name: member.name.clone(),
-                value: read.map_err(|error| error.within(member.name))?,
+                value: read,
             });
         }
         Ok(value.into())

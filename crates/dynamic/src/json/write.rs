@@ -1,6 +1,7 @@
 //! Values to JSON.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use oxorb_cdr::{Any, Dynamic, Field, Limits, RawReference, Selected, ValueKey};
 use oxorb_giop::{Ior, TaggedProfile};
@@ -10,7 +11,7 @@ use serde::{Serialize, Serializer};
 use super::budget::{MARK, Text};
 use super::number::{EXACT, show_long_double};
 use super::types::Budgeted;
-use super::{base64, value};
+use super::{Names, Plain, base64, value};
 
 /// A value, for `serde`: members in the order of IDL.
 ///
@@ -41,11 +42,21 @@ impl Serialize for Json<'_> {
 /// assert_eq!(json(again)?, r#"{"$ref":1}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Shared<'v> {
     pub(super) numbers: HashMap<&'v ValueKey, usize>,
     /// For all of them together.
     pub(super) text: Text,
+    /// Names to write for types.
+    names: &'v dyn Names,
+}
+
+impl fmt::Debug for Shared<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("numbers", &self.numbers)
+            .field("text", &self.text)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'v> Shared<'v> {
@@ -54,7 +65,16 @@ impl<'v> Shared<'v> {
         Self {
             numbers: value::number(values),
             text: Text::default(),
+            names: &Plain,
         }
+    }
+
+    /// Writes the type of an `any` by its name where there is one ([`Names::name_of_type`]), not as the whole type. Values
+    /// that are types are written whole.
+    #[must_use]
+    pub fn with_names(mut self, names: &'v dyn Names) -> Self {
+        self.names = names;
+        self
     }
 
     /// Writes no more text than these limits allow, for all values together.
@@ -126,8 +146,8 @@ impl Serialize for Within<'_> {
                 true => to.serialize_unit(),
                 false => to.collect_str(&ior(reference)),
             },
-            Dynamic::TypeCode(ty) => Budgeted(ty, &shared.text).serialize(to),
-            Dynamic::Any(any) => write_any(any, &shared.text, to),
+            Dynamic::TypeCode(ty) => Budgeted(ty, &shared.text, &Plain).serialize(to),
+            Dynamic::Any(any) => write_any(any, shared, to),
             Dynamic::Value(value) => value::write(value, shared, to),
             Dynamic::Indirection(key) => {
                 let number = shared.numbers.get(key).copied().unwrap_or_default();
@@ -169,14 +189,18 @@ fn text_of(value: &Dynamic) -> usize {
 }
 
 /// The value of an any shares nothing with what is outside it, but for the text that all may become.
-fn write_any<S: Serializer>(any: &Any, text: &Text, to: S) -> Result<S::Ok, S::Error> {
+fn write_any<S: Serializer>(any: &Any, around: &Shared<'_>, to: S) -> Result<S::Ok, S::Error> {
     let value = any.dynamic().map_err(S::Error::custom)?;
     let shared = Shared {
-        text: text.share(),
+        text: around.text.share(),
+        names: around.names,
         ..Shared::new([&value])
     };
     let mut map = to.serialize_map(Some(2))?;
-    map.serialize_entry("type", &Budgeted(any.type_code(), text))?;
+    map.serialize_entry(
+        "type",
+        &Budgeted(any.type_code(), &shared.text, shared.names),
+    )?;
     map.serialize_entry("value", &Within(&value, &shared))?;
     map.end()
 }

@@ -1,0 +1,99 @@
+//! Members that JSON leaves out.
+
+use oxorb_cdr::{Dynamic, Field, MemberRef, Reason, Shape, TypeCode, TypeRef};
+use serde_json::Value;
+
+use super::{JsonError, Reader};
+
+/// Most parts of one message that are filled in: types may contain each other in many ways.
+const MOST: usize = 1 << 20;
+
+/// Most levels of structs that are filled in: each level takes stack.
+const MAX_DEPTH: usize = 128;
+
+/// Meaning of a member that JSON leaves out.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// A value, such as that of the member's `@default`.
+    Default(Value),
+    /// Zero, false, empty, nil, the first enumerator or union member; members of a struct as if each was left out.
+    Zero,
+    /// An error, which names the member and ends with this advice; the advice may be empty.
+    Refused(&'static str),
+}
+
+impl Reader<'_> {
+    /// Returns the value of a whole type that was left out: members of a struct as [`Names::left_out`](super::Names::left_out)
+    /// says, anything else zero.
+    pub fn zero(&mut self, ty: &TypeCode) -> Result<Dynamic, JsonError> {
+        self.fill(ty.as_ref(), MAX_DEPTH)
+    }
+
+    /// Returns the value of a member of `whole` that was left out. `missing` begins the text of a refusal.
+    pub(super) fn left_out(
+        &mut self,
+        whole: TypeRef<'_>,
+        member: MemberRef<'_>,
+        missing: &str,
+    ) -> Result<Dynamic, JsonError> {
+        self.fill_member(whole, member, missing, MAX_DEPTH)
+    }
+
+    fn fill_member(
+        &mut self,
+        whole: TypeRef<'_>,
+        member: MemberRef<'_>,
+        missing: &str,
+        levels: usize,
+    ) -> Result<Dynamic, JsonError> {
+        let id = whole.id().unwrap_or_default();
+        let value = match self.names.left_out(id, member.name) {
+            LeftOut::Default(json) => self.read(&json, member.ty),
+            LeftOut::Zero => self.fill(member.ty, levels),
+            LeftOut::Refused(advice) => {
+                return Err(JsonError::new(format!("{missing}{advice}")));
+            }
+        };
+        value.map_err(|error| error.within(member.name))
+    }
+
+    fn fill(&mut self, ty: TypeRef<'_>, levels: usize) -> Result<Dynamic, JsonError> {
+        let ty = ty.resolved();
+        let levels = levels.checked_sub(1).ok_or_else(too_large)?;
+        if !matches!(ty.shape(), Shape::Struct | Shape::Except) {
+            let value =
+                Dynamic::default_for(&ty.to_type_code()).map_err(|error| match error.reason {
+                    Reason::TooLarge => too_large(),
+                    _ => JsonError::new(error.to_string()),
+                })?;
+            self.filled += parts(&value);
+            return Ok(value);
+        }
+        self.filled += 1;
+        if self.filled > MOST {
+            return Err(too_large());
+        }
+        let fields = ty.members().map(|member| {
+            let value = self.fill_member(ty, member, "it is missing", levels)?;
+            let name = member.name.clone();
+            Ok(Field { name, value })
+        });
+        Ok(Dynamic::Struct(fields.collect::<Result<_, JsonError>>()?))
+    }
+}
+
+fn parts(value: &Dynamic) -> usize {
+    let octets = match value {
+        Dynamic::Octets(octets) => octets.len(),
+        _ => 0,
+    };
+    let within = (0..value.component_count()).filter_map(|at| value.element(at));
+    1 + octets + within.map(parts).sum::<usize>()
+}
+
+fn too_large() -> JsonError {
+    JsonError::new(format!(
+        "what is left out has more than {MOST} parts or {MAX_DEPTH} levels: write it out"
+    ))
+}

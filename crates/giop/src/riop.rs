@@ -50,24 +50,48 @@ pub struct Qos {
     pub class: CommunicationClass,
 }
 
-/// The four sorts of traffic that RIOP knows.
+/// The four sorts of traffic that RIOP knows. Each has connections of its own, but for `Message`, which shares those of
+/// calls that say nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CommunicationClass {
-    /// Continuous, with a period and little jitter: samples, frames (ISOCHRONOUS).
+    /// Continuous, with a period and little jitter: samples, frames (ISOCHRONOUS). A request whose deadline is not said is
+    /// due after its period, and goes before equally urgent ones of other classes.
     Isochronous,
-    /// Much at once, now and then: images, alarms (BURST).
+    /// Much at once, now and then: images, logs (BURST). A request goes behind equally urgent ones of other classes.
     Burst,
     /// One request like another, without a rhythm (MESSAGE).
     #[default]
     Message,
-    /// A sequence of requests that belong together (MESSAGE_STREAM).
+    /// A sequence of requests that belong together (MESSAGE_STREAM): served in the order in which they were sent.
     MessageStream,
 }
 
+impl CommunicationClass {
+    /// Returns the differentiated services code point of the class (RFC 4594): expedited forwarding for `Isochronous`,
+    /// high-throughput data for `Burst`, low-latency data for `MessageStream`. `None`: standard service.
+    pub const fn dscp(self) -> Option<u8> {
+        match self {
+            CommunicationClass::Isochronous => Some(46),
+            CommunicationClass::Burst => Some(10),
+            CommunicationClass::Message => None,
+            CommunicationClass::MessageStream => Some(18),
+        }
+    }
+
+    /// Returns the place of the class among equally urgent requests; the greatest is served first.
+    const fn rank(self) -> u8 {
+        match self {
+            CommunicationClass::Isochronous => 2,
+            CommunicationClass::Message | CommunicationClass::MessageStream => 1,
+            CommunicationClass::Burst => 0,
+        }
+    }
+}
+
 /// The order in which requests that wait should be served: the greater one first. By priority, then importance, then the
-/// nearer deadline; what was not said comes last.
+/// nearer deadline, then communication class; what was not said comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Urgency(Option<i16>, i32, Reverse<Duration>);
+pub struct Urgency(Option<i16>, i32, Reverse<Duration>, u8);
 
 const VERSION: u8 = 1;
 
@@ -121,10 +145,21 @@ impl Qos {
         Qos::parse(contexts.find(context_id::RIOP)?.data).ok()
     }
 
-    /// When it should be served, beside others.
+    /// Returns how long after it was sent the answer is due: the deadline, or else the period of isochronous traffic.
+    pub fn due(&self) -> Option<Duration> {
+        let periodic = self.class == CommunicationClass::Isochronous;
+        self.deadline.or(self.period.filter(|_| periodic))
+    }
+
+    /// Returns the place of the request among others that wait.
     pub fn urgency(&self) -> Urgency {
-        let deadline = self.deadline.unwrap_or(Duration::MAX);
-        Urgency(self.priority, self.importance, Reverse(deadline))
+        let due = self.due().unwrap_or(Duration::MAX);
+        Urgency(
+            self.priority,
+            self.importance,
+            Reverse(due),
+            self.class.rank(),
+        )
     }
 }
 
@@ -187,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_goes_before_importance_and_importance_before_deadline() {
+    fn priority_goes_before_importance_then_deadline_then_class() {
         let soon = |milliseconds| Some(Duration::from_millis(milliseconds));
         let order = [
             Qos {
@@ -214,6 +249,26 @@ mod tests {
             Qos {
                 priority: Some(8),
                 importance: 4,
+                period: soon(3),
+                class: CommunicationClass::Isochronous,
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 4,
+                class: CommunicationClass::Isochronous,
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 4,
+                period: soon(3),
+                ..Qos::default()
+            },
+            Qos {
+                priority: Some(8),
+                importance: 4,
+                class: CommunicationClass::Burst,
                 ..Qos::default()
             },
             Qos {

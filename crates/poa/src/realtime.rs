@@ -144,10 +144,15 @@ impl Pass {
             return Ok(None);
         };
         let orb = upcall.orb();
+        let mut scheduled_as = None;
         let priority = match model {
             PriorityModel::ClientPropagated => {
-                let sent = upcall.priority()?.unwrap_or(of_all);
-                transformed(orb, sent, key)?
+                let qos = upcall.qos();
+                let said = || Priority::new(qos?.priority?).ok();
+                let sent = upcall.priority()?.or_else(said).unwrap_or(of_all);
+                let priority = transformed(orb, sent, key)?;
+                scheduled_as = qos.map(|qos| self.by_importance(priority, qos.importance));
+                priority
             }
             PriorityModel::ServerDeclared => match object {
                 Some(object) => object.priority.unwrap_or(of_all),
@@ -158,8 +163,25 @@ impl Pass {
                 }
             },
         };
-        orb.raise_thread(priority)
+        orb.raise_thread_as(priority, scheduled_as)
             .map(|raised| Some(Urgent::Raised(raised)))
+    }
+
+    /// Returns the priority by which a request of this importance is scheduled: as much above or below its own, within
+    /// its band.
+    fn by_importance(&self, priority: Priority, importance: i32) -> Priority {
+        let bands = self.poa.policies.realtime.priority_bands;
+        let band = bands.and_then(|bands| {
+            let mut bands = bands.iter();
+            bands.find(|band| band.contains(priority.get())).copied()
+        });
+        let (low, high) = match band {
+            Some(band) => (band.low, band.high),
+            None => (Priority::MIN.get(), Priority::MAX.get()),
+        };
+        let sum = i32::from(priority.get()).saturating_add(importance);
+        let sum = sum.clamp(i32::from(low), i32::from(high));
+        Priority::new(sum as i16).unwrap_or(priority)
     }
 
     /// Has the calling thread take the priority of an object for a call without a message, while the result lives.

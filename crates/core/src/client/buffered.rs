@@ -113,6 +113,7 @@ pub(super) fn send<'a>(
     };
     let peer = profile.remote();
     let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
+    let worth = worth.or_inherited(policies);
     let added = flow
         .as_deref()
         .map(ClientFlow::contexts)

@@ -184,10 +184,11 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// What travels with the request of what it is worth.
     #[inline]
     pub(super) fn worth(&self, route: &Route) -> Worth {
-        match &self.selection {
+        let worth = match &self.selection {
             None => Worth::default(),
             Some(selection) => selection.worth(route),
-        }
+        };
+        worth.or_inherited(self.policies)
     }
 
     pub(super) fn route(&self) -> Result<Arc<Route>, SystemException> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::{PriorityModel, SystemException, SystemExceptionKind};
+use oxorb_giop::{CommunicationClass, PriorityModel, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
 use super::call::{Call, Request, Sent};
@@ -10,7 +10,7 @@ use super::exchange::{Exchange, Step, one_more};
 use super::level::Level;
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
-use super::selection::Selection;
+use super::selection::{Selection, class_of};
 use super::timing::Carried;
 use super::{Round, Timing, shared};
 use crate::op::Op;
@@ -168,7 +168,8 @@ fn selections(
     route: &Route,
     policies: &Effective,
 ) -> Result<Vec<Option<Selection>>, SystemException> {
-    if !route.real_time && !policies.real_time {
+    let class = class_of(policies);
+    if !route.real_time && !policies.real_time && class == CommunicationClass::Message {
         return Ok(vec![None]);
     }
     let mut priorities = Vec::new();
@@ -188,11 +189,13 @@ fn selections(
     priorities.sort_unstable();
     priorities.dedup();
     if priorities.is_empty() {
-        return Ok(vec![Some(Selection::at(reference, route, policies, None)?)]);
+        let selection = Selection::at(reference, route, policies, None)?;
+        return Ok(vec![Some(selection.in_class(class))]);
     }
     let at = |priority| {
         let priority = Priority::new(priority).map_err(|_| raise::NO_BAND)?;
-        Selection::at(reference, route, policies, Some(priority)).map(Some)
+        let selection = Selection::at(reference, route, policies, Some(priority))?;
+        Ok(Some(selection.in_class(class)))
     };
     priorities.into_iter().map(at).collect()
 }

@@ -1,20 +1,23 @@
-//! The priorities whose calls share a connection, and so a reader.
+//! The calls that share a connection, and so a reader: those of a priority and a communication class.
 
 use std::iter;
 use std::sync::OnceLock;
 
-use oxorb_giop::PriorityBand;
+use oxorb_giop::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
 use super::multiplexed::Current;
 use super::selection::Selection;
 use crate::rt::thread_priority;
 
-/// A priority, or a band of them: calls of different ones never share a connection, nor the thread that reads it.
+/// A priority, or a band of them, and a communication class: calls of different ones never share a connection, nor the
+/// thread that reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Level {
     low: i16,
+    /// -1, as `low`: calls without a priority.
     high: i16,
+    class: CommunicationClass,
 }
 
 /// Most levels that have connections of their own at one server; calls of further ones share those of the nearest.
@@ -24,21 +27,25 @@ impl Level {
     /// Returns the level of a call that the calling thread makes: the band of the connection, the priority at which the
     /// object serves it, or that of the thread. `None`: it has no priority.
     pub(crate) fn of(selection: Option<&Selection>) -> Option<Level> {
+        let class = selection.map(Selection::class).unwrap_or_default();
         let chosen = selection.and_then(|selection| match selection.band {
-            Some(PriorityBand { low, high }) => Some(Level { low, high }),
-            None => selection.served_at.map(Level::at),
+            Some(PriorityBand { low, high }) => Some(Level { low, high, class }),
+            None => selection.served_at.map(|at| Level::at(at, class)),
         });
-        chosen.or_else(|| thread_priority().map(|priority| Level::at(priority.get())))
+        let own = || thread_priority().map(|priority| Level::at(priority.get(), class));
+        let without = || (class != CommunicationClass::Message).then(|| Level::at(-1, class));
+        chosen.or_else(own).or_else(without)
     }
 
-    fn at(priority: i16) -> Level {
+    fn at(priority: i16, class: CommunicationClass) -> Level {
         Level {
             low: priority,
             high: priority,
+            class,
         }
     }
 
-    /// Returns the priority of the thread that reads the connection.
+    /// Returns the priority of the thread that reads the connection; `None`: the ORB's least.
     pub(super) fn priority(self) -> Option<Priority> {
         Priority::new(self.high).ok()
     }
@@ -92,7 +99,9 @@ mod tests {
     #[test]
     fn a_level_keeps_its_place_and_those_beyond_the_limit_share_the_nearest() {
         let levels = Levels::default();
-        let of = |at: i16| std::ptr::from_ref(levels.of(Some(Level::at(at))));
+        let of = |at: i16| {
+            std::ptr::from_ref(levels.of(Some(Level::at(at, CommunicationClass::Message))))
+        };
         let first: Vec<_> = (0..MOST as i16).map(|at| of(at * 100)).collect();
         for (at, before) in first.iter().enumerate() {
             assert_eq!(of(at as i16 * 100), *before);

@@ -5,7 +5,8 @@
 use std::sync::{Arc, Weak};
 
 use oxorb_giop::{
-    PriorityBand, PriorityModel, Qos, SystemException, TcpProtocolProperties, profile_tag,
+    CommunicationClass, PriorityBand, PriorityModel, Qos, SystemException, TcpProtocolProperties,
+    profile_tag,
 };
 use oxorb_rt::{Priority, dscp};
 use oxorb_transport::Tuning;
@@ -15,7 +16,7 @@ use crate::op::Operation;
 use crate::policy::{Effective, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
-use crate::{Ref, raise};
+use crate::{Ref, qos, raise};
 
 /// What the reference and the policies of a call mean at the caller's priority.
 #[derive(Clone, Copy, Default, Debug)]
@@ -45,6 +46,15 @@ pub(crate) struct Worth {
 }
 
 impl Worth {
+    /// Adds what the request says that the thread serves, where nothing else is said of the call.
+    #[inline]
+    pub(super) fn or_inherited(mut self, policies: &Effective) -> Worth {
+        if qos::inherited_class().is_some() && self.qos.is_none() && policies.qos.is_none() {
+            self.qos = qos::inherited(self.priority);
+        }
+        self
+    }
+
     #[inline]
     pub(super) fn is_nothing(&self) -> bool {
         self.priority.is_none() && self.qos.is_none()
@@ -58,6 +68,8 @@ pub(crate) struct Apart {
     reference: u32,
     /// Highest and lowest priority of the band, both and one more; 0: no bands.
     band: u32,
+    /// Sort of traffic.
+    class: CommunicationClass,
 }
 
 /// A reference that has connections of its own. They go when it does.
@@ -71,9 +83,10 @@ impl Apart {
         self.reference != 0
     }
 
+    /// Whether calls do without a connection that others share. Of shared ones, each communication class has its own.
     #[inline]
     pub(crate) fn is_apart(self) -> bool {
-        self != Apart::default()
+        self.reference != 0 || self.band != 0
     }
 }
 
@@ -98,15 +111,36 @@ impl Selection {
         policies: &Effective,
         op: Operation<'_>,
     ) -> Result<Option<Selection>, SystemException> {
-        if !route.real_time && !policies.real_time {
+        let class = class_of(policies);
+        if !route.real_time && !policies.real_time && class == CommunicationClass::Message {
             return Ok(None);
         }
-        if let Some(settled) = route.settled
-            && !policies.real_time
-        {
-            return Ok(Some(settled));
+        let selection = match route.settled {
+            Some(settled) if !policies.real_time => settled,
+            _ => Selection::look(reference, route, policies, op)?,
+        };
+        Ok(Some(selection.in_class(class)))
+    }
+
+    /// Returns the selection for calls of a communication class: over connections of their own, whose packets are marked
+    /// for the class where network priorities are enabled and no priority marks them.
+    #[inline]
+    pub(super) fn in_class(mut self, class: CommunicationClass) -> Selection {
+        if class != CommunicationClass::Message {
+            self.apart.class = class;
+            let marks = self.marks_packets();
+            self.dscp = self.dscp.or_else(|| class.dscp().filter(|_| marks));
         }
-        Selection::look(reference, route, policies, op).map(Some)
+        self
+    }
+
+    fn marks_packets(&self) -> bool {
+        self.tcp.is_some_and(|tcp| tcp.enable_network_priority)
+    }
+
+    /// Returns the sort of traffic that the call belongs to.
+    pub(super) fn class(&self) -> CommunicationClass {
+        self.apart.class
     }
 
     /// Where it depends on the caller.
@@ -210,7 +244,7 @@ impl Selection {
             let (low, high) = (band.low as u32, band.high as u32);
             selection.apart.band = (high << 16 | low) + 1;
         }
-        let network = selection.tcp.is_some_and(|tcp| tcp.enable_network_priority);
+        let network = selection.marks_packets();
         selection.dscp = priority.filter(|_| network).map(dscp);
         Ok(selection)
     }
@@ -273,6 +307,13 @@ impl Selection {
             dont_route: tcp.dont_route,
         })
     }
+}
+
+/// Returns the communication class of a call: that of its policies, or of the request that the thread serves.
+#[inline]
+pub(super) fn class_of(policies: &Effective) -> CommunicationClass {
+    let said = policies.qos.map(|qos| qos.class);
+    said.or_else(qos::inherited_class).unwrap_or_default()
 }
 
 fn is_about_priority(refusal: &SystemException) -> bool {

@@ -50,11 +50,13 @@ pub struct PriorityBandedConnection(pub(crate) PriorityBands);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientProtocol(pub(crate) Protocols);
 
-/// What a request is worth and how it comes back: travels with it in a service context that other ORBs ignore (RIOP, A3).
+/// Quality of service of a request: travels with it in a service context that other ORBs ignore (RIOP).
 ///
 /// OxORB's own, type 0x4f580004. For all calls of an ORB, of a thread ([`PolicyCurrent::scope`](super::PolicyCurrent)), of
 /// an object, or for one call. A priority that it does not name is the calling thread's, if that was given one. Servants
-/// ask [`current_qos`](crate::current_qos); lanes may order requests that wait by it. See `docs/realtime.md` for the octets.
+/// ask [`current_qos`](crate::current_qos), and their own calls carry it on. Importance decides how the thread of a request
+/// is scheduled, or the place of the request in a lane's queue; the class decides the connection. `docs/realtime.md` has
+/// the rules and the octets.
 ///
 /// ```
 /// use std::time::Duration;

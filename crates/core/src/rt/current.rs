@@ -16,6 +16,8 @@ use crate::{Incident, LaneScheduling, Orb, raise};
 struct Now {
     /// Its CORBA priority, once it was given one.
     priority: Option<Priority>,
+    /// The priority by which it is scheduled, where that is another one.
+    scheduled_as: Option<Priority>,
     /// Of the ORB that gave it: another one may schedule differently.
     by: u32,
     /// How the kernel schedules it, once that was asked or changed. Whoever changes it past us is not seen.
@@ -36,9 +38,16 @@ enum Decided {
     Reservation,
 }
 
+impl Now {
+    #[inline]
+    fn is_at(&self, priority: Priority, scheduled_as: Option<Priority>, orb: u32) -> bool {
+        self.priority == Some(priority) && self.scheduled_as == scheduled_as && self.by == orb
+    }
+}
+
 thread_local! {
     static NOW: Cell<Now> = const {
-        Cell::new(Now { priority: None, by: 0, schedule: None, decided: Decided::Orb })
+        Cell::new(Now { priority: None, scheduled_as: None, by: 0, schedule: None, decided: Decided::Orb })
     };
 }
 
@@ -52,6 +61,7 @@ pub(crate) fn thread_priority() -> Option<Priority> {
 pub(crate) fn declare(number: u32, priority: Priority) {
     NOW.set(Now {
         priority: Some(priority),
+        scheduled_as: None,
         by: number,
         schedule: schedule::current().ok(),
         decided: Decided::Orb,
@@ -121,10 +131,10 @@ impl Orb {
     /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one that the class does not have.
     pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
         let now = NOW.get();
-        if now.priority == Some(priority) && now.by == self.scheduling().number {
+        if now.is_at(priority, None, self.scheduling().number) {
             return Ok(());
         }
-        self.change(now, priority)
+        self.change(now, priority, None)
     }
 
     /// Gives the calling thread a CORBA priority until the guard goes, be it by a panic. Costs nothing but a look when
@@ -134,20 +144,41 @@ impl Orb {
     /// As [`set_thread_priority`](Self::set_thread_priority).
     #[inline]
     pub fn raise_thread(&self, priority: Priority) -> Result<Raised, SystemException> {
+        self.raise_thread_as(priority, None)
+    }
+
+    /// Raises the calling thread to a CORBA priority, as [`raise_thread`](Self::raise_thread) does, but has it scheduled
+    /// as threads of `scheduled_as`: for a request that matters more, or less, than others of its priority. Where that
+    /// priority has no native one, the thread is scheduled by its own.
+    ///
+    /// # Errors
+    /// Those of [`set_thread_priority`](Self::set_thread_priority).
+    #[inline]
+    pub fn raise_thread_as(
+        &self,
+        priority: Priority,
+        scheduled_as: Option<Priority>,
+    ) -> Result<Raised, SystemException> {
         let now = NOW.get();
-        if now.priority == Some(priority) && now.by == self.scheduling().number {
+        let scheduled_as = scheduled_as.filter(|other| *other != priority);
+        if now.is_at(priority, scheduled_as, self.scheduling().number) {
             return Ok(Raised(None, PhantomData));
         }
-        self.raise_from(now, priority)
+        self.raise_from(now, priority, scheduled_as)
     }
 
     #[inline(never)]
-    fn raise_from(&self, mut now: Now, priority: Priority) -> Result<Raised, SystemException> {
+    fn raise_from(
+        &self,
+        mut now: Now,
+        priority: Priority,
+        scheduled_as: Option<Priority>,
+    ) -> Result<Raised, SystemException> {
         if now.schedule.is_none() {
             // To be restored later; once for each thread.
             now.schedule = schedule::current().ok();
         }
-        self.change(now, priority)?;
+        self.change(now, priority, scheduled_as)?;
         Ok(Raised(Some(now), PhantomData))
     }
 
@@ -165,12 +196,21 @@ impl Orb {
             }
         };
         // Whether there is a native one was found out when the lane was made.
-        let _ = self.change(now, priority);
+        let _ = self.change(now, priority, None);
     }
 
-    fn change(&self, now: Now, priority: Priority) -> Result<(), SystemException> {
+    fn change(
+        &self,
+        now: Now,
+        priority: Priority,
+        scheduled_as: Option<Priority>,
+    ) -> Result<(), SystemException> {
         let scheduling = self.scheduling();
-        let native = scheduling.native(priority)?;
+        let other = scheduled_as.and_then(|other| scheduling.native(other).ok());
+        let native = match other {
+            Some(native) => native,
+            None => scheduling.native(priority)?,
+        };
         let applied = match now.decided {
             Decided::Orb => scheduling.apply(native, now.schedule)?,
             Decided::Lane(class) => scheduling.apply_class(class, native, now.schedule)?,
@@ -187,6 +227,7 @@ impl Orb {
         };
         NOW.set(Now {
             priority: Some(priority),
+            scheduled_as,
             by: scheduling.number,
             schedule,
             ..now

@@ -18,7 +18,7 @@ use oxorb_giop::{Message, MessageType, Qos, Request, SystemException, Urgency, c
 
 use super::both_ways;
 use super::connection::Connection;
-use super::dispatch::{Next, Session};
+use super::dispatch::{Next, Session, is_stream};
 use super::filter::{Arriving, pick};
 use super::home::Home;
 use super::lane::Lane;
@@ -145,6 +145,7 @@ pub(super) fn see_to_connection(orb: &Orb, desk: &Desk, request: &Request<'_>, k
     }
     // What is wrong with it is told by who serves it.
     let _ = Session::dialect(desk, request, 2);
+    Session::keep_order(desk, &request.contexts);
     if let Some(offer) = request.contexts.find(context_id::BI_DIR_IIOP) {
         both_ways::consider(orb, desk, key, offer.data);
     }
@@ -170,7 +171,11 @@ impl Connection {
             return None;
         }
         let is_request = self.inbox.as_mut()?.peek_frame().is_some_and(|frame| {
-            matches!(frame.message(), Ok(Message::Request(request)) if request.target.object_key().is_ok())
+            matches!(
+                frame.message(),
+                Ok(Message::Request(request))
+                    if request.target.object_key().is_ok() && !is_stream(&request.contexts)
+            )
         });
         if !is_request {
             return None;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encode as _};
 use oxorb_giop::{
-    Answer, CodeSetContext, CompletionStatus, Frame, Inbox, LocateStatus, Message, MessageType,
-    Misbehaviour, Request, Response, SystemException, Version, Violation,
+    Answer, CodeSetContext, CommunicationClass, CompletionStatus, Frame, Inbox, LocateStatus,
+    Message, MessageType, Misbehaviour, Qos, Request, Response, ServiceContexts, SystemException,
+    Version, Violation,
 };
 
 use super::registry::Client;
@@ -27,6 +28,8 @@ pub(crate) struct Session {
     pub(super) opened_here: bool,
     /// An offer of the client to take requests was refused, and that was told.
     pub(super) refused: bool,
+    /// Its requests are a message stream: run one after another, in the order in which they came.
+    pub(super) in_order: bool,
 }
 
 /// Whether the connection goes on.
@@ -165,10 +168,11 @@ fn serve(
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
     };
-    if !request.contexts.is_empty()
-        && let Some(offer) = request.contexts.find(oxorb_giop::context_id::BI_DIR_IIOP)
-    {
-        both_ways::consider(orb, desk, key, offer.data);
+    if !request.contexts.is_empty() {
+        if let Some(offer) = request.contexts.find(oxorb_giop::context_id::BI_DIR_IIOP) {
+            both_ways::consider(orb, desk, key, offer.data);
+        }
+        Session::keep_order(desk, &request.contexts);
     }
     if desk.session().opened_here && !both_ways::is_open(orb, key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
@@ -323,12 +327,28 @@ impl Drop for Counted {
     }
 }
 
+/// Whether a request belongs to a message stream.
+pub(super) fn is_stream(contexts: &ServiceContexts<'_>) -> bool {
+    Qos::of(contexts).is_some_and(|qos| qos.class == CommunicationClass::MessageStream)
+}
+
 impl Session {
     /// Of a connection that this side opened, and over which requests may come.
     pub(super) fn of_our_own() -> Session {
         Session {
             opened_here: true,
             ..Session::default()
+        }
+    }
+
+    /// Has the requests of a message stream served in order, from the first one on.
+    pub(super) fn keep_order(desk: &Desk, contexts: &ServiceContexts<'_>) {
+        let session = desk.session();
+        if !session.in_order && is_stream(contexts) {
+            desk.set_session(Session {
+                in_order: true,
+                ..session
+            });
         }
     }
 

@@ -123,7 +123,7 @@ impl DispatchingModules {
         let arrived = monotonic_nanoseconds();
         let declared = Some(said.deadline).filter(|&deadline| deadline != 0);
         // What the caller asks for counts where it is stricter.
-        let asked = Qos::of(&request.contexts).and_then(|qos| qos.deadline);
+        let asked = Qos::of(&request.contexts).and_then(|qos| qos.due());
         let asked = asked.map(|deadline| deadline.as_nanos() as u64);
         let relative = match (declared, asked) {
             (Some(declared), Some(asked)) => declared.min(asked),

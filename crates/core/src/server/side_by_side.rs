@@ -161,7 +161,9 @@ impl Desk {
     /// Has another thread read the connection before the request that is announced is run. False: nobody is there for
     /// that, or it would not be worth while, or as many run as may.
     fn hand_on(&self, orb: &Orb, status: &Status, request: u32) -> bool {
-        if status.is_short() || status.under_way() + 1 >= orb.options().max_requests_per_connection
+        if self.session().in_order
+            || status.is_short()
+            || status.under_way() + 1 >= orb.options().max_requests_per_connection
         {
             return false;
         }

@@ -156,7 +156,8 @@ pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Option<Duration> {
     for one in found.long {
         let waits = one.status.behind.lock().expect(UNPOISONED).is_some();
         let most = orb.options().max_requests_per_connection;
-        if one.status.under_way() + 1 >= most {
+        let in_order = one.status.session.lock().expect(UNPOISONED).in_order;
+        if in_order || one.status.under_way() + 1 >= most {
             continue;
         }
         if !waits && !one.link.has_input().unwrap_or(true) {

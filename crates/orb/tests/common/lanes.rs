@@ -84,6 +84,13 @@ impl Lanes {
         client.string_to_object(&ior.to_string()).unwrap()
     }
 
+    /// Has `seen` seen again, before what came since.
+    pub(crate) fn put_back(&self, mut seen: Vec<Seen>) {
+        let mut since = self.seen.lock().unwrap();
+        seen.append(&mut since);
+        *since = seen;
+    }
+
     /// What came since this was asked last.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.seen.lock().unwrap())

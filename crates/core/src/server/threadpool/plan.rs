@@ -136,7 +136,8 @@ pub enum QueueOrder {
     #[default]
     Arrival,
     /// By what their callers say they are worth ([`RequestQos`](crate::policy::RequestQos), A3): priority, then
-    /// importance, then the nearer deadline. As they came among equals; those that say nothing last.
+    /// importance, then the nearer deadline, then communication class. As they came among equals; those that say nothing
+    /// last.
     Urgency,
 }
 

@@ -229,7 +229,7 @@ impl Any {
         };
         match self.encoded(ByteOrder::NATIVE, dialect(CharSet::Utf8), 0) {
             // Some characters are octets in one code set but not in the other.
-            Err(error) if error.kind == ErrorKind::NotInCodeSet => {
+            Err(error) if matches!(error.kind, ErrorKind::NotInCodeSet(_)) => {
                 self.encoded(ByteOrder::NATIVE, dialect(CharSet::Iso8859_1), 0)
             }
             result => result,

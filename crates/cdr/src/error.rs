@@ -1,5 +1,7 @@
 use core::fmt;
 
+use crate::OutsideCodeSet;
+
 /// What reading or writing CDR returns.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
@@ -61,7 +63,7 @@ pub enum ErrorKind {
     BadString,
     /// A character that the code set in use cannot carry, that is not one character on its own, or octets that are no
     /// characters of it.
-    NotInCodeSet,
+    NotInCodeSet(OutsideCodeSet),
     /// A wide character or string although no code set for them was agreed.
     WcharUnsupported,
     /// A wide character or string in GIOP 1.0, which has none.
@@ -154,9 +156,7 @@ impl fmt::Display for ErrorKind {
             Self::BadString => f.write_str(
                 "the string lacks its final NUL, has a NUL inside, or ends within a character",
             ),
-            Self::NotInCodeSet => {
-                f.write_str("there is a character that the code set in use does not have")
-            }
+            Self::NotInCodeSet(outside) => outside.fmt(f),
             Self::WcharUnsupported => f.write_str(
                 "a wide character needs a code set that both sides agreed on, and there is none",
             ),

@@ -79,6 +79,7 @@ pub use octet_seq::OctetSeq;
 pub use pieces::PieceTable;
 pub use printable::Printable;
 pub use scope::Scope;
+pub use text::{CodeSet, Found, OutsideCodeSet};
 pub use traits::{Decode, Encode};
 pub use typecode::{
     Label, MemberRef, Shape, TcKind, TypeCode, TypeRef, Typed, ValueModifier, Visibility, Wchar,

@@ -5,8 +5,8 @@
 use std::fmt::Debug;
 
 use oxorb_cdr::{
-    ByteOrder, CharSet, Decode, Decoder, Dialect, Error, ErrorKind, Fixed, FixedReader,
-    FixedWriter, Layout, Result,
+    ByteOrder, CharSet, CodeSet, Decode, Decoder, Dialect, Error, ErrorKind, Fixed, FixedReader,
+    FixedWriter, Found, Layout, OutsideCodeSet, Result,
 };
 
 /// Octets, a number with padding before it, one that not every octet is good for, an enumeration.
@@ -167,8 +167,15 @@ impl Model<'_> {
         if self.latin {
             return Ok(text.iter().copied().map(char::from).collect());
         }
-        String::from_utf8(text.to_vec())
-            .map_err(|error| ErrorKind::NotInCodeSet.at(start + error.utf8_error().valid_up_to()))
+        String::from_utf8(text.to_vec()).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let outside = OutsideCodeSet {
+                code_set: CodeSet::Char(CharSet::Utf8),
+                found: Found::Octet(text[at]),
+                position: at as u32,
+            };
+            ErrorKind::NotInCodeSet(outside).at(start + at)
+        })
     }
 
     fn strings(&mut self) -> Result<Vec<String>> {

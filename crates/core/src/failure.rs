@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oxorb_cdr::Printable;
+use oxorb_cdr::{OutsideCodeSet, Printable};
 use oxorb_giop::{Note, SystemException};
 
 use crate::policy::PolicyType;
@@ -65,12 +65,20 @@ impl std::error::Error for Failure {
     }
 }
 
-/// Failures that are kept for exceptions that are shown later, in all threads of the process.
+/// Failures of each kind that are kept for exceptions that are shown later, in all threads of the process.
 const KEPT: usize = 64;
 
-/// The latest failures and the numbers of their notes.
-static NOTED: std::sync::Mutex<VecDeque<(u32, Vec<Attempt>)>> =
-    std::sync::Mutex::new(VecDeque::new());
+/// Latest texts that exceptions cannot carry themselves, with the numbers of their notes.
+struct Noted {
+    attempts: VecDeque<(u32, Vec<Attempt>)>,
+    /// Apart, because peers that send bad text must not push out what else is kept.
+    characters: VecDeque<(u32, OutsideCodeSet)>,
+}
+
+static NOTED: std::sync::Mutex<Noted> = std::sync::Mutex::new(Noted {
+    attempts: VecDeque::new(),
+    characters: VecDeque::new(),
+});
 
 static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 
@@ -103,7 +111,10 @@ pub fn last_failure() -> Option<Failure> {
 pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> SystemException {
     let noted = match attempts.is_empty() {
         true => exception,
-        false => note(exception, attempts.clone()),
+        false => SystemException {
+            note: Note::new(keep(|noted| &mut noted.attempts, attempts.clone())),
+            ..exception
+        },
     };
     LAST.set(Some(Failure {
         exception,
@@ -113,26 +124,42 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
     noted
 }
 
-fn note(mut exception: SystemException, attempts: Vec<Attempt>) -> SystemException {
+/// Makes exceptions of this process say what is noted for them.
+pub(crate) fn explain_exceptions() {
     Note::explain_by(explain);
+    Note::keep_by(|outside| keep(|noted| &mut noted.characters, outside));
+}
+
+fn keep<T>(kept: impl FnOnce(&mut Noted) -> &mut VecDeque<(u32, T)>, text: T) -> u32 {
+    explain_exceptions();
     // Zero is no number; after four milliards of failures they begin again.
     let number = NEXT_NOTE.fetch_add(1, Ordering::Relaxed).max(1);
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if noted.len() == KEPT {
-        noted.pop_front();
+    let kept = kept(&mut noted);
+    if kept.len() == KEPT {
+        kept.pop_front();
     }
-    noted.push_back((number, attempts));
-    exception.note = Note::new(number);
-    exception
+    kept.push_back((number, text));
+    number
 }
 
-/// Writes the endpoints of a failure that is still kept.
+fn find<T: Clone>(kept: &VecDeque<(u32, T)>, number: u32) -> Option<T> {
+    let found = kept.iter().find(|(known, _)| *known == number);
+    found.map(|(_, text)| text.clone())
+}
+
+/// Writes what is noted for a failure that is still kept.
 fn explain(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let attempts = {
+    let (attempts, character) = {
         let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = noted.iter().find(|(known, _)| *known == number);
-        found.map(|(_, attempts)| attempts.clone())
+        (
+            find(&noted.attempts, number),
+            find(&noted.characters, number),
+        )
     };
+    if let Some(outside) = character {
+        write!(f, "; {outside}")?;
+    }
     for (at, attempt) in attempts.iter().flatten().enumerate() {
         let [endpoint, what] = [&attempt.endpoint, &attempt.what].map(|text| Printable(text));
         let before = if at == 0 { "; tried" } else { ", then" };

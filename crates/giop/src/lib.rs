@@ -73,7 +73,7 @@ pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };
-pub use note::{Explainer, Note};
+pub use note::{Explainer, Keeper, Note};
 pub use policy_values::{
     MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,
     utc_value,

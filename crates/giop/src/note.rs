@@ -4,6 +4,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
+use oxorb_cdr::OutsideCodeSet;
+
 /// Number of a text that the layer above keeps beside a [`SystemException`](crate::SystemException).
 ///
 /// All notes are equal: two exceptions of one kind, minor code and completion status are, too.
@@ -13,7 +15,12 @@ pub struct Note(u32);
 /// Writes the text of a note, if it is still kept.
 pub type Explainer = fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result;
 
+/// Keeps which character could not be sent or read, and returns the number of the note.
+pub type Keeper = fn(OutsideCodeSet) -> u32;
+
 static EXPLAINER: OnceLock<Explainer> = OnceLock::new();
+
+static KEEPER: OnceLock<Keeper> = OnceLock::new();
 
 impl Note {
     /// Nothing is known.
@@ -28,6 +35,17 @@ impl Note {
     pub fn explain_by(explainer: Explainer) {
         // Whoever came first did the same.
         let _ = EXPLAINER.set(explainer);
+    }
+
+    /// Sets how characters are kept that a code set lacks, for all exceptions of the process; the first call decides.
+    pub fn keep_by(keeper: Keeper) {
+        // Whoever came first did the same.
+        let _ = KEEPER.set(keeper);
+    }
+
+    #[cold]
+    pub(crate) fn about(outside: OutsideCodeSet) -> Self {
+        KEEPER.get().map_or(Note::NONE, |keep| Note(keep(outside)))
     }
 
     pub(crate) fn explain(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -52,7 +52,11 @@ impl SystemException {
     /// Characters outside a code set are DATA_CONVERSION, wide characters without a code set BAD_PARAM 23, values that
     /// do not fit their type when sent BAD_PARAM, everything else MARSHAL.
     pub fn from_cdr(error: cdr::Error, completed: CompletionStatus) -> Self {
-        from_cdr(error.kind, completed)
+        let mut exception = from_cdr(error.kind, completed);
+        if let ErrorKind::NotInCodeSet(outside) = error.kind {
+            exception.note = Note::about(outside);
+        }
+        exception
     }
 
     /// Whether the same request may be sent again without any risk of it running twice.
@@ -296,7 +300,7 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
     use minor::marshal;
 
     let code = match kind {
-        ErrorKind::NotInCodeSet => {
+        ErrorKind::NotInCodeSet(_) => {
             return SystemException::data_conversion(
                 minor::data_conversion::NOT_IN_CODE_SET,
                 completed,

@@ -1,6 +1,6 @@
 //! What a peer hears when octets or values are wrong.
 
-use oxorb_cdr::ErrorKind;
+use oxorb_cdr::{CharSet, CodeSet, ErrorKind, Found, OutsideCodeSet};
 use oxorb_giop::{CompletionStatus, SystemException, minor};
 
 #[test]
@@ -42,7 +42,11 @@ fn each_error_of_the_codec_is_the_exception_that_peers_raise_for_it() {
             SystemException::bad_param(bad_param::NOT_ENCODABLE, no),
         ),
         (
-            ErrorKind::NotInCodeSet,
+            ErrorKind::NotInCodeSet(OutsideCodeSet {
+                code_set: CodeSet::Char(CharSet::Iso8859_1),
+                found: Found::Character('€'),
+                position: 3,
+            }),
             SystemException::data_conversion(data_conversion::NOT_IN_CODE_SET, no),
         ),
     ];

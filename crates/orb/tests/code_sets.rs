@@ -20,6 +20,12 @@ impl Servant for Echo {
 
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         match upcall.args(|d| d.string().map(|text| text.into_owned())) {
+            // No server should.
+            Ok(text) if text == "broken" => upcall.reply(|e| {
+                e.ulong(5);
+                e.copy_octets(b"caf\xE9\0");
+                Ok(())
+            }),
             Ok(text) => upcall.reply(|e| e.string(&text)),
             Err(rejected) => upcall.reject(rejected),
         }
@@ -53,9 +59,44 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
             false => {
                 let refused = echoed.unwrap_err();
                 assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
+                let text = refused.to_string();
+                assert!(
+                    text.ends_with(
+                        "ISO 8859-1, the code set in use, lacks U+20AC (character 4 of the text)"
+                    ),
+                    "{text}"
+                );
             }
         }
         client.shutdown(true).unwrap();
     }
+    server.shutdown(true).unwrap();
+}
+
+/// What is wrong with the octets of a reply is in the text of the exception, in every thread (P4).
+#[test]
+fn octets_of_a_reply_that_are_no_text_are_named() {
+    let _guard = watchdog(LONG);
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
+    let client = Orb::builder().build().unwrap();
+    let object = client.string_to_object(&local.to_string()).unwrap();
+    let echoed: Result<String, SystemException> = object.as_ref().invoke(
+        &ECHO,
+        |e| e.string("broken"),
+        |d| Ok(d.string()?.into_owned()),
+    );
+    let refused = echoed.unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
+    let text = std::thread::spawn(move || refused.to_string())
+        .join()
+        .unwrap();
+    assert!(
+        text.ends_with(
+            "octet 0xe9 (octet 4 of the text) is no character of UTF-8, the code set in use"
+        ),
+        "{text}"
+    );
+    client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

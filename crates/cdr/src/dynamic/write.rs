@@ -160,7 +160,7 @@ impl Dynamic {
 
 impl DynamicError {
     fn is_about_code_sets(&self) -> bool {
-        matches!(self.reason, Reason::Cdr(error) if error.kind == ErrorKind::NotInCodeSet)
+        matches!(self.reason, Reason::Cdr(error) if matches!(error.kind, ErrorKind::NotInCodeSet(_)))
     }
 }
 

@@ -1,7 +1,10 @@
 //! Characters: what the code set of a connection makes of them, and no replacement for those it cannot carry.
 
 mod narrow;
+mod outside;
 mod wide;
+
+pub use outside::{CodeSet, Found, OutsideCodeSet};
 
 use crate::{ErrorKind, Result};
 

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::exceeds;
+use super::{CodeSet, Found, exceeds};
 use crate::raw::{copied_plain, plain_copy, plain_str};
 use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
 
@@ -16,7 +16,7 @@ impl Encoder<'_> {
                 self.octet(octet);
                 Ok(())
             }
-            None => Err(self.error(ErrorKind::NotInCodeSet)),
+            None => Err(self.error(Found::Character(v).outside(self.narrow(), 0))),
         }
     }
 
@@ -56,14 +56,19 @@ impl Encoder<'_> {
 
     #[cold]
     fn latin(&mut self, v: &str) -> Result<()> {
-        if v.chars().any(|c| u8::try_from(c).is_err()) {
-            return Err(self.error(ErrorKind::NotInCodeSet));
+        let mut chars = v.chars().enumerate();
+        if let Some((at, c)) = chars.find(|(_, c)| u8::try_from(*c).is_err()) {
+            return Err(self.error(Found::Character(c).outside(self.narrow(), at)));
         }
         let body = self.string_body(v.chars().count())?;
         for (octet, c) in body.iter_mut().zip(v.chars()) {
             *octet = c as u8;
         }
         Ok(())
+    }
+
+    fn narrow(&self) -> CodeSet {
+        CodeSet::Char(self.dialect().chars)
     }
 
     /// The length and the final NUL of a string, and the octets between for the caller to write.
@@ -84,7 +89,8 @@ impl<'de> Decoder<'de> {
         if self.dialect().chars == CharSet::Iso8859_1 || octet.is_ascii() {
             Ok(octet.into())
         } else {
-            Err(self.error_back(1, ErrorKind::NotInCodeSet))
+            let set = CodeSet::Char(self.dialect().chars);
+            Err(self.error_back(1, Found::Octet(octet).outside(set, 0)))
         }
     }
 
@@ -155,7 +161,11 @@ impl<'de> Decoder<'de> {
         }
         match core::str::from_utf8(text) {
             Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(error) => Err(self.error_back(n - error.valid_up_to(), ErrorKind::NotInCodeSet)),
+            Err(error) => {
+                let at = error.valid_up_to();
+                let set = CodeSet::Char(self.dialect().chars);
+                Err(self.error_back(n - at, Found::Octet(text[at]).outside(set, at)))
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-use super::exceeds;
+use super::{CodeSet, Found, exceeds};
 use crate::{Decoder, Dialect, Encoder, ErrorKind, Result, WcharSet};
 
 /// The byte order mark as it begins big-endian text.
@@ -21,9 +21,9 @@ impl Encoder<'_> {
         let mut units = [0; 2];
         let units = v.encode_utf16(&mut units);
         match (form, &*units) {
-            _ if !carries(self.dialect(), v) => return Err(self.error(ErrorKind::NotInCodeSet)),
+            _ if !carries(self.dialect(), v) => return Err(self.lacks(v, 0)),
             (Form::Units, [unit]) => self.ushort(*unit),
-            (Form::Units, _) => return Err(self.error(ErrorKind::NotInCodeSet)),
+            (Form::Units, _) => return Err(self.lacks(v, 0)),
             (Form::Octets, units) => {
                 let mark = usize::from(looks_like_mark(units[0]));
                 self.octet(2 * (mark + units.len()) as u8);
@@ -39,8 +39,9 @@ impl Encoder<'_> {
         if v.as_bytes().contains(&0) {
             return Err(self.error(ErrorKind::BadString));
         }
-        if !v.chars().all(|c| carries(self.dialect(), c)) {
-            return Err(self.error(ErrorKind::NotInCodeSet));
+        let mut chars = v.chars().enumerate();
+        if let Some((at, c)) = chars.find(|(_, c)| !carries(self.dialect(), *c)) {
+            return Err(self.lacks(c, at));
         }
         let count = v.encode_utf16().count();
         match form {
@@ -65,6 +66,12 @@ impl Encoder<'_> {
         self.wstring(v)
     }
 
+    #[cold]
+    fn lacks(&self, c: char, at: usize) -> crate::Error {
+        let set = CodeSet::Wchar(self.dialect().wchars);
+        self.error(Found::Character(c).outside(set, at))
+    }
+
     fn units(&mut self, marks: usize, units: impl Iterator<Item = u16>) {
         for unit in core::iter::repeat_n(BIG, marks).chain(units) {
             self.copy_octets(&unit.to_be_bytes());
@@ -75,25 +82,29 @@ impl Encoder<'_> {
 impl Decoder<'_> {
     /// Reads a wide character.
     pub fn wchar(&mut self) -> Result<char> {
-        let (start, one) = match form(self.dialect()).map_err(|kind| self.error(kind))? {
+        let set = CodeSet::Wchar(self.dialect().wchars);
+        let (start, one, found) = match form(self.dialect()).map_err(|kind| self.error(kind))? {
             Form::Units => {
                 let start = self.start(2);
                 let unit = self.ushort()?;
-                (start, single([unit].into_iter()))
+                (start, single([unit].into_iter()), Found::Unit(unit))
             }
             Form::Octets => {
                 let start = self.start(1);
                 let n = self.octet()?;
-                let one = match self.octets(n.into())? {
+                let (one, found) = match self.octets(n.into())? {
                     // Alone, these two octets are the character and no mark before one.
-                    [a, b] => single([u16::from_be_bytes([*a, *b])].into_iter()),
-                    octets => units(octets).and_then(single),
+                    [a, b] => {
+                        let unit = u16::from_be_bytes([*a, *b]);
+                        (single([unit].into_iter()), Found::Unit(unit))
+                    }
+                    octets => (units(octets).and_then(single), Found::Octets(n)),
                 };
-                (start, one)
+                (start, one, found)
             }
         };
         one.filter(|&c| carries(self.dialect(), c))
-            .ok_or(ErrorKind::NotInCodeSet.at(start))
+            .ok_or_else(|| found.outside(set, 0).at(start))
     }
 
     /// Reads a wide string. Allocates.
@@ -130,12 +141,20 @@ impl Decoder<'_> {
 
     fn text(&self, units: impl Iterator<Item = u16>) -> Result<String, ErrorKind> {
         let mut text = String::with_capacity(units.size_hint().0);
+        let mut at = 0;
         for c in char::decode_utf16(units) {
-            match c {
+            let unit = match c {
                 Ok('\0') => return Err(ErrorKind::BadString),
-                Ok(c) if carries(self.dialect(), c) => text.push(c),
-                _ => return Err(ErrorKind::NotInCodeSet),
-            }
+                Ok(c) if carries(self.dialect(), c) => {
+                    text.push(c);
+                    at += c.len_utf16();
+                    continue;
+                }
+                Ok(c) => c.encode_utf16(&mut [0; 2])[0],
+                Err(lone) => lone.unpaired_surrogate(),
+            };
+            let set = CodeSet::Wchar(self.dialect().wchars);
+            return Err(Found::Unit(unit).outside(set, at));
         }
         Ok(text)
     }

@@ -119,6 +119,7 @@ impl Orb {
 
     /// As [`new`](Orb::new), with interceptors that stay until the ORB ends.
     pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
+        crate::failure::explain_exceptions();
         if options.time_probes {
             crate::probe::on();
         }

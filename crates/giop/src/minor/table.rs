@@ -199,7 +199,7 @@ minors! {
         OXORB 1 INACTIVE: "the POA manager is inactive", "activate it";
     }
     DataConversion data_conversion {
-        OMG 1 NOT_IN_CODE_SET: "a character cannot be expressed in the transmission code set", "use an ORB that negotiates UTF-8, or keep to the common characters";
+        OMG 1 NOT_IN_CODE_SET: "a character cannot be expressed in the transmission code set", "set -ORBPreferUtf8 1 where the server lists UTF-8 (`oxorb ior show`), or keep to the common characters";
         OMG 2 PRIORITY_MAPPING: "a priority cannot be mapped", "use a priority inside the mapping's range";
     }
     ObjectNotExist object_not_exist {

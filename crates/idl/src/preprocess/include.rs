@@ -7,7 +7,7 @@ use crate::lex::{Raw, RawKind};
 use crate::source::{FileId, Span};
 use std::collections::HashSet;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A file name as an `#include` writes it.
 struct Wanted {
@@ -108,7 +108,7 @@ impl Preprocessor<'_> {
             }
             searched.extend(self.options.include_dirs.iter().cloned());
             let mut seen = HashSet::new();
-            searched.retain(|folder| seen.insert(folder.clone()));
+            searched.retain(|folder| seen.insert(without_dots(folder)));
         }
         for folder in &searched {
             let path = folder.join(&name);
@@ -145,6 +145,12 @@ impl Preprocessor<'_> {
         self.out.push(wanted.span, problem);
         None
     }
+}
+
+/// Returns a folder without the `.` in its path, so that `.`, `./` and an empty path are the same one.
+fn without_dots(folder: &Path) -> PathBuf {
+    let parts = folder.components();
+    parts.filter(|part| *part != Component::CurDir).collect()
 }
 
 fn is_absent(kind: ErrorKind) -> bool {

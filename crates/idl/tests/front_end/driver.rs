@@ -84,6 +84,18 @@ fn an_include_that_is_a_folder_is_not_found() {
 }
 
 #[test]
+fn a_folder_that_was_searched_is_named_once() {
+    let options = Options {
+        include_dirs: [".", "./", "lib", "./lib/"].map(Into::into).into(),
+        ..Options::default()
+    };
+    let files = [("a.idl", "#include \"nowhere.idl\"")];
+    let failed = compile_from(sources(&files), &["a.idl"], &options).unwrap_err();
+    let told = failed.to_string();
+    assert!(told.contains("searched in `.`, `lib`; add"), "{told}");
+}
+
+#[test]
 fn an_include_that_cannot_be_read_says_why() {
     struct Forbidding;
     impl Loader for Forbidding {

@@ -214,9 +214,9 @@ fn threads_have_the_priority_of_their_module() {
 
 #[test]
 fn threads_have_the_time_that_their_module_reserves() {
-    if !require_reservations() {
+    let Some(_account) = require_reservations() else {
         return;
-    }
+    };
     let period = Duration::from_millis(100);
     let mut reserving = plan(Dispatching::Static, Storage::Heap);
     reserving.scheduling = Threads::Reserved(Reservation {

@@ -311,9 +311,9 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
 /// Lanes of one pool, each in another class, and one with processor time of its own (A9.2, A9.3).
 #[test]
 fn each_lane_is_scheduled_as_it_says() {
-    if !require_realtime() || !require_reservations() {
+    let Some(_account) = require_reservations().filter(|_| require_realtime()) else {
         return;
-    }
+    };
     let _guard = watchdog(LONG);
     let (server, client) = (fifo_server(), client());
     let classes = [
@@ -356,9 +356,9 @@ fn each_lane_is_scheduled_as_it_says() {
 /// The shortfall is in the error, and nothing is left of the pool.
 #[test]
 fn a_lane_that_wants_more_time_than_there_is_does_not_start() {
-    if !require_reservations() {
+    let Some(_account) = require_reservations() else {
         return;
-    }
+    };
     let server = fifo_server();
     let day = Duration::from_secs(4);
     let greedy = LaneScheduling::Reserved(Reservation {

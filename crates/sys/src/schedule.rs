@@ -417,9 +417,9 @@ mod tests {
     /// A9.2: the kernel has it, and the thread works on.
     #[test]
     fn a_reservation_that_is_granted_is_what_the_kernel_schedules_by() {
-        if !require_reservations() {
+        let Some(_account) = require_reservations() else {
             return;
-        }
+        };
         in_a_thread(|| {
             let asked = Reservation {
                 runtime: Duration::from_millis(2),
@@ -458,9 +458,9 @@ mod tests {
 
     #[test]
     fn more_than_the_kernel_gives_away_is_refused_with_the_shortfall() {
-        if !require_reservations() {
+        let Some(_account) = require_reservations() else {
             return;
-        }
+        };
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         // A whole processor for each thread of one more than there are is more than any kernel keeps.
         let (end, ended) = std::sync::mpsc::channel::<()>();

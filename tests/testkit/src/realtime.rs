@@ -1,5 +1,6 @@
 //! Privileges for real-time scheduling: what tests of priorities and reservations need.
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use crate::peers::missing;
@@ -14,16 +15,26 @@ pub fn require_realtime() -> bool {
     granted("SCHED_FIFO (CAP_SYS_NICE or `ulimit -r`)", &["-f", "50"])
 }
 
-/// Reports whether this process may reserve processor time (SCHED_DEADLINE); [`missing`] if it may not.
+/// Returns the right to reserve processor time (SCHED_DEADLINE); calls [`missing`] if this process does not have it.
+///
+/// The kernel has one account for the whole system, so one test at a time has the right, in all processes.
 ///
 /// # Panics
 /// Where `CI` is set and the privilege is missing.
-#[must_use = "a test without the privilege ends here"]
-pub fn require_reservations() -> bool {
+#[must_use = "a test without the privilege ends here, and one with it has it until the end"]
+pub fn require_reservations() -> Option<Reservations> {
+    let path = std::env::temp_dir().join("oxorb-test-reservations");
+    let lock = File::create(path).expect("a file in the temporary folder");
+    lock.lock().expect("a lock of that file");
     let millisecond = ["-d", "-T", "1000000", "-D", "100000000", "-P", "100000000"];
     let reserve = millisecond.into_iter().chain(["0"]);
     let what = "SCHED_DEADLINE (CAP_SYS_NICE, and all processors)";
-    granted(what, &reserve.collect::<Vec<_>>())
+    granted(what, &reserve.collect::<Vec<_>>()).then_some(Reservations { _lock: lock })
+}
+
+/// The right to reserve processor time, until it is dropped.
+pub struct Reservations {
+    _lock: File,
 }
 
 /// Reports whether the kernel keeps account of what it reserves, and so refuses more than there is. It does not where

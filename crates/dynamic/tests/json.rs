@@ -618,6 +618,12 @@ fn a_type_that_repeats_is_described_once() {
         r#"{"kind":"struct","id":"IDL:d1:1.0","name":"d1","members":[{"name":"a","type":{"kind":"struct","id":"IDL:d0:1.0","name":"d0","members":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}},{"name":"b","type":{"kind":"recursive","id":"IDL:d0:1.0"}}]}"#
     );
 
+    // A peer may send each of the two anew, which makes nodes of their own.
+    let twice = doubled(1);
+    let again = type_from_json(&serde_json::to_value(JsonType(&twice)).unwrap(), &Plain).unwrap();
+    let both = TypeCode::structure("IDL:d1:1.0", "d1", [("a", twice), ("b", again)]);
+    assert_eq!(serde_json::to_string(&JsonType(&both)).unwrap(), text);
+
     // The same through an any that holds nothing of it, as a peer would send it.
     let any = Any::with_type(
         TypeCode::sequence(doubled(40)),

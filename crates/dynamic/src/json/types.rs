@@ -1,7 +1,8 @@
 //! Types to JSON and back: `"sequence<long>"`, or an object for what has a name.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use oxorb_cdr::{Label, Shape, TcKind, TypeCode, TypeRef, ValueModifier, Visibility};
 use serde::ser::{Error, SerializeMap};
@@ -38,6 +39,9 @@ impl Serialize for Budgeted<'_> {
             names,
             around: RefCell::default(),
             before: RefCell::default(),
+            by_id: RefCell::default(),
+            comparisons: Cell::new(MAX_COMPARISONS),
+            lookups: Cell::new(MAX_COMPARISONS),
         };
         Part {
             ty: ty.as_ref(),
@@ -50,6 +54,10 @@ impl Serialize for Budgeted<'_> {
 /// How deeply types may be nested: each level takes stack.
 const MAX_DEPTH: usize = 128;
 
+/// Most comparisons of types while one is written. Each may take time in proportion to the size of the whole, so without
+/// a limit all of them together could take its square.
+const MAX_COMPARISONS: usize = 256;
+
 /// What is known of a type while it is written.
 struct Whole<'t> {
     text: &'t Text,
@@ -58,6 +66,19 @@ struct Whole<'t> {
     around: RefCell<Vec<&'t str>>,
     /// Numbers of the named types that were written.
     before: RefCell<HashSet<usize>>,
+    /// The first type of each repository id that was written.
+    by_id: RefCell<HashMap<&'t str, TypeRef<'t>>>,
+    /// Comparisons that are left.
+    comparisons: Cell<usize>,
+    /// Lookups of names that are left; each is a comparison.
+    lookups: Cell<usize>,
+}
+
+/// Takes one of what is left; false without any.
+fn take_one(left: &Cell<usize>) -> bool {
+    let before = left.get();
+    left.set(before.saturating_sub(1));
+    before > 0
 }
 
 /// A part of a type.
@@ -75,7 +96,7 @@ impl<'t, 'o> Part<'t, 'o> {
     }
 
     /// Whether the type is described elsewhere, around this place or before it.
-    fn stands_elsewhere(&self, id: &str) -> bool {
+    fn stands_elsewhere(&self, id: &'t str) -> bool {
         if id.is_empty() {
             return false; // nothing to call it by
         }
@@ -83,7 +104,27 @@ impl<'t, 'o> Part<'t, 'o> {
             Some(number) => self.whole.before.borrow_mut().insert(number),
             None => true,
         };
-        !first || self.whole.around.borrow().contains(&id)
+        !first || self.whole.around.borrow().contains(&id) || self.equals_earlier(id)
+    }
+
+    /// Reports whether the type equals the first one with its id, which peers may send twice instead of once.
+    fn equals_earlier(&self, id: &'t str) -> bool {
+        match self.whole.by_id.borrow_mut().entry(id) {
+            Entry::Vacant(entry) => {
+                entry.insert(self.ty);
+                false
+            }
+            Entry::Occupied(earlier) => {
+                take_one(&self.whole.comparisons) && *earlier.get() == self.ty
+            }
+        }
+    }
+
+    /// Returns the name by which the type is known.
+    fn known_name(&self) -> Option<String> {
+        let known = self.ty.id().is_some() && take_one(&self.whole.lookups);
+        let ty = known.then(|| self.ty.to_type_code())?;
+        self.whole.names.name_of_type(&ty)
     }
 }
 
@@ -97,9 +138,7 @@ impl Serialize for Part<'_, '_> {
             text.spend(MARK)?;
             return to.collect_str(&self.ty);
         }
-        if self.ty.id().is_some()
-            && let Some(name) = self.whole.names.name_of_type(&self.ty.to_type_code())
-        {
+        if let Some(name) = self.known_name() {
             text.spend(MARK + name.len())?;
             return to.serialize_str(&name);
         }

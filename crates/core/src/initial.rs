@@ -345,7 +345,7 @@ fn read_reference(path: &Path) -> io::Result<String> {
 }
 
 /// Long IORs would drown the message.
-fn abridged(text: &str) -> String {
+pub(crate) fn abridged(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),

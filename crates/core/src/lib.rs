@@ -42,6 +42,7 @@ mod operations;
 mod options;
 mod orb;
 pub mod policy;
+mod preconnect;
 mod published;
 mod qos;
 mod raise;
@@ -90,6 +91,7 @@ pub use oxorb_sys::schedule::{
 pub use oxorb_sys::thread::{
     Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
 };
+pub use preconnect::PreconnectError;
 pub use qos::current_qos;
 pub use raises::Raises;
 pub use reference::Ref;

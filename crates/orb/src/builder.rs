@@ -177,6 +177,15 @@ impl Builder {
         self
     }
 
+    /// Adds an object, by name of an initial reference or by URL, to whose server connections are opened when the ORB is
+    /// made ([`preconnect`](oxorb_core::Orb::preconnect)); that it cannot be reached is an error of
+    /// [`build`](Self::build).
+    #[must_use]
+    pub fn preconnect(mut self, object: &str) -> Self {
+        self.options.preconnect.push(object.to_owned());
+        self
+    }
+
     /// How long a two-way call may take; `None`: for ever.
     #[must_use]
     pub fn round_trip_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {

@@ -68,13 +68,13 @@ pub use oxorb_core::{
     DelegatesTo, Detached, DetachedReply, Failure, Held, Incident, Incompatible, Interface,
     LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling, Later, LogLevel, MappingChoice, Meaning,
     Measurement, Measurements, MessageBuffers, Modules, MutexNotFound, ObjectRef, Options,
-    OrbThread, Outcome, PEER_OPTIONS, PeerOption, PoolThread, Prepared, QueueOrder, Raised, Raises,
-    RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering, Reservation, ResolveError,
-    RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, Schedule, SchedulingClass, Servant,
-    ServedBy, Serving, Setting, SettingError, SetupError, Slots, ThreadAttributes, ThreadFilter,
-    ThreadFilters, ThreadPurpose, ThreadScheduling, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline, current_qos, last_failure, policy,
-    request_is_cancelled, wait_until,
+    OrbThread, Outcome, PEER_OPTIONS, PeerOption, PoolThread, PreconnectError, Prepared,
+    QueueOrder, Raised, Raises, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering,
+    Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, Schedule,
+    SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError, Slots,
+    ThreadAttributes, ThreadFilter, ThreadFilters, ThreadPurpose, ThreadScheduling, Threadpool,
+    ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
+    current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{escape, interceptor, probe};
 pub use oxorb_giop::{

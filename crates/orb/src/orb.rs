@@ -57,6 +57,10 @@ impl Orb {
                 return Err(error);
             }
         };
+        if let Err(error) = core.preconnect() {
+            let _ = core.shutdown(true);
+            return Err(SetupError::Preconnect(Box::new(error)));
+        }
         let scheduler = core.options().realtime.scheduler.as_ref();
         if listens && scheduler.is_some_and(|scheduler| scheduler.measure) {
             serve_measurements(&root_poa)?;

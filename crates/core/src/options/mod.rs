@@ -60,6 +60,8 @@ pub struct Options {
     pub init_refs: Vec<(String, String)>,
     /// What initial references not listed are resolved below.
     pub default_init_ref: Option<String>,
+    /// Objects to whose servers connections are opened when the ORB is made: names of initial references, or URLs.
+    pub preconnect: Vec<String>,
     /// How calls to objects of this very ORB run.
     pub collocation: Collocation,
     /// How long a two-way call may take; `None`: for ever.
@@ -203,6 +205,7 @@ impl Default for Options {
             publish: Vec::new(),
             init_refs: Vec::new(),
             default_init_ref: None,
+            preconnect: Vec::new(),
             collocation: Collocation::default(),
             round_trip_timeout: Some(Duration::from_secs(60)),
             connect_timeout: Duration::from_secs(5),

@@ -53,6 +53,17 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "Preconnect",
+        value: "OBJECT[;OBJECT...]",
+        help: "Objects, by name of an initial reference or by URL, to whose servers connections are opened when the ORB is made, one for each band or lane, so that no call has to connect; an object that cannot be reached is an error then. Private connections are those of the thread that makes the ORB: others call Orb::preconnect. May be given several times.",
+        apply: |options, text| {
+            let objects = text.split(';').map(str::trim);
+            let objects = objects.filter(|object| !object.is_empty());
+            options.preconnect.extend(objects.map(str::to_owned));
+            Ok(())
+        },
+    },
+    Setting {
         name: "ListenEndpoints",
         value: "ENDPOINTS",
         help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...].",

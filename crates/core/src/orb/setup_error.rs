@@ -8,7 +8,7 @@ use oxorb_transport::ListenError;
 
 use crate::interceptor::DuplicateInterceptor;
 use crate::server::OpenError;
-use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId, raise};
+use crate::{Incompatible, PreconnectError, SettingError, ThreadpoolError, ThreadpoolId, raise};
 
 /// Why an ORB cannot be made or cannot listen.
 ///
@@ -47,6 +47,8 @@ pub enum SetupError {
     Interceptor(SystemException),
     /// The run-time scheduler's table was analysed under a dispatching model that an ORB does not enforce.
     Schedule(Unenforceable),
+    /// An object of `-ORBPreconnect` that cannot be reached.
+    Preconnect(Box<PreconnectError>),
     /// The ORB was shut down.
     ShutDown,
 }
@@ -100,6 +102,7 @@ impl fmt::Display for SetupError {
                     "the ORB does not enforce the table of its schedule: {error}"
                 )
             }
+            SetupError::Preconnect(error) => error.fmt(f),
             SetupError::ShutDown => f.write_str("the ORB was shut down"),
         }
     }
@@ -126,6 +129,7 @@ impl std::error::Error for SetupError {
             SetupError::DuplicateInterceptor(error) => Some(error),
             SetupError::Interceptor(exception) => Some(exception),
             SetupError::Schedule(error) => Some(error),
+            SetupError::Preconnect(error) => Some(&**error),
             SetupError::ShutDown => None,
         }
     }

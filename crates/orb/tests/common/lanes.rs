@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -18,6 +19,8 @@ use super::PINGER;
 pub(crate) struct Lanes {
     /// In the order in which they were asked for.
     pub(crate) addresses: Vec<(SocketAddr, i16)>,
+    /// Connections that were accepted so far.
+    pub(crate) accepted: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
@@ -38,12 +41,14 @@ impl Lanes {
     /// -1: of no priority.
     pub(crate) fn start(priorities: &[i16]) -> Lanes {
         let seen = Arc::<Mutex<Vec<Seen>>>::default();
+        let accepted = Arc::<AtomicUsize>::default();
         let start = |(lane, &priority): (usize, &i16)| {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();
-            let seen = Arc::clone(&seen);
+            let (seen, accepted) = (Arc::clone(&seen), Arc::clone(&accepted));
             thread::spawn(move || {
                 for stream in listener.incoming().map_while(Result::ok) {
+                    accepted.fetch_add(1, Ordering::SeqCst);
                     let seen = Arc::clone(&seen);
                     thread::spawn(move || serve(stream, lane, &seen));
                 }
@@ -51,7 +56,11 @@ impl Lanes {
             (address, priority)
         };
         let addresses = priorities.iter().enumerate().map(start).collect();
-        Lanes { addresses, seen }
+        Lanes {
+            addresses,
+            accepted,
+            seen,
+        }
     }
 
     /// A reference to an object here with these policies, as TAO would publish it.

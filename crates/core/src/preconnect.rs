@@ -1,0 +1,99 @@
+//! Connections that are opened before the first call needs them (`-ORBPreconnect`).
+
+use std::error::Error;
+use std::fmt;
+
+use crate::{Failure, Interface as _, ObjectRef, Orb, ResolveError};
+
+/// An object of `-ORBPreconnect` to whose server no connection was opened.
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
+pub struct PreconnectError {
+    /// The name or URL, as it was given.
+    pub object: String,
+    cause: Cause,
+}
+
+enum Cause {
+    Unresolved(ResolveError),
+    Unconnected(Failure),
+}
+
+impl Orb {
+    /// Opens, for the calling thread, every connection that its calls to the objects of `-ORBPreconnect` may need: one for
+    /// each band or lane, as [`Ref::validate_connection`](crate::Ref::validate_connection) does. The ORB does so when it is
+    /// made. Other threads call this before their first deadline where connections are
+    /// [private](crate::ClientConnections::Private); where they are cached or shared, one thread opens them for all.
+    ///
+    /// Names are initial references; what they led to is kept, so that resolving them later asks nobody.
+    ///
+    /// # Errors
+    /// [`PreconnectError`] for the first object that is not reached; those before it are connected to.
+    ///
+    /// ```
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// orb.preconnect()?; // nothing was asked for
+    /// # Ok::<(), oxorb_core::PreconnectError>(())
+    /// ```
+    pub fn preconnect(&self) -> Result<(), PreconnectError> {
+        let objects = &self.options().preconnect;
+        objects
+            .iter()
+            .try_for_each(|object| self.connect_to(object))
+    }
+
+    fn connect_to(&self, object: &str) -> Result<(), PreconnectError> {
+        let because = |cause| PreconnectError {
+            object: object.to_owned(),
+            cause,
+        };
+        let resolved = self.preconnected(object);
+        let resolved = resolved.map_err(|why| because(Cause::Unresolved(why)))?;
+        let reference = resolved.reference();
+        let connected = reference.validate_connection();
+        connected.map_err(|why| because(Cause::Unconnected(why)))?;
+        if !is_url(object) {
+            self.register_initial_reference(object, reference);
+        }
+        Ok(())
+    }
+
+    fn preconnected(&self, object: &str) -> Result<ObjectRef, ResolveError> {
+        match is_url(object) {
+            true => self.string_to_object(object),
+            false => self.resolve_initial_references(object),
+        }
+    }
+}
+
+/// Whether it is a URL rather than the name of an initial reference.
+fn is_url(object: &str) -> bool {
+    object.contains(':')
+}
+
+impl fmt::Display for PreconnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let object = crate::initial::abridged(&self.object);
+        write!(f, "cannot connect to {object:?} ahead of the first call: ")?;
+        match &self.cause {
+            Cause::Unresolved(why) => why.fmt(f)?,
+            Cause::Unconnected(why) => why.fmt(f)?,
+        }
+        f.write_str("; start its server first, or take it out of -ORBPreconnect")
+    }
+}
+
+impl fmt::Debug for PreconnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for PreconnectError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(match &self.cause {
+            Cause::Unresolved(why) => why,
+            Cause::Unconnected(why) => why,
+        })
+    }
+}

@@ -130,6 +130,21 @@ pub(crate) fn explain_exceptions() {
     Note::keep_by(|outside| keep(|noted| &mut noted.characters, outside));
 }
 
+/// Returns the exception with a note of what ended a connection that several calls may share.
+pub(crate) fn noted(exception: SystemException, endpoint: String, what: String) -> SystemException {
+    let attempts = vec![Attempt { endpoint, what }];
+    SystemException {
+        note: Note::new(keep(|noted| &mut noted.attempts, attempts)),
+        ..exception
+    }
+}
+
+/// Returns what is noted for an exception.
+pub(crate) fn attempts_of(exception: &SystemException) -> Vec<Attempt> {
+    let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    find(&noted.attempts, exception.note.number()).unwrap_or_default()
+}
+
 fn keep<T>(kept: impl FnOnce(&mut Noted) -> &mut VecDeque<(u32, T)>, text: T) -> u32 {
     explain_exceptions();
     // Zero is no number; after four milliards of failures they begin again.

@@ -31,6 +31,11 @@ impl Note {
         Note(number)
     }
 
+    /// Returns the number; 0 for [`NONE`](Self::NONE).
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
     /// Sets how numbers become text, for all exceptions of the process; the first call decides.
     pub fn explain_by(explainer: Explainer) {
         // Whoever came first did the same.

@@ -342,6 +342,14 @@ fn a_reply_that_is_none_is_a_clear_exception() {
             let asynchronous = ping_async(&object, 0).wait().unwrap_err();
             let synchronous = ping(&object, 0).unwrap_err();
             assert_eq!(synchronous, asynchronous);
+            let address = server.address().to_string();
+            for text in [synchronous, asynchronous].map(|it| it.to_string()) {
+                assert!(text.contains(&address), "{text}");
+                assert_eq!(
+                    text.contains("limit on this side"),
+                    text.contains("IMP_LIMIT")
+                );
+            }
             synchronous
         })
     };

@@ -503,6 +503,16 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
 #[test]
 fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
     let _guard = watchdog(2 * LONG);
+    for connections in [
+        ClientConnections::Private,
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+    ] {
+        above_a_limit(connections);
+    }
+}
+
+fn above_a_limit(connections: ClientConnections) {
     static ECHO: Op = Op::twoway("echo");
     let server = server_with(
         Concurrency::ThreadPerConnection,
@@ -511,7 +521,7 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
     let lines = Arc::<Mutex<Vec<String>>>::default();
     let seen = Arc::clone(&lines);
     server.log_to(move |_, line| seen.lock().unwrap().push(line.to_owned()));
-    let near = client(ClientConnections::Private);
+    let near = client(connections);
     let object = pinger(&server, &near);
     let sent = object.reference().invoke::<_, SystemException>(
         &ECHO,
@@ -522,7 +532,12 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
         },
         |_| Ok(()),
     );
-    assert!(sent.is_err());
+    let refused = sent.unwrap_err();
+    let told = refused.to_string();
+    assert!(
+        told.contains("limit of that server") && told.contains("127.0.0.1:"),
+        "{told}"
+    );
     assert_eq!(count(&server, Incident::TooLarge), 1);
     assert_eq!(count(&server, Incident::Violation), 0);
     let logged = lines.lock().unwrap().concat();
@@ -545,7 +560,7 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
     // The answer is above the client's limit.
     let server = server_with(Concurrency::ThreadPerConnection, &[]);
     let near = Orb::builder()
-        .client_connections(ClientConnections::Private)
+        .client_connections(connections)
         .setting("MaxMessage", "100000")
         .build()
         .unwrap();
@@ -557,6 +572,8 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
         CompletionStatus::Maybe,
     );
     let failure = oxorb::last_failure().unwrap().to_string();
+    let told = exception.to_string();
+    assert!(told.contains("limit on this side is 100000"), "{told}");
     for part in [
         "335544",
         "received",

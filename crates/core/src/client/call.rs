@@ -379,7 +379,7 @@ impl<'c> Pending<'c> {
 const USUAL: usize = 64 << 10;
 
 /// The hint of a request of so many octets that the other side may not have accepted.
-fn too_large_there(octets: usize, fragment_size: Option<usize>) -> String {
+pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> String {
     if octets <= USUAL {
         return String::new();
     }

@@ -13,7 +13,8 @@ use oxorb_giop::{Inbox, SystemException};
 
 use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};
-use super::replies::{Outcome, Replies, Turn};
+use super::receive::{closed, unreadable};
+use super::replies::{End, Outcome, Replies, Turn};
 use super::{Peer, Timing};
 use crate::failure::Attempt;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -89,7 +90,7 @@ impl Multiplexed {
                         // Nobody leads any more, or the others would look at a connection that has ended, again and
                         // again, instead of letting this thread tell them so.
                         Err(end) => {
-                            self.end(end);
+                            self.end(self.told(end));
                             self.link.close();
                         }
                     }
@@ -107,7 +108,7 @@ impl Multiplexed {
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
         deadline: Option<Instant>,
-    ) -> Result<Option<Outcome>, SystemException> {
+    ) -> Result<Option<Outcome>, End> {
         while let Some(reading) = inbox {
             let left = match deadline {
                 None => TICK,
@@ -119,13 +120,13 @@ impl Multiplexed {
             let timed = self.link.set_read_timeout(Some(left));
             let (buffer, room) = reading.room();
             match timed.and_then(|()| self.link.read(buffer, room)) {
-                Ok(0) => return Err(raise::CONNECTION_LOST),
+                Ok(0) => return Err(closed()),
                 Ok(_) => {}
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted
                     | io::ErrorKind::WouldBlock
                     | io::ErrorKind::TimedOut => continue,
-                    _ => return Err(raise::CONNECTION_LOST),
+                    _ => return Err(unreadable(&error)),
                 },
             }
             if let Some(outcome) = self.replies.deliver_as_leader(inbox, id)? {

@@ -19,7 +19,7 @@ use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
 use super::level::Level;
 use super::link::dialect;
 use super::local::{put_buffer, take_buffer};
-use super::replies::{Outcome, Outstanding, Replies, Waiter};
+use super::replies::{End, Outcome, Outstanding, Replies, Waiter};
 use super::slot::Slot;
 use super::writer::{Left, Writers};
 use super::{Args, Peer, Timing};
@@ -473,8 +473,7 @@ impl Multiplexed {
         let exception = SystemException::comm_failure(minor::comm_failure::SEND_FAILED, completed);
         let over = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
         if failed.written != 0 {
-            self.replies.fail_all(raise::CONNECTION_LOST);
-            self.link.close();
+            self.cut_off(failed);
             return;
         }
         self.replies.fail_each(&left.ids, exception);
@@ -524,9 +523,10 @@ impl Multiplexed {
             let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
             let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
             let _ = self.link.set_write_timeout(patience);
-            if sent.is_err_and(|failed| failed.written != 0) {
-                self.replies.fail_all(raise::CONNECTION_LOST);
-                self.link.close();
+            if let Err(failed) = sent
+                && failed.written != 0
+            {
+                self.cut_off(&failed);
             }
         };
         match &self.both_ways {
@@ -564,13 +564,23 @@ impl Multiplexed {
             CompletionStatus::Maybe
         };
         let exception = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
+        let cause = format!("sending the request failed: {}", failed.error);
+        let exception = self.told(End::new(exception, cause));
         if failed.written != 0 {
-            self.replies.fail_all(raise::CONNECTION_LOST);
-            self.link.close();
+            self.cut_off(failed);
         } else if exception.kind != SystemExceptionKind::Timeout {
             self.replies.close();
         }
         exception
+    }
+
+    /// A message was cut off: the other side cannot read what follows.
+    #[cold]
+    fn cut_off(&self, failed: &WriteError) {
+        let cause = format!("a message was cut off: {}", failed.error);
+        let end = End::new(raise::CONNECTION_LOST, cause);
+        self.replies.fail_all(self.told(end));
+        self.link.close();
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use oxorb_giop::{Inbox, SystemException};
 
 use super::multiplexed::Multiplexed;
-use crate::raise;
+use super::replies::End;
+use crate::{failure, raise};
 
 /// An idle connection is closed after so many ticks.
 const IDLE_TICKS: u32 = 200;
@@ -19,8 +20,17 @@ impl Multiplexed {
     /// The reader thread: completes calls until the connection ends.
     pub(super) fn read(self: Arc<Self>, inbox: Inbox) {
         let end = self.receive(inbox);
-        self.end(end);
+        self.end(self.told(end));
         self.link.close();
+    }
+
+    /// Exception for the end of the connection, with the peer and the cause noted beside it.
+    #[cold]
+    pub(super) fn told(&self, end: End) -> SystemException {
+        match end.cause.is_empty() {
+            true => end.exception,
+            false => failure::noted(end.exception, self.link.peer(), end.cause),
+        }
     }
 
     /// The connection has ended: it takes no more calls; those outstanding end
@@ -42,27 +52,27 @@ impl Multiplexed {
 
     /// Receives until the connection ends, and says what that means for the
     /// calls that are still outstanding.
-    fn receive(&self, mut inbox: Inbox) -> SystemException {
+    fn receive(&self, mut inbox: Inbox) -> End {
         // Without it deadlines would go unnoticed.
-        if self.link.set_read_timeout(Some(Self::TICK)).is_err() {
-            return raise::CONNECTION_LOST;
+        if let Err(error) = self.link.set_read_timeout(Some(Self::TICK)) {
+            return unreadable(&error);
         }
         let mut idle_ticks = 0;
         let mut last_look = Instant::now();
         loop {
             let (buffer, room) = inbox.room();
             match self.link.read(buffer, room) {
-                Ok(0) => return raise::CONNECTION_LOST,
+                Ok(0) => return closed(),
                 Ok(_) => idle_ticks = 0,
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                         idle_ticks += 1;
                         if idle_ticks >= IDLE_TICKS && self.replies.retire() {
-                            return raise::CONNECTION_CLOSED;
+                            return raise::CONNECTION_CLOSED.into();
                         }
                     }
-                    _ => return raise::CONNECTION_LOST,
+                    _ => return unreadable(&error),
                 },
             }
             if let Err(end) = self.replies.deliver(&mut inbox) {
@@ -90,6 +100,22 @@ impl Multiplexed {
             self.tell_cancelled(id, &call, patience);
         }
     }
+}
+
+/// End of a connection that the server closed without a word.
+#[cold]
+pub(super) fn closed() -> End {
+    let cause = "the server closed the connection while calls were running";
+    End::new(raise::CONNECTION_LOST, cause)
+}
+
+/// End of a connection that cannot be read.
+#[cold]
+pub(super) fn unreadable(error: &io::Error) -> End {
+    End::new(
+        raise::CONNECTION_LOST,
+        format!("reading replies failed: {error}"),
+    )
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";

@@ -56,6 +56,29 @@ enum Place {
     Answered(u32, Outcome),
 }
 
+/// End of a connection.
+#[derive(Debug)]
+pub(super) struct End {
+    /// Exception of the calls outstanding.
+    pub(super) exception: SystemException,
+    /// What happened, in words; empty where the exception says it all.
+    pub(super) cause: String,
+}
+
+impl End {
+    #[cold]
+    pub(super) fn new(exception: SystemException, cause: impl Into<String>) -> End {
+        let cause = cause.into();
+        End { exception, cause }
+    }
+}
+
+impl From<SystemException> for End {
+    fn from(exception: SystemException) -> End {
+        End::new(exception, "")
+    }
+}
+
 /// What a call is told in the end.
 pub(super) type Outcome = Result<Answer, SystemException>;
 
@@ -212,7 +235,7 @@ impl Replies {
     ///
     /// # Errors
     /// What the end of the connection means for the calls outstanding.
-    pub(super) fn deliver(&self, inbox: &mut Inbox) -> Result<(), SystemException> {
+    pub(super) fn deliver(&self, inbox: &mut Inbox) -> Result<(), End> {
         loop {
             let mut wakes = Wakes::default();
             let all = wakes.fill(inbox, &mut self.ring());
@@ -229,7 +252,7 @@ impl Replies {
         &self,
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
-    ) -> Result<Option<Outcome>, SystemException> {
+    ) -> Result<Option<Outcome>, End> {
         loop {
             let mut wakes = Wakes::default();
             let mut ring = self.ring();
@@ -261,7 +284,7 @@ impl Replies {
     ///
     /// # Errors
     /// When it is not readable as a reply.
-    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), SystemException> {
+    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), End> {
         let wake = self.ring().deliver(inbox)?;
         if let Some(wake) = wake {
             wake.now();
@@ -442,9 +465,11 @@ impl Ring {
     }
 
     /// Gives the reply that `inbox` announces to its call, if that is still known: who is to be woken.
-    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, SystemException> {
+    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, End> {
         let frame = inbox.frame();
-        let parsed = oxorb_giop::Reply::parse(&frame).map_err(|_| raise::BAD_REPLY)?;
+        let parsed = oxorb_giop::Reply::parse(&frame).map_err(|violation| {
+            End::new(raise::BAD_REPLY, format!("bad reply header: {violation}"))
+        })?;
         let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
         let header = reply::Answer {
             status: parsed.status,
@@ -532,16 +557,25 @@ struct Wakes {
 
 impl Wakes {
     /// Gives out what is in `inbox`; whether that is all.
-    fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, SystemException> {
+    fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, End> {
         while self.count < AT_ONCE {
-            let Some(header) = inbox.poll().map_err(|fault| raise::bad_reply(&fault))? else {
+            let polled = inbox.poll().map_err(|fault| {
+                End::new(raise::bad_reply(&fault), format!("bad reply: {fault}"))
+            })?;
+            let Some(header) = polled else {
                 return Ok(true);
             };
             match header.kind {
                 MessageType::REPLY => {}
-                MessageType::CLOSE_CONNECTION => return Err(raise::CONNECTION_CLOSED),
-                MessageType::MESSAGE_ERROR => return Err(raise::MESSAGE_ERROR),
-                _ => return Err(raise::CONNECTION_LOST),
+                MessageType::CLOSE_CONNECTION => return Err(raise::CONNECTION_CLOSED.into()),
+                MessageType::MESSAGE_ERROR => {
+                    let cause = "the server answered MessageError: it could not read a request";
+                    return Err(End::new(raise::MESSAGE_ERROR, cause));
+                }
+                other => {
+                    let cause = format!("the server sent a message a client never gets: {other:?}");
+                    return Err(End::new(raise::CONNECTION_LOST, cause));
+                }
             }
             if let Some(wake) = ring.deliver(inbox)? {
                 self.several[self.count] = Some(wake);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{CompletionStatus, Response, SystemException, Version};
+use oxorb_giop::{CompletionStatus, Response, SystemException, SystemExceptionKind, Version};
 
-use super::call::{Request, write_request};
+use super::call::{Request, too_large_there, write_request};
 use super::level::Level;
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, link, reach};
 use crate::failure::{self, Attempt};
@@ -65,10 +65,19 @@ impl Exchange<'_, '_> {
                 unreachable = exception;
                 continue;
             }
-            self.attempts.push(Attempt {
-                endpoint: peer.to_string(),
-                what: format!("on the shared connection: {exception}"),
-            });
+            let mut told = failure::attempts_of(&exception);
+            if told.is_empty() {
+                told.push(Attempt {
+                    endpoint: peer.to_string(),
+                    what: format!("on the shared connection: {exception}"),
+                });
+            } else if exception.kind == SystemExceptionKind::CommFailure
+                && let Ok(octets) = octets(peer, request, self.args)
+                && let Some(last) = told.last_mut()
+            {
+                last.what += &too_large_there(octets, peer.options().fragment_size);
+            }
+            self.attempts.append(&mut told);
             return Err(failure::record(
                 exception,
                 std::mem::take(&mut self.attempts),

@@ -24,7 +24,7 @@ use crate::client::Multiplexed;
 use crate::probe::{self, Stage};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread;
-use crate::{Incident, Orb, raise};
+use crate::{Incident, Orb, failure, raise};
 
 /// A connection that was accepted, and what belongs to it alone.
 pub(crate) struct Connection {
@@ -279,6 +279,12 @@ impl Connection {
                         let peer = || self.link.peer();
                         orb.note(Incident::of(&violation), peer, || violation.to_string());
                         refuse(&violation, self.version, &mut self.sink);
+                        // Calls of this side may wait for what came.
+                        if self.lines.status.calls().is_some() {
+                            let exception = raise::bad_reply(&violation);
+                            let cause = format!("bad message: {violation}");
+                            self.end = failure::noted(exception, self.link.peer(), cause);
+                        }
                         return Served::Ended;
                     }
                 }

@@ -66,13 +66,9 @@ impl RouteProfile {
     /// Whether the server takes a CancelRequest without harm to other calls of the connection.
     ///
     /// omniORB (4.2.5) closes the connection on one below GIOP 1.2, and above never reads on after one while other calls of
-    /// the connection run. A profile of GIOP 1.0, which `corbaloc:iiop:` makes by default, never names its ORB.
+    /// the connection run. A server that nothing names may be omniORB: `corbaloc:` references never name their ORB.
     pub(crate) fn takes_cancel(&self) -> bool {
-        match self.made_by {
-            Some(orb_type::OMNIORB) => false,
-            Some(_) => true,
-            None => self.version >= Version::V1_2,
-        }
+        self.made_by.is_some_and(|orb| orb != orb_type::OMNIORB)
     }
 }
 

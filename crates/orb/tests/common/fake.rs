@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
+use oxorb_giop::components::orb_type;
 use oxorb_giop::{
-    Frame, IiopProfile, Inbox, Ior, Limits, LocateStatus, Message, ReplyStatus, Version,
+    Frame, IiopProfile, Inbox, Ior, Limits, LocateStatus, Message, ReplyStatus, TaggedComponent,
+    Version,
 };
 use oxorb_testkit::watchdog;
 
@@ -48,8 +50,8 @@ impl FakeServer {
 
     /// A reference to an object here, as `client` resolves it.
     pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
-        let url = format!("corbaloc:iiop:1.2@{}/fake", self.address());
-        client.string_to_object(&url).unwrap()
+        let ior = ior_at(self.address()).to_string();
+        client.string_to_object(&ior).unwrap()
     }
 
     pub(crate) fn accept(&self) -> FakeConnection {
@@ -202,12 +204,15 @@ pub(crate) fn played<R: Send>(
 
 /// An IOR of an object at `address`.
 pub(crate) fn ior_at(address: SocketAddr) -> Ior {
-    let profile = IiopProfile::new(
+    let mut profile = IiopProfile::new(
         Version::V1_2,
         &address.ip().to_string(),
         address.port(),
         b"fake",
     );
+    // Servers that nothing names are not told of calls that are given up.
+    let made_by = TaggedComponent::orb_type(orb_type::OXORB);
+    profile.components.push(made_by);
     Ior {
         type_id: PINGER.to_owned(),
         profiles: vec![profile.to_profile()],

@@ -85,6 +85,7 @@ impl Route {
             };
             let version = iiop.version.min(orb.options().max_giop);
             let code_sets = negotiate(&iiop, version, orb.options());
+            let agreed = code_sets.ok().flatten();
             let published = Published::of(&iiop);
             let made_by = iiop.component(component_tag::ORB_TYPE);
             let made_by = match made_by.and_then(|component| component.decode().ok()) {
@@ -97,12 +98,14 @@ impl Route {
                     break;
                 }
                 let (peer, lane) = match orb.own_address(&host, port) {
-                    OwnAddress::No => (Some(orb.peer(&host, port)), None),
+                    OwnAddress::No => (Some(orb.peer(&host, port, agreed)), None),
                     OwnAddress::Orb if orb.options().collocation == Collocation::None => {
-                        (Some(orb.peer(&host, port)), None)
+                        (Some(orb.peer(&host, port, agreed)), None)
                     }
                     OwnAddress::Orb => (None, None),
-                    OwnAddress::Lane(lane, host, port) => (Some(orb.peer(&host, port)), Some(lane)),
+                    OwnAddress::Lane(lane, host, port) => {
+                        (Some(orb.peer(&host, port, agreed)), Some(lane))
+                    }
                 };
                 profiles.push(RouteProfile {
                     peer,

@@ -4,7 +4,10 @@ mod common;
 
 use common::LONG;
 use oxorb::__gen::Op;
-use oxorb::{Interface as _, Orb, Outcome, Servant, SystemException, SystemExceptionKind, Upcall};
+use oxorb::{
+    ClientConnections, Interface as _, Orb, Outcome, Servant, SystemException, SystemExceptionKind,
+    Upcall,
+};
 use oxorb_cdr::CharSet;
 use oxorb_testkit::watchdog;
 use std::sync::Arc;
@@ -81,7 +84,7 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     let client = Orb::builder().build().unwrap();
     let object = client.string_to_object(&local.to_string()).unwrap();
-    let echoed: Result<String, SystemException> = object.as_ref().invoke(
+    let echoed: Result<String, SystemException> = object.reference().invoke(
         &ECHO,
         |e| e.string("broken"),
         |d| Ok(d.string()?.into_owned()),
@@ -98,5 +101,47 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
         "{text}"
     );
     client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// References with and without code sets share no connection: whichever is called first, text means the same.
+#[test]
+fn references_with_other_code_sets_have_connections_of_their_own() {
+    let _guard = watchdog(LONG);
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
+    let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
+    server.bind("echo", &object);
+    let url = format!("corbaloc:iiop:1.2@{}/echo", common::address(&object));
+    for connections in [
+        ClientConnections::Private,
+        ClientConnections::Cached,
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+    ] {
+        let client = Orb::builder()
+            .client_connections(connections)
+            .build()
+            .unwrap();
+        // It names no code set, so ISO 8859-1 holds; the other one agrees on UTF-8.
+        let [plain, agreed] =
+            [&url, &local.to_string()].map(|it| client.string_to_object(it).unwrap());
+        let echo = |object: &oxorb::ObjectRef, text: &str| -> Result<String, SystemException> {
+            object
+                .reference()
+                .invoke(&ECHO, |e| e.string(text), |d| Ok(d.string()?.into_owned()))
+        };
+        for _ in 0..2 {
+            assert_eq!(echo(&plain, "caf\u{e9}").as_deref(), Ok("caf\u{e9}"));
+            let refused = echo(&plain, "10 €").unwrap_err();
+            assert_eq!(
+                refused.kind,
+                SystemExceptionKind::DataConversion,
+                "{connections:?}"
+            );
+            assert_eq!(echo(&agreed, "10 €").as_deref(), Ok("10 €"));
+        }
+        client.shutdown(true).unwrap();
+    }
     server.shutdown(true).unwrap();
 }

@@ -147,7 +147,7 @@ impl Orb {
             .peers
             .lock()
             .expect(UNPOISONED)
-            .values()
+            .iter()
             .cloned()
             .collect();
         let until = Instant::now() + LAST_ONEWAYS;

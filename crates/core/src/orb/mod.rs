@@ -3,6 +3,7 @@
 mod addresses;
 mod exit_hooks;
 mod life;
+mod peers;
 mod setup_error;
 
 use std::collections::HashMap;
@@ -12,7 +13,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use oxorb_cdr::ValueRegistry;
 use oxorb_rt::Priority;
 
-use crate::client::{Alarms, Cache, Callbacks, Deliveries, Peer};
+use self::peers::Peers;
+use crate::client::{Alarms, Cache, Callbacks, Deliveries};
 use crate::incident::Watch;
 use crate::interceptor::Interceptors;
 use crate::lock::Mutex;
@@ -74,7 +76,7 @@ struct Inner {
     alarms: ByPriority<Alarms>,
     deliveries: ByPriority<Deliveries>,
     adapter: OnceLock<Arc<dyn Adapter>>,
-    peers: Mutex<HashMap<(String, u16), Arc<Peer>>>,
+    peers: Mutex<Peers>,
     cache: Arc<Cache>,
     listeners: Listeners,
     /// Where we are reached; opened when the first object needs an address.
@@ -272,7 +274,7 @@ impl Orb {
     /// Connections that are open keep to one way.
     pub fn offer_bidirectional(&self) {
         self.inner.offers.store(true, Ordering::Relaxed);
-        for peer in self.inner.peers.lock().expect(UNPOISONED).values() {
+        for peer in self.inner.peers.lock().expect(UNPOISONED).iter() {
             peer.set_both_ways(true);
         }
     }
@@ -327,30 +329,6 @@ impl Orb {
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
-    }
-
-    /// The one `Peer` of an address.
-    pub(crate) fn peer(&self, host: &str, port: u16) -> Arc<Peer> {
-        let mut peers = self.inner.peers.lock().expect(UNPOISONED);
-        // A server that calls back ever new clients must not remember them all.
-        if peers.len() >= MANY_PEERS && peers.len().is_power_of_two() {
-            peers.retain(|_, peer| Arc::strong_count(peer) > 1 || peer.is_called_back());
-        }
-        let peer = peers.entry((host.to_owned(), port)).or_insert_with(|| {
-            let Inner {
-                options,
-                cache,
-                threads,
-                ..
-            } = &*self.inner;
-            let peer = Peer::new(host, port, options, cache, threads);
-            peer.set_both_ways(self.offers_bidirectional());
-            Arc::new(peer)
-        });
-        if self.is_closing() {
-            peer.close();
-        }
-        Arc::clone(peer)
     }
 
     pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {

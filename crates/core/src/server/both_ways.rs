@@ -61,7 +61,11 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
     let mut taken = Vec::new();
     for point in &points {
         let ours = !matches!(orb.own_address(&point.host, point.port), OwnAddress::No);
-        if !ours && calls.serves(&orb.peer(&point.host, point.port)) {
+        if ours {
+            continue;
+        }
+        let peers = orb.peers_at(&point.host, point.port);
+        if peers.iter().filter(|peer| calls.serves(peer)).count() > 0 {
             taken.push(point.to_string());
         }
     }

@@ -124,9 +124,9 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     // A `corbaloc:` says nothing of code sets: ISO 8859-1. An IOR does: UTF-8.
     let latin = &served.root;
     let ior = served.service.root().to_ior();
-    // Connections keep the code sets that were agreed first, so each has a client of its own.
-    let other = oxorb::Orb::builder().build().unwrap();
-    let unicode: oxorb_naming::cos_naming::NamingContextExtRef = other.resolve(&ior).unwrap();
+    // One client: each reference has a connection with its own code sets.
+    let unicode: oxorb_naming::cos_naming::NamingContextExtRef =
+        served.client.resolve(&ior).unwrap();
     let object = served.object("o");
     for name in ["жук.😀", "Grüße", "{U+0436}", "plain"] {
         unicode.bind(&n(name), Some(&object)).unwrap();
@@ -143,11 +143,8 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let mut expected = ["жук.😀", "Grüße", "{U+0436}", "plain"].map(str::to_owned);
     expected.sort();
     assert_eq!(super::listed(&unicode.clone().into()), expected);
-    // An iterator as well; its reference says UTF-8, and so does the connection from then on.
-    let third = oxorb::Orb::builder().build().unwrap();
-    let again: oxorb_naming::cos_naming::NamingContextExtRef =
-        third.resolve(&latin.to_ior()).unwrap();
-    let (first, rest) = again.list(1).unwrap();
+    // An iterator as well; its reference says UTF-8.
+    let (first, rest) = latin.list(1).unwrap();
     let (_, rest) = rest.unwrap().next_n(10).unwrap();
     assert_eq!(first.len() + rest.len(), 4);
     // What was listed leads back, as components and as text, to be resolved, bound anew and taken away.

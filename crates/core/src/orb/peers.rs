@@ -1,0 +1,94 @@
+//! Servers that an ORB calls, each with its connections.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use oxorb_giop::CodeSetContext;
+
+use super::{Inner, MANY_PEERS, Orb, UNPOISONED};
+use crate::client::{Multiplexed, Peer};
+
+/// Servers by address, and by the code sets in which text travels to them.
+///
+/// A connection has one pair of code sets for good: those that its first request names. References that agree on others,
+/// or on none as those of `corbaloc:` do, have connections of their own, or the encoding of their text would depend on
+/// which of them was called first.
+#[derive(Default)]
+pub(super) struct Peers(HashMap<(String, u16), Vec<Known>>);
+
+struct Known {
+    code_sets: Option<CodeSetContext>,
+    peer: Arc<Peer>,
+}
+
+impl Peers {
+    /// Returns all peers, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Peer>> {
+        self.0.values().flatten().map(|known| &known.peer)
+    }
+
+    /// Forgets peers that nobody uses.
+    fn purge(&mut self) {
+        self.0.retain(|_, known| {
+            known.retain(|known| Arc::strong_count(&known.peer) > 1 || known.peer.is_called_back());
+            !known.is_empty()
+        });
+    }
+}
+
+impl Orb {
+    /// Returns the peer at an address for references with these code sets.
+    pub(crate) fn peer(
+        &self,
+        host: &str,
+        port: u16,
+        code_sets: Option<CodeSetContext>,
+    ) -> Arc<Peer> {
+        let mut peers = self.inner.peers.lock().expect(UNPOISONED);
+        // A server that calls back ever new clients must not remember them all.
+        if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
+            peers.purge();
+        }
+        let known = peers.0.entry((host.to_owned(), port)).or_default();
+        let found = known.iter().find(|known| known.code_sets == code_sets);
+        let peer = match found {
+            Some(found) => Arc::clone(&found.peer),
+            None => {
+                let Inner {
+                    options,
+                    cache,
+                    threads,
+                    ..
+                } = &*self.inner;
+                let peer = Arc::new(Peer::new(host, port, options, cache, threads));
+                peer.set_both_ways(self.offers_bidirectional());
+                // What goes both ways is one connection, whoever is called over it.
+                let open = known.iter().find_map(|known| {
+                    Multiplexed::open_to(&known.peer, None).filter(|open| open.is_both_ways())
+                });
+                if let Some(open) = open {
+                    open.serves(&peer);
+                }
+                known.push(Known {
+                    code_sets,
+                    peer: Arc::clone(&peer),
+                });
+                peer
+            }
+        };
+        if self.is_closing() {
+            peer.close();
+        }
+        peer
+    }
+
+    /// Returns the peers at an address for references with any code sets, at least one.
+    pub(crate) fn peers_at(&self, host: &str, port: u16) -> Vec<Arc<Peer>> {
+        let peer = self.peer(host, port, None);
+        let peers = self.inner.peers.lock().expect(UNPOISONED);
+        match peers.0.get(&(host.to_owned(), port)) {
+            Some(known) => known.iter().map(|known| Arc::clone(&known.peer)).collect(),
+            None => vec![peer],
+        }
+    }
+}

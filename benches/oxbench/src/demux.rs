@@ -12,15 +12,14 @@ mod setup;
 mod share;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
-use crate::format::Format;
 use crate::machine::Machine;
+use crate::output::Output;
 use setup::{By, Requests};
 use share::Share;
 
@@ -35,13 +34,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Write the curves to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 const OBJECTS: [usize; 4] = [1, 100, 10_000, 1_000_000];
@@ -102,12 +96,7 @@ pub(crate) fn run(options: &Options) -> Result {
         ],
         share,
     };
-    options.format.print(&report)?;
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, plot::draw)
 }
 
 fn objects(options: &Options) -> Result<Panel> {

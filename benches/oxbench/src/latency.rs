@@ -1,6 +1,5 @@
 //! `oxbench latency`: two-way calls of every peer, in rounds that take turns.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -9,8 +8,8 @@ use hdrhistogram::Histogram;
 use crate::Result;
 use crate::check;
 use crate::experiment::{EXPERIMENTS, Experiment};
-use crate::format::Format;
 use crate::machine::Machine;
+use crate::output::CheckedOutput;
 use crate::peers::{self, Contender, Pair, Peer};
 use crate::placement::Placement;
 use crate::plot;
@@ -41,35 +40,14 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', value_parser = experiment_name)]
     only: Vec<String>,
 
-    /// Say for each bound that the project set itself whether this run met it
-    #[arg(long)]
-    check: bool,
-
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Write percentile curves to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: CheckedOutput,
 }
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if options.check {
-        let verdicts = check::verdicts(&report);
-        match options.format {
-            Format::Table => print!("\n{verdicts}"),
-            Format::Json => eprint!("{verdicts}"),
-        }
-    }
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("percentile curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, check::verdicts, plot::draw)
 }
 
 fn measure(options: &Options) -> Result<Report> {

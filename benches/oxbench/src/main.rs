@@ -20,6 +20,7 @@ mod machine;
 mod marshal;
 mod naming;
 mod oneway;
+mod output;
 mod peers;
 mod placement;
 mod plot;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::{Child, Command};
 use std::str::FromStr;
 
+use clap::Args;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::Result;
@@ -22,6 +23,14 @@ pub(crate) enum Placement {
     },
 }
 
+/// Where a pair of processes runs, as an option.
+#[derive(Args)]
+pub(crate) struct Cpus {
+    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them
+    #[arg(long, default_value = "0,1")]
+    pub(crate) cpus: Placement,
+}
+
 /// One process of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
@@ -32,8 +41,18 @@ pub(crate) enum Role {
 }
 
 impl Placement {
-    /// The CPUs that a pair uses, of those that there are; for each, whether a server runs there.
-    pub(crate) fn cpus(self) -> Vec<(usize, bool)> {
+    /// Returns the CPUs that a pair uses, of those that there are.
+    pub(crate) fn cpus(self) -> Vec<usize> {
+        self.uses().into_iter().map(|(cpu, _)| cpu).collect()
+    }
+
+    /// Returns the CPUs of a pair on which no server runs.
+    pub(crate) fn cpus_without_server(self) -> Vec<usize> {
+        let without = self.uses().into_iter().filter(|(_, serves)| !serves);
+        without.map(|(cpu, _)| cpu).collect()
+    }
+
+    fn uses(self) -> Vec<(usize, bool)> {
         match self {
             Placement::Free => {
                 let cpus = std::thread::available_parallelism().map_or(1, usize::from);

@@ -14,29 +14,60 @@ const PANEL: (u32, u32) = (620, 380);
 pub(crate) fn draw(report: &Report, file: &Path) -> Result {
     let columns = report.experiments.len().clamp(1, 2);
     let rows = report.experiments.len().div_ceil(columns).max(1);
-    let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
+    let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32);
+    let title = format!("{}; {}", report.machine, report.placement);
+    page(file, size, &title, |area| {
+        let panels = area.split_evenly((rows, columns));
+        let mut drawn = report.experiments.iter().zip(&panels);
+        drawn.try_for_each(|(experiment, panel)| draw_panel(experiment, panel))
+    })
+}
+
+/// Height of a page's title.
+const TITLE: u32 = 40;
+
+/// Draws a page into an SVG file: a title, and below it so much room for panels.
+pub(crate) fn page<P>(file: &Path, (width, height): (u32, u32), title: &str, panels: P) -> Result
+where
+    P: for<'a> FnOnce(&Area<'a>) -> Drawn<'a>,
+{
+    let area = SVGBackend::new(file, (width, height + TITLE)).into_drawing_area();
     // Errors of the drawing borrow the file's name.
-    draw_panels(report, &area, (rows, columns))
+    draw_page(&area, title, panels)
         .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
     area.present()
         .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     Ok(())
 }
 
+fn draw_page<'a>(
+    area: &Area<'a>,
+    title: &str,
+    panels: impl FnOnce(&Area<'a>) -> Drawn<'a>,
+) -> Drawn<'a> {
+    area.fill(&WHITE)?;
+    panels(&area.titled(title, ("sans-serif", 14))?)
+}
+
+/// Names the curves of a chart in one of its corners.
+pub(crate) fn legend<'a, Across, Up>(
+    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<Across, Up>>,
+    corner: SeriesLabelPosition,
+) -> Drawn<'a>
+where
+    Across: Ranged,
+    Up: Ranged,
+{
+    chart
+        .configure_series_labels()
+        .position(corner)
+        .background_style(WHITE.mix(0.8))
+        .draw()
+}
+
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 pub(crate) type Drawn<'a> =
     std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
-fn draw_panels<'a>(report: &Report, area: &Area<'a>, panels: (usize, usize)) -> Drawn<'a> {
-    area.fill(&WHITE)?;
-    let title = format!("{}; {}", report.machine, report.placement);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    for (experiment, panel) in report.experiments.iter().zip(area.split_evenly(panels)) {
-        draw_panel(experiment, &panel)?;
-    }
-    Ok(())
-}
 
 fn draw_panel<'a>(experiment: &ExperimentReport, panel: &Area<'a>) -> Drawn<'a> {
     let nines = |quantile: f64| -(1.0 - quantile).max(1e-5).log10();
@@ -70,11 +101,7 @@ fn draw_panel<'a>(experiment: &ExperimentReport, panel: &Area<'a>) -> Drawn<'a> 
             .label(peer.peer.to_string())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }
 
 /// The percentile at so many nines: 1 is 90, 2 is 99, 3 is 99.9.

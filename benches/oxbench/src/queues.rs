@@ -8,7 +8,6 @@ mod plot;
 
 use std::fmt;
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -17,8 +16,8 @@ use oxorb_sched::queue::{DispatchQueue, Heap, List, Missed, Store, Timing};
 use serde::Serialize;
 
 use crate::Result;
-use crate::format::Format;
 use crate::machine::Machine;
+use crate::output::Output;
 
 /// Options of `oxbench queues`.
 #[derive(Args)]
@@ -31,13 +30,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Write the curves to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 const SIZES: [u32; 11] = [
@@ -105,12 +99,7 @@ pub(crate) fn run(options: &Options) -> Result {
         series,
         crossover,
     };
-    options.format.print(&report)?;
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, plot::draw)
 }
 
 fn measure<S: Store<Item = u64>>(

@@ -1,20 +1,13 @@
 //! docs/config.md says what the table of settings says. `BLESS=1` writes it anew.
 
 use std::fmt::Write as _;
-use std::path::Path;
+
+use oxorb_testkit::page::assert_up_to_date;
 
 #[test]
 fn the_page_is_up_to_date() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
-    let wanted = render();
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&page, &wanted).unwrap();
-    }
-    let found = std::fs::read_to_string(&page).unwrap_or_default();
-    assert!(
-        found == wanted,
-        "docs/config.md is stale: BLESS=1 cargo test -p oxorb --test config_page"
-    );
+    let test = "cargo test -p oxorb --test config_page";
+    assert_up_to_date("docs/config.md", &render(), test);
 }
 
 fn render() -> String {

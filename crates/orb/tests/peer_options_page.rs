@@ -1,22 +1,14 @@
 //! docs/peer-options.md holds what the tables of other ORBs' options hold. `BLESS=1` writes it anew.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use oxorb::Meaning;
+use oxorb_testkit::page::assert_up_to_date;
 
 #[test]
 fn the_page_is_up_to_date() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/peer-options.md");
-    let wanted = render();
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&page, &wanted).unwrap();
-    }
-    let found = std::fs::read_to_string(&page).unwrap_or_default();
-    assert!(
-        found == wanted,
-        "docs/peer-options.md is stale: BLESS=1 cargo test -p oxorb --test peer_options_page"
-    );
+    let test = "cargo test -p oxorb --test peer_options_page";
+    assert_up_to_date("docs/peer-options.md", &render(), test);
 }
 
 fn render() -> String {

@@ -11,6 +11,7 @@
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
+//! | [`page`] | pages of the documentation that are written from tables |
 //! | [`disk`] | disks that are full |
 #![deny(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod callgrind;
 pub mod disk;
 pub mod hostile;
 pub mod net;
+pub mod page;
 pub mod peers;
 pub mod process;
 pub mod realtime;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::{Panel, Report};
 use crate::Result;
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (460, 380);
 
@@ -17,30 +17,15 @@ const COLORS: [RGBColor; 4] = [
     RGBColor(120, 120, 120),
 ];
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn<'a> =
-    std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
     let panels = report.panels.len().max(1);
-    let size = (PANEL.0 * panels as u32, PANEL.1 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
-    draw_panels(report, &area, panels)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn draw_panels<'a>(report: &Report, area: &Area<'a>, panels: usize) -> Drawn<'a> {
-    area.fill(&WHITE)?;
     let title = format!("{}: from octets to upcall", report.machine);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    for (panel, place) in report.panels.iter().zip(area.split_evenly((1, panels))) {
-        draw_panel(panel, &place)?;
-    }
-    Ok(())
+    page(file, (PANEL.0 * panels as u32, PANEL.1), &title, |area| {
+        let places = area.split_evenly((1, panels));
+        let mut drawn = report.panels.iter().zip(&places);
+        drawn.try_for_each(|(panel, place)| draw_panel(panel, place))
+    })
 }
 
 fn draw_panel<'a>(panel: &Panel, area: &Area<'a>) -> Drawn<'a> {
@@ -73,9 +58,5 @@ fn draw_panel<'a>(panel: &Panel, area: &Area<'a>) -> Drawn<'a> {
             .label(series.strategy)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }

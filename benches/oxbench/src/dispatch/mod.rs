@@ -8,7 +8,6 @@
 mod plot;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -27,8 +26,8 @@ use oxorb::{
 use serde::Serialize;
 
 use crate::Result;
-use crate::format::Format;
 use crate::machine::Machine;
+use crate::output::Output;
 
 // The Rust that build.rs made of idl/dispatch.idl.
 mod generated {
@@ -48,13 +47,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Write the curves to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 const PAIRS: [u32; 7] = [1, 3, 10, 30, 100, 300, 1_000];
@@ -148,12 +142,7 @@ pub(crate) fn run(options: &Options) -> Result {
         dynamic_cost: both.map(cost).collect(),
         series: series.into(),
     };
-    options.format.print(&report)?;
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, plot::draw)
 }
 
 /// The pairs' server.

@@ -6,37 +6,30 @@ use plotters::prelude::*;
 
 use super::{Point, Report};
 use crate::Result;
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (460, 380);
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn<'a> =
-    std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
 /// A curve's name, and where a point has its value in microseconds.
 type Curve = (&'static str, fn(&Point) -> f64);
 
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
-    let area = SVGBackend::new(file, (PANEL.0 * 2, PANEL.1 + 30)).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    panels(report, &area).map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn panels<'a>(report: &Report, area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
-    let area = area.titled(&report.machine.to_string(), ("sans-serif", 14))?;
     let high: [Curve; 2] = [
         ("p50", |point| point.p50_ns as f64 / 1e3),
         ("p99", |point| point.p99_ns as f64 / 1e3),
     ];
     let low: [Curve; 1] = [("each", |point| point.low_ns as f64 / 1e3)];
-    let panels = area.split_evenly((1, 2));
-    draw_panel(report, "high pair, round trip", &high, &panels[0])?;
-    draw_panel(report, "low pairs, one request", &low, &panels[1])
+    page(
+        file,
+        (PANEL.0 * 2, PANEL.1),
+        &report.machine.to_string(),
+        |area| {
+            let panels = area.split_evenly((1, 2));
+            draw_panel(report, "high pair, round trip", &high, &panels[0])?;
+            draw_panel(report, "low pairs, one request", &low, &panels[1])
+        },
+    )
 }
 
 fn draw_panel<'a>(report: &Report, name: &str, curves: &[Curve], panel: &Area<'a>) -> Drawn<'a> {
@@ -70,9 +63,5 @@ fn draw_panel<'a>(report: &Report, name: &str, curves: &[Curve], panel: &Area<'a
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         }
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }

@@ -7,17 +7,16 @@ mod check;
 mod plot;
 mod report;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use self::report::{Point, Report, Version};
 use crate::Result;
-use crate::format::Format;
 use crate::load::{Architecture, Contender, Quiet, Samples, Setting, Task};
 use crate::machine::Machine;
-use crate::placement::Placement;
+use crate::output::CheckedOutput;
+use crate::placement::Cpus;
 
 /// Priorities of the two kinds of client, and of who serves them.
 const HIGH: i16 = 60;
@@ -50,9 +49,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     work: u32,
 
-    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them
-    #[arg(long, default_value = "0,1")]
-    cpus: Placement,
+    #[command(flatten)]
+    pair: Cpus,
 
     /// Only these architectures; all that can be had by default
     #[arg(long, value_delimiter = ',')]
@@ -62,17 +60,8 @@ pub(crate) struct Options {
     #[arg(long)]
     only: Option<Version>,
 
-    /// Say for each bound that the project set itself whether this run met it
-    #[arg(long)]
-    check: bool,
-
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Draw latency against the number of low-priority clients into this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: CheckedOutput,
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -85,25 +74,13 @@ fn positive(text: &str) -> Result<f64, String> {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if options.check {
-        let verdicts = check::verdicts(&report);
-        match options.format {
-            Format::Table => print!("\n{verdicts}"),
-            Format::Json => eprint!("{verdicts}"),
-        }
-    }
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, check::verdicts, plot::draw)
 }
 
 fn measure(options: &Options) -> Result<Report> {
     let contenders = Contender::all(&options.architectures, &Architecture::usual())?;
     let setting = Setting {
-        placement: options.cpus,
+        placement: options.pair.cpus,
         duration: Duration::from_secs_f64(options.seconds / f64::from(options.rounds)),
     };
     let versions = match &options.only {
@@ -119,9 +96,10 @@ fn measure(options: &Options) -> Result<Report> {
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for version in versions {
         // A server that is saturated leaves nothing of its CPU.
-        let awake = options.cpus.cpus().into_iter();
-        let awake = awake.filter(|(_, serves)| version == Version::Paper || !serves);
-        let awake: Vec<usize> = awake.map(|(cpu, _)| cpu).collect();
+        let awake = match version {
+            Version::Paper => options.pair.cpus.cpus(),
+            Version::Saturated => options.pair.cpus.cpus_without_server(),
+        };
         let quiet = Quiet::begin(&awake);
         kept_out.push((version, quiet.kept_out()));
         for &lows in &options.lows {
@@ -151,7 +129,7 @@ fn measure(options: &Options) -> Result<Report> {
     }
     Ok(Report {
         machine: Machine::this(),
-        placement: options.cpus.to_string(),
+        placement: options.pair.cpus.to_string(),
         kept_out,
         seconds: options.seconds,
         rounds: options.rounds,

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use super::report::{Point, Report, Version};
 use crate::Result;
 use crate::load::Architecture;
-use crate::plot::{Area, Drawn};
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (620, 400);
 
@@ -19,26 +19,19 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
         .copied()
         .filter(|&version| report.points.iter().any(|at| at.version == version))
         .collect();
-    let size = (PANEL.0 * 2, PANEL.1 * versions.len().max(1) as u32 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    draw_panels(report, &versions, &area)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn draw_panels<'a>(report: &Report, versions: &[Version], area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
+    let rows = versions.len().max(1);
+    let size = (PANEL.0 * 2, PANEL.1 * rows as u32);
     let title = format!("{}; {}", report.machine, report.placement);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    let panels = area.split_evenly((versions.len().max(1), 2));
-    for (row, &version) in panels.chunks(2).zip(versions) {
-        draw_panel(report, version, "p50", |point| point.high.p50, &row[0])?;
-        draw_panel(report, version, "p99", |point| point.high.p99, &row[1])?;
-    }
-    Ok(())
+    page(file, size, &title, |area| {
+        let panels = area.split_evenly((rows, 2));
+        panels
+            .chunks(2)
+            .zip(&versions)
+            .try_for_each(|(row, &version)| {
+                draw_panel(report, version, "p50", |point| point.high.p50, &row[0])?;
+                draw_panel(report, version, "p99", |point| point.high.p99, &row[1])
+            })
+    })
 }
 
 fn draw_panel<'a>(
@@ -89,9 +82,5 @@ fn draw_panel<'a>(
             .label(architecture.to_string())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }

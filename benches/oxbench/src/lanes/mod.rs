@@ -7,17 +7,16 @@
 mod plot;
 mod report;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use self::report::{Point, Report};
 use crate::Result;
-use crate::format::Format;
 use crate::load::{Architecture, Contender, Quiet, Setting, Task};
 use crate::machine::Machine;
-use crate::placement::Placement;
+use crate::output::Output;
+use crate::placement::Cpus;
 
 /// Calls a second of each client.
 const RATES: [u32; 3] = [25, 50, 75];
@@ -66,45 +65,29 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
 
-    /// CPUs of client and server
-    #[arg(long, default_value = "0,1")]
-    cpus: Placement,
+    #[command(flatten)]
+    pair: Cpus,
 
     /// Only these orders of priorities; all that can be had by default
     #[arg(long, value_delimiter = ',')]
     orders: Vec<Order>,
 
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Draw the rates kept against the work into this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, plot::draw)
 }
 
 fn measure(options: &Options) -> Result<Report> {
     let contenders = contenders(&options.orders)?;
     // The server's CPU is asked for more than it has.
-    let awake = options
-        .cpus
-        .cpus()
-        .into_iter()
-        .filter(|(_, serves)| !serves);
-    let quiet = Quiet::begin(&awake.map(|(cpu, _)| cpu).collect::<Vec<_>>());
+    let quiet = Quiet::begin(&options.pair.cpus.cpus_without_server());
     let setting = Setting {
-        placement: options.cpus,
+        placement: options.pair.cpus,
         duration: Duration::from_secs(options.seconds),
     };
     let mut points = Vec::new();
@@ -128,7 +111,7 @@ fn measure(options: &Options) -> Result<Report> {
     }
     Ok(Report {
         machine: Machine::this(),
-        placement: options.cpus.to_string(),
+        placement: options.pair.cpus.to_string(),
         kept_out: quiet.kept_out(),
         seconds: options.seconds,
         points,

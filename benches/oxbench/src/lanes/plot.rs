@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use super::report::Report;
 use super::{Order, RATES};
 use crate::Result;
-use crate::plot::{Area, Drawn};
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (460, 380);
 
@@ -19,25 +19,13 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
         .copied()
         .filter(|&order| report.points.iter().any(|point| point.order == order))
         .collect();
-    let size = (PANEL.0 * orders.len().max(1) as u32, PANEL.1 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    draw_panels(report, &orders, &area)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn draw_panels<'a>(report: &Report, orders: &[Order], area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
+    let columns = orders.len().max(1);
     let title = format!("{}; {}", report.machine, report.placement);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    let panels = area.split_evenly((1, orders.len().max(1)));
-    for (panel, &order) in panels.iter().zip(orders) {
-        draw_panel(report, order, panel)?;
-    }
-    Ok(())
+    page(file, (PANEL.0 * columns as u32, PANEL.1), &title, |area| {
+        let panels = area.split_evenly((1, columns));
+        let mut drawn = panels.iter().zip(&orders);
+        drawn.try_for_each(|(panel, &order)| draw_panel(report, order, panel))
+    })
 }
 
 fn draw_panel<'a>(report: &Report, order: Order, panel: &Area<'a>) -> Drawn<'a> {
@@ -71,9 +59,5 @@ fn draw_panel<'a>(report: &Report, order: Order, panel: &Area<'a>) -> Drawn<'a> 
             .label(format!("{rate} Hz"))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::LowerLeft)
 }

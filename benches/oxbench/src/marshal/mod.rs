@@ -16,8 +16,8 @@ use oxorb::{ByteOrder, Interface, ObjectRef, Orb};
 use serde::Serialize;
 
 use crate::Result;
-use crate::format::Format;
 use crate::machine::Machine;
+use crate::output::CheckedOutput;
 use crate::peers::omniorb;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
@@ -51,22 +51,13 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', value_parser = row_name)]
     only: Vec<String>,
 
-    /// Say for each bound that the project set itself whether this run met it
-    #[arg(long)]
-    check: bool,
-
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    output: CheckedOutput,
 
     /// Tell how large the code of each type is as well, from this object file of oxbench; docs/marshalling.md tells how
     /// to make one
     #[arg(long, value_name = "OBJECT")]
     code: Option<PathBuf>,
-
-    /// Draw the times as an SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
 }
 
 /// Who writes and reads.
@@ -124,19 +115,7 @@ const REFERENCE: &str = "corbaloc:iiop:1.2@127.0.0.1:2809/target";
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if options.check {
-        let verdicts = check::verdicts(&report);
-        match options.format {
-            Format::Table => print!("\n{verdicts}"),
-            Format::Json => eprint!("{verdicts}"),
-        }
-    }
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("times drawn into {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, check::verdicts, plot::draw)
 }
 
 fn measure(options: &Options) -> Result<Report> {

@@ -7,6 +7,7 @@ use plotters::prelude::*;
 use super::Codec;
 use super::report::{Line, Report};
 use crate::Result;
+use crate::plot::{Area, Drawn, legend, page};
 
 const WIDTH: u32 = 760;
 const ROW_HEIGHT: u32 = 34;
@@ -14,27 +15,13 @@ const ROW_HEIGHT: u32 = 34;
 /// Draws the rows in native order into `file`.
 pub(crate) fn draw(report: &Report, file: &Path) -> Result {
     let lines: Vec<&Line> = report.lines.iter().filter(|line| line.native).collect();
-    let height = ROW_HEIGHT * lines.len().max(1) as u32 + 120;
-    let area = SVGBackend::new(file, (2 * WIDTH, height)).into_drawing_area();
-    draw_panels(report, &lines, &area)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn<'a> =
-    std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
-fn draw_panels<'a>(report: &Report, lines: &[&Line], area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
+    let height = ROW_HEIGHT * lines.len().max(1) as u32 + 80;
     let title = format!("{}; {}; native order", report.machine, report.placement);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    for (direction, panel) in area.split_evenly((1, 2)).iter().enumerate() {
-        draw_panel(lines, direction, panel)?;
-    }
-    Ok(())
+    page(file, (2 * WIDTH, height), &title, |area| {
+        let panels = area.split_evenly((1, 2));
+        let mut drawn = panels.iter().enumerate();
+        drawn.try_for_each(|(direction, panel)| draw_panel(&lines, direction, panel))
+    })
 }
 
 fn draw_panel<'a>(lines: &[&Line], direction: usize, panel: &Area<'a>) -> Drawn<'a> {
@@ -82,11 +69,7 @@ fn draw_panel<'a>(lines: &[&Line], direction: usize, panel: &Area<'a>) -> Drawn<
                 Rectangle::new([(x, y - 4), (x + 12, y + 4)], color(codec).filled())
             });
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::LowerRight)
 }
 
 fn color(codec: Codec) -> RGBColor {

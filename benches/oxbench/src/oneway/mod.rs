@@ -7,7 +7,6 @@ mod report;
 pub(crate) mod sides;
 
 use std::fmt;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use plotters::style::RGBColor;
@@ -15,12 +14,12 @@ use serde::Serialize;
 
 use self::report::{Report, Row};
 use crate::Result;
-use crate::format::Format;
 use crate::load::Quiet;
 use crate::machine::Machine;
+use crate::output::CheckedOutput;
 use crate::peers::omniorb::Oneways;
 use crate::peers::own_side;
-use crate::placement::{Placement, Role};
+use crate::placement::{Cpus, Role};
 use crate::process::Process;
 
 /// Options of `oxbench oneway`.
@@ -42,25 +41,15 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them
-    #[arg(long, default_value = "0,1")]
-    cpus: Placement,
+    #[command(flatten)]
+    pair: Cpus,
 
     /// Only these contenders; all that can be had by default
     #[arg(long, value_delimiter = ',')]
     modes: Vec<Mode>,
 
-    /// Say for each bound that the project set itself whether this run met it
-    #[arg(long)]
-    check: bool,
-
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Draw oneways a second of each row into this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: CheckedOutput,
 }
 
 /// Contenders, in the order of the report.
@@ -113,30 +102,12 @@ pub(crate) struct Load {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if options.check {
-        let verdicts = report.verdicts();
-        match options.format {
-            Format::Table => print!("\n{verdicts}"),
-            Format::Json => eprint!("{verdicts}"),
-        }
-    }
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("bars written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, Report::verdicts, plot::draw)
 }
 
 fn measure(options: &Options) -> Result<Report> {
     let contenders = contenders(&options.modes)?;
-    let awake: Vec<usize> = options
-        .cpus
-        .cpus()
-        .into_iter()
-        .map(|(cpu, _)| cpu)
-        .collect();
-    let quiet = Quiet::begin(&awake);
+    let quiet = Quiet::begin(&options.pair.cpus.cpus());
     let mut rows = Vec::new();
     for before in [0, LARGE] {
         for &size in &options.sizes {
@@ -152,7 +123,7 @@ fn measure(options: &Options) -> Result<Report> {
     }
     Ok(Report {
         machine: Machine::this(),
-        placement: options.cpus.to_string(),
+        placement: options.pair.cpus.to_string(),
         kept_out: quiet.kept_out(),
         rounds: options.rounds,
         milliseconds: options.time,
@@ -220,7 +191,7 @@ impl Contender {
             Some(programs) => programs.server(),
             None => own_side("oneway-server")?,
         };
-        let placement = options.cpus;
+        let placement = options.pair.cpus;
         let mut server = Process::start(name("server"), placement, Role::Server, &mut command)?;
         let reference = server.hear()?;
         let mut command = match &self.omniorb {

@@ -6,32 +6,26 @@ use plotters::prelude::*;
 
 use super::report::{Report, Row};
 use crate::Result;
-use crate::plot::{Area, Drawn};
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (460, 260);
 
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
     let rows = report.loads().len().div_ceil(2).max(1);
-    let size = (PANEL.0 * 2, PANEL.1 * rows as u32 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    draw_panels(report, rows, &area)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn draw_panels<'a>(report: &Report, rows: usize, area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
+    let size = (PANEL.0 * 2, PANEL.1 * rows as u32);
     let title = format!("{}; {}", report.machine, report.placement);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    for (load, panel) in report.loads().into_iter().zip(area.split_evenly((rows, 2))) {
-        let of_load: Vec<&Row> = report.rows.iter().filter(|row| row.load == load).collect();
-        draw_panel(&load.to_string(), &of_load, &panel)?;
-    }
-    Ok(())
+    page(file, size, &title, |area| {
+        let panels = area.split_evenly((rows, 2));
+        report
+            .loads()
+            .into_iter()
+            .zip(&panels)
+            .try_for_each(|(load, panel)| {
+                let rows: Vec<&Row> = report.rows.iter().filter(|row| row.load == load).collect();
+                draw_panel(&load.to_string(), &rows, panel)
+            })
+    })
 }
 
 fn draw_panel<'a>(caption: &str, rows: &[&Row], panel: &Area<'a>) -> Drawn<'a> {
@@ -61,9 +55,5 @@ fn draw_panel<'a>(caption: &str, rows: &[&Row], panel: &Area<'a>) -> Drawn<'a> {
             .label(row.mode.to_string())
             .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 10, y + 4)], color.filled()));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }

@@ -6,35 +6,27 @@ use plotters::prelude::*;
 
 use super::{Point, Report, Way};
 use crate::Result;
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (460, 380);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn<'a> =
-    std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
-    let area = SVGBackend::new(file, (PANEL.0 * 3, PANEL.1 + 30)).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    panels(report, &area).map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn panels<'a>(report: &Report, area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
-    let area = area.titled(&report.machine.to_string(), ("sans-serif", 14))?;
     let ways: [Way; 3] = [
         ("enqueue", |point| point.enqueue),
         ("dequeue", |point| point.dequeue),
         ("one in, one out", |point| Some(point.steady)),
     ];
-    for ((name, of), panel) in ways.into_iter().zip(area.split_evenly((1, 3))) {
-        draw_panel(report, name, of, &panel)?;
-    }
-    Ok(())
+    page(
+        file,
+        (PANEL.0 * 3, PANEL.1),
+        &report.machine.to_string(),
+        |area| {
+            let panels = area.split_evenly((1, 3));
+            let mut drawn = ways.into_iter().zip(&panels);
+            drawn.try_for_each(|((name, of), panel)| draw_panel(report, name, of, panel))
+        },
+    )
 }
 
 fn draw_panel<'a>(
@@ -86,9 +78,5 @@ fn draw_panel<'a>(
             .label(format!("{} {}", series.kind, series.store))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }

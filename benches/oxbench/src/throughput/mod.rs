@@ -6,16 +6,15 @@
 mod plot;
 mod report;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
 
 use self::report::{Point, Report};
 use crate::Result;
-use crate::format::Format;
 use crate::load::{Architecture, Contender, Quiet, Setting, Task};
 use crate::machine::Machine;
+use crate::output::CheckedOutput;
 use crate::placement::Placement;
 
 /// Options of `oxbench throughput`.
@@ -49,35 +48,14 @@ pub(crate) struct Options {
     #[arg(long)]
     one_connection: bool,
 
-    /// Say for each bound that the project set itself whether this run met it
-    #[arg(long)]
-    check: bool,
-
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Draw calls a second against the number of clients into this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: CheckedOutput,
 }
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if options.check {
-        let verdicts = report.verdicts();
-        match options.format {
-            Format::Table => print!("\n{verdicts}"),
-            Format::Json => eprint!("{verdicts}"),
-        }
-    }
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("curves written to {}", file.display());
-    }
-    Ok(())
+    options.output.show(&report, Report::verdicts, plot::draw)
 }
 
 fn measure(options: &Options) -> Result<Report> {
@@ -94,8 +72,7 @@ fn measure(options: &Options) -> Result<Report> {
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for &placement in &options.cpus {
         // A CPU that sleeps whenever nobody calls would be measured, and not who calls.
-        let awake: Vec<usize> = placement.cpus().into_iter().map(|(cpu, _)| cpu).collect();
-        let quiet = Quiet::begin(&awake);
+        let quiet = Quiet::begin(&placement.cpus());
         kept_out.push((placement.to_string(), quiet.kept_out()));
         let setting = Setting {
             placement,

@@ -8,31 +8,19 @@ use plotters::prelude::*;
 use super::report::Report;
 use crate::Result;
 use crate::load::Architecture;
-use crate::plot::{Area, Drawn};
+use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (620, 420);
 
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
-    let panels = report.placements().count().max(1);
-    let size = (PANEL.0 * panels as u32, PANEL.1 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    draw_panels(report, panels, &area)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn draw_panels<'a>(report: &Report, panels: usize, area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
-    let area = area.titled(&report.machine.to_string(), ("sans-serif", 14))?;
-    let panels = area.split_evenly((1, panels));
-    for (placement, panel) in report.placements().zip(&panels) {
-        draw_panel(report, placement, panel)?;
-    }
-    Ok(())
+    let placements = report.placements().count().max(1);
+    let size = (PANEL.0 * placements as u32, PANEL.1);
+    page(file, size, &report.machine.to_string(), |area| {
+        let panels = area.split_evenly((1, placements));
+        let mut drawn = report.placements().zip(&panels);
+        drawn.try_for_each(|(placement, panel)| draw_panel(report, placement, panel))
+    })
 }
 
 fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'a> {
@@ -70,9 +58,5 @@ fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'
             .label(architecture.to_string())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    legend(&mut chart, SeriesLabelPosition::LowerRight)
 }

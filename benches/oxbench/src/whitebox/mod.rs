@@ -9,7 +9,6 @@ mod profile;
 mod report;
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -19,9 +18,9 @@ use self::report::{Counts, Report, Row};
 use crate::Result;
 use crate::counts::callgrind;
 use crate::counts::strace::{Calls, Strace};
-use crate::format::Format;
 use crate::load::{Architecture, Contender, Pair, Task};
 use crate::machine::Machine;
+use crate::output::Output;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 
@@ -44,13 +43,8 @@ pub(crate) struct Options {
     #[arg(long)]
     check: bool,
 
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-
-    /// Draw the system calls and the time of a request into this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Priority of the least urgent client, and of who serves it; the next one's is one higher.
@@ -59,11 +53,7 @@ const LOWEST: i16 = 20;
 /// Counts and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.format.print(&report)?;
-    if let Some(file) = &options.plot {
-        plot::draw(&report, file)?;
-        eprintln!("bars written to {}", file.display());
-    }
+    options.output.show(&report, plot::draw)?;
     match options.check {
         true => report.check(),
         false => Ok(()),

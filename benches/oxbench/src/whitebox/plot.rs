@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use super::report::{Counts, Report};
 use crate::Result;
-use crate::plot::{Area, Drawn};
+use crate::plot::{Area, Drawn, page};
 
 const PANEL: (u32, u32) = (420, 380);
 
@@ -20,24 +20,12 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
         ("allocations", |counts| counts.allocations),
         ("CPU time, us", |counts| counts.user_us + counts.system_us),
     ];
-    let size = (PANEL.0 * 2, PANEL.1 * 2 + 40);
-    let area = SVGBackend::new(file, size).into_drawing_area();
-    // Errors of the drawing borrow the file's name.
-    draw_panels(report, &panels, &area)
-        .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(())
-}
-
-fn draw_panels<'a>(report: &Report, panels: &[(&str, Of)], area: &Area<'a>) -> Drawn<'a> {
-    area.fill(&WHITE)?;
     let title = format!("{}; for each request, client above server", report.machine);
-    let area = area.titled(&title, ("sans-serif", 14))?;
-    for (panel, &(caption, of)) in area.split_evenly((2, 2)).iter().zip(panels) {
-        draw_panel(report, caption, of, panel)?;
-    }
-    Ok(())
+    page(file, (PANEL.0 * 2, PANEL.1 * 2), &title, |area| {
+        let places = area.split_evenly((2, 2));
+        let mut drawn = places.iter().zip(panels);
+        drawn.try_for_each(|(place, (caption, of))| draw_panel(report, caption, of, place))
+    })
 }
 
 /// Two bars for each architecture, one below the other.

@@ -1,0 +1,69 @@
+//! Options that say where the result of an experiment goes, and what becomes of it.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::Result;
+use crate::format::Format;
+
+/// Form of the result, and a drawing of it.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Draw the result into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// Output of an experiment that has bounds.
+#[derive(Args)]
+pub(crate) struct CheckedOutput {
+    /// Say for each bound that the project set itself whether this run met it
+    #[arg(long)]
+    check: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Output {
+    /// Prints and draws a report.
+    pub(crate) fn show<R: Display + Serialize>(
+        &self,
+        report: &R,
+        draw: impl FnOnce(&R, &Path) -> Result,
+    ) -> Result {
+        self.format.print(report)?;
+        if let Some(file) = &self.plot {
+            draw(report, file)?;
+            eprintln!("drawn into {}", file.display());
+        }
+        Ok(())
+    }
+}
+
+impl CheckedOutput {
+    /// Prints and draws a report, and says what the bounds make of it.
+    pub(crate) fn show<R: Display + Serialize, V: Display>(
+        &self,
+        report: &R,
+        verdicts: impl FnOnce(&R) -> V,
+        draw: impl FnOnce(&R, &Path) -> Result,
+    ) -> Result {
+        self.output.show(report, draw)?;
+        if self.check {
+            let verdicts = verdicts(report);
+            match self.output.format {
+                Format::Table => print!("\n{verdicts}"),
+                Format::Json => eprint!("{verdicts}"),
+            }
+        }
+        Ok(())
+    }
+}

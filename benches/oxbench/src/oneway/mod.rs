@@ -34,11 +34,11 @@ pub(crate) struct Options {
     callers: Vec<usize>,
 
     /// Length of each round, in milliseconds
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(10..))]
+    #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u64).range(10..))]
     time: u64,
 
     /// Rounds of each row; in each round all contenders take their turn, beginning with another one
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     #[command(flatten)]

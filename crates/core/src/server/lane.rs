@@ -174,7 +174,10 @@ impl Lane {
 
     /// A lane without threads, until it is [started](Self::start).
     pub(super) fn new(plan: Plan, reserve: Reserve) -> io::Result<Lane> {
-        let queue = |(requests, octets)| Queue::new(requests, octets);
+        let queue = |(requests, octets)| match plan.order {
+            QueueOrder::Arrival => Queue::new(requests, octets),
+            QueueOrder::Urgency => Queue::new(requests, octets).with_urgency(),
+        };
         Ok(Lane {
             reactor: reactor::make(plan.reactor)?,
             memory: plan.buffers.map(|planned| Arc::new(Memory::new(planned))),

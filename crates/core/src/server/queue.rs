@@ -4,7 +4,8 @@
 //! before anything was done with it, and [pushes](Queue::push) it then. Threads take the next one when they come by
 //! ([`pop`](Queue::pop)), or wait for it ([`wait`](Queue::wait)).
 
-use std::collections::VecDeque;
+use std::cmp::{Ordering as Order, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
 use oxorb_giop::Urgency;
@@ -29,8 +30,12 @@ pub(crate) struct Queue<T> {
 }
 
 struct State<T> {
-    /// The next to be served first.
-    waiting: VecDeque<Waiting<T>>,
+    /// Requests whose urgency decides: a heap, so that one among many costs a logarithm of them.
+    urgent: BinaryHeap<Urgent<T>>,
+    /// All others, which come after those, in the order of their arrival.
+    others: VecDeque<Waiting<T>>,
+    /// Number of requests that became urgent ones so far.
+    arrivals: u64,
     /// Of all that have a place.
     octets: usize,
     /// Threads that wait for one.
@@ -43,15 +48,41 @@ struct State<T> {
 struct Waiting<T> {
     request: T,
     octets: usize,
-    /// Known where it decides.
-    urgency: Option<Urgency>,
+}
+
+struct Urgent<T> {
+    /// Urgency, and the place among those that are as urgent.
+    rank: (Urgency, Reverse<u64>),
+    waiting: Waiting<T>,
+}
+
+impl<T> PartialEq for Urgent<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl<T> Eq for Urgent<T> {}
+
+impl<T> PartialOrd for Urgent<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Urgent<T> {
+    fn cmp(&self, other: &Self) -> Order {
+        self.rank.cmp(&other.rank)
+    }
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new(max_requests: usize, max_octets: usize) -> Queue<T> {
         Queue {
             state: Mutex::new(State {
-                waiting: VecDeque::with_capacity(max_requests.min(AHEAD)),
+                urgent: BinaryHeap::new(),
+                others: VecDeque::with_capacity(max_requests.min(AHEAD)),
+                arrivals: 0,
                 octets: 0,
                 idle: 0,
                 called: 0,
@@ -62,6 +93,13 @@ impl<T> Queue<T> {
             max_requests,
             max_octets,
         }
+    }
+
+    /// Makes room for requests whose urgency decides, too.
+    pub(crate) fn with_urgency(self) -> Queue<T> {
+        let ahead = self.max_requests.min(AHEAD);
+        self.state().urgent.reserve(ahead);
+        self
     }
 
     /// Takes a place for a request of so many octets; false when there is none. Whoever has one pushes.
@@ -86,18 +124,18 @@ impl<T> Queue<T> {
         self.taken.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Puts a request that has its place behind all that are as urgent.
+    /// Puts a request that has its place behind all that are as urgent. `urgency`: where it decides.
     pub(crate) fn push(&self, request: T, octets: usize, urgency: Option<Urgency>) {
         let mut state = self.state();
-        let at = state
-            .waiting
-            .partition_point(|other| other.urgency >= urgency);
-        let waiting = Waiting {
-            request,
-            octets,
-            urgency,
-        };
-        state.waiting.insert(at, waiting);
+        let waiting = Waiting { request, octets };
+        match urgency {
+            None => state.others.push_back(waiting),
+            Some(urgency) => {
+                state.arrivals += 1;
+                let rank = (urgency, Reverse(state.arrivals));
+                state.urgent.push(Urgent { rank, waiting });
+            }
+        }
         // Who was woken for another request and finds that gone takes this one.
         let somebody_sleeps = state.idle > state.called;
         state.called += usize::from(somebody_sleeps);
@@ -143,7 +181,8 @@ impl<T> Queue<T> {
     }
 
     fn next(&self, state: &mut State<T>) -> Option<T> {
-        let next = state.waiting.pop_front()?;
+        let urgent = state.urgent.pop().map(|urgent| urgent.waiting);
+        let next = urgent.or_else(|| state.others.pop_front())?;
         state.octets -= next.octets;
         let last = self.taken.fetch_sub(1, Ordering::SeqCst) == 1;
         if last && state.closed {
@@ -179,6 +218,8 @@ const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {
+    use oxorb_giop::Qos;
+
     use super::*;
 
     const SOON: Duration = Duration::from_millis(1);
@@ -201,6 +242,32 @@ mod tests {
             ['b', 'c', 'd', '-'].map(|c| (c != '-').then_some(c))
         );
         assert!(queue.is_idle());
+    }
+
+    #[test]
+    fn the_most_urgent_come_first_and_each_in_the_order_of_arrival() {
+        let urgency = |importance| {
+            let qos = Qos {
+                importance,
+                ..Qos::default()
+            };
+            Some(qos.urgency())
+        };
+        let queue = Queue::new(8, 100).with_urgency();
+        let coming = [
+            ('a', None),
+            ('b', urgency(1)),
+            ('c', urgency(2)),
+            ('d', urgency(1)),
+            ('e', None),
+            ('f', urgency(2)),
+        ];
+        for (request, urgency) in coming {
+            assert!(queue.reserve(0));
+            queue.push(request, 0, urgency);
+        }
+        let served: String = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(served, "cfbdae");
     }
 
     #[test]

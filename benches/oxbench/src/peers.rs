@@ -1,5 +1,7 @@
 //! Who is measured: each peer is a server process and a client process that speak to each other only.
 
+mod build;
+pub(crate) mod jacorb;
 pub(crate) mod omniorb;
 mod oxorb;
 mod raw;

@@ -10,10 +10,12 @@ use serde::Serialize;
 
 use super::{Samples, Task, priority, protocol};
 use crate::Result;
-use crate::peers::omniorb::Load;
-use crate::peers::own_side;
+use crate::peers::{jacorb, omniorb, own_side};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
+
+/// Load before the one that counts, where a virtual machine compiles what it runs.
+const COMPILING: Duration = Duration::from_secs(1);
 
 /// A pair of programs and how they are set up, in the order of the report.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, ValueEnum, Serialize)]
@@ -23,6 +25,10 @@ pub(crate) enum Architecture {
     Floor,
     /// OxORB: a lane for each priority, private connections
     Lanes,
+    /// OxORB: as lanes, but the calls to the first object are asynchronous
+    LanesAsynchronous,
+    /// OxORB: as lanes, but the first client is in the server's process
+    LanesCollocated,
     /// OxORB: a thread for each connection, no priorities
     Threads,
     /// OxORB: four leader/follower workers, no priorities
@@ -45,26 +51,46 @@ pub(crate) enum Architecture {
     #[value(name = "omniorb-shared")]
     #[serde(rename = "omniorb-shared")]
     OmniOrbShared,
+    /// JacORB as it is by default: all clients share one connection
+    #[value(name = "jacorb")]
+    #[serde(rename = "jacorb")]
+    JacOrb,
 }
 
 impl Architecture {
-    /// Whether its threads have priorities of the operating system.
+    /// Reports whether its threads have priorities of the operating system.
     pub(crate) fn has_priorities(self) -> bool {
-        matches!(self, Architecture::Floor | Architecture::Lanes)
+        self == Architecture::Floor || self.has_lanes()
     }
 
-    /// All but that which only `oxbench throughput --one-connection` measures.
+    /// Reports whether OxORB serves in lanes.
+    pub(crate) fn has_lanes(self) -> bool {
+        matches!(
+            self,
+            Architecture::Lanes | Architecture::LanesAsynchronous | Architecture::LanesCollocated
+        )
+    }
+
+    /// Returns those whose clients have connections of their own and call from another process, and wait.
     pub(crate) fn usual() -> Vec<Architecture> {
         let all = Architecture::value_variants().iter().copied();
-        all.filter(|&it| it != Architecture::OmniOrbShared)
-            .collect()
+        let special = [
+            Architecture::LanesAsynchronous,
+            Architecture::LanesCollocated,
+            Architecture::OmniOrbShared,
+            Architecture::JacOrb,
+        ];
+        all.filter(|it| !special.contains(it)).collect()
     }
 
-    /// Whether all clients share one connection.
+    /// Reports whether all clients share one connection.
     pub(crate) fn shares(self) -> bool {
         matches!(
             self,
-            Architecture::Shared | Architecture::Led | Architecture::OmniOrbShared
+            Architecture::Shared
+                | Architecture::Led
+                | Architecture::OmniOrbShared
+                | Architecture::JacOrb
         )
     }
 
@@ -73,6 +99,8 @@ impl Architecture {
         match self {
             Architecture::Floor => RGBColor(120, 120, 120),
             Architecture::Lanes => RGBColor(214, 69, 29),
+            Architecture::LanesAsynchronous => RGBColor(255, 127, 14),
+            Architecture::LanesCollocated => RGBColor(150, 20, 60),
             Architecture::Threads => RGBColor(230, 160, 30),
             Architecture::Workers => RGBColor(44, 160, 44),
             Architecture::Reactive => RGBColor(23, 190, 207),
@@ -82,6 +110,7 @@ impl Architecture {
             Architecture::Led => RGBColor(140, 86, 75),
             Architecture::OmniOrb => RGBColor(31, 119, 180),
             Architecture::OmniOrbShared => RGBColor(174, 199, 232),
+            Architecture::JacOrb => RGBColor(60, 60, 60),
         }
     }
 
@@ -93,13 +122,16 @@ impl Architecture {
                     .into(),
             );
         }
-        let omniorb = match self {
-            Architecture::OmniOrb | Architecture::OmniOrbShared => Some(Load::build()?),
-            _ => None,
+        let programs = match self {
+            Architecture::OmniOrb | Architecture::OmniOrbShared => {
+                Programs::OmniOrb(omniorb::Load::build()?)
+            }
+            Architecture::JacOrb => Programs::JacOrb(jacorb::Load::build()?),
+            _ => Programs::Own,
         };
         Ok(Contender {
             architecture: self,
-            omniorb,
+            programs,
         })
     }
 }
@@ -114,7 +146,13 @@ impl fmt::Display for Architecture {
 /// An architecture whose programs are there.
 pub(crate) struct Contender {
     pub(crate) architecture: Architecture,
-    omniorb: Option<Load>,
+    programs: Programs,
+}
+
+enum Programs {
+    Own,
+    OmniOrb(omniorb::Load),
+    JacOrb(jacorb::Load),
 }
 
 /// Where and for how long a contender is measured.
@@ -128,12 +166,21 @@ pub(crate) struct Setting {
 pub(crate) struct Pair {
     pub(crate) client: Process,
     pub(crate) server: Process,
+    /// The first client is in the server's process.
+    collocates: bool,
 }
 
 impl Pair {
     /// Has the clients make the calls of one load.
     pub(crate) fn load(&mut self, tasks: &[Task], duration: Duration) -> Result<Vec<Samples>> {
-        protocol::ask(&mut self.client, tasks, duration)
+        let inside = usize::from(self.collocates);
+        let (inside, outside) = tasks.split_at(inside.min(tasks.len()));
+        let mut both = [(&mut self.server, inside), (&mut self.client, outside)];
+        both.iter_mut()
+            .filter(|(_, tasks)| !tasks.is_empty())
+            .try_for_each(|(process, tasks)| protocol::tell(process, tasks, duration))?;
+        let heard = both.map(|(process, tasks)| protocol::hear(process, tasks.len()));
+        Ok(heard.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// Ends both.
@@ -164,7 +211,22 @@ impl Contender {
         priorities: &[i16],
         tasks: &[Task],
     ) -> Result<Vec<Samples>> {
-        let mut pair = self.start_under(setting.placement, priorities, |_, command| command)?;
+        self.measure_against(self, setting, priorities, tasks)
+    }
+
+    /// Lets its clients call objects of another contender's server.
+    pub(crate) fn measure_against(
+        &self,
+        server: &Contender,
+        setting: Setting,
+        priorities: &[i16],
+        tasks: &[Task],
+    ) -> Result<Vec<Samples>> {
+        let placement = setting.placement;
+        let mut pair = self.start_with(server, placement, priorities, |_, command| command)?;
+        if [self, server].iter().any(|side| side.is_java()) {
+            pair.load(tasks, COMPILING)?;
+        }
         let samples = pair.load(tasks, setting.duration)?;
         pair.finish()?;
         Ok(samples)
@@ -175,22 +237,46 @@ impl Contender {
         &self,
         placement: Placement,
         priorities: &[i16],
+        wrap: impl FnMut(Role, Command) -> Command,
+    ) -> Result<Pair> {
+        self.start_with(self, placement, priorities, wrap)
+    }
+
+    fn start_with(
+        &self,
+        server: &Contender,
+        placement: Placement,
+        priorities: &[i16],
         mut wrap: impl FnMut(Role, Command) -> Command,
     ) -> Result<Pair> {
-        let name = |side| format!("the {side} of {}", self.architecture);
-        let mut command = wrap(Role::Server, self.server(priorities)?);
-        let mut server = Process::start(name("server"), placement, Role::Server, &mut command)?;
+        let collocates = server.architecture == Architecture::LanesCollocated;
+        let name = format!("the server of {}", server.architecture);
+        let mut command = wrap(Role::Server, server.server(priorities)?);
+        let mut server = Process::start(name, placement, Role::Server, &mut command)?;
         let references = server.hear()?;
+        if collocates {
+            server.expect("ready")?;
+        }
+        let name = format!("the client of {}", self.architecture);
         let mut command = wrap(Role::Client, self.client(&references)?);
-        let mut client = Process::start(name("client"), placement, Role::Client, &mut command)?;
+        let mut client = Process::start(name, placement, Role::Client, &mut command)?;
         client.expect("ready")?;
-        Ok(Pair { client, server })
+        Ok(Pair {
+            client,
+            server,
+            collocates,
+        })
+    }
+
+    fn is_java(&self) -> bool {
+        matches!(self.programs, Programs::JacOrb(_))
     }
 
     fn server(&self, priorities: &[i16]) -> Result<Command> {
-        let mut command = match &self.omniorb {
-            Some(programs) => programs.server(),
-            None => self.own_side("load-server")?,
+        let mut command = match &self.programs {
+            Programs::OmniOrb(programs) => programs.server(),
+            Programs::JacOrb(programs) => programs.server(),
+            Programs::Own => self.own_side("load-server")?,
         };
         command.args(priorities.iter().map(i16::to_string));
         Ok(command)
@@ -198,10 +284,11 @@ impl Contender {
 
     /// `references`: what the server has printed.
     fn client(&self, references: &str) -> Result<Command> {
-        let mut command = match &self.omniorb {
-            Some(programs) if self.architecture.shares() => programs.sharing_client(),
-            Some(programs) => programs.client(),
-            None => self.own_side("load-client")?,
+        let mut command = match &self.programs {
+            Programs::OmniOrb(programs) if self.architecture.shares() => programs.sharing_client(),
+            Programs::OmniOrb(programs) => programs.client(),
+            Programs::JacOrb(programs) => programs.client(),
+            Programs::Own => self.own_side("load-client")?,
         };
         command.args(references.split_whitespace());
         Ok(command)

@@ -30,7 +30,7 @@ const LANE_THREADS: usize = 2;
 pub(super) fn serve(architecture: Architecture, priorities: &[i16]) -> Result {
     let builder = Orb::builder().listen("iiop://127.0.0.1:0");
     let orb = match architecture {
-        Architecture::Lanes => real_time(builder),
+        it if it.has_lanes() => real_time(builder),
         Architecture::Workers => {
             builder.concurrency(Concurrency::LeaderFollowers { threads: WORKERS })
         }
@@ -46,14 +46,21 @@ pub(super) fn serve(architecture: Architecture, priorities: &[i16]) -> Result {
     }
     .build()?;
     let objects: Vec<CubingRef> = match architecture {
-        Architecture::Lanes => in_lanes(&orb, priorities)?,
+        it if it.has_lanes() => in_lanes(&orb, priorities)?,
         _ => priorities
             .iter()
             .map(|_| orb.root_poa().activate(Cuber))
             .collect::<Result<_, _>>()?,
     };
     let references: Vec<String> = objects.iter().map(|it| it.to_ior().to_string()).collect();
-    session::announce(&references.join(" "))?;
+    let references = references.join(" ");
+    match architecture {
+        Architecture::LanesCollocated => {
+            println!("{references}");
+            repeat(architecture, &orb, &objects)?;
+        }
+        _ => session::announce(&references)?,
+    }
     orb.shutdown(true)?;
     Ok(())
 }
@@ -96,11 +103,11 @@ fn in_lanes(orb: &Orb, priorities: &[i16]) -> Result<Vec<CubingRef>> {
     priorities.iter().map(object).collect()
 }
 
-/// Calls the objects as standard input says.
+/// Calls the objects at these references as standard input says.
 pub(super) fn call(architecture: Architecture, references: &[String]) -> Result {
     let builder = Orb::builder();
     let orb = match architecture {
-        Architecture::Lanes => real_time(builder).client_connections(ClientConnections::Private),
+        it if it.has_lanes() => real_time(builder).client_connections(ClientConnections::Private),
         Architecture::Shared => builder.client_connections(ClientConnections::Multiplexed),
         Architecture::Led => builder.client_connections(ClientConnections::LeaderFollowers),
         _ => builder.client_connections(ClientConnections::Cached),
@@ -110,18 +117,27 @@ pub(super) fn call(architecture: Architecture, references: &[String]) -> Result 
         .iter()
         .map(|reference| orb.resolve(reference))
         .collect::<Result<_, _>>()?;
+    repeat(architecture, &orb, &objects)?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Calls the objects as standard input says.
+fn repeat(architecture: Architecture, orb: &Orb, objects: &[CubingRef]) -> Result {
     protocol::serve(|tasks, duration| {
         run(tasks, duration, |task| {
             let target = objects[task.object].clone();
-            if architecture == Architecture::Lanes {
+            if architecture.has_lanes() {
                 orb.set_thread_priority(Priority::new(task.priority)?)?;
                 target.validate_connection()?;
             }
-            Ok(Client(target))
+            let asynchronous = architecture == Architecture::LanesAsynchronous && task.object == 0;
+            Ok(Client {
+                target,
+                asynchronous,
+            })
         })
-    })?;
-    orb.shutdown(true)?;
-    Ok(())
+    })
 }
 
 struct Cuber;
@@ -137,13 +153,19 @@ impl Cubing for Cuber {
     }
 }
 
-struct Client(CubingRef);
+struct Client {
+    target: CubingRef,
+    asynchronous: bool,
+}
 
 impl Caller for Client {
     fn cube(&mut self, value: u8, work: Duration) -> Result<u8> {
-        Ok(match work.as_micros() as u32 {
-            0 => self.0.cube(value)?,
-            work => self.0.toil(value, work)?,
+        let target = &self.target;
+        Ok(match (work.as_micros() as u32, self.asynchronous) {
+            (0, false) => target.cube(value)?,
+            (work, false) => target.toil(value, work)?,
+            (0, true) => target.cube_async(value).wait()?,
+            (work, true) => target.toil_async(value, work).wait()?,
         })
     }
 }

@@ -36,19 +36,19 @@ pub(super) fn serve(run: impl Fn(&[Task], Duration) -> Result<Vec<Samples>>) -> 
     Ok(())
 }
 
-/// Has a client process make the calls of one load.
-pub(super) fn ask(
-    client: &mut Process,
-    tasks: &[Task],
-    duration: Duration,
-) -> Result<Vec<Samples>> {
-    client.tell(&command(tasks, duration))?;
+/// Has a client process begin with the calls of one load.
+pub(super) fn tell(client: &mut Process, tasks: &[Task], duration: Duration) -> Result {
+    client.tell(&command(tasks, duration))
+}
+
+/// Waits for the times of so many clients.
+pub(super) fn hear(client: &mut Process, tasks: usize) -> Result<Vec<Samples>> {
     let hear = |_| -> Result<Samples> {
         let line = client.hear()?;
         let samples = line.split_whitespace().map(str::parse);
         Ok(samples.collect::<Result<_, _>>()?)
     };
-    tasks.iter().map(hear).collect()
+    (0..tasks).map(hear).collect()
 }
 
 fn command(tasks: &[Task], duration: Duration) -> String {

@@ -1,10 +1,14 @@
 //! omniORB, the fastest ORB in service: C++ programs, built when first needed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::build::{build, run};
 use crate::Result;
+
+/// Has to be there for any of it.
+const HINT: &str =
+    "omniidl, g++ and omniORB's headers; on Debian: apt install omniidl libomniorb4-dev g++";
 
 const SOURCES: [(&str, &str); 3] = [
     ("probe.idl", include_str!("../../idl/probe.idl")),
@@ -27,7 +31,7 @@ impl Programs {
     pub(crate) fn build() -> Result<Programs> {
         let directory = build("omniorb", &SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "probe.idl"];
-            run(directory, "omniidl", &idl)?;
+            run(directory, "omniidl", &idl, HINT)?;
             for program in ["server", "client"] {
                 let source = format!("{program}.cc");
                 compile(directory, program, &[&source, "probeSK.cc"])?;
@@ -69,7 +73,12 @@ impl Codec {
     pub(crate) fn build() -> Result<Codec> {
         let directory = build("omniorb-codec", &CODEC_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wba", "-Wbh=.hh", "-Wbs=SK.cc", "-Wbd=DynSK.cc"];
-            run(directory, "omniidl", &[&idl[..], &["marshal.idl"]].concat())?;
+            run(
+                directory,
+                "omniidl",
+                &[&idl[..], &["marshal.idl"]].concat(),
+                HINT,
+            )?;
             let sources = ["marshal.cc", "marshalSK.cc", "marshalDynSK.cc"];
             compile(directory, "marshal", &sources)
         })?;
@@ -104,7 +113,7 @@ impl Load {
     pub(crate) fn build() -> Result<Load> {
         let directory = build("omniorb-load", &LOAD_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "load.idl"];
-            run(directory, "omniidl", &idl)?;
+            run(directory, "omniidl", &idl, HINT)?;
             for program in ["load-server", "load-client"] {
                 let source = format!("{program}.cc");
                 compile(directory, program, &[&source, "loadSK.cc"])?;
@@ -158,7 +167,7 @@ impl Oneways {
     pub(crate) fn build() -> Result<Oneways> {
         let directory = build("omniorb-oneway", &ONEWAY_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "oneway.idl"];
-            run(directory, "omniidl", &idl)?;
+            run(directory, "omniidl", &idl, HINT)?;
             for program in ["oneway-server", "oneway-client"] {
                 let source = format!("{program}.cc");
                 compile(directory, program, &[&source, "onewaySK.cc"])?;
@@ -189,31 +198,6 @@ impl Oneways {
 
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];
 
-/// The folder of this name beside this program, with what `make` makes of `sources` there, unless it was made before.
-fn build(
-    name: &str,
-    sources: &[(&str, &str)],
-    make: impl FnOnce(&Path) -> Result,
-) -> Result<PathBuf> {
-    let directory = std::env::current_exe()?
-        .parent()
-        .expect("a program lies in a directory")
-        .join("oxbench-peers")
-        .join(name);
-    let stamp = directory.join("built");
-    let wanted: String = sources.iter().map(|(_, text)| *text).collect();
-    if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
-        return Ok(directory);
-    }
-    fs::create_dir_all(&directory)?;
-    for (name, text) in sources {
-        fs::write(directory.join(name), text)?;
-    }
-    make(&directory)?;
-    fs::write(stamp, wanted)?;
-    Ok(directory)
-}
-
 fn compile(directory: &Path, program: &str, sources: &[&str]) -> Result {
     let libraries = ["-lomniORB4", "-lomniDynamic4", "-lomnithread", "-lpthread"];
     let output = ["-std=c++17", "-O3", "-o", program];
@@ -221,24 +205,6 @@ fn compile(directory: &Path, program: &str, sources: &[&str]) -> Result {
         directory,
         "g++",
         &[&output[..], sources, &libraries[..]].concat(),
+        HINT,
     )
-}
-
-fn run(directory: &Path, program: &str, arguments: &[&str]) -> Result {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .map_err(|error| {
-            format!(
-                "cannot run {program} ({error}); on Debian: apt install omniidl libomniorb4-dev g++"
-            )
-        })?;
-    if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        return Err(
-            format!("{program} failed on omniORB's side of the benchmark:\n{complaint}").into(),
-        );
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@
 mod plot;
 mod report;
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
@@ -44,7 +45,8 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [0])]
     work: Vec<u64>,
 
-    /// Only clients that share one connection, OxORB's and omniORB's: what the server does with requests side by side
+    /// Only clients that share one connection, OxORB's, omniORB's and JacORB's, each with every ORB's server: what that does
+    /// with requests side by side
     #[arg(long)]
     one_connection: bool,
 
@@ -59,16 +61,10 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    // Without priorities all calls are alike, so lanes have nothing to tell apart.
-    let known: Vec<Architecture> = Architecture::value_variants()
-        .iter()
-        .copied()
-        .filter(|&it| match options.one_connection {
-            true => it.shares(),
-            false => !matches!(it, Architecture::Lanes | Architecture::OmniOrbShared),
-        })
-        .collect();
-    let contenders = Contender::all(&options.architectures, &known)?;
+    let entrants = match options.one_connection {
+        true => one_connection(&options.architectures)?,
+        false => usual(&options.architectures)?,
+    };
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for &placement in &options.cpus {
         // A CPU that sleeps whenever nobody calls would be measured, and not who calls.
@@ -86,7 +82,7 @@ fn measure(options: &Options) -> Result<Report> {
                     work,
                     clients,
                     options.rounds,
-                    &contenders,
+                    &entrants,
                 )?);
             }
         }
@@ -96,17 +92,67 @@ fn measure(options: &Options) -> Result<Report> {
         kept_out,
         rounds: options.rounds,
         milliseconds: options.time,
+        one_connection: options.one_connection,
         points,
     })
 }
 
-/// One point of each contender.
+/// Clients of one contender, and the server of another or the same.
+struct Entrant {
+    client: Rc<Contender>,
+    server: Rc<Contender>,
+}
+
+/// Servers whose clients share one connection.
+const SERVERS: [Architecture; 4] = [
+    Architecture::Threads,
+    Architecture::Workers,
+    Architecture::OmniOrb,
+    Architecture::JacOrb,
+];
+
+/// Returns the contenders whose clients have connections of their own, each with its own server.
+fn usual(asked: &[Architecture]) -> Result<Vec<Entrant>> {
+    // Without priorities all calls are alike, so lanes have nothing to tell apart.
+    let mut known = Architecture::usual();
+    known.retain(|it| !it.has_lanes());
+    let contenders = Contender::all(asked, &known)?.into_iter().map(Rc::new);
+    Ok(contenders
+        .map(|contender| Entrant {
+            server: Rc::clone(&contender),
+            client: contender,
+        })
+        .collect())
+}
+
+/// Returns the contenders whose clients share one connection, each with every server.
+fn one_connection(asked: &[Architecture]) -> Result<Vec<Entrant>> {
+    let all = Architecture::value_variants().iter().copied();
+    let known: Vec<Architecture> = all.filter(|it| it.shares()).collect();
+    let clients: Vec<_> = Contender::all(asked, &known)?
+        .into_iter()
+        .map(Rc::new)
+        .collect();
+    let servers: Vec<_> = Contender::all(&[], &SERVERS)?
+        .into_iter()
+        .map(Rc::new)
+        .collect();
+    let entrants = clients.iter().flat_map(|client| {
+        servers.iter().map(|server| Entrant {
+            client: Rc::clone(client),
+            server: Rc::clone(server),
+        })
+    });
+    Ok(entrants.collect())
+}
+
+/// Returns one point of each entrant.
 fn measure_at(
     setting: Setting,
     work: Duration,
     clients: usize,
     rounds: u32,
-    contenders: &[Contender],
+    entrants: &[Entrant],
 ) -> Result<Vec<Point>> {
     let task = Task {
         object: 0,
@@ -117,26 +163,29 @@ fn measure_at(
         from_release: false,
     };
     let tasks = vec![task; clients];
-    let mut seen = vec![Vec::new(); contenders.len()];
+    let mut seen = vec![Vec::new(); entrants.len()];
     for round in 0..rounds {
         // What drifts on the machine hits all alike, and nobody always follows the same one.
-        let first = round as usize % contenders.len();
-        for at in (first..contenders.len()).chain(0..first) {
-            let architecture = contenders[at].architecture;
+        let first = round as usize % entrants.len();
+        for at in (first..entrants.len()).chain(0..first) {
+            let Entrant { client, server } = &entrants[at];
             eprintln!(
-                "{}, {clients} clients, round {}, {architecture} ...",
+                "{}, {clients} clients, round {}, {} with the server of {} ...",
                 setting.placement,
-                round + 1
+                round + 1,
+                client.architecture,
+                server.architecture
             );
-            seen[at].push(contenders[at].measure(setting, &[0], &tasks)?.concat());
+            let samples = client.measure_against(server, setting, &[0], &tasks)?;
+            seen[at].push(samples.concat());
         }
     }
     let placement = setting.placement.to_string();
-    let points = contenders.iter().zip(seen).map(|(contender, rounds)| {
-        let architecture = contender.architecture;
-        Point::new(
+    let points = entrants.iter().zip(seen).map(|(entrant, rounds)| Point {
+        server: entrant.server.architecture,
+        ..Point::new(
             placement.clone(),
-            architecture,
+            entrant.client.architecture,
             work,
             clients,
             setting.duration,
@@ -144,16 +193,14 @@ fn measure_at(
         )
     });
     let mut points: Vec<Point> = points.collect();
-    // Clients that share a connection beside others that do, where there are any.
-    let peer = |architecture| {
-        points
-            .iter()
-            .find(|point| point.architecture == architecture)
-    };
-    let omniorb = peer(Architecture::OmniOrb).or_else(|| peer(Architecture::OmniOrbShared));
-    if let Some(omniorb) = omniorb.map(|point| point.rates.clone()) {
-        for point in &mut points {
-            point.compare(&omniorb);
+    let omniorb: Vec<Point> = points
+        .iter()
+        .filter(|it| it.is_omniorb())
+        .cloned()
+        .collect();
+    for point in &mut points {
+        if let Some(omniorb) = omniorb.iter().find(|omniorb| point.is_beside(omniorb)) {
+            point.compare(&omniorb.rates);
         }
     }
     Ok(points)

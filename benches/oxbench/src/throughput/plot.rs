@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use clap::ValueEnum as _;
 use plotters::prelude::*;
 
 use super::report::Report;
 use crate::Result;
-use crate::load::Architecture;
 use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (620, 420);
@@ -41,10 +39,13 @@ fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'
         .x_desc("clients")
         .y_desc("thousand calls a second")
         .draw()?;
-    for &architecture in Architecture::value_variants() {
-        let color = architecture.color();
+    for (architecture, server) in report.pairs() {
+        let color = match report.one_connection {
+            true => server.color(),
+            false => architecture.color(),
+        };
         let line: Vec<_> = report
-            .line(placement, architecture)
+            .line(placement, (architecture, server))
             .filter(|point| Some(point.work) == least_work)
             .map(|point| (point.clients, point.rate() as f64 / 1000.0))
             .collect();
@@ -55,7 +56,10 @@ fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'
         chart.draw_series(dots.collect::<Vec<_>>())?;
         chart
             .draw_series(LineSeries::new(line, color.stroke_width(2)))?
-            .label(architecture.to_string())
+            .label(match report.one_connection {
+                true => format!("{architecture}, served by {server}"),
+                false => architecture.to_string(),
+            })
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
     legend(&mut chart, SeriesLabelPosition::LowerRight)

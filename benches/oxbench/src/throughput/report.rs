@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use serde::Serialize;
 
+use super::SERVERS;
 use crate::bootstrap::Ratio;
 use crate::load::{Architecture, KeptOut, Samples, Spread};
 use crate::machine::Machine;
@@ -19,14 +20,19 @@ pub(super) struct Report {
     pub(super) rounds: u32,
     /// Of each round.
     pub(super) milliseconds: u64,
+    /// All clients share one connection.
+    pub(super) one_connection: bool,
     pub(super) points: Vec<Point>,
 }
 
 /// One architecture with one number of clients in one placement.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(super) struct Point {
     pub(super) placement: String,
+    /// Architecture of the clients.
     pub(super) architecture: Architecture,
+    /// Architecture of the server; that of the clients unless they share one connection.
+    pub(super) server: Architecture,
     /// Microseconds that the servant works for each call.
     pub(super) work: u64,
     pub(super) clients: usize,
@@ -54,6 +60,7 @@ impl Point {
         Point {
             placement,
             architecture,
+            server: architecture,
             work: work.as_micros() as u64,
             clients,
             rates,
@@ -69,11 +76,14 @@ impl Point {
         }
     }
 
-    fn is_omniorb(&self) -> bool {
-        matches!(
-            self.architecture,
-            Architecture::OmniOrb | Architecture::OmniOrbShared
-        )
+    /// Reports whether the server is omniORB.
+    pub(super) fn is_omniorb(&self) -> bool {
+        self.server == Architecture::OmniOrb
+    }
+
+    /// Reports whether this point is compared with `omniorb`: with the same clients, where those have other servers, too.
+    pub(super) fn is_beside(&self, omniorb: &Point) -> bool {
+        self.architecture == omniorb.architecture || self.server == self.architecture
     }
 
     /// Calls a second: of the round in the middle.
@@ -91,48 +101,76 @@ impl Report {
             .map(|(placement, _)| placement.as_str())
     }
 
-    /// The points of one architecture in one placement, in the order of their numbers of clients.
+    /// Returns the points of one architecture in one placement with one server, in the order of their numbers of clients.
     pub(super) fn line<'r>(
         &'r self,
         placement: &'r str,
-        architecture: Architecture,
+        (architecture, server): (Architecture, Architecture),
     ) -> impl Iterator<Item = &'r Point> {
-        self.points
-            .iter()
-            .filter(move |at| at.placement == placement && at.architecture == architecture)
+        self.points.iter().filter(move |at| {
+            at.placement == placement && at.architecture == architecture && at.server == server
+        })
     }
 
-    /// Ahead of omniORB at every count.
+    /// Returns the architectures of clients and server that were measured or should have been.
+    pub(super) fn pairs(&self) -> Vec<(Architecture, Architecture)> {
+        let all = Architecture::value_variants().iter().copied();
+        match self.one_connection {
+            false => all.map(|it| (it, it)).collect(),
+            true => all
+                .filter(|it| it.shares())
+                .flat_map(|it| SERVERS.map(|server| (it, server)))
+                .collect(),
+        }
+    }
+
+    /// Ahead of omniORB at every count; with one connection: with the same clients, not behind it.
     pub(super) fn verdicts(&self) -> Verdicts {
-        let ours = |it: &&Architecture| {
-            !matches!(
-                it,
-                Architecture::Floor
-                    | Architecture::Lanes
-                    | Architecture::OmniOrb
-                    | Architecture::OmniOrbShared
-            )
+        let foreign = [
+            Architecture::Floor,
+            Architecture::OmniOrb,
+            Architecture::OmniOrbShared,
+            Architecture::JacOrb,
+        ];
+        let ours = |server: Architecture| !foreign.contains(&server) && !server.has_lanes();
+        let mut pairs = self.pairs();
+        pairs.retain(|&(_, server)| ours(server));
+        let bound = match self.one_connection {
+            true => NOT_BEHIND,
+            false => AHEAD,
         };
-        let ours = || Architecture::value_variants().iter().filter(ours);
         Verdicts::new(self.placements().flat_map(|placement| {
-            ours().map(move |&architecture| {
+            let verdict = |&(architecture, server): &(Architecture, Architecture)| {
                 let worst = self
-                    .line(placement, architecture)
-                    .filter_map(|point| Some((point.clients, point.to_omniorb?)))
+                    .line(placement, (architecture, server))
+                    .filter_map(|point| Some((point, point.to_omniorb?)))
                     .min_by(|(_, this), (_, other)| this.seen.total_cmp(&other.seen));
-                let at = worst.map_or(String::new(), |(clients, _)| format!(" (with {clients} clients)"));
+                let at = worst.map_or(String::new(), |(point, _)| match point.work {
+                    0 => format!(" (with {} clients)", point.clients),
+                    work => format!(" (with {} clients, {work} us of work)", point.clients),
+                });
+                let who = match self.one_connection {
+                    true => format!("{architecture} with the server of {server}"),
+                    false => architecture.to_string(),
+                };
                 at_least(
-                    format!("{placement}: calls a second of {architecture} by those of omniORB, worst n{at}"),
+                    format!(
+                        "{placement}: calls a second of {who} by those of omniORB, worst n{at}"
+                    ),
                     worst.map(|(_, ratio)| ratio),
-                    AHEAD,
+                    bound,
                 )
-            })
+            };
+            pairs.iter().map(verdict).collect::<Vec<_>>()
         }))
     }
 }
 
 /// Strictly ahead: to two digits, as the table shows it.
 const AHEAD: f64 = 1.01;
+
+/// As many, to two digits.
+const NOT_BEHIND: f64 = 0.995;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,8 +184,8 @@ impl fmt::Display for Report {
             writeln!(f, "\n{placement}; {kept_out}")?;
             writeln!(
                 f,
-                "  {:>4} {:>7} {:14}{:>9}{:>18}   {:22}{:>8}{:>8}{:>9}",
-                "work", "clients", "", "calls/s", "", "to omniorb", "p50", "p99", "max"
+                "  {:>4} {:>7} {:15}{:9}{:>9}{:>18}   {:22}{:>8}{:>8}{:>9}",
+                "work", "clients", "", "server", "calls/s", "", "to omniorb", "p50", "p99", "max"
             )?;
             for point in self.points.iter().filter(|it| it.placement == *placement) {
                 writeln!(f, "  {point}")?;
@@ -170,10 +208,11 @@ impl fmt::Display for Point {
             .map_or("-".to_owned(), |ratio| ratio.to_string());
         write!(
             f,
-            "{:>4} {:>7} {:14}{:>9}{spread:>18}   {ratio:22}",
+            "{:>4} {:>7} {:15}{:9}{:>9}{spread:>18}   {ratio:22}",
             self.work,
             self.clients,
             self.architecture,
+            self.server,
             self.rate()
         )?;
         write!(f, "{:>8.1}", self.calls.p50 as f64 / 1000.0)?;
@@ -219,6 +258,7 @@ mod tests {
             )],
             rounds: 3,
             milliseconds: 1000,
+            one_connection: false,
             points,
         };
         let verdicts = report.verdicts().to_string();
@@ -230,6 +270,44 @@ mod tests {
         );
         assert!(
             verdicts.contains("unknown  here: calls a second of led"),
+            "{verdicts}"
+        );
+    }
+
+    #[test]
+    fn clients_of_one_connection_are_compared_with_the_same_clients_of_omniorb() {
+        let with = |architecture, server, rates: &[usize]| Point {
+            server,
+            ..point(architecture, 4, rates)
+        };
+        let (shared, omniorb) = (Architecture::Shared, Architecture::OmniOrb);
+        let jacorb = with(Architecture::JacOrb, omniorb, &[500, 500, 500]);
+        let theirs = with(shared, omniorb, &[200, 200, 200]);
+        let mut ours = with(shared, Architecture::Threads, &[190, 190, 190]);
+        assert!(ours.is_beside(&theirs) && !ours.is_beside(&jacorb));
+        ours.compare(&theirs.rates);
+        let report = Report {
+            machine: Machine::this(),
+            kept_out: vec![(
+                "here".into(),
+                KeptOut {
+                    throttling: true,
+                    awake: vec![],
+                },
+            )],
+            rounds: 3,
+            milliseconds: 1000,
+            one_connection: true,
+            points: vec![ours, theirs, jacorb],
+        };
+        let verdicts = report.verdicts().to_string();
+        let told = |line: &str| verdicts.lines().any(|it| it.starts_with(line));
+        assert!(
+            told("NOT MET  here: calls a second of shared with the server of threads"),
+            "{verdicts}"
+        );
+        assert!(
+            told("unknown  here: calls a second of jacorb with the server of workers"),
             "{verdicts}"
         );
     }

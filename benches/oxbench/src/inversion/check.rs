@@ -34,7 +34,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
         Architecture::OmniOrb,
     ]
     .map(line);
-    let growth = |of: Quantile| Some(of.ratio(lanes.last()?, lanes.first()?));
+    let growth = |of: Quantile| growth(&lanes, of);
     let at_most_n = |of: Quantile| Some(of.ratio(lanes.last()?, floor.last()?));
     let above_floor = |of: Quantile| {
         let ratios = lanes
@@ -49,7 +49,19 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
         .iter()
         .filter(|point| point.architecture == Architecture::Lanes)
         .map(|point| Ratio::exactly(point.high.p50 as f64 / point.low.p50.max(1) as f64));
-    Verdicts::new([
+    let urgent = [
+        Architecture::LanesAsynchronous,
+        Architecture::LanesCollocated,
+    ];
+    let urgent = urgent.into_iter().flat_map(|architecture| {
+        let line = line(architecture);
+        [("p50", Quantile::P50), ("p99", Quantile::P99)].map(|(name, of)| {
+            let bound =
+                format!("{architecture}, saturated: high {name} at most n, by that at least n");
+            at_most(bound, self::growth(&line, of), GROWTH)
+        })
+    });
+    let of_lanes = [
         at_most(
             "lanes: high p50 below low p50 at every n (largest ratio)",
             worst(slower),
@@ -58,12 +70,12 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
         at_most(
             "lanes, saturated: high p50 at most n, by that at least n",
             growth(Quantile::P50),
-            1.5,
+            GROWTH,
         ),
         at_most(
             "lanes, saturated: high p99 at most n, by that at least n",
             growth(Quantile::P99),
-            1.5,
+            GROWTH,
         ),
         at_most(
             "lanes, saturated: high p50 by that of the floor, most n",
@@ -90,7 +102,15 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
             ahead(),
             10.0,
         ),
-    ])
+    ];
+    Verdicts::new(of_lanes.into_iter().chain(urgent))
+}
+
+/// Most times as long as with the fewest low clients that an urgent call may take with the most of them.
+const GROWTH: f64 = 1.5;
+
+fn growth(line: &[&Point], of: Quantile) -> Option<Ratio> {
+    Some(of.ratio(line.last()?, line.first()?))
 }
 
 fn worst(ratios: impl Iterator<Item = Ratio>) -> Option<Ratio> {

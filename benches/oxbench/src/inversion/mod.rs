@@ -78,7 +78,12 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let contenders = Contender::all(&options.architectures, &Architecture::usual())?;
+    let urgent = [
+        Architecture::LanesAsynchronous,
+        Architecture::LanesCollocated,
+    ];
+    let known = [&Architecture::usual()[..], &urgent].concat();
+    let contenders = Contender::all(&options.architectures, &known)?;
     let setting = Setting {
         placement: options.pair.cpus,
         duration: Duration::from_secs_f64(options.seconds / f64::from(options.rounds)),
@@ -102,15 +107,19 @@ fn measure(options: &Options) -> Result<Report> {
         };
         let quiet = Quiet::begin(&awake);
         kept_out.push((version, quiet.kept_out()));
+        // Clients in two processes are not released together.
+        let taking: Vec<&Contender> = contenders
+            .iter()
+            .filter(|it| version == Version::Saturated || !urgent.contains(&it.architecture))
+            .collect();
         for &lows in &options.lows {
             let tasks = options.tasks(version, lows);
-            let mut seen: Vec<[Samples; 2]> =
-                contenders.iter().map(|_| Default::default()).collect();
+            let mut seen: Vec<[Samples; 2]> = taking.iter().map(|_| Default::default()).collect();
             for round in 0..options.rounds {
                 // What drifts on the machine hits all alike, and nobody always follows the same one.
-                let first = round as usize % contenders.len();
-                for at in (first..contenders.len()).chain(0..first) {
-                    let contender = &contenders[at];
+                let first = round as usize % taking.len();
+                for at in (first..taking.len()).chain(0..first) {
+                    let contender = taking[at];
                     eprintln!(
                         "{version}, {lows} low, round {}, {} ...",
                         round + 1,
@@ -122,7 +131,7 @@ fn measure(options: &Options) -> Result<Report> {
                     high.extend(samples.concat());
                 }
             }
-            for (contender, [high, low]) in contenders.iter().zip(seen) {
+            for (contender, [high, low]) in taking.iter().zip(seen) {
                 points.push(Point::new(version, contender.architecture, lows, high, low));
             }
         }

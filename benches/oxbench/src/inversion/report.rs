@@ -125,7 +125,7 @@ impl fmt::Display for Report {
             }
             writeln!(
                 f,
-                "  {:>4} {:9}{:>10}{:>10}{:>10}{:>10}{:>10}   {:>10}{:>10}{:>10}",
+                "  {:>4} {:18}{:>10}{:>10}{:>10}{:>10}{:>10}   {:>10}{:>10}{:>10}",
                 "low", "", "high p50", "p99", "p99.9", "max", "jitter", "low p50", "p99", "calls"
             )?;
             for point in points {
@@ -145,7 +145,7 @@ impl fmt::Display for Point {
             architecture,
             ..
         } = self;
-        write!(f, "{lows:>4} {architecture:9}")?;
+        write!(f, "{lows:>4} {architecture:18}")?;
         for time in [high.p50, high.p99, high.p999, high.max] {
             write!(f, "{:>10}", microseconds(time as f64))?;
         }

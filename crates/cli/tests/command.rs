@@ -39,14 +39,16 @@ fn json(args: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn the_demo_compares_both_acts_and_ends() {
+fn the_demo_compares_its_acts_and_ends() {
     let lines = good(&["demo", "--seconds", "1", "--clients", "3"]);
     for shown in [
         "corbaloc::1.2@127.0.0.1:",
-        "Act 1 of 2",
-        "Act 2 of 2",
-        "calls/s of 3 others",
-        "SCHED_FIFO",
+        "Act 1 of 3, plain",
+        "Act 2 of 3, a lane:",
+        "Act 3 of 3, a lane at SCHED_FIFO",
+        "calls/s, 3 others",
+        "plain                  lane      lane, SCHED_FIFO",
+        "server on CPU ",
         "\nNext: `oxorb demo sched`",
     ] {
         assert!(lines.contains(shown), "no {shown:?} in {lines}");
@@ -69,8 +71,14 @@ fn the_demo_speaks_json() {
         "json",
     ];
     let told = json(&args);
-    for act in ["without_priorities", "with_priorities"] {
+    // N16: the lane and its scheduling class are told apart.
+    for (act, real_time) in [
+        ("without_priorities", false),
+        ("lane", false),
+        ("lane_real_time", oxorb_testkit::require_realtime()),
+    ] {
         let act = &told[act];
+        assert_eq!(act["urgent"]["real_time"], real_time, "{act}");
         assert_eq!(act["urgent"]["error"], serde_json::Value::Null);
         let calls = act["urgent"]["latency"]["calls"].as_u64();
         assert!(calls > Some(0), "{act}");
@@ -79,7 +87,9 @@ fn the_demo_speaks_json() {
         assert_eq!(Some(shares.sum()), calls, "every call has its place");
         assert!(act["others"]["calls"].as_u64() > Some(0), "{act}");
     }
-    assert!(told["ratio"]["p99"].as_f64() > Some(0.0), "{told}");
+    for act in ["lane", "lane_real_time"] {
+        assert!(told["ratio"][act]["p99"].as_f64() > Some(0.0), "{told}");
+    }
 }
 
 #[test]

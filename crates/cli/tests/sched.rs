@@ -238,7 +238,48 @@ fn what_is_not_safe_fails_with_the_reason() {
     let told = good(&["analyse", &file, "--strategy", "MUF"]);
     assert!(told.contains("ok   critical   0  a:"), "{told}");
     let cores = json(&["analyse", &file, "--cores", "2", "--format", "json"]);
-    assert_eq!(cores["cores"], serde_json::json!([["a"], ["b"]]));
+    let both = [&cores["cores"][0][0], &cores["cores"][1][0]];
+    assert!(
+        both.contains(&&"a".into()) && both.contains(&&"b".into()),
+        "{cores}"
+    );
+}
+
+/// N16: operations that would all fit on processor 0 are spread, and the output says over how many.
+#[test]
+fn cores_are_used_and_counted() {
+    let operation = |name: &str, wcet: u32| {
+        format!("[[operation]]\nname = \"{name}\"\nwcet = \"{wcet} ms\"\nperiod = \"100 ms\"\n")
+    };
+    let folder = Folder::new("sched-cores");
+    let set = format!(
+        "{}{}{}",
+        operation("a", 4),
+        operation("b", 3),
+        operation("c", 2)
+    );
+    let file = folder.file("set.toml", &set);
+    let told = good(&["analyse", &file, "--cores", "2"]);
+    let first = told.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("2 of 2 processors used: ") && first.contains("emptiest"),
+        "{told}"
+    );
+    let spread = json(&["analyse", &file, "--cores", "2", "--format", "json"]);
+    assert_eq!(spread["cores"], serde_json::json!([["a"], ["b", "c"]]));
+    assert_eq!(
+        (&spread["used"], &spread["fit"]),
+        (&2.into(), &"emptiest".into())
+    );
+    let more = json(&["analyse", &file, "--cores", "5", "--format", "json"]);
+    assert_eq!(more["used"], 3, "{more}");
+
+    // Shared out evenly the last one finds no room.
+    let heavy =
+        [("d", 60), ("e", 50), ("f", 40), ("g", 45)].map(|(name, wcet)| operation(name, wcet));
+    let file = folder.file("heavy.toml", &heavy.concat());
+    let packed = json(&["analyse", &file, "--cores", "2", "--format", "json"]);
+    assert_eq!(packed["used"], 2, "{packed}");
 }
 
 /// What `analyse` says of a set, and whether it fails.

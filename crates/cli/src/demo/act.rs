@@ -9,22 +9,34 @@ use super::server::Started;
 use super::{Args, display};
 use crate::output::{Failed, because};
 
-/// The two acts, in their order.
+/// The three acts, in their order. Each adds one thing to the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     /// Four threads serve whoever comes first.
-    Without,
-    /// The same, and a lane for the urgent client.
-    With,
+    Plain,
+    /// A lane for the urgent client, scheduled as all other threads are.
+    Lane,
+    /// The lane and the urgent client at SCHED_FIFO.
+    RealTime,
 }
 
 impl Act {
     pub(super) fn title(self) -> &'static str {
         match self {
-            Act::Without => {
-                "Act 1 of 2, without priorities: four threads serve whoever comes first"
+            Act::Plain => "Act 1 of 3, plain: four threads serve whoever comes first",
+            Act::Lane => {
+                "Act 2 of 3, a lane: the urgent client has a port, a thread and a connection of its own"
             }
-            Act::With => "Act 2 of 2, with priorities: the urgent client has a lane of its own",
+            Act::RealTime => "Act 3 of 3, a lane at SCHED_FIFO: these have a priority, too",
+        }
+    }
+
+    /// Returns the arguments with which its server and its urgent client start.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Act::Plain => &[],
+            Act::Lane => &["--lane"],
+            Act::RealTime => &["--lane", "--real-time"],
         }
     }
 }
@@ -45,10 +57,9 @@ pub(super) const WORK: u32 = 200;
 
 /// Starts everybody, shows what they tell, ends them.
 pub(super) fn play(act: Act, args: &Args, display: &mut Display) -> Result<Seen, Failed> {
-    let lane = (act == Act::With).then_some("--lane");
     let mut server = {
         let mut line = vec!["demo-server", "--listen", &args.listen];
-        line.extend(lane);
+        line.extend(act.arguments());
         Process::start("the server", &line)?
     };
     let started: Started = server.hear()?;
@@ -70,7 +81,7 @@ pub(super) fn play(act: Act, args: &Args, display: &mut Display) -> Result<Seen,
 
     let seconds = args.seconds.to_string();
     let mut line = vec!["demo-client", "urgent", "--seconds", &seconds];
-    line.extend(lane);
+    line.extend(act.arguments());
     line.push(&started.urgent);
     let urgent_client = Process::start("the urgent client", &line)?;
     let mut urgent = UrgentTold::default();

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use oxorb::{ClientConnections, Incident, Orb, Priority};
 
 use super::interface::NavigatorRef;
-use super::{URGENT, real_time};
+use super::{URGENT, with_lane};
 use crate::orb::with_args;
 use crate::output::{Done, print_line};
 use crate::statistics::{Latencies, Percentiles};
@@ -27,6 +27,9 @@ pub(crate) struct Urgent {
     /// Call at a priority, over a private connection
     #[arg(long)]
     lane: bool,
+    /// Have the system's scheduler hear of the priority
+    #[arg(long, requires = "lane")]
+    real_time: bool,
     /// For how long
     #[arg(long)]
     seconds: u32,
@@ -124,7 +127,7 @@ fn text(error: impl ToString) -> String {
 fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
     let builder = Orb::builder().client_connections(ClientConnections::Private);
     let builder = match args.lane {
-        true => real_time(builder),
+        true => with_lane(builder, args.real_time),
         false => builder,
     };
     let orb = with_args(builder).build().map_err(text)?;
@@ -135,7 +138,7 @@ fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
         let refused = orb
             .connection_statistics()
             .count(Incident::NoRealTimePriority);
-        told.real_time = refused == 0;
+        told.real_time = args.real_time && refused == 0;
     }
     for _ in 0..WARM_UP {
         navigator.current_position().map_err(text)?;

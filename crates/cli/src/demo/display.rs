@@ -94,7 +94,7 @@ impl Display {
         }
     }
 
-    /// The act is over; what it showed comes again beside the other one.
+    /// Clears the live part: what it showed comes again beside the other acts.
     pub(super) fn fall(&mut self) -> Done {
         self.erase()
     }

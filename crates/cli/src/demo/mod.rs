@@ -1,5 +1,5 @@
-//! `oxorb demo`: one urgent client among many busy ones, live; first without
-//! priorities, then with a lane of its own.
+//! `oxorb demo`: one urgent client among many busy ones, live: without priorities, with a lane of its own, and with that
+//! lane at SCHED_FIFO.
 
 mod act;
 pub(crate) mod client;
@@ -27,15 +27,15 @@ pub(crate) use navigation::navigation as interface;
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "No privilege is needed. Without the one for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r 60`) the second \
-    act has its lane but no priority, which is said.\n\n\
+    after_help = "No privilege is needed. Without the one for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r 60`) the third \
+    act has the lane of the second but no priority, which is said.\n\n\
     Programs of any other ORB can join in while an act runs: compile navigation.idl (printed by --idl) with its IDL \
     compiler and call the object whose address is shown."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     play: Option<Play>,
-    /// How many seconds each of the two acts lasts
+    /// How many seconds each of the three acts lasts
     #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// How many clients call without a pause
@@ -62,7 +62,7 @@ enum Play {
 /// CORBA priority of the urgent client and of its lane, and the priority of SCHED_FIFO that stands for it.
 const URGENT: i16 = 60;
 
-/// Plays both acts and compares them.
+/// Plays all acts and compares them.
 pub(crate) fn run(args: Args) -> Done {
     if let Some(Play::Sched(args)) = &args.play {
         return sched::run(args);
@@ -72,20 +72,25 @@ pub(crate) fn run(args: Args) -> Done {
     }
     let mut display = Display::new(&args);
     display.begin()?;
-    let without = act::play(Act::Without, &args, &mut display)?;
-    let with = act::play(Act::With, &args, &mut display)?;
-    let comparison = Comparison::of(without, with);
+    let plain = act::play(Act::Plain, &args, &mut display)?;
+    let lane = act::play(Act::Lane, &args, &mut display)?;
+    let real_time = act::play(Act::RealTime, &args, &mut display)?;
+    let comparison = Comparison::of(plain, lane, real_time);
     match args.format {
         Format::Text => print(&comparison),
         Format::Json => print_json(&comparison),
     }
 }
 
-/// Priorities reach the scheduler, and a thread stays with its connection from one period to the next.
-fn real_time(builder: Builder) -> Builder {
-    builder
-        .setting("SchedPolicy", "SCHED_FIFO")
-        .setting("PriorityMapping", "direct")
+/// Has a thread stay with its connection from one period to the next, and, if so wanted, priorities reach the scheduler.
+fn with_lane(builder: Builder, real_time: bool) -> Builder {
+    let builder = builder
         .setting("WorkerStay", "1000")
-        .setting("TrustIdle", "1000")
+        .setting("TrustIdle", "1000");
+    match real_time {
+        true => builder
+            .setting("SchedPolicy", "SCHED_FIFO")
+            .setting("PriorityMapping", "direct"),
+        false => builder.setting("SchedPolicy", "SCHED_OTHER"),
+    }
 }

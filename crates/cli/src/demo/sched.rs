@@ -98,18 +98,24 @@ pub(crate) fn run(args: &Args) -> Done {
         real_time: true,
         strategies: Vec::new(),
     };
+    let cpus = processors()?;
     if args.format == Format::Text {
+        let releasing = match cpus.releasing {
+            Some(cpu) => format!("released from CPU {cpu}"),
+            None => "released from there, too: this process may use no other".to_owned(),
+        };
         print(format!(
             "{STRONG}eight operations that want 129.6 % of a processor, four of them critical{STRONG:#}\n{FAINT}{} rounds of \
-             {} ms under each strategy{FAINT:#}\n",
+             {} ms under each strategy; they run on CPU {}, {releasing}{FAINT:#}\n",
             args.rounds,
-            told.frame_ns / 1_000_000
+            told.frame_ns / 1_000_000,
+            cpus.dispatching
         ))?;
     }
     for strategy in STRATEGIES {
         let schedule = schedule(strategy)?;
         told.utilization = schedule.total.fraction();
-        let (act, real_time) = play(&schedule, strategy, args.rounds)?;
+        let (act, real_time) = play(&schedule, strategy, args.rounds, cpus)?;
         told.real_time &= real_time;
         if args.format == Format::Text {
             print(text(&act))?;
@@ -150,7 +156,12 @@ fn schedule(strategy: Strategy) -> Result<Schedule, Failed> {
     )?)
 }
 
-fn play(schedule: &Schedule, strategy: Strategy, rounds: u32) -> Result<(Act, bool), Failed> {
+fn play(
+    schedule: &Schedule,
+    strategy: Strategy,
+    rounds: u32,
+    cpus: Cpus,
+) -> Result<(Act, bool), Failed> {
     let frame = table_1::FRAME / QUICKER;
     let mut releases = simulate::releases(&schedule.tasks, frame)?;
     // What is released together cannot be sent together: the most urgent goes first, as if it were.
@@ -158,7 +169,6 @@ fn play(schedule: &Schedule, strategy: Strategy, rounds: u32) -> Result<(Act, bo
     let timeline = simulate::run(&schedule.tasks, &releases, &simulate::Options::default());
     let simulated = simulate::statistics(&schedule.tasks, &timeline);
 
-    let cpus = processors()?;
     let server = Server::start(schedule, cpus.dispatching)?;
     let client = with_args(Orb::builder()).build()?;
     let object = client.string_to_object(&server.ior).map_err(because)?;

@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::interface::navigator::FollowError;
 use super::interface::{Alarm, Cause, Navigator, NavigatorRef, Position, Waypoint};
-use super::{URGENT, real_time};
+use super::{URGENT, with_lane};
 use crate::orb::with_args;
 use crate::output::{Done, Failed, because, print_line};
 
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Serve urgent calls in a lane of their own
     #[arg(long)]
     lane: bool,
+    /// Have the system's scheduler hear of the lane's priority
+    #[arg(long, requires = "lane")]
+    real_time: bool,
 }
 
 /// What the server process prints when it is ready.
@@ -53,7 +56,7 @@ pub(crate) fn run(args: Args) -> Done {
         .listen(&args.listen)
         .concurrency(Concurrency::LeaderFollowers { threads: WORKERS });
     if args.lane {
-        builder = real_time(builder);
+        builder = with_lane(builder, args.real_time);
     }
     let orb = with_args(builder).build()?;
     let busy: NavigatorRef = orb.root_poa().activate(Vehicle::default())?;
@@ -89,8 +92,8 @@ fn share_one_cpu() -> Result<usize, Failed> {
     Ok(cpu)
 }
 
-/// A Navigator whose requests come to a port of their own, are served by a thread that does nothing else, and run at a
-/// priority of the system's scheduler, where this user may have one.
+/// Activates a Navigator whose requests come to a port of their own and are served by a thread that does nothing else: at
+/// a priority of the system's scheduler, where that is asked for and this user may have one.
 ///
 /// Only this lane has such a priority: its calls are short, so nobody starves.
 fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {

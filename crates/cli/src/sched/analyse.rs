@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use oxorb_sched::analysis::partition::{self, Fit};
+use oxorb_sched::analysis::partition::{self, Fit, NoRoom, Partition};
 use oxorb_sched::analysis::{self, Outcome, Report, Verdict, sensitivity};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
@@ -258,18 +258,39 @@ fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
     })
 }
 
+/// Assigns operations to processors so that the load is shared, or else, where that leaves no room for one, so that there
+/// is room. Returns in words to which of several processors an operation goes.
+fn spread(set: &TaskSet, cores: usize) -> Result<(Partition, &'static str), NoRoom> {
+    let ways = [
+        (Fit::Worst, "emptiest"),
+        (Fit::First, "first"),
+        (Fit::Best, "fullest"),
+    ];
+    let mut refused = None;
+    for (fit, goes_to) in ways {
+        match partition::partition(set, cores, fit) {
+            Ok(found) => return Ok((found, goes_to)),
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    Err(refused.expect("there are ways"))
+}
+
 fn on_cores(schedule: &Schedule, findings: &Findings, cores: usize, format: Format) -> Done {
     let set = &schedule.tasks;
     if findings.errors > 0 {
         // Problems are about one processor; errors are about operations.
         return Err(because(findings.told.join("\n")));
     }
-    let found = partition::partition(set, cores, Fit::First).map_err(|refused| {
+    let (found, goes_to) = spread(set, cores).map_err(|refused| {
         because(format!(
-            "{} fits on none of {cores} processors beside what is there already",
+            "{} fits on none of {cores} processors beside what is there already, whether each operation goes to the \
+             emptiest, the first or the fullest processor on which it fits",
             set.tasks[refused.task].name
         ))
     })?;
+    let used = found.processors.iter().filter(|tasks| !tasks.is_empty());
+    let used = used.count();
     let name = |&task: &usize| set.tasks[task].name.as_str();
     match format {
         Format::Json => {
@@ -277,10 +298,16 @@ fn on_cores(schedule: &Schedule, findings: &Findings, cores: usize, format: Form
                 .processors
                 .iter()
                 .map(|tasks| tasks.iter().map(name).collect::<Vec<_>>());
-            print_json(&json!({ "cores": cores.collect::<Vec<_>>() }))
+            print_json(&json!({
+                "cores": cores.collect::<Vec<_>>(),
+                "used": used,
+                "fit": goes_to,
+            }))
         }
         Format::Text => {
-            let mut out = String::new();
+            let mut out = format!(
+                "{used} of {cores} processors used: each operation is on the {goes_to} one on which it fitted\n"
+            );
             for (core, tasks) in found.processors.iter().enumerate() {
                 let part = partition::part(set, tasks);
                 let used = oxorb_sched::Utilization::of(&part.tasks);

@@ -62,7 +62,7 @@ pub(crate) enum Command {
         /// Say how much longer each operation might take
         #[arg(long)]
         sensitivity: bool,
-        /// Assign operations to so many processors, each of which is then analysed alone
+        /// Spread operations over so many processors, each of which is then analysed alone; says how many are used
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
         cores: Option<u16>,
         /// For whom the verdicts are

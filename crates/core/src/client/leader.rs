@@ -17,7 +17,7 @@ use super::receive::{closed, unreadable};
 use super::replies::{End, Outcome, Replies, Turn};
 use super::{Peer, Timing};
 use crate::failure::Attempt;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::Ordering;
 use crate::{Options, raise};
 
 /// How long a leader without a deadline reads before it looks around.
@@ -36,7 +36,6 @@ impl Multiplexed {
             if !open.died_idle(peer.options()) {
                 return Ok(open);
             }
-            open.end(raise::CONNECTION_LOST);
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
@@ -48,21 +47,25 @@ impl Multiplexed {
         let inbox = Box::new(Inbox::new(&peer.options().limits));
         let mut opened = Multiplexed::new(Arc::downgrade(peer), link, 0);
         opened.replies = Replies::new(0, Some(inbox));
-        opened.unread_since = Some(AtomicU64::new(now()));
+        opened.led = true;
         let opened = Arc::new(opened);
         current.set(Some(Arc::clone(&opened)));
         Ok(opened)
     }
 
-    /// Whether the server has closed the connection while nobody read it. A system call, if it was idle for long.
-    fn died_idle(&self, options: &Options) -> bool {
-        let Some(since) = &self.unread_since else {
-            return false;
-        };
-        let idle = now().saturating_sub(since.load(Ordering::Relaxed));
-        Duration::from_nanos(idle) > options.trust_idle
-            && self.replies.is_unread()
+    /// Ends the connection if the server has closed it and nobody has noticed: no thread read it, or the reader thread had
+    /// no processor yet. A system call, if the connection was idle for long.
+    pub(super) fn died_idle(self: &Arc<Self>, options: &Options) -> bool {
+        let idle = now().saturating_sub(self.quiet_since.load(Ordering::Relaxed));
+        let died = Duration::from_nanos(idle) > options.trust_idle
+            && !self.is_both_ways()
+            && !self.replies.is_awaited()
             && self.link.is_dead()
+            && self.replies.retire();
+        if died {
+            self.end(raise::CONNECTION_LOST);
+        }
+        died
     }
 
     /// Blocks until the answer is there, or its time is over: then `None`.
@@ -78,9 +81,7 @@ impl Multiplexed {
                 Turn::Lead(inbox) => {
                     let mut inbox = Some(inbox);
                     let outcome = self.lead(&mut inbox, id, deadline);
-                    if let Some(since) = &self.unread_since {
-                        since.store(now(), Ordering::Relaxed);
-                    }
+                    self.quiet_since.store(now(), Ordering::Relaxed);
                     match outcome {
                         Ok(Some(outcome)) => return Some(outcome),
                         Ok(None) => {
@@ -137,7 +138,7 @@ impl Multiplexed {
     }
 }
 
-/// Of the monotonic clock, in nanoseconds.
-fn now() -> u64 {
+/// Returns the time of the monotonic clock, in nanoseconds.
+pub(super) fn now() -> u64 {
     oxorb_sys::clock::monotonic_nanoseconds()
 }

@@ -22,7 +22,7 @@ use super::local::{put_buffer, take_buffer};
 use super::replies::{End, Outcome, Outstanding, Replies, Waiter};
 use super::slot::Slot;
 use super::writer::{Left, Writers};
-use super::{Args, Peer, Timing};
+use super::{Args, Peer, Timing, leader};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
@@ -46,8 +46,10 @@ pub(crate) struct Multiplexed {
     writers: Writers,
     pub(super) replies: Replies,
     both_ways: Option<BothWays>,
-    /// Where the callers read it themselves: since when nobody does, in nanoseconds of the monotonic clock.
-    pub(super) unread_since: Option<AtomicU64>,
+    /// Whether its callers read it themselves.
+    pub(super) led: bool,
+    /// When something was read last, or a leader stopped reading, in nanoseconds of the monotonic clock.
+    pub(super) quiet_since: AtomicU64,
 }
 
 /// What is special about a connection that carries requests both ways. A
@@ -188,7 +190,8 @@ impl Multiplexed {
         {
             return Some(open);
         }
-        peer.shared.of(level).multiplexed.usable()
+        let open = peer.shared.of(level).multiplexed.usable()?;
+        (!open.died_idle(peer.options())).then_some(open)
     }
 
     fn open_both_ways(
@@ -240,7 +243,8 @@ impl Multiplexed {
             writers: Writers::default(),
             replies: Replies::new(first_id, None),
             both_ways: None,
-            unread_since: None,
+            led: false,
+            quiet_since: AtomicU64::new(leader::now()),
         }
     }
 
@@ -310,20 +314,20 @@ impl Multiplexed {
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Option<Outcome>, SystemException> {
-        let waiter = match (request.op.response, &self.unread_since) {
+        let waiter = match (request.op.response, self.led) {
             (Response::None, _) => None,
             // It may have to read itself.
-            (_, Some(_)) => Some(Waiter::Awake),
-            (_, None) => Some(Waiter::Thread(thread::current())),
+            (_, true) => Some(Waiter::Awake),
+            (_, false) => Some(Waiter::Thread(thread::current())),
         };
         let answered = waiter.is_some();
         let id = self.send_for(waiter, profile, request, args, timing)?;
         if !answered {
             return Ok(None);
         }
-        let answer = match self.unread_since {
-            Some(_) => self.follow_or_lead(id, timing.deadline()),
-            None => self.wait(id, timing.deadline()),
+        let answer = match self.led {
+            true => self.follow_or_lead(id, timing.deadline()),
+            false => self.wait(id, timing.deadline()),
         };
         answer.map(Some).ok_or_else(|| {
             if let Some(call) = self.replies.forget(id) {

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::{Inbox, SystemException};
 
+use super::leader;
 use super::multiplexed::Multiplexed;
 use super::replies::End;
+use crate::sync::atomic::Ordering;
 use crate::{failure, raise};
 
 /// An idle connection is closed after so many ticks.
@@ -58,7 +60,7 @@ impl Multiplexed {
             return unreadable(&error);
         }
         let mut idle_ticks = 0;
-        let mut last_look = Instant::now();
+        let mut last_look = leader::now();
         loop {
             let (buffer, room) = inbox.room();
             match self.link.read(buffer, room) {
@@ -79,10 +81,11 @@ impl Multiplexed {
                 return end;
             }
             // On a busy connection, too, time passes.
-            let now = Instant::now();
-            if now.saturating_duration_since(last_look) >= Self::TICK {
+            let now = leader::now();
+            self.quiet_since.store(now, Ordering::Relaxed);
+            if Duration::from_nanos(now.saturating_sub(last_look)) >= Self::TICK {
                 last_look = now;
-                self.expire(now, None);
+                self.expire(Instant::now(), None);
             }
         }
     }

@@ -373,6 +373,7 @@ impl Replies {
     }
 
     /// Whether callers read themselves, and none does.
+    #[cfg(all(test, feature = "model"))]
     pub(super) fn is_unread(&self) -> bool {
         self.ring().inbox.is_some()
     }

@@ -61,17 +61,3 @@ pub(crate) fn call_at(orb: &Orb, priority: Option<i16>) -> Result<(), SystemExce
     let priority = Priority::new(priority).expect("clap accepts 0..=32767 only");
     orb.set_thread_priority(priority)
 }
-
-/// Tells an operator on standard error which limits connections hit, and who was
-/// refused; what a server notices in the course of its work is left out.
-pub(crate) fn tell_incidents(orb: &oxorb::Orb) {
-    use oxorb::Incident::{BidirectionalAccepted, Cancelled, IdleClosed};
-    orb.observe_connections(|event| {
-        if !matches!(
-            event.incident,
-            BidirectionalAccepted | Cancelled | IdleClosed
-        ) {
-            anstream::eprintln!("{event}");
-        }
-    });
-}

@@ -9,7 +9,7 @@ use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;
 use crate::listening::{Access, Listening};
-use crate::orb::{tell_incidents, with_args};
+use crate::orb::with_args;
 use crate::output::{Done, print};
 
 pub(super) fn serve(
@@ -24,7 +24,6 @@ pub(super) fn serve(
     let repository = place.repository()?;
     let count = repository.entries().count();
     let orb = with_args(listening.at(Orb::builder(), port)).build()?;
-    tell_incidents(&orb);
     let served = oxorb_ifr::serve(&orb, repository)?;
     let root = served.reference();
     if let Some(file) = ior_file {

@@ -8,7 +8,7 @@ use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, S
 use serde_json::json;
 
 use crate::listening::{Access, Listening};
-use crate::orb::{tell_incidents, with_args};
+use crate::orb::with_args;
 use crate::output::{Done, Format, print, print_line};
 
 /// Arguments of `oxorb name serve`.
@@ -81,7 +81,6 @@ pub(super) fn run(args: Args) -> Done {
     // Clients that come back before the names are there shall find nobody yet, instead of no such object.
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
-    tell_incidents(&orb);
     let rules = Rules {
         read_only: args.read_only,
         federation: args.federate.clone(),

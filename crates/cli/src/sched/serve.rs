@@ -12,7 +12,7 @@ use serde_json::json;
 use super::How;
 use super::load::{Loaded, is_wrong};
 use crate::listening::{Access, Listening};
-use crate::orb::{tell_incidents, with_args};
+use crate::orb::with_args;
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb sched serve`.
@@ -73,7 +73,6 @@ pub(super) fn run(args: Args) -> Done {
     let scheduling = args.scheduling(&loaded)?;
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
-    tell_incidents(&orb);
     let format = args.format;
     scheduling.observe(move |operation, refusal| told(format, operation, refusal));
     let served = match args.read_only {

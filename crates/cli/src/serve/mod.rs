@@ -13,7 +13,7 @@ use oxorb_idltypes::{Interface, Types};
 use oxorb_ifr::client;
 use serde_json::json;
 
-use crate::orb::{tell_incidents, with_args};
+use crate::orb::with_args;
 use crate::output::{Done, Failed, because};
 use crate::types::{IdlArgs, Known, Source};
 
@@ -88,7 +88,6 @@ pub(crate) fn run(args: Args) -> Done {
     };
     let orb = Orb::builder().listen(&format!("iiop://{host}:{}", args.port));
     let orb = with_args(orb).build()?;
-    tell_incidents(&orb);
     let (interface, source) = types(&args, &orb)?;
     source.register_values(&orb);
     let known = Known {

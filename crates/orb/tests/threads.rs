@@ -5,13 +5,15 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use common::fake::FakeServer;
 use common::worker::*;
-use common::{LONG, PING, Pinger, ping_async};
+use common::{LONG, NOTE, PING, Pinger, ping_async};
 use oxorb::policy::SyncScope;
 use oxorb::{
     AsyncReply, Concurrency, Interface, MappingChoice, ObjectRef, Orb, OrbThread, SchedulingClass,
@@ -173,7 +175,9 @@ fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
                 (ThreadPurpose::Lane, name) if name.ends_with(".0") => 5,
                 (ThreadPurpose::Lane, _) => 10,
                 (ThreadPurpose::Acceptor, _) => continue,
-                (ThreadPurpose::Reader | ThreadPurpose::Callbacks, _) => 21,
+                (ThreadPurpose::Reader | ThreadPurpose::Callbacks | ThreadPurpose::Oneways, _) => {
+                    21
+                }
                 _ => 1,
             };
             let expected = ThreadScheduling::Class(fifo(expected));
@@ -286,3 +290,44 @@ fn handlers_of_calls_of_two_priorities_run_side_by_side_each_at_its_own() {
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
+
+/// An urgent oneway goes out although the server takes nothing of those that are less urgent.
+#[test]
+fn an_urgent_buffered_oneway_waits_for_no_other() {
+    let _one = alone_in_the_process();
+    let _guard = watchdog(LONG);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("corbaloc:iiop:1.2@{}/x", listener.local_addr().unwrap());
+    let client = Orb::builder()
+        .setting("BufferedOneways", &LARGE.to_string())
+        .build()
+        .unwrap();
+    let object = client.string_to_object(&url).unwrap();
+    let object = object.with(SyncScope::None);
+    let send = |at: i16, octets: usize| {
+        client.set_thread_priority(priority(at)).unwrap();
+        let sent = object.reference().send(&NOTE, |e| {
+            e.copy_octets(&vec![0; octets]);
+            Ok(())
+        });
+        sent.unwrap();
+    };
+    send(10, LARGE / 2);
+    let (unread, _) = listener.accept().unwrap();
+    send(20, 0);
+    let (mut urgent, _) = listener.accept().unwrap();
+    let mut header = [0; 12];
+    urgent.read_exact(&mut header).unwrap();
+    assert_eq!(&header[..4], b"GIOP");
+    let threads = client.threads();
+    let oneways = threads
+        .iter()
+        .filter(|thread| thread.purpose == ThreadPurpose::Oneways);
+    assert_eq!(oneways.count(), 2, "{threads:?}");
+    assert_eq!(object.reference().buffered().lost, 0);
+    drop((unread, urgent));
+    client.shutdown(true).unwrap();
+}
+
+/// More than sockets hold.
+const LARGE: usize = 64 << 20;

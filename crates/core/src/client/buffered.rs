@@ -1,4 +1,5 @@
-//! Oneways that nobody waits for (SYNC_NONE): kept in a bounded buffer for each server, sent by a thread of its own.
+//! Oneways that nobody waits for (SYNC_NONE): kept in a bounded buffer for each server and priority, sent by a thread of
+//! that priority.
 
 use std::fmt;
 use std::io::IoSlice;
@@ -12,6 +13,7 @@ use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::call::{Request, write_request};
+use super::level::Level;
 use super::reach::Untried;
 use super::selection::{Selection, Worth};
 use super::timing::Carried;
@@ -40,7 +42,7 @@ pub struct Buffered {
     pub lost: u64,
 }
 
-/// The buffer for one server.
+/// The buffer for one server and level.
 #[derive(Default)]
 pub(crate) struct Buffer {
     state: Mutex<State>,
@@ -112,6 +114,7 @@ pub(super) fn send<'a>(
         policies
     };
     let peer = profile.remote();
+    let level = Level::of(selection.as_ref());
     let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
     let worth = worth.or_inherited(policies);
     let added = flow
@@ -146,7 +149,8 @@ pub(super) fn send<'a>(
         })
         .map(RouteProfile::remote)
         .filter(|other| !Arc::ptr_eq(other, peer));
-    let added = Buffer::of(peer).add(peer, others, &request, args, policies.buffering);
+    let buffer = Buffer::of(peer, level);
+    let added = buffer.add(peer, level, others, &request, args, policies.buffering);
     if let Some(flow) = &mut flow {
         let end = match &added {
             Ok(()) => Received::Sent,
@@ -166,7 +170,8 @@ pub(super) fn flush(reference: &Ref) -> Result<(), SystemException> {
     let route = reference.route()?;
     let timing = Timing::start(&reference.policies())?;
     for profile in &route.profiles {
-        if let Some(buffer) = profile.peer.as_ref().and_then(|peer| peer.buffer.get()) {
+        let buffers = profile.peer.iter().flat_map(|peer| peer.shared.buffers());
+        for buffer in buffers {
             buffer.flush(timing.deadline())?;
         }
     }
@@ -185,7 +190,7 @@ pub(super) fn look(reference: &Ref) -> Buffered {
         .filter_map(|profile| profile.peer.as_ref())
     {
         let again = seen.iter().any(|before| Arc::ptr_eq(before, peer));
-        if let Some(buffer) = peer.buffer.get().filter(|_| !again) {
+        for buffer in peer.shared.buffers().filter(|_| !again) {
             let state = buffer.state();
             sum.waiting += state.waiting + state.in_hand;
             sum.octets += state.octets.len();
@@ -198,13 +203,14 @@ pub(super) fn look(reference: &Ref) -> Buffered {
 }
 
 impl Buffer {
-    fn of(peer: &Arc<Peer>) -> &Arc<Buffer> {
-        peer.buffer.get_or_init(Arc::default)
+    fn of(peer: &Peer, level: Option<Level>) -> &Arc<Buffer> {
+        peer.shared.of(level).buffer.get_or_init(Arc::default)
     }
 
     fn add<'a, 'p>(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
+        level: Option<Level>,
         others: impl Iterator<Item = &'p Arc<Peer>> + Clone,
         request: &Request<'_>,
         args: Args<'_, 'a>,
@@ -214,8 +220,9 @@ impl Buffer {
         let mut state = self.state();
         if !state.running {
             let (buffer, owner) = (Arc::clone(self), Arc::clone(peer));
+            let priority = level.and_then(Level::priority);
             peer.threads()
-                .spawn(Purpose::Oneways, "oxorb-oneways", None, move || {
+                .spawn(Purpose::Oneways, "oxorb-oneways", priority, move || {
                     buffer.run(&owner)
                 })
                 .map_err(|_| raise::NO_THREAD)?;

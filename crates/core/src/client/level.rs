@@ -1,11 +1,12 @@
 //! The calls that share a connection, and so a reader: those of a priority and a communication class.
 
 use std::iter;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use oxorb_giop::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
+use super::buffered::Buffer;
 use super::multiplexed::Current;
 use super::selection::Selection;
 use crate::rt::thread_priority;
@@ -51,9 +52,11 @@ impl Level {
     }
 }
 
-/// The connections of one level that many calls share.
+/// What calls of one level share: connections, and the buffer of oneways.
 #[derive(Default)]
 pub(crate) struct Shared {
+    /// Oneways that wait to be sent, once there was one.
+    pub(super) buffer: OnceLock<Arc<Buffer>>,
     /// Read by a thread of its own.
     pub(super) multiplexed: Current,
     /// Read by the callers in turn.
@@ -86,9 +89,18 @@ impl Levels {
 
     /// Iterates over the places of all connections.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Current> {
+        self.all()
+            .flat_map(|shared| [&shared.multiplexed, &shared.led])
+    }
+
+    /// Iterates over the buffers of oneways that there are.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &Arc<Buffer>> {
+        self.all().filter_map(|shared| shared.buffer.get())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Shared> {
         let leveled = self.leveled.iter().filter_map(OnceLock::get);
-        let all = iter::once(&self.plain).chain(leveled.map(|entry| &entry.1));
-        all.flat_map(|shared| [&shared.multiplexed, &shared.led])
+        iter::once(&self.plain).chain(leveled.map(|entry| &entry.1))
     }
 }
 

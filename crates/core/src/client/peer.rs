@@ -8,7 +8,6 @@ use std::time::Instant;
 use oxorb_giop::SystemException;
 use oxorb_transport::Link;
 
-use super::buffered::Buffer;
 use super::cache::Cache;
 use super::kept::{Kept, Key};
 use super::level::Levels;
@@ -33,11 +32,9 @@ pub(crate) struct Peer {
     cache: Arc<Cache>,
     /// Connections nobody uses at the moment (`ClientConnections::Cached`).
     idle: Mutex<Kept>,
-    /// Connections that many calls share.
+    /// Connections that many calls share, and buffers of oneways.
     pub(crate) shared: Levels,
     threads: Arc<Threads>,
-    /// Oneways that wait to be sent, once there was one.
-    pub(crate) buffer: OnceLock<Arc<Buffer>>,
     /// How often a connection was lost: others may be dead, too.
     losses: AtomicU32,
     /// Every open connection, so that shutdown can close those of other threads.
@@ -83,7 +80,6 @@ impl Peer {
             idle: Mutex::default(),
             shared: Levels::default(),
             threads: Arc::clone(threads),
-            buffer: OnceLock::new(),
             losses: AtomicU32::new(0),
             open: Mutex::default(),
             closed: OnceLock::new(),
@@ -307,7 +303,7 @@ impl Peer {
 
     /// Has buffered oneways sent, as far as that is possible until then.
     pub(crate) fn flush(&self, until: Instant) {
-        if let Some(buffer) = self.buffer.get() {
+        for buffer in self.shared.buffers() {
             // Nobody is left to be told what is lost.
             let _ = buffer.flush(Some(until));
         }
@@ -316,7 +312,7 @@ impl Peer {
     /// Closes every connection; calls that are waiting fail, new ones are refused.
     pub(crate) fn close(&self) {
         let _ = self.closed.set(());
-        if let Some(buffer) = self.buffer.get() {
+        for buffer in self.shared.buffers() {
             buffer.wake();
         }
         for link in self

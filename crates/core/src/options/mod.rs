@@ -68,7 +68,7 @@ pub struct Options {
     pub round_trip_timeout: Option<Duration>,
     /// How long connecting to one server may take.
     pub connect_timeout: Duration,
-    /// Most octets of oneways that wait for each server under
+    /// Most octets of oneways that wait for each server and priority under
     /// `SyncScope::None`; one more is TRANSIENT, COMPLETED_NO.
     pub buffered_oneways: usize,
     /// The clocks of this machine and of its servers agree: relative time limits

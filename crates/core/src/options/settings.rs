@@ -114,7 +114,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "BufferedOneways",
         value: "OCTETS",
-        help: "Most that oneways with SYNC_NONE may hold for each server. Default 1 MiB.",
+        help: "Most that oneways with SYNC_NONE may hold for each server and priority. Default 1 MiB.",
         apply: |options, text| {
             options.buffered_oneways = positive(text)?;
             Ok(())

@@ -32,7 +32,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// What OxORB may cost per ping after warm-up, on each side of a private connection. Measured: 2,349 and 1,977
+/// Bounds of one ping after warm-up, on each side of a private connection. Measured: 2,349 and 1,977
 /// instructions, wanted 2,300 and 1,850; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,

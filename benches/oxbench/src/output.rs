@@ -12,7 +12,7 @@ use crate::format::Format;
 /// Form of the result, and a drawing of it.
 #[derive(Args)]
 pub(crate) struct Output {
-    /// What to print on standard output
+    /// Output on standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 

@@ -83,7 +83,7 @@ pub(crate) enum Side {
     OnewayServer,
     /// Send oneways to a Gauge
     OnewayClient {
-        /// How
+        /// Kind of oneway
         mode: oneway::Mode,
         /// IOR:...
         reference: String,

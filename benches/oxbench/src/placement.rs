@@ -23,7 +23,7 @@ pub(crate) enum Placement {
     },
 }
 
-/// Where a pair of processes runs, as an option.
+/// Processors of a pair of processes, as an option.
 #[derive(Args)]
 pub(crate) struct Cpus {
     /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them

@@ -1,8 +1,8 @@
-//! How much memory the values of one message take.
+//! Memory that the values of one message take.
 
 use core::mem::needs_drop;
 
-/// What is left of the memory that was granted for the values of a message.
+/// Memory left of what was granted for the values of a message.
 ///
 /// Small messages live on what they have from the start, so that all they pay is a comparison for each sequence.
 #[derive(Clone, Copy, Debug)]

@@ -707,7 +707,7 @@ fn apart<T>(fill: impl FnOnce(&mut Option<T>) -> Result<()>) -> Result<T> {
     }
 }
 
-/// Where a decoder is, when an item does not fit into the octets it has left.
+/// State of a decoder whose next item does not fit into the octets that are left.
 pub(crate) struct Here<'de> {
     pub(crate) octets: &'de [u8],
     pub(crate) at: usize,

@@ -287,7 +287,7 @@ pub struct FixedReader<'r> {
     /// Offset of `octets` from the start of the message.
     base: usize,
     swap: bool,
-    /// Where a value goes on that does not end in the octets.
+    /// Pieces that hold the rest of a value that does not end in the octets.
     more: Option<Across<'r>>,
 }
 

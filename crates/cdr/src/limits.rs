@@ -17,10 +17,10 @@ pub struct Limits {
     /// How many elements a sequence may announce when an element may take no octets at all (default 65,536), as the
     /// octets that are left then say nothing about the count.
     pub max_empty_elements: u32,
-    /// How many octets of text values and types from a peer may become when they are shown, as JSON say (default 64 MiB):
+    /// Most octets of text that values and types of a peer may become when shown, as JSON for example (default 64 MiB):
     /// names are repeated for each value of a type, so a short message can stand for a very long text.
     pub max_text: u32,
-    /// How many octets of memory the values read from one message may take (default 256 MiB): a few octets can stand for
+    /// Most octets of memory that the values of one message may take (default 256 MiB): a few octets can stand for
     /// an element that takes many.
     pub max_memory: u32,
 }

@@ -1,4 +1,4 @@
-//! Where a service listens, and who may do what with it: `--host` and `--listen`, and what is shown at the start.
+//! Addresses and access rules of a service: `--host` and `--listen`, and the summary at the start.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::output::{Done, print};
 
-/// Where to listen, beside `--port`.
+/// Options of the address to listen on, beside `--port`.
 #[derive(clap::Args)]
 pub(crate) struct Listening {
     /// Address to listen at; this machine alone reaches the default. 0.0.0.0 or [::]: all addresses of one kind

@@ -1,4 +1,4 @@
-//! What peers say never controls the terminal (S8): newline, ESC, C1 controls, changes of direction.
+//! Text of peers never controls the terminal (S8): newline, ESC, C1 controls, changes of direction.
 
 use std::process::{Command, Output};
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use common::{Folder, text};
 
-/// One of everything that a file may hold many of.
+/// Every construct that a file may hold many of, once.
 fn many(n: usize) -> String {
     let list = |one: &dyn Fn(usize) -> String, glue: &str| {
         let all: Vec<String> = (0..n).map(one).collect();

@@ -14,7 +14,7 @@ use oxorb_testkit::watchdog;
 struct Endless {
     orb: Orb,
     kind: BindingType,
-    /// What each name holds.
+    /// Octets that each name holds.
     text: &'static str,
 }
 

@@ -282,7 +282,7 @@ fn cores_are_used_and_counted() {
     assert_eq!(packed["used"], 2, "{packed}");
 }
 
-/// What `analyse` says of a set, and whether it fails.
+/// Returns the output of `analyse` for a set, and whether it fails.
 fn analysed(name: &str, set: &str, more: &[&str]) -> (bool, serde_json::Value, String) {
     let folder = Folder::new(&format!("sched-analysed-{name}"));
     let file = folder.file("set.toml", set);
@@ -293,7 +293,7 @@ fn analysed(name: &str, set: &str, more: &[&str]) -> (bool, serde_json::Value, S
     (told.status.success(), report, text(&told.stdout))
 }
 
-/// R7: nothing is safe because nothing was called critical, nor while an error is told.
+/// R7: nothing is safe because nothing was called critical, nor while an error is reported.
 #[test]
 fn a_set_is_not_safe_for_want_of_critical_operations() {
     let operation = |name: &str, wcet: u32, more: &str| {
@@ -437,7 +437,7 @@ nav::Map::tile 98 1 0 3000000 100000000 1
 98
 ";
 
-/// R4: what is emitted is what was proved and what threads enforce; else the reason is told.
+/// R4: what is emitted is what was proved and what threads enforce; else the reason is reported.
 #[test]
 fn what_is_not_proved_or_not_enforced_is_not_emitted() {
     let folder = Folder::new("sched-emit-refused");

@@ -1,4 +1,4 @@
-//! One servant's operations by way of another.
+//! Servants that delegate operations to another servant.
 
 /// A servant that leaves the operations of the interface `I` to another servant.
 ///

@@ -133,7 +133,7 @@ pub(crate) const UNKNOWN_REPLY_STATUS: SystemException = SystemException::marsha
     CompletionStatus::Maybe,
 );
 
-/// What a message means for the calls that wait for it which cannot be read: a limit of this side, or a fault of the peer.
+/// Returns the exception of calls whose reply cannot be read: for a limit of this side, or a fault of the peer.
 #[cold]
 pub(crate) fn bad_reply(violation: &oxorb_giop::Violation) -> SystemException {
     match violation {

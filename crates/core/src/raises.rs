@@ -1,4 +1,4 @@
-//! What the error types of operations have in common.
+//! Common interface of the error types of operations.
 
 use oxorb_giop::SystemException;
 

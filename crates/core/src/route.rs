@@ -38,7 +38,7 @@ pub(crate) struct Route {
 /// One address of an object.
 #[derive(Debug)]
 pub(crate) struct RouteProfile {
-    /// Whom to connect to; `None` when that is this very ORB, and no lane of it.
+    /// Peer to connect to; `None` for this ORB itself, outside of its lanes.
     pub(crate) peer: Option<Arc<Peer>>,
     /// The lane of this ORB that listens there.
     pub(crate) lane: Option<LaneOf>,

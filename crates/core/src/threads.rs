@@ -18,7 +18,7 @@ use crate::sync::attributed::{Builder, Thread};
 pub(crate) struct Threads {
     registry: Arc<Registry>,
     scheduling: Arc<Scheduling>,
-    /// Of the thread that made the ORB.
+    /// Processors of the thread that made the ORB.
     cpus: Vec<usize>,
 }
 
@@ -129,7 +129,7 @@ impl Orb {
     }
 }
 
-/// One `T` for each priority of calls, so that those of different priorities do not wait for each other.
+/// Set of `T`, one for each priority of calls, so that calls of different priorities do not wait for each other.
 pub(crate) struct ByPriority<T> {
     make: Box<dyn Fn(Option<Priority>) -> T + Send + Sync>,
     state: Mutex<State<T>>,

@@ -487,7 +487,7 @@ fn graph(steps: &[u8]) -> Dynamic {
     })
 }
 
-/// Every label of a union is told apart: the first of a member follows from its name, others are said (U8).
+/// Every label of a union is distinguished: the first of a member follows from its name, others are written (U8).
 #[test]
 fn a_union_is_written_as_it_is_typed_in() {
     let members = [

@@ -12,7 +12,7 @@ use crate::{
 ///
 /// Offsets in it ([`Request::body`], [`cdr::Error::at`](oxorb_cdr::Error)) count from the first octet of the header,
 /// which is also the origin of CDR alignment. A GIOP 1.1 message that came in fragments keeps their boundaries, because each
-/// fragment aligns anew: only its [`decoder`](Frame::decoder) knows where data goes on.
+/// fragment aligns anew: only its [`decoder`](Frame::decoder) knows where the data continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
     /// The parsed header. Of a reassembled message: with the whole size, and without the more-fragments flag, which only

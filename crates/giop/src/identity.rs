@@ -52,7 +52,7 @@ impl TaggedProfile {
     }
 }
 
-/// What a profile names.
+/// Object that a profile names.
 #[derive(PartialEq, Hash)]
 enum Name<'a> {
     /// Host in lower case, port and object key.

@@ -53,7 +53,7 @@ pub struct Inbox {
     /// Capacity to give the next buffer when the last one was taken away.
     habit: usize,
     partials: Partials,
-    /// What whole messages behind the announced one cancel.
+    /// Requests that whole messages behind the announced one cancel.
     cancels: Cancels,
     /// The announced message when it came in fragments; otherwise empty, kept for its capacity.
     joined: Vec<u8>,
@@ -264,7 +264,7 @@ impl Inbox {
         }
     }
 
-    /// Moves the announced message to `to`, which announces nothing else, and goes on with what follows: for two threads,
+    /// Moves the announced message to `to`, which announces nothing else, and continues with what follows: for two threads,
     /// of which one looks at the message while the other reads. What `to` held is lost, its memory used again. Copies the
     /// message, unless it alone fills the buffer or came in fragments; never what follows it.
     ///

@@ -1,4 +1,4 @@
-//! What an exception cannot carry itself, since it is small and `Copy`.
+//! Details that an exception cannot carry itself, since it is small and `Copy`.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

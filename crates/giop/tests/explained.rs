@@ -1,4 +1,4 @@
-//! What `oxorb ior show` says of policies, security mechanisms and protocols that are not IIOP (P6, P10, P12, P13, N13).
+//! Descriptions of `oxorb ior show` for policies, security mechanisms and protocols that are not IIOP (P6, P10, P12, P13, N13).
 
 mod common;
 
@@ -26,7 +26,7 @@ fn explained(profile: TaggedProfile) -> Content {
     describe::reference(&ior).profiles.swap_remove(0).content
 }
 
-/// What is said of one component in an IIOP profile.
+/// Returns the description of one component in an IIOP profile.
 fn component(tag: u32, data: Vec<u8>) -> ExplainedComponent {
     let mut profile = IiopProfile::new(Version::V1_2, "host", 2809, b"key");
     profile.components.push(TaggedComponent { tag, data });

@@ -183,7 +183,7 @@ fn anys_and_blocks_in_structs() {
     });
 }
 
-/// What a GIOP 1.1 stream carries, as far as boundaries matter.
+/// Items of a GIOP 1.1 stream, as far as boundaries matter.
 #[derive(Clone, Debug)]
 enum Item {
     Octet(u8),

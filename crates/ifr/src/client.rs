@@ -165,10 +165,10 @@ fn signature(described: &OperationDescription) -> Signature {
     signature
 }
 
-/// How many bases a repository is asked about before it is taken to be mad.
+/// Most bases that a repository is asked about before the client gives up.
 const MOST_BASES: usize = 1000;
 
-/// How many operations or attributes of one name are looked at.
+/// Most operations or attributes of one name that are examined.
 const MOST_FOUND: usize = 1000;
 
 /// The id of an interface, and those of all its bases, nearest first.

@@ -205,7 +205,7 @@ impl Names {
         self.resolve::<NamingContextRef>(name).map(Names::new)
     }
 
-    /// Calls the service, and goes on where it stops: CannotProceed names the context that knows the rest of the name. Each
+    /// Calls the service, and continues where it stops: CannotProceed names the context that knows the rest of the name. Each
     /// step must leave fewer components, so that contexts which name each other end it.
     fn call<R, E: Into<Problem>>(
         &self,

@@ -32,7 +32,7 @@ fn multiplexing() -> Orb {
     builder.build().unwrap()
 }
 
-/// The same, read by the callers in turn.
+/// Returns an ORB whose callers read their shared connection in turn.
 fn sharing() -> Orb {
     let builder = Orb::builder().client_connections(ClientConnections::LeaderFollowers);
     builder.build().unwrap()
@@ -228,7 +228,7 @@ fn all_inside(object: &ObjectRef, worker: &Worker) {
     all_end(others);
 }
 
-/// One runs, as many wait in the lane as there is room for, and the others are told so: all over one connection.
+/// A single request runs, the lane holds as many as it has room for, and the others are refused: all over one connection.
 #[test]
 fn a_lane_buffers_several_requests_of_one_connection() {
     let _guard = watchdog(LONG);
@@ -261,7 +261,7 @@ fn a_lane_buffers_several_requests_of_one_connection() {
     end(&[&client, &server]);
 }
 
-/// So many as the limit says run; the others wait in the socket and run in their turn.
+/// Requests up to the limit run; the others wait in the socket and run in their turn.
 #[test]
 fn a_connection_has_so_many_requests_under_way_as_it_may() {
     let _guard = watchdog(LONG);

@@ -38,7 +38,7 @@ fn answer(connection: &mut FakeConnection, version: Version, id: u32) {
     connection.send(&e.finish().to_vec());
 }
 
-/// What comes between the request that nobody waits for and the one after it.
+/// Messages between the request that nobody waits for and the one after it.
 fn told(sharing: ClientConnections, version: Version, made_by: Option<u32>) -> bool {
     let client = client(sharing);
     let (first_is_there, first_came) = mpsc::channel();

@@ -76,7 +76,7 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
     server.shutdown(true).unwrap();
 }
 
-/// What is wrong with the octets of a reply is in the text of the exception, in every thread (P4).
+/// Faults in the octets of a reply are in the text of the exception, in every thread (P4).
 #[test]
 fn octets_of_a_reply_that_are_no_text_are_named() {
     let _guard = watchdog(LONG);

@@ -21,7 +21,7 @@ const AMONG: usize = 200;
 const FEW: usize = 200;
 const MANY: usize = 500;
 
-/// What else may differ: the ready list of the server's poller, pages.
+/// Tolerance: the ready list of the server's poller, pages.
 const SLACK: f64 = 1.2;
 
 /// Calls over each of many connections in turn: the one used next is the one that has idled longest.

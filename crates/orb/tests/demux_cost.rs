@@ -23,7 +23,7 @@ struct Shape {
     poas: usize,
 }
 
-/// What the counted process does; nothing in any other.
+/// Runs the calls in the counted process; does nothing in any other.
 #[test]
 fn counted() {
     let Ok(wanted) = std::env::var(COUNTED) else {
@@ -90,7 +90,7 @@ fn cost(ids: &'static str, objects: usize, poas: usize) -> Option<f64> {
     Some(many.saturating_sub(few) as f64 / (MANY - FEW) as f64)
 }
 
-/// What may be more with many objects: longer ids and keys, and what hashing varies.
+/// Tolerance with many objects: longer ids and keys, and the variation of hashing.
 const SLACK: f64 = 1.2;
 
 #[test]

@@ -82,7 +82,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
     }
 }
 
-/// Who only begins messages does not keep others out (S4).
+/// Clients that only begin messages do not keep others out (S4).
 #[test]
 fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
     let _guard = watchdog(2 * LONG);

@@ -179,7 +179,7 @@ fn without_a_priority_the_models_or_the_lowest_lane_is_called() {
     client.shutdown(true).unwrap();
 }
 
-/// Who is refused for a priority reads which one, and which would have done (N2).
+/// A refusal for a priority names it, and those that would do (N2).
 #[test]
 fn a_refusal_names_the_priorities_of_both_sides() {
     let _guard = watchdog(LONG);

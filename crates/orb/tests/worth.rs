@@ -26,7 +26,7 @@ const EVERY_CLASS: [CommunicationClass; 4] = [
     CommunicationClass::MessageStream,
 ];
 
-/// What `RequestQos` said of a request that was seen.
+/// Returns the `RequestQos` of a request that was seen.
 fn worth_of(seen: &Seen) -> Option<Qos> {
     let mut contexts = seen.contexts.iter();
     let context = contexts.find(|(id, _)| *id == context_id::RIOP);
@@ -43,7 +43,7 @@ fn of_class(class: CommunicationClass) -> RequestQos {
 /// Makes calls in every way there is when it is called.
 struct Relay {
     to: ObjectRef,
-    /// What it says itself of each call.
+    /// Its own QoS for each call, if it sets any.
     says: Option<RequestQos>,
 }
 

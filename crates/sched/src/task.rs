@@ -103,7 +103,7 @@ pub struct TaskSet {
     pub tasks: Vec<Task>,
     /// Which of them may interrupt which.
     pub model: DispatchModel,
-    /// What dispatching costs.
+    /// Costs of dispatching.
     pub overheads: Overheads,
 }
 

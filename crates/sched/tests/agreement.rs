@@ -21,7 +21,7 @@ struct Said {
     period: usize,
     /// Share of the processor, in proportion to those of the others.
     share: u64,
-    /// Of the period, in eighths.
+    /// Deadline in eighths of the period.
     deadline: u64,
     criticality: usize,
     importance: usize,

@@ -106,7 +106,7 @@ pub fn current() -> io::Result<Schedule> {
 /// A flag that the kernel reports along with the class.
 const RESET_ON_FORK: c_long = 0x4000_0000;
 
-/// How a thread is scheduled: by a class and priority, or by processor time of its own.
+/// Schedule of a thread: a class and priority, or processor time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheduling {

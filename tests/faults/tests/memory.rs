@@ -1,4 +1,4 @@
-//! What one client can cost a server with the defaults: at most 512 MiB (docs/limits.md).
+//! Memory that one client can cost a server with the defaults: at most 512 MiB (docs/limits.md).
 
 mod common;
 

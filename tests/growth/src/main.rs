@@ -8,11 +8,11 @@ mod octets;
 mod types;
 mod values;
 
-/// What to run, with what, by its name: `entry point: what there is much of`.
+/// Case to run, named `entry point: what there is much of`.
 struct Case {
     name: &'static str,
     run: fn(&[u8]),
-    /// Of the smallest size.
+    /// Size of the smallest input.
     n: usize,
     input: fn(usize) -> Vec<u8>,
 }

@@ -29,7 +29,7 @@ impl Octets {
         self.0.extend(octets);
     }
 
-    /// Where the next number will stand.
+    /// Position of the next number.
     pub(crate) fn here(&self) -> usize {
         self.0.len().next_multiple_of(4)
     }

@@ -122,7 +122,7 @@ fn chunks(n: usize) -> Vec<u8> {
     })
 }
 
-/// What is left of a value after the state that is known: more chunks.
+/// Rest of a value after the state that is known: more chunks.
 fn truncated(n: usize) -> Vec<u8> {
     sequence(1, |_, o| {
         o.ulong(LIST | CHUNKED);

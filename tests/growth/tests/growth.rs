@@ -54,7 +54,7 @@ fn every_entry_point_takes_linear_time() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What one run cost, from what callgrind wrote when it ended.
+/// Returns the cost of one run, from the output of callgrind.
 fn inclusive(file: &std::path::Path) -> i64 {
     let text = fs::read_to_string(file).unwrap_or_else(|error| {
         panic!(

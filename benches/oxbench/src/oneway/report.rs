@@ -17,7 +17,7 @@ pub(super) struct Report {
     pub(super) placement: String,
     pub(super) kept_out: KeptOut,
     pub(super) rounds: u32,
-    /// Of each round.
+    /// Duration of each round.
     pub(super) milliseconds: u64,
     pub(super) rows: Vec<Row>,
 }

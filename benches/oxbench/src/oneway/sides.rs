@@ -156,7 +156,7 @@ fn callers(
     })
 }
 
-/// One caller: oneways until `end`; how many.
+/// Sends oneways until `end`, as one caller. Returns their number.
 fn send(gauge: &GaugeRef, size: u32, end: Instant) -> Result<u64> {
     let data: Vec<u8> = (0..size).map(|i| i as u8).collect();
     let mut sent = 0;

@@ -20,7 +20,7 @@ const SOURCES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Where `tests/interop/install-peers.sh` puts JacORB's jars.
+/// Folder in which `tests/interop/install-peers.sh` puts JacORB's jars.
 const JARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/interop/jars");
 
 /// Has to be there for any of it.

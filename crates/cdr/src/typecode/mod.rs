@@ -287,7 +287,7 @@ impl TypeCode {
 }
 
 impl TypeCode {
-    /// Where it is kept, for as long as it is.
+    /// Returns the address of the type's graph and the number of its node, which stay the same as long as the type lives.
     pub(crate) fn place(&self) -> (usize, usize) {
         let graph = self
             .graph

@@ -210,7 +210,7 @@ fn are_alike(one: TypeRef<'_>, other: TypeRef<'_>) -> bool {
     words[0].is_some() && words[0] == words[1]
 }
 
-/// How a type is mentioned, if that takes no more octets than `most`.
+/// Returns the mention of a type if it takes no more octets than `most`.
 fn short(ty: TypeRef<'_>, most: usize) -> Option<String> {
     struct Short(String, usize);
 

@@ -42,7 +42,7 @@ impl TypeRef<'_> {
 }
 
 struct Writer {
-    /// Where the type code starts.
+    /// Position at which the type code starts.
     start: usize,
     /// Where each type was written, and whether it is still being written.
     written: HashMap<Slot, (usize, bool)>,

@@ -38,7 +38,7 @@ pub(crate) struct Incoming<'de> {
     pub(super) leads_out: bool,
     /// How many octets were read again or made, because anys need what is outside them.
     pub(super) repeated: usize,
-    /// How many octets of repository ids were looked up: those of one value may be shared by all others.
+    /// Octets of repository ids looked up so far: ids of one value may be shared by all others.
     looked_up: usize,
     /// What values belong to that are read now, within the outermost one.
     graph: Arc<Graph>,
@@ -125,11 +125,11 @@ struct Place {
 /// Octets that are taken to be needed for what is known of a value while its message is read.
 const KNOWN_OF_VALUE: usize = 128;
 
-/// How many octets of repository ids may be looked up, besides so many for each octet of the message: several values
+/// Most octets of repository ids looked up, besides those for each octet of the message: several values
 /// may share a list of ids, which costs them but a few octets.
 const LOOKED_UP: usize = 64 << 10;
 const LOOKED_UP_PER_OCTET: usize = 64;
-/// What looking up an id counts besides its octets.
+/// Charge for looking up an id, besides its octets.
 const LOOKED_UP_PER_ID: usize = 64;
 
 impl<'de, T: Valuetype> Decode<'de> for Link<T> {

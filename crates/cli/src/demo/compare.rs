@@ -7,13 +7,13 @@ use super::display::{bar, labels};
 use crate::output::{FAINT, GOOD, STRONG};
 use crate::statistics::Time;
 
-/// What was seen in all acts, as the last thing shown and as JSON.
+/// Comparison of all acts, shown last and as JSON.
 #[derive(serde::Serialize)]
 pub(super) struct Comparison {
     without_priorities: Seen,
     lane: Seen,
     lane_real_time: Seen,
-    /// How many times shorter the urgent client waits than without priorities.
+    /// Factor by which the urgent client waits less than without priorities.
     ratio: Ratios,
 }
 

@@ -35,10 +35,10 @@ pub(crate) use navigation::navigation as interface;
 pub(crate) struct Args {
     #[command(subcommand)]
     play: Option<Play>,
-    /// How many seconds each of the three acts lasts
+    /// Seconds that each of the three acts lasts
     #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// How many clients call without a pause
+    /// Number of clients that call without a pause
     #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
     /// Where the server listens; port 0 lets the system choose

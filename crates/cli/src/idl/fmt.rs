@@ -86,9 +86,9 @@ struct Difference<'t> {
 }
 
 impl Difference<'_> {
-    /// How many lines are shown.
+    /// Most lines that are shown.
     const LINES: usize = 40;
-    /// How far ahead lines that both have are looked for.
+    /// Lines ahead in which a common line is searched.
     const AHEAD: usize = 40;
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Most {
 /// Octets of names that are taken besides: 64 MiB.
 const NAMES: usize = 64 << 20;
 
-/// What may still be taken from name servers. Threads share it.
+/// Remaining budget of bindings taken from name servers. Threads share it.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: usize,

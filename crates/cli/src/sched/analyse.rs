@@ -69,13 +69,13 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
     if safe { Ok(()) } else { Err(Failed::Told) }
 }
 
-/// What there is against a schedule before any deadline is looked at.
+/// Objections to a schedule that hold before any deadline is checked.
 struct Findings {
     /// As lines.
     told: Vec<String>,
-    /// How many of these are errors of the operations.
+    /// Number of these that are errors of the operations.
     errors: usize,
-    /// What makes the schedule worthless on one processor.
+    /// Reason why the schedule is worthless on one processor.
     problems: Vec<String>,
 }
 

@@ -49,7 +49,7 @@ pub struct AsyncReply<R, E> {
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
-    /// Of the thread that made it.
+    /// CORBA priority of the thread that made the call.
     priority: Option<Priority>,
     /// `None` when time was over before it began.
     timing: Option<Timing>,

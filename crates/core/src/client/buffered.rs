@@ -64,9 +64,9 @@ struct State {
     due: Option<Instant>,
     /// The time that callers had set when `due` was.
     time: Option<Duration>,
-    /// What is there must be sent now.
+    /// Flag: the buffered requests must be sent now.
     urgent: bool,
-    /// What the first of the requests that wait says of code sets: they all go over one connection.
+    /// Code sets of the first request that waits; all of them go over one connection.
     told: Option<CodeSetContext>,
     running: bool,
     next_id: u32,

@@ -365,7 +365,7 @@ impl<'c> Pending<'c> {
             .map_err(|failed| failed.error)
     }
 
-    /// What a peer that ends the connection may have against the request; empty for one of usual size.
+    /// Returns why a peer may refuse a request of this size by closing; empty for a usual size.
     fn hint(&self) -> String {
         too_large_there(self.octets, self.peer.options().fragment_size)
     }

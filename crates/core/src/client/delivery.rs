@@ -202,7 +202,7 @@ impl Deliveries {
 }
 
 impl Ends for Deliveries {
-    /// What is there is done; the threads end then.
+    /// Closes the queue: its threads finish the calls in it, then end.
     fn close(&self) {
         self.state().closed = true;
         self.changed.notify_all();

@@ -23,9 +23,9 @@ pub(crate) struct ClientLink {
     pub(crate) out: Vec<u8>,
     /// What the server was told about code sets, once per connection.
     code_sets: Option<CodeSetContext>,
-    /// How text is encoded since.
+    /// Encoding of text agreed with the server.
     agreed: Dialect,
-    /// How long reads and writes may take, if that was said.
+    /// Time limits of reads and writes, once they were set.
     read_limit: Option<Option<Duration>>,
     write_limit: Option<Option<Duration>>,
     /// At least one reply came over it.
@@ -116,7 +116,7 @@ impl ClientLink {
         self.code_sets.is_some()
     }
 
-    /// Notes what the server is told about code sets.
+    /// Records the code sets sent to the server.
     #[cold]
     pub(crate) fn set_code_sets(&mut self, code_sets: Option<CodeSetContext>) {
         self.code_sets = code_sets;

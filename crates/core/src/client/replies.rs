@@ -61,7 +61,7 @@ enum Place {
 pub(super) struct End {
     /// Exception of the calls outstanding.
     pub(super) exception: SystemException,
-    /// What happened, in words; empty where the exception says it all.
+    /// Cause in words; empty where the exception says it all.
     pub(super) cause: String,
 }
 

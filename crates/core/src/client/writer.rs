@@ -1,4 +1,4 @@
-//! Who writes to a connection that many calls share, and what others have the writer send along.
+//! Writer of a connection that many calls share, and the messages that others leave to it.
 //!
 //! One thread writes at a time. A caller who comes meanwhile with a small request leaves it with the writer and waits for
 //! its answer right away: all that was left goes out with one write. So nobody sleeps only to write, and the server reads
@@ -21,7 +21,7 @@ const LEFT: usize = 4096;
 /// Octets that are left with a writer at a time, at most.
 const ALL_LEFT: usize = 64 << 10;
 
-/// How often a writer sends what was left before whoever comes has to wait.
+/// Most rounds in which a writer sends messages left to it before later callers have to wait.
 const ROUNDS: u32 = 3;
 
 /// Nobody writes.
@@ -40,10 +40,10 @@ pub(super) struct Writers {
     changed: Condvar,
 }
 
-/// What the threads that write agree on.
+/// State shared by the threads that write.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// What the server was told about code sets, once per connection.
+    /// Code sets sent to the server, once per connection.
     pub(super) code_sets: Option<CodeSetContext>,
     left: Left,
     /// Buffers of the last batch, used again.

@@ -1,6 +1,6 @@
-//! How calls to objects of the caller's own ORB run.
+//! Collocated calls: the way to objects of the caller's own ORB.
 
-/// How calls to objects of the caller's own ORB run (TAO's `-ORBCollocation` and `-ORBCollocationStrategy`).
+/// Way of calls to objects of the caller's own ORB (TAO's `-ORBCollocation` and `-ORBCollocationStrategy`).
 ///
 /// Objects on lanes are called in the caller's thread only where that is a thread of the lane, and through the lane
 /// otherwise, whatever this says.

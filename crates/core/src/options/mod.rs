@@ -62,7 +62,7 @@ pub struct Options {
     pub default_init_ref: Option<String>,
     /// Objects to whose servers connections are opened when the ORB is made: names of initial references, or URLs.
     pub preconnect: Vec<String>,
-    /// How calls to objects of this very ORB run.
+    /// Way of calls to objects of this ORB.
     pub collocation: Collocation,
     /// How long a two-way call may take; `None`: for ever.
     pub round_trip_timeout: Option<Duration>,

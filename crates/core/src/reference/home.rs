@@ -1,4 +1,4 @@
-//! What a reference was made from, and what permanent forwards put in its place.
+//! IOR of a reference, and the IORs that permanent forwards put in its place.
 
 use std::sync::{Arc, OnceLock};
 

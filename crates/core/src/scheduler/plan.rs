@@ -30,7 +30,7 @@ use oxorb_sched::queue::Missed;
 pub struct RunTimeScheduler {
     /// What was analysed.
     pub table: DispatchTable,
-    /// How the dispatching modules are made, one for each queue of the table, in which requests wait. `None`: with the defaults
+    /// Settings of the dispatching modules, one for each queue of the table, in which requests wait. `None`: with the defaults
     /// where a queue of the table has several operations to put in order; else there are none, and requests run in the thread
     /// that read them, at the priority of their operation. Whoever reads has to be more urgent than the modules: a lane, say.
     pub modules: Option<Modules>,

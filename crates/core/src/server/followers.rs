@@ -1,4 +1,4 @@
-//! Threads that wait to take over a connection whose own thread goes on with a request.
+//! Threads that wait to take over a connection while its own thread runs a request.
 //!
 //! They are started when they are needed and stay for a while, so that a client which keeps several requests under way
 //! costs no start of a thread for each.
@@ -14,7 +14,7 @@ use crate::sync::{Condvar, MutexGuard};
 /// Most of them, over all connections of an ORB or a lane.
 const MAX_FOLLOWERS: usize = 512;
 
-/// How long one waits in vain before it ends.
+/// Time that a follower waits in vain before it ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Threads without a connection, and connections that are about to have one.
@@ -31,7 +31,7 @@ struct State {
     threads: usize,
     /// Threads that wait, or are about to.
     idle: usize,
-    /// So many of them have been promised.
+    /// Number of followers that are promised to connections.
     reserved: usize,
     ended: bool,
 }

@@ -22,7 +22,7 @@ const WAIT: Duration = Duration::from_micros(50);
 /// Least number of oneways that one wait must bring to be followed by another one.
 const WORTH: u32 = 8;
 
-/// What the last reads of a connection brought.
+/// Sizes of the last reads of a connection.
 #[derive(Default)]
 pub(super) struct Gather {
     /// Requests without answers served since the last read.

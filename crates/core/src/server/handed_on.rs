@@ -1,4 +1,4 @@
-//! Connections of a lane that a thread was reading which goes on with a request.
+//! Connections of a lane whose reading thread runs a request.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::sync::{
 #[derive(Default)]
 pub(super) struct HandedOn {
     connections: Mutex<VecDeque<Connection>>,
-    /// How many those are, for threads that do not want the lock.
+    /// Number of these, for threads that do not take the lock.
     count: AtomicUsize,
 }
 

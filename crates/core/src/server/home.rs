@@ -1,4 +1,4 @@
-//! Where a connection belongs, and which threads read it when the one that does goes on with a request.
+//! Home of a connection, and the threads that read it while its own thread runs a request.
 
 use std::sync::{Arc, Weak};
 
@@ -8,12 +8,12 @@ use super::lane::Lane;
 use super::per_connection;
 use crate::Orb;
 
-/// Where a connection goes back to after another thread served it.
+/// Owner of a connection after another thread served it.
 #[derive(Clone)]
 pub(crate) enum Home {
     /// Whoever serves it becomes its thread: one of the ORB's own, or of a lane whose connections have one each.
     Thread(Option<Arc<Lane>>),
-    /// It is parked until a thread of the lane is free.
+    /// Lane that parks the connection until one of its threads is free.
     Lane(Arc<Lane>),
 }
 
@@ -52,14 +52,14 @@ impl Home {
         }
     }
 
-    /// That thread is not needed after all.
+    /// Releases the reserved follower, which is not needed.
     pub(super) fn release_thread(&self, orb: &Orb) {
         if let Some(followers) = self.followers(orb) {
             followers.release();
         }
     }
 
-    /// That thread reads the connection from now on.
+    /// Hands the connection to the reserved follower.
     pub(super) fn hand_on(&self, orb: &Orb, connection: Connection) {
         match self {
             Home::Lane(lane) => lane.give(connection),

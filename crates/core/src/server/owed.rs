@@ -13,7 +13,7 @@ use super::registry::Client;
 /// Replies up to this size in octets are not counted.
 pub(super) const SMALL: usize = 64 << 10;
 
-/// So many octets of replies were under way at a time: worth a walk through the allocator's memory.
+/// Octets of replies under way that make a walk through the allocator's memory worthwhile.
 const WORTH_A_WALK: usize = 32 << 20;
 
 /// Octets of large replies under way, of all ORBs of the process, as the allocator is.
@@ -28,7 +28,7 @@ pub(super) fn any() -> bool {
     OCTETS.load(Ordering::Relaxed) != 0
 }
 
-/// One large reply under way.
+/// Large reply under way.
 pub(super) struct Owed {
     client: Option<Arc<Client>>,
     octets: usize,

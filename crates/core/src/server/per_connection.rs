@@ -18,7 +18,7 @@ use crate::client::Multiplexed;
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Of these threads, for tools.
+/// Name of these threads, for tools.
 const NAME: &str = "oxorb-conn";
 
 /// Starts the thread of one connection.
@@ -64,7 +64,7 @@ pub(super) fn start_follower(orb: &Orb) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// What the thread of a connection does, and once that was taken over, for others.
+/// Runs the thread of a connection; after a takeover it serves other connections.
 pub(super) fn begin(orb: &Orb, home: &Home, connection: Connection) {
     let handed_over = run(orb, home, connection);
     let joins = |home: &Home| home.followers(orb).is_some_and(Followers::join);
@@ -73,7 +73,7 @@ pub(super) fn begin(orb: &Orb, home: &Home, connection: Connection) {
     }
 }
 
-/// What a thread does that takes over connections.
+/// Runs a thread that takes over connections.
 pub(super) fn follow(orb: &Orb, home: &Home) {
     let Some(followers) = home.followers(orb) else {
         return;

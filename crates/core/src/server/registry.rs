@@ -65,7 +65,7 @@ pub(crate) struct Client {
     decoded: AtomicUsize,
 }
 
-/// What [`Registry::long_running`] found.
+/// Findings of [`Registry::long_running`].
 #[derive(Default)]
 pub(super) struct Look {
     /// Connections whose thread has been in one request for two looks.

@@ -248,7 +248,7 @@ impl Lane {
         self.reserve.reader.is_some() && self.queue.is_some()
     }
 
-    /// Has the requests of a connection wait in the lane whose thread goes on with another one. Not for threads that serve.
+    /// Has the requests of a connection wait in the lane while its thread runs another one. Not for threads that serve.
     pub(super) fn buffer_taken(self: &Arc<Self>, orb: &Orb, connection: Connection) {
         if let Some(queue) = &self.queue {
             self.buffer(orb, queue, connection);

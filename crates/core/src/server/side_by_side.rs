@@ -78,7 +78,7 @@ impl Desk {
         Next::Close
     }
 
-    /// The same as [`run`](Self::run) where more has arrived, or may at any time.
+    /// Runs a request as [`run`](Self::run) does, where more has arrived or may at any time.
     #[cold]
     fn run_among_others(&self, orb: &Orb, status: &Status, sink: &mut Sink) -> Next {
         if self.detached.get() {

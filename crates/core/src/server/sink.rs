@@ -31,7 +31,7 @@ pub struct Sink {
     answered: bool,
     /// Its answer takes another way.
     deferred: bool,
-    /// Whose replies these are, where they are counted.
+    /// Client that these replies are counted for.
     client: Option<Arc<Client>>,
     /// A write failed: the connection is of no more use.
     broken: bool,
@@ -205,7 +205,7 @@ impl Sink {
         self.write(options, version, reply);
     }
 
-    /// One that counts until it is written: a client may not take it for long.
+    /// Sends a large reply, which counts against its client until it is written.
     #[cold]
     fn send_large(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
         let limit = options.max_reply_octets_per_client;

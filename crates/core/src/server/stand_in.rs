@@ -303,12 +303,12 @@ impl Desk {
         owes
     }
 
-    /// What the connection says of its client.
+    /// Returns the session of the connection's client.
     pub(super) fn session(&self) -> Session {
         self.session.get()
     }
 
-    /// It says something else from now on, to whoever reads it.
+    /// Replaces the session of the connection's client for every thread that reads it.
     pub(super) fn set_session(&self, session: Session) {
         self.session.set(session);
         if let Some(served) = self.served.borrow().as_ref() {

@@ -1,4 +1,4 @@
-//! What the threads that serve a connection and the registry know of each other.
+//! State shared by the threads that serve a connection and the registry.
 //!
 //! One thread reads a connection and runs its requests. While a request runs, the connection can be taken over by
 //! another thread, which reads on: `phase` says so to both. It holds the request that runs; who runs it takes it back
@@ -18,34 +18,34 @@ use crate::client::Multiplexed;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// What belongs to a connection, whoever serves it.
+/// State of a connection, whichever thread serves it.
 pub(crate) struct Status {
     /// Milliseconds after the registry began, plus one; 0 while it is busy.
     pub(super) idle_since: AtomicU64,
-    /// The same of the last KiB of a message that is not whole yet; 0 while none is awaited.
+    /// Time of the last KiB of an incomplete message; 0 while none is awaited.
     pub(super) stalls_since: AtomicU64,
     /// A message came over it.
     pub(super) used: AtomicBool,
-    /// It was told to end, in order.
+    /// Flag: the connection has to end, in order.
     pub(super) told: AtomicBool,
-    /// It carries requests both ways, so that whoever closes it loses more than a connection.
+    /// Flag: the connection carries requests both ways, so closing it costs more than a connection.
     pub(crate) keep: AtomicBool,
     /// Requests that came over it and are to be answered later.
     pub(super) unanswered: AtomicUsize,
     pub(crate) client: Option<Arc<Client>>,
     /// Threads that serve it, and requests to be answered later.
     servers: AtomicUsize,
-    /// Who reads it: see [`Phase`].
+    /// Reader of the connection: see [`Phase`].
     phase: AtomicU64,
     /// As it was when somebody looked last.
     looked: AtomicU64,
     /// Phase for which input wakes the thread that has connections taken over.
     watched: AtomicU64,
-    /// What came behind the request that runs.
+    /// Messages behind the request that runs.
     pub(super) behind: Mutex<Option<Inbox>>,
     /// As the last request left it, for who takes over.
     pub(super) session: Mutex<Session>,
-    /// Who may write, once several threads do.
+    /// Write lock; `None` while a single thread uses the connection.
     turn: OnceLock<Arc<Turn>>,
     /// The calls that go the other way, on a bidirectional connection.
     calls: OnceLock<Arc<Multiplexed>>,
@@ -55,13 +55,13 @@ pub(crate) struct Status {
     under_way: AtomicUsize,
     /// Several requests were there at a time.
     shared: AtomicBool,
-    /// So often in a row there was only one.
+    /// Number of requests in a row that came alone.
     alone: AtomicU32,
     /// About how long its requests take, in nanoseconds; nothing is known: `u32::MAX`.
     duration: AtomicU32,
 }
 
-/// Where a connection came from, and goes to when another thread takes it over.
+/// Home of a connection, for a thread that takes it over.
 pub(super) struct Origin {
     /// The threadpool whose port it came to.
     pub(super) pool: Option<u32>,
@@ -81,8 +81,8 @@ impl Phase {
     const NEXT: u32 = 4;
 }
 
-/// So often in a row a request must have been the only one until its connection is taken for one of a client that waits
-/// for each answer.
+/// Requests in a row that must come alone before the connection counts as that of a client that waits for each
+/// answer.
 const ALONE: u32 = 32;
 
 /// Requests shorter than this, in nanoseconds, are served one after another by the thread that reads them: handing the
@@ -122,7 +122,7 @@ impl Status {
         self.used.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to end in order although the ORB goes on.
+    /// Reports whether the connection has to end in order while the ORB runs.
     pub(crate) fn was_told_to_end(&self) -> bool {
         self.told.load(Ordering::Relaxed)
     }
@@ -133,8 +133,8 @@ impl Status {
             && self.unanswered.load(Ordering::Relaxed) == 0
     }
 
-    /// How well it can be done without by whoever connects, the less the better: it has done nothing since `latest` at
-    /// least. `None`: it is of use.
+    /// Returns the rank of the connection among those that make room for newcomers, least first: it was idle at least
+    /// since `latest`. `None` for one in use.
     pub(super) fn use_since(&self, latest: u64) -> Option<(u8, u64)> {
         let since = |at: &AtomicU64| {
             let since = at.load(Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl Status {
             .map(|since| (2, since))
     }
 
-    /// One more thread serves it. For those who do.
+    /// Counts one more thread that serves the connection.
     pub(crate) fn share(&self) {
         self.servers.fetch_add(1, Ordering::SeqCst);
     }
@@ -166,7 +166,7 @@ impl Status {
         self.servers.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Who may write, if several threads do.
+    /// Returns the write lock, if several threads may write.
     #[inline]
     pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
         self.turn.get()
@@ -252,8 +252,8 @@ impl Status {
         watched.map(Weak::as_ptr) == lane.map(Arc::as_ptr)
     }
 
-    /// Takes the connection from the thread that is in a request, which goes on beside; false: it has ended. Whoever
-    /// calls this shares the connection already.
+    /// Takes the connection from the thread that runs a request; false if the connection has ended. The caller shares
+    /// the connection already.
     pub(super) fn take_over(&self, word: u64) -> bool {
         let turn = self.turns();
         turn.begin(request_of(word));
@@ -269,7 +269,7 @@ impl Status {
         took
     }
 
-    /// The thread that reads goes on with a request and reads no more.
+    /// Marks the connection as not read: its thread runs a request.
     pub(super) fn goes_beside(&self, request: u32) {
         self.turns().begin(request);
         self.under_way.fetch_add(1, Ordering::Relaxed);
@@ -286,7 +286,7 @@ impl Status {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// The same, and those that wait for a thread or for an answer from elsewhere.
+    /// Returns the number of requests under way, with those that wait for a thread or for an answer from elsewhere.
     pub(super) fn kept(&self) -> usize {
         self.under_way() + self.unanswered.load(Ordering::Relaxed)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Turn {
 
 #[derive(Default)]
 struct Running {
-    /// One, and more where the client uses an id again too early.
+    /// Number of requests with the id: 1, or more where the client uses an id again too early.
     requests: usize,
     cancelled: bool,
 }

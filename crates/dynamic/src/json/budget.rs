@@ -1,4 +1,4 @@
-//! How much text values and types may become.
+//! Budget of the text that values and types may become.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 use oxorb_cdr::Limits;
 use serde::ser::Error;
 
-/// What is charged for the marks around a name or a value.
+/// Charge for the marks around a name or a value.
 pub(super) const MARK: usize = 4;
 
-/// What is left of the text that one conversion may produce.
+/// Rest of the text that one conversion may produce.
 #[derive(Debug)]
 pub(super) struct Text {
     left: Rc<Cell<usize>>,
@@ -29,7 +29,7 @@ impl Text {
         Text { left, limit }
     }
 
-    /// The same text, for a part of it.
+    /// Shares the text with a part of the conversion.
     pub(super) fn share(&self) -> Self {
         let (left, limit) = (self.left.clone(), self.limit);
         Text { left, limit }

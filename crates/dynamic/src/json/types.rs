@@ -51,14 +51,14 @@ impl Serialize for Budgeted<'_> {
     }
 }
 
-/// How deeply types may be nested: each level takes stack.
+/// Most levels of nested types: each takes stack.
 const MAX_DEPTH: usize = 128;
 
 /// Most comparisons of types while one is written. Each may take time in proportion to the size of the whole, so without
 /// a limit all of them together could take its square.
 const MAX_COMPARISONS: usize = 256;
 
-/// What is known of a type while it is written.
+/// State of a type while it is written.
 struct Whole<'t> {
     text: &'t Text,
     names: &'t dyn Names,

@@ -63,7 +63,7 @@ fn name(kind: u32) -> Option<&'static str> {
 /// RTCORBA::ServerProtocolPolicy: which protocols a server offers, and how.
 const SERVER_PROTOCOL: u32 = 42;
 
-/// What a value says; `None` for policies known by name only.
+/// Describes a value; `None` for policies known by name only.
 fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Violation> {
     let inside = || Decoder::encapsulated(value, Dialect::GIOP_1_2);
     Ok(Some(match kind {

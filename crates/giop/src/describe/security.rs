@@ -78,7 +78,7 @@ fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Res
     Ok(())
 }
 
-/// What carries the messages of a mechanism.
+/// Transport of a mechanism's messages.
 fn layer(kind: u32, data: &[u8]) -> Result<String, Violation> {
     if kind != TLS {
         return Ok(match kind {

@@ -15,7 +15,7 @@ pub(super) struct Cancels {
     seen: Cell<usize>,
     /// Octets that have left the buffer at its front since `found` was empty.
     gone: u64,
-    /// Where the last CancelRequest for each id ends, counted with `gone`.
+    /// End of the last CancelRequest for each id, counted with `gone`.
     found: RefCell<HashMap<u32, u64>>,
 }
 
@@ -127,7 +127,7 @@ mod tests {
         message_error(Version::V1_2).to_vec()
     }
 
-    /// How many messages are looked at while `requests` are served that arrived with as many cancellations behind.
+    /// Returns the number of messages examined while `requests` are served that arrived with as many cancellations behind.
     fn looks_for(requests: usize) -> usize {
         let mut inbox = Inbox::new(&Limits::default());
         let mut octets = request().repeat(requests);
@@ -195,7 +195,7 @@ mod tests {
         assert!(!inbox.is_cancelled(7) && inbox.is_cancelled(8));
     }
 
-    /// What was found stays found when the octets move to the front of the buffer.
+    /// Cancellations stay known when the octets move to the front of the buffer.
     #[test]
     fn positions_follow_the_octets() {
         let mut inbox = Inbox::new(&Limits::default());

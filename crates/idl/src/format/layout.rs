@@ -5,7 +5,7 @@ use super::wrap::{Break, wrap};
 use super::{Error, Options};
 use std::rc::Rc;
 
-/// How deep braces nest: the text grows by the indentation of each level.
+/// Most levels of nested braces: the text grows by the indentation of each level.
 const MAX_DEPTH: usize = crate::parse::MAX_DEPTH as usize;
 
 pub(super) fn layout(pieces: &[Piece<'_>], options: &Options) -> Result<String, Error> {

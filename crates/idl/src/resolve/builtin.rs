@@ -34,7 +34,8 @@ impl Resolver<'_> {
     }
 }
 
-/// What a definition declares in its scope, but for enumerators; nothing for what never stands in two files.
+/// Returns the names that a definition declares in its scope, without enumerators; none for kinds that never stand in two
+/// files.
 fn names(kind: &DefinitionKind) -> Vec<&Ident> {
     match kind {
         DefinitionKind::Interface(interface) => vec![&interface.name],

@@ -40,7 +40,7 @@ impl Served {
         Served::under(store, limits, Rules::default(), port)
     }
 
-    /// One that follows names to any other server.
+    /// Returns a service that follows names to any other server.
     fn federated(limits: Limits) -> Self {
         let rules = Rules {
             federation: Federation::Any,

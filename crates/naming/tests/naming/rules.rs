@@ -1,4 +1,4 @@
-//! Who may change names, and where the server may connect (S12).
+//! Rules for changes of names and for connections of the server (S12).
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

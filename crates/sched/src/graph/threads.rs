@@ -23,7 +23,7 @@ pub(crate) struct Dispatch {
     pub(crate) period: Nanos,
     /// Whether events cause it.
     pub(crate) by_events: bool,
-    /// What runs the operations that send these events: places in the order of handles, each with a dispatch of this period.
+    /// Places that run the operations which send these events, in the order of handles, each with a dispatch of this period.
     pub(crate) causes: Vec<usize>,
     /// Dispatches in each period.
     pub(crate) count: u64,
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is dispatched and runs, itself or by two-way calls, an operation that sends events to this one.
+    /// Returns the dispatched operations that run, themselves or by two-way calls, one that sends events to this one.
     fn senders(&self, place: usize) -> Vec<usize> {
         let callers = |at: usize, kind| {
             let callers = self.graph.callers[at].iter();

@@ -341,7 +341,7 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Tas
     tasks
 }
 
-/// What reports call one of several streams of an operation.
+/// Returns the name of one of several streams of an operation in reports.
 fn name(repository: &Repository, streams: &[Dispatch], one: &Dispatch) -> String {
     let operation = &repository.infos()[one.entry].entry_point;
     let twice = streams.iter().filter(|it| it.period == one.period).count() > 1;

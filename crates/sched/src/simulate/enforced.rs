@@ -87,7 +87,7 @@ pub fn enforce(
 struct Thread {
     os_priority: i32,
     queue: DispatchQueue<Heap<usize>>,
-    /// What it runs, and how long that still takes.
+    /// Job that runs, and the time that it still takes.
     running: Option<(usize, Nanos)>,
 }
 

@@ -25,7 +25,7 @@ pub enum Late {
     Drop,
 }
 
-/// How the simulation is run. What dispatching costs, and how often laxity is looked at, are
+/// Options of a simulation. The cost of dispatching and the step at which laxity is examined are
 /// [`TaskSet::overheads`](crate::TaskSet::overheads), as for the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
@@ -209,11 +209,11 @@ struct Run<'a> {
     /// Place of each task in the static order, in which all streams of an operation have one: their requests go as they come.
     order: Vec<u32>,
     now: Nanos,
-    /// What the current part of each job still needs.
+    /// Time that the current part of each job still needs.
     left: Vec<Nanos>,
     /// Further parts of each job.
     parts: Vec<u64>,
-    /// What each job may still take with all overheads, as far as the dispatcher knows.
+    /// Time that each job may still take with all overheads, as far as the dispatcher knows.
     budget: Vec<Nanos>,
     /// Jobs within a part, which go on where there is no full preemption.
     within: Vec<bool>,
@@ -248,7 +248,7 @@ impl Run<'_> {
         Urgency::new(task.level, dynamic, self.order[self.jobs[job].task])
     }
 
-    /// What laxity takes a job to need: in a queue its request, with full preemption what is left of the job.
+    /// Time that laxity takes a job to need: in a queue its request, with full preemption what is left of the job.
     fn needs(&self, job: usize) -> Nanos {
         match self.set.model {
             DispatchModel::Urgency => self.budget[job],

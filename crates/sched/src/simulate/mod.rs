@@ -1,4 +1,4 @@
-//! How a set runs from the critical instant on: simulations, their numbers and their pictures (A13).
+//! Simulations of a set from the critical instant on, their numbers and their pictures (A13).
 //!
 //! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper 3: no clock advances, jobs
 //! are put into gaps and evict one another. [`run`] is an event-driven simulation. They differ;
@@ -117,7 +117,7 @@ pub enum Refused {
     NoProgress(NoProgress),
     /// Laxity would be looked at more often than is simulated.
     TooManyLooks {
-        /// How often it is looked at while a job runs.
+        /// Interval at which it is examined while a job runs.
         step: Nanos,
         /// Looks at most.
         most: u64,

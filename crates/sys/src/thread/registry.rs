@@ -43,7 +43,7 @@ pub enum Purpose {
     Shutdown,
 }
 
-/// How a thread is scheduled, and where it may run.
+/// Schedule of a thread, and the processors on which it may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// Class and priority, or reserved processor time.
@@ -158,7 +158,7 @@ impl Drop for Entered {
 }
 
 impl fmt::Display for Listed {
-    /// One line: name, purpose, scheduling and processors; what was configured where the kernel reports something else.
+    /// Writes one line: name, purpose, scheduling and processors; what was configured where the kernel reports something else.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Listed {
             name,

@@ -19,11 +19,11 @@ pub struct PeerOption {
     pub name: &'static str,
     /// Whether a value follows it.
     pub takes_value: bool,
-    /// What OxORB makes of it.
+    /// Meaning to OxORB.
     pub meaning: Meaning,
 }
 
-/// What OxORB makes of another ORB's option.
+/// Meaning of another ORB's option to OxORB.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Meaning {

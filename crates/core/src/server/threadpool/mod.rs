@@ -74,13 +74,13 @@ struct OpenLane {
     priority: Priority,
     listeners: Listeners,
     addresses: Vec<Address>,
-    /// Where this process connects to each.
+    /// Addresses at which this process connects to each.
     at: Vec<(String, u16)>,
     /// The system chose none of its ports.
     fixed: bool,
 }
 
-/// One lane of a threadpool of an ORB.
+/// Lane of a threadpool of an ORB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneOf {
     /// From 1.
@@ -89,7 +89,7 @@ pub(crate) struct LaneOf {
     pub(crate) lane: u32,
 }
 
-/// What an ORB knows of an address.
+/// Facts about an address of an ORB.
 #[derive(Clone, Debug)]
 pub(crate) enum OwnAddress {
     /// Another process listens there, as far as is known.
@@ -378,7 +378,7 @@ impl Orb {
             .is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
     }
 
-    /// Where a lane listens, the `number`th of the ORB from 1.
+    /// Returns the addresses on which a lane listens, the `number`th of the ORB from 1.
     fn lane_endpoints(
         &self,
         id: ThreadpoolId,

@@ -1,4 +1,4 @@
-//! One error enum for each call with a `raises` clause; calls of one scope with the same exceptions share it.
+//! Error enums of calls with a `raises` clause; calls of one scope with the same exceptions share one.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};

@@ -93,7 +93,7 @@ fn policies(checks: &mut Checks, o: &PropertiesRef, slow: &ReferencesRef) {
     });
 }
 
-/// What happens between callers that share one connection.
+/// Checks of callers that share one connection.
 fn one_connection(checks: &mut Checks, slow: &ReferencesRef) -> Result {
     let builder = Orb::builder().client_connections(ClientConnections::Multiplexed);
     let orb = builder.build()?;

@@ -17,6 +17,10 @@ impl mapping::Desk for Clerk {
         Ok(first.distance + i32::from(first.lane))
     }
 
+    fn tick(&self, _: i32) -> oxorb::Result<()> {
+        Ok(())
+    }
+
     fn log(&self, line: &str) {
         self.0.lock().unwrap().push(line.into());
     }

@@ -26,6 +26,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/behaviour.idl",
         "idl/calls.idl",
         "idl/consts.idl",
+        "idl/direct.idl",
         "idl/edges.idl",
         "idl/fallible.idl",
         "idl/foreign.idl",

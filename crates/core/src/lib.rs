@@ -41,6 +41,7 @@ mod op;
 mod operations;
 mod options;
 mod orb;
+mod passes;
 pub mod policy;
 mod preconnect;
 mod published;
@@ -91,6 +92,7 @@ pub use oxorb_sys::schedule::{
 pub use oxorb_sys::thread::{
     Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
 };
+pub use passes::{Passes, text_passes};
 pub use preconnect::PreconnectError;
 pub use qos::current_qos;
 pub use raises::Raises;

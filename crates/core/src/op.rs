@@ -3,6 +3,8 @@
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::{Response, SystemException};
 
+use crate::Orb;
+
 /// One operation of one interface, `'static`, made by the IDL compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
@@ -127,6 +129,13 @@ pub trait Raise {
 
     /// Writes a user exception: its repository id, then its members.
     fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()>;
+
+    /// Whether a message would bring the same exception, as [`Passes`](crate::Passes) says of values.
+    #[doc(hidden)]
+    fn passes(&self, orb: &Orb) -> bool {
+        let _ = orb;
+        true
+    }
 }
 
 impl Raise for SystemException {

@@ -218,7 +218,7 @@ impl Ref {
     #[inline]
     pub(crate) fn policies(&self) -> Resolved<'_> {
         let orb = self.shared.orb.policy_table();
-        if self.timeout == Timeout::Default && self.overrides.is_none() {
+        if self.is_plain() {
             return orb.resolve();
         }
         Resolved::Own(self.overridden())
@@ -447,10 +447,15 @@ impl Ref {
         &self.shared.nearness
     }
 
+    /// Whether it has no policies of its own.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.timeout == Timeout::Default && self.overrides.is_none()
+    }
+
     /// Returns the policies of the ORB where neither the reference nor the thread has others.
     pub(crate) fn unchanged_policies(&self) -> Option<Resolved<'_>> {
-        let plain = self.timeout == Timeout::Default && self.overrides.is_none();
-        plain.then(|| self.shared.orb.policy_table().resolve())
+        self.is_plain()
+            .then(|| self.shared.orb.policy_table().resolve())
     }
 
     fn original_route(&self) -> Result<&Arc<Route>, SystemException> {

@@ -12,9 +12,9 @@ pub use oxorb_cdr::{
 };
 pub use oxorb_core::{
     Abstract, Amh, AsyncReply, Context, DelegatesTo, Handles, Interface, Later, ObjectRef, Op,
-    Operations, Outcome, Raise, Raises, Ref, Rejected, ReplyTo, Servant, ServedBy, Upcall,
-    UserException, decode_context, decode_ref, deliver, encode_context, encode_ref, handle,
-    handles, held_exception, hold_exception,
+    Operations, Orb, Outcome, Passes, Raise, Raises, Ref, Rejected, ReplyTo, Servant, ServedBy,
+    Upcall, UserException, decode_context, decode_ref, deliver, encode_context, encode_ref, handle,
+    handles, held_exception, hold_exception, text_passes,
 };
 pub use oxorb_giop::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;

@@ -102,6 +102,12 @@ pub mod bank {
         }
     }
 
+    impl __gen::Passes for Booking {
+        fn passes(&self, _: &__gen::Orb) -> bool {
+            __gen::text_passes(&self.text, u32::MAX)
+        }
+    }
+
     impl Default for Booking {
         fn default() -> Self {
             Self {
@@ -223,6 +229,12 @@ pub mod bank {
         }
     }
 
+    impl __gen::Passes for AccountRef {
+        fn passes(&self, orb: &__gen::Orb) -> bool {
+            __gen::Passes::passes(&self.0, orb)
+        }
+    }
+
     impl __gen::Typed for AccountRef {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
@@ -236,12 +248,13 @@ pub mod bank {
     impl AccountRef {
         /// What is on it.
         pub fn balance(&self) -> Result<i64, SystemException> {
-            if let Some(done) = self
-                .0
-                .direct(
-                    &account::op::GET_BALANCE,
-                    |servant: &dyn Account| { Account::balance(servant) },
-                )
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &account::op::GET_BALANCE,
+                        |servant: &dyn Account| Account::balance(servant),
+                    )
             {
                 return done;
             }
@@ -255,6 +268,19 @@ pub mod bank {
 
         /// Who owns it.
         pub fn owner(&self) -> Result<String, SystemException> {
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct_checked(
+                        &account::op::GET_OWNER,
+                        |servant: &dyn Account| Account::owner(servant),
+                        |result, _| __gen::text_passes(result, u32::MAX),
+                        |result, e| { e.string(result) },
+                        |d| d.owned_string(),
+                    )
+            {
+                return done;
+            }
             self.0.invoke(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
         }
 
@@ -268,12 +294,12 @@ pub mod bank {
         ///
         /// Who owns it.
         pub fn set_owner(&self, value: &str) -> Result<(), SystemException> {
-            if !value.contains('\0')
+            if self.0.is_near() && __gen::text_passes(value, u32::MAX)
                 && let Some(done) = self
                     .0
                     .direct(
                         &account::op::SET_OWNER,
-                        |servant: &dyn Account| { Account::set_owner(servant, value) },
+                        |servant: &dyn Account| Account::set_owner(servant, value),
                     )
             {
                 return done;
@@ -291,12 +317,13 @@ pub mod bank {
 
         /// Takes money out and gives what is left.
         pub fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
-            if let Some(done) = self
-                .0
-                .direct(
-                    &account::op::WITHDRAW,
-                    |servant: &dyn Account| { Account::withdraw(servant, amount) },
-                )
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &account::op::WITHDRAW,
+                        |servant: &dyn Account| Account::withdraw(servant, amount),
+                    )
             {
                 return done;
             }
@@ -329,6 +356,25 @@ pub mod bank {
 
         /// The latest bookings, newest first, and how many there are in all.
         pub fn bookings(&self, most: u32) -> Result<(Statement, u32), SystemException> {
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct_checked(
+                        &account::op::BOOKINGS,
+                        |servant: &dyn Account| Account::bookings(servant, most),
+                        |(result, _), orb| {
+                            result.iter().all(|item| __gen::Passes::passes(item, orb))
+                        },
+                        |(result, all), e| {
+                            e.sequence(result, None)?;
+                            e.ulong(*all);
+                            Ok(())
+                        },
+                        |d| Ok((d.sequence::<Booking>(None)?, d.ulong()?)),
+                    )
+            {
+                return done;
+            }
             self.0
                 .invoke(
                     &account::op::BOOKINGS,
@@ -675,6 +721,12 @@ pub mod bank {
         }
     }
 
+    impl __gen::Passes for SavingsRef {
+        fn passes(&self, orb: &__gen::Orb) -> bool {
+            __gen::Passes::passes(&self.0, orb)
+        }
+    }
+
     impl From<SavingsRef> for AccountRef {
         fn from(derived: SavingsRef) -> Self {
             __gen::Interface::from_ref(derived.0)
@@ -694,6 +746,18 @@ pub mod bank {
     impl SavingsRef {
         /// Adds interest to all accounts; nobody waits for that.
         pub fn accrue(&self, rate: f64) -> Result<(), SystemException> {
+            if self.0.is_near()
+                && self
+                    .0
+                    .direct_oneway(
+                        &savings::op::ACCRUE,
+                        |servant: &dyn Savings| {
+                            Savings::accrue(servant, rate);
+                        },
+                    )
+            {
+                return Ok(());
+            }
             self.0
                 .send(
                     &savings::op::ACCRUE,
@@ -706,12 +770,13 @@ pub mod bank {
 
         /// What is on it.
         pub fn balance(&self) -> Result<i64, SystemException> {
-            if let Some(done) = self
-                .0
-                .direct(
-                    &account::op::GET_BALANCE,
-                    |servant: &dyn Account| { Account::balance(servant) },
-                )
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &account::op::GET_BALANCE,
+                        |servant: &dyn Account| Account::balance(servant),
+                    )
             {
                 return done;
             }
@@ -725,6 +790,19 @@ pub mod bank {
 
         /// Who owns it.
         pub fn owner(&self) -> Result<String, SystemException> {
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct_checked(
+                        &account::op::GET_OWNER,
+                        |servant: &dyn Account| Account::owner(servant),
+                        |result, _| __gen::text_passes(result, u32::MAX),
+                        |result, e| { e.string(result) },
+                        |d| d.owned_string(),
+                    )
+            {
+                return done;
+            }
             self.0.invoke(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
         }
 
@@ -738,12 +816,12 @@ pub mod bank {
         ///
         /// Who owns it.
         pub fn set_owner(&self, value: &str) -> Result<(), SystemException> {
-            if !value.contains('\0')
+            if self.0.is_near() && __gen::text_passes(value, u32::MAX)
                 && let Some(done) = self
                     .0
                     .direct(
                         &account::op::SET_OWNER,
-                        |servant: &dyn Account| { Account::set_owner(servant, value) },
+                        |servant: &dyn Account| Account::set_owner(servant, value),
                     )
             {
                 return done;
@@ -761,12 +839,13 @@ pub mod bank {
 
         /// Takes money out and gives what is left.
         pub fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
-            if let Some(done) = self
-                .0
-                .direct(
-                    &account::op::WITHDRAW,
-                    |servant: &dyn Account| { Account::withdraw(servant, amount) },
-                )
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &account::op::WITHDRAW,
+                        |servant: &dyn Account| Account::withdraw(servant, amount),
+                    )
             {
                 return done;
             }
@@ -799,6 +878,25 @@ pub mod bank {
 
         /// The latest bookings, newest first, and how many there are in all.
         pub fn bookings(&self, most: u32) -> Result<(Statement, u32), SystemException> {
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct_checked(
+                        &account::op::BOOKINGS,
+                        |servant: &dyn Account| Account::bookings(servant, most),
+                        |(result, _), orb| {
+                            result.iter().all(|item| __gen::Passes::passes(item, orb))
+                        },
+                        |(result, all), e| {
+                            e.sequence(result, None)?;
+                            e.ulong(*all);
+                            Ok(())
+                        },
+                        |d| Ok((d.sequence::<Booking>(None)?, d.ulong()?)),
+                    )
+            {
+                return done;
+            }
             self.0
                 .invoke(
                     &account::op::BOOKINGS,

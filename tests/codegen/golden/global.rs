@@ -100,6 +100,12 @@ pub mod included {
         }
     }
 
+    impl __gen::Passes for BaseRef {
+        fn passes(&self, orb: &__gen::Orb) -> bool {
+            __gen::Passes::passes(&self.0, orb)
+        }
+    }
+
     impl __gen::Typed for BaseRef {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
@@ -113,9 +119,10 @@ pub mod included {
     impl BaseRef {
         /// The operation `need`.
         pub fn need(&self) -> Result<Needed, SystemException> {
-            if let Some(done) = self
-                .0
-                .direct(&base::op::NEED, |servant: &dyn Base| { Base::need(servant) })
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct(&base::op::NEED, |servant: &dyn Base| Base::need(servant))
             {
                 return done;
             }
@@ -303,6 +310,12 @@ mod global_idl {
         }
     }
 
+    impl __gen::Passes for Greeting {
+        fn passes(&self, _: &__gen::Orb) -> bool {
+            __gen::text_passes(&self.text, u32::MAX)
+        }
+    }
+
     impl Default for Greeting {
         fn default() -> Self {
             Self {
@@ -385,6 +398,15 @@ mod global_idl {
                 1 => Ok(Self::Left(d.owned_string()?)),
                 2 | 3 => Ok(Self::Right(either::RightLabel(discriminant), d.long()?)),
                 _ => Ok(Self::Other(either::OtherLabel(discriminant))),
+            }
+        }
+    }
+
+    impl __gen::Passes for Either {
+        fn passes(&self, _: &__gen::Orb) -> bool {
+            match self {
+                Self::Left(value) => __gen::text_passes(value, u32::MAX),
+                _ => true,
             }
         }
     }
@@ -499,6 +521,12 @@ mod global_idl {
         }
     }
 
+    impl __gen::Passes for Shy {
+        fn passes(&self, _: &__gen::Orb) -> bool {
+            __gen::text_passes(&self.excuse, u32::MAX)
+        }
+    }
+
     impl __gen::Typed for Shy {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::exception(
@@ -575,6 +603,12 @@ mod global_idl {
         }
     }
 
+    impl __gen::Passes for ForwardRef {
+        fn passes(&self, orb: &__gen::Orb) -> bool {
+            __gen::Passes::passes(&self.0, orb)
+        }
+    }
+
     impl __gen::Typed for ForwardRef {
         fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::interface(
@@ -588,12 +622,20 @@ mod global_idl {
     impl ForwardRef {
         /// The operation `back`.
         pub fn back(&self) -> Result<Option<HelloRef>, SystemException> {
-            if let Some(done) = self
-                .0
-                .direct(
-                    &forward::op::BACK,
-                    |servant: &dyn Forward| { Forward::back(servant) },
-                )
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct_checked(
+                        &forward::op::BACK,
+                        |servant: &dyn Forward| Forward::back(servant),
+                        |result, orb| {
+                            result
+                                .as_ref()
+                                .is_none_or(|one| __gen::Passes::passes(one, orb))
+                        },
+                        |result, e| { __gen::encode_ref(e, result.as_ref()) },
+                        |d| __gen::decode_ref(d),
+                    )
             {
                 return done;
             }
@@ -750,6 +792,12 @@ mod global_idl {
         }
     }
 
+    impl __gen::Passes for HelloRef {
+        fn passes(&self, orb: &__gen::Orb) -> bool {
+            __gen::Passes::passes(&self.0, orb)
+        }
+    }
+
     impl From<HelloRef> for super::included::BaseRef {
         fn from(derived: HelloRef) -> Self {
             __gen::Interface::from_ref(derived.0)
@@ -773,6 +821,22 @@ mod global_idl {
             words: &Greeting,
             via: Option<&ForwardRef>,
         ) -> Result<Greetings, hello::GreetError> {
+            if self.0.is_near() && __gen::Passes::passes(words, self.0.orb())
+                && via.is_none_or(|one| __gen::Passes::passes(one, self.0.orb()))
+                && let Some(done) = self
+                    .0
+                    .direct_checked(
+                        &hello::op::GREET,
+                        |servant: &dyn Hello| Hello::greet(servant, words, via),
+                        |result, orb| {
+                            result.iter().all(|item| __gen::Passes::passes(item, orb))
+                        },
+                        |result, e| { e.sequence(result, None) },
+                        |d| d.sequence::<Greeting>(None),
+                    )
+            {
+                return done;
+            }
             self.0
                 .invoke(
                     &hello::op::GREET,
@@ -803,14 +867,15 @@ mod global_idl {
 
         /// The operation `need`.
         pub fn need(&self) -> Result<super::included::Needed, SystemException> {
-            if let Some(done) = self
-                .0
-                .direct(
-                    &super::included::base::op::NEED,
-                    |servant: &dyn super::included::Base| {
-                        super::included::Base::need(servant)
-                    },
-                )
+            if self.0.is_near()
+                && let Some(done) = self
+                    .0
+                    .direct(
+                        &super::included::base::op::NEED,
+                        |servant: &dyn super::included::Base| super::included::Base::need(
+                            servant,
+                        ),
+                    )
             {
                 return done;
             }
@@ -950,6 +1015,13 @@ mod global_idl {
                         exception.encode(e)
                     }
                     Self::System(_) => Ok(()),
+                }
+            }
+
+            fn passes(&self, orb: &__gen::Orb) -> bool {
+                match self {
+                    Self::Shy(exception) => __gen::Passes::passes(exception, orb),
+                    _ => true,
                 }
             }
         }

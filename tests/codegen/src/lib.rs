@@ -18,6 +18,7 @@
 
 oxorb::include_idl!("calls");
 oxorb::include_idl!("consts");
+oxorb::include_idl!("direct");
 oxorb::include_idl!("fallible");
 oxorb::include_idl!("global");
 oxorb::include_idl!("idl4");

@@ -9,16 +9,17 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
+use oxorb_giop::{CompletionStatus, Response, SystemException};
 use oxorb_sys::clock;
 
-use super::Selection;
-use crate::op::{Op, Raise};
+use super::{Selection, copied};
+use crate::op::{Op, Raise, UserException};
 use crate::options::Collocation;
-use crate::policy::Resolved;
+use crate::policy::{Resolved, SyncScope};
 use crate::route::RouteProfile;
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::{Orb, Ref, raise};
+use crate::{Orb, Ref, Servant, current_qos, raise};
 
 /// Whether calls through a reference may be direct, as far as that does not change.
 #[derive(Debug, Default)]
@@ -50,6 +51,13 @@ pub fn handles<const N: usize>(all: [Box<dyn Any + Send + Sync>; N]) -> Handles 
 }
 
 impl Ref {
+    /// Whether calls may be direct, as far as is known: what they need is looked at only then. For generated code.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn is_near(&self) -> bool {
+        !self.nearness().is_far()
+    }
+
     /// Calls the servant itself if the object is active in this process and the call may run in this thread; `None`: the
     /// request has to be sent. For generated code.
     ///
@@ -57,49 +65,100 @@ impl Ref {
     /// call counts as a request that runs. Takes no lock and allocates nothing.
     #[doc(hidden)]
     #[inline]
-    pub fn direct<S: ?Sized + 'static, R, E: Raise + From<SystemException>>(
+    pub fn direct<S: ?Sized + 'static, R, E: Raise + UserException>(
         &self,
         op: &'static Op,
         call: impl FnOnce(&S) -> Result<R, E>,
     ) -> Option<Result<R, E>> {
-        if self.nearness().is_far() {
-            return None;
+        let (mut call, mut result) = (Some(call), None);
+        let served = self.serve_near(op, &mut |servant| {
+            if let (Some(servant), Some(call)) = (typed::<S>(servant), call.take()) {
+                let raised = |raised| copied::exception(self.orb(), raised);
+                result = Some(call(servant).map_err(raised));
+            }
+        });
+        match served {
+            Served::Elsewhere => None,
+            Served::Refused(exception) | Served::Panicked(exception) => Some(Err(exception.into())),
+            Served::InTime => result,
+            Served::Late => {
+                // What the servant raised says more.
+                let raised = result?.err().as_ref().and_then(Raise::system);
+                let late = raise::timeout(CompletionStatus::Yes);
+                Some(Err(raised.unwrap_or(late).into()))
+            }
         }
-        self.call_near(op, call)
     }
 
-    #[inline(never)]
-    fn call_near<S: ?Sized + 'static, R, E: Raise + From<SystemException>>(
+    /// [`direct`](Self::direct) for results that do not pass as they are unless `passes` says so: those that do not are
+    /// marshalled by `write` and read again, or fail to be. For generated code.
+    #[doc(hidden)]
+    #[inline]
+    pub fn direct_checked<S: ?Sized + 'static, R, E: Raise + UserException>(
         &self,
         op: &'static Op,
         call: impl FnOnce(&S) -> Result<R, E>,
+        passes: impl FnOnce(&R, &Orb) -> bool,
+        write: impl for<'r> FnOnce(&'r R, &mut Encoder<'r>) -> CdrResult<()>,
+        read: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Option<Result<R, E>> {
-        let (profile, limit) = self.near(op)?;
+        self.direct(op, |servant| {
+            let result = call(servant)?;
+            match passes(&result, self.orb()) {
+                true => Ok(result),
+                false => copied::through_memory(
+                    self.orb(),
+                    |e| write(&result, e),
+                    |d| read(d).map_err(copied::unreadable),
+                )
+                .map_err(E::from),
+            }
+        })
+    }
+
+    /// [`direct`](Self::direct) for a oneway operation, whose caller learns nothing of the servant; `false`: the request has
+    /// to be sent. For generated code.
+    #[doc(hidden)]
+    #[inline]
+    pub fn direct_oneway<S: ?Sized + 'static>(
+        &self,
+        op: &'static Op,
+        call: impl FnOnce(&S),
+    ) -> bool {
+        let (mut call, mut called) = (Some(call), false);
+        let served = self.serve_near(op, &mut |servant| {
+            if let (Some(servant), Some(call)) = (typed::<S>(servant), call.take()) {
+                called = true;
+                call(servant);
+            }
+        });
+        // What is refused is told to the request that follows.
+        called || matches!(served, Served::Panicked(_))
+    }
+
+    /// Lets `serve` call the servant, between the steps of the object adapter.
+    #[inline(never)]
+    fn serve_near(&self, op: &'static Op, serve: &mut dyn FnMut(&dyn Servant)) -> Served {
+        let Some((profile, limit)) = self.near(op) else {
+            return Served::Elsewhere;
+        };
         let orb = self.orb();
-        let running = match orb.begin_local() {
+        let Some(adapter) = orb.adapter() else {
+            return Served::Elsewhere;
+        };
+        let _running = match orb.begin_local() {
             Ok(running) => running,
-            Err(exception) => return Some(Err(exception.into())),
+            Err(exception) => return Served::Refused(exception),
         };
         let clock = limit.map(Clock::start);
-        let (mut call, mut result) = (Some(call), None);
-        orb.adapter()?
-            .serve_direct(orb, &profile.key, &mut |servant| {
-                let handles = servant.handles().into_iter().flatten();
-                let mut typed = handles.filter_map(|handle| handle.downcast_ref::<Arc<S>>());
-                if let (Some(servant), Some(call)) = (typed.next(), call.take()) {
-                    let called = panic::catch_unwind(AssertUnwindSafe(|| call(servant)));
-                    result = Some(called.unwrap_or_else(|_| Err(raise::SERVANT_PANICKED.into())));
-                }
-            });
-        drop(running);
-        let result = result?;
-        if clock.is_some_and(|clock| clock.is_over()) {
-            // What the servant raised says more.
-            let raised = result.as_ref().err().and_then(Raise::system);
-            let late = raise::timeout(CompletionStatus::Yes);
-            return Some(Err(raised.unwrap_or(late).into()));
+        let called = panic::catch_unwind(AssertUnwindSafe(|| {
+            adapter.serve_direct(orb, &profile.key, serve);
+        }));
+        match called {
+            Err(_) => Served::Panicked(raise::SERVANT_PANICKED),
+            Ok(()) if clock.is_some_and(|clock| clock.is_over()) => Served::Late,
+            Ok(()) => Served::InTime,
         }
-        Some(result)
     }
 
     /// The profile of this process that a call may go to without a message, and how long the call may take.
@@ -116,7 +175,11 @@ impl Ref {
         let Resolved::Base(policies) = self.unchanged_policies()? else {
             return None;
         };
-        if !policies.plain || policies.real_time || policies.carries {
+        let simple = policies.plain && !policies.real_time && !policies.carries;
+        let waits =
+            op.response != Response::None || policies.sync_scope == SyncScope::WithTransport;
+        // Quality of service ends with the request that carried it, unless a message takes it along.
+        if !simple || !waits || current_qos().is_some() {
             return None;
         }
         let selection = match route.real_time {
@@ -127,6 +190,25 @@ impl Ref {
         let (_, profile) = route.local(self.orb(), selection.as_ref())?;
         Some((profile, policies.round_trip))
     }
+}
+
+/// What became of a call without a message.
+enum Served {
+    /// It needs a message.
+    Elsewhere,
+    /// The ORB takes no more.
+    Refused(SystemException),
+    Panicked(SystemException),
+    /// If the servant was called at all.
+    InTime,
+    Late,
+}
+
+/// The servant by the trait of its interface, or of a base of that.
+#[inline]
+fn typed<S: ?Sized + 'static>(servant: &dyn Servant) -> Option<&S> {
+    let mut handles = servant.handles()?.iter();
+    handles.find_map(|handle| handle.downcast_ref::<Arc<S>>().map(|servant| &**servant))
 }
 
 /// Whether nothing wants to see the messages of this ORB.

@@ -23,7 +23,7 @@ pub(crate) enum Made {
 }
 
 /// Whatever the reference says about versions and code sets, both sides are us.
-const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     giop_minor: Version::V1_2.minor,
     chars: CharSet::Utf8,
     wchars: WcharSet::Utf16,

@@ -19,6 +19,7 @@ mod buffered;
 mod cache;
 mod call;
 mod callback;
+mod copied;
 mod delivery;
 mod direct;
 mod exchange;

@@ -114,6 +114,12 @@ struct Inner {
 }
 
 impl Orb {
+    /// Whether both are the same ORB.
+    #[inline]
+    pub(crate) fn is(&self, other: &Orb) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// An ORB without adapter: a client, until [`set_adapter`](Orb::set_adapter).
     pub fn new(options: Options) -> Orb {
         Orb::with_interceptors(options, Interceptors::default())

@@ -5,12 +5,14 @@
 //! the same values at run time.
 
 mod call;
+mod passing;
 mod size;
 mod steps;
 mod traits;
 
 pub(crate) use call::declared;
 pub use call::{Arg, Call, calls, factory_calls, value_calls};
+pub(crate) use passing::{Passing, passing};
 pub use size::{Size, size};
 pub(crate) use steps::is_read_in_place;
 pub use traits::Traits;

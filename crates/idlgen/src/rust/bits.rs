@@ -116,6 +116,13 @@ impl Rust<'_> {
             e.#method(bits);
             Ok(())
         };
+        let passes = self.passes_impl(scope, def, |_| {
+            quote!({
+                let mut bits = #r::BitWriter::new();
+                #(#writes)*
+                bits.finish(0).is_ok()
+            })
+        });
         // Fields become variables, whose names must not hide the decoder.
         let rename = (d.to_string() != "d").then(|| quote!(let #d = d;));
         let read = quote! {
@@ -131,6 +138,7 @@ impl Rust<'_> {
         };
         let whole = size(self.model, &Plan::Named(def.id));
         let mut items = vec![declaration, self.codec(scope, def, write, read, whole)];
+        items.extend(passes);
         if self.interpreted.contains(&def.id) {
             items.push(self.called_whole(scope, def));
         }

@@ -87,7 +87,7 @@ pub(super) fn fresh<'n>(wish: &str, taken: impl Iterator<Item = &'n str>) -> Tok
 
 impl Place {
     /// The value itself; scalars only.
-    fn value(&self) -> TokenStream {
+    pub(super) fn value(&self) -> TokenStream {
         match self {
             Place::Owned(x) | Place::Param(x) => x.clone(),
             Place::Behind(x) | Place::BehindMut(x) => quote!(*#x),
@@ -95,7 +95,7 @@ impl Place {
     }
 
     /// A reference to it.
-    fn borrow(&self) -> TokenStream {
+    pub(super) fn borrow(&self) -> TokenStream {
         match self {
             Place::Owned(x) => quote!(&#x),
             Place::BehindMut(x) => quote!(&*#x),
@@ -104,14 +104,14 @@ impl Place {
     }
 
     /// What a method with `&self` is called on.
-    fn receiver(&self) -> &TokenStream {
+    pub(super) fn receiver(&self) -> &TokenStream {
         match self {
             Place::Owned(x) | Place::Behind(x) | Place::BehindMut(x) | Place::Param(x) => x,
         }
     }
 
     /// An `Option<&XRef>`.
-    fn option(&self) -> TokenStream {
+    pub(super) fn option(&self) -> TokenStream {
         match self {
             Place::Owned(x) | Place::Behind(x) | Place::BehindMut(x) => quote!(#x.as_ref()),
             Place::Param(x) => x.clone(),

@@ -12,6 +12,7 @@ mod interfaces;
 mod interpreted;
 mod layout;
 mod names;
+mod passing;
 mod scope;
 mod structs;
 mod typecodes;

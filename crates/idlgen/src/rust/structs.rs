@@ -180,12 +180,14 @@ impl<'m> Rust<'m> {
         }
         let whole = size(self.model, &Plan::Named(def.id));
         let interpreted = self.interpreted.contains(&def.id);
-        Ok(match (whole.fixed && !fields.is_empty(), interpreted) {
+        let mut codec = match (whole.fixed && !fields.is_empty(), interpreted) {
             (true, false) => self.fixed(scope, def, fields),
             (true, true) => self.interpreted_fixed(scope, def, fields)?,
             (false, false) => self.variable(scope, def, fields, whole),
             (false, true) => self.interpreted_variable(scope, def, fields, whole)?,
-        })
+        };
+        codec.extend(self.struct_passes(scope, def, fields));
+        Ok(codec)
     }
 
     fn fixed(&self, scope: &Scope<'_>, def: &Def, fields: &[Field<'_>]) -> TokenStream {

@@ -10,6 +10,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::codec::{Place, Vars, sequence};
+use super::passing::all_of;
 use super::scope::Scope;
 use super::types::ident;
 use super::{Rust, docs};
@@ -269,10 +270,38 @@ impl<'m> Rust<'m> {
             match discriminant { #(#reads),* }
         };
         let whole = size(self.model, &Plan::Named(def.id));
-        match interpreted {
-            true => self.interpreted_union(scope, def, body, write, read, whole),
-            false => Ok(self.codec(scope, def, write, read, whole)),
-        }
+        let mut codec = match interpreted {
+            true => self.interpreted_union(scope, def, body, write, read, whole)?,
+            false => self.codec(scope, def, write, read, whole),
+        };
+        codec.extend(self.union_passes(scope, def, &head, variants));
+        Ok(codec)
+    }
+
+    /// Whether a union passes to a servant of the same process as it is.
+    fn union_passes(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        head: &Plan,
+        variants: &[Variant<'_>],
+    ) -> Option<TokenStream> {
+        self.passes_impl(scope, def, |orb| {
+            let discriminant = Place::Owned(quote!(self.discriminant()));
+            let head = self.passes(scope, head, &discriminant, orb);
+            let arms = variants.iter().filter_map(|variant| {
+                let (_, plan) = variant.value.as_ref()?;
+                let passes = self.passes(scope, plan, &Place::Behind(quote!(value)), orb)?;
+                let name = &variant.name;
+                let label = variant.label.iter().map(|_| quote!(_));
+                let bindings = label.chain([quote!(value)]);
+                Some(quote!(Self::#name(#(#bindings),*) => #passes,))
+            });
+            let arms: Vec<_> = arms.collect();
+            let rest = (arms.len() < variants.len()).then(|| quote!(_ => true,));
+            let value = (!arms.is_empty()).then(|| quote!(match self { #(#arms)* #rest }));
+            all_of(head.into_iter().chain(value))
+        })
     }
 
     fn labels(

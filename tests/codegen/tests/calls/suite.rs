@@ -14,7 +14,9 @@ use crate::calls::{
     Note, Notes, Point, Refused, Right, RightRef, Root, RootRef, Triple, desk, other,
 };
 use gateway::Gateway;
-use oxorb::{Context, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
+use oxorb::{
+    Collocation, Context, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind,
+};
 
 /// Answers with what it was given, or with what can be told apart.
 struct Servant {
@@ -282,19 +284,30 @@ fn refused_by_system() -> SystemException {
 /// A desk, reached over TCP, from within and through a gateway; what it heard.
 struct Setting {
     remote: DeskRef,
+    /// Of the ORB that serves the object: its stubs call the servant where types allow.
     local: DeskRef,
+    /// The same servant, by messages within the process.
+    marshalled: DeskRef,
     through: DeskRef,
     heard: mpsc::Receiver<String>,
     client: Orb,
     server: Orb,
+    plain: Orb,
 }
 
 impl Setting {
     fn new() -> Self {
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+        let plain = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .configure(|options| options.collocation = Collocation::Marshalled)
+            .build()
+            .unwrap();
         let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let (servant, heard) = Servant::new();
-        let local: DeskRef = server.root_poa().activate(servant).unwrap();
+        let servant = Arc::new(servant);
+        let local: DeskRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
+        let marshalled: DeskRef = plain.root_poa().activate(servant).unwrap();
         let remote: DeskRef = client.resolve(&local.to_ior()).unwrap();
         let gateway = Gateway::new(
             "calls.idl",
@@ -307,15 +320,17 @@ impl Setting {
         Setting {
             remote,
             local,
+            marshalled,
             through,
             heard,
             client,
             server,
+            plain,
         }
     }
 
-    fn each(&self) -> [&DeskRef; 3] {
-        [&self.remote, &self.local, &self.through]
+    fn each(&self) -> [&DeskRef; 4] {
+        [&self.remote, &self.local, &self.marshalled, &self.through]
     }
 
     fn heard(&self) -> String {
@@ -329,6 +344,7 @@ impl Drop for Setting {
     fn drop(&mut self) {
         self.client.shutdown(true).unwrap();
         self.server.shutdown(true).unwrap();
+        self.plain.shutdown(true).unwrap();
     }
 }
 

@@ -1,6 +1,6 @@
 //! The methods of a reference: stubs, waiting and not.
 
-use oxorb_idl::model::{Basic, Def, DefKind, Direction, Interface};
+use oxorb_idl::model::{Def, DefKind, Direction, Interface};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -11,7 +11,6 @@ use super::super::types::ident;
 use super::super::{Rust, Unmapped, docs};
 use super::Method;
 use super::signature::{parameter_names, tuple};
-use crate::plan::{Arg, Plan};
 
 impl<'m> Rust<'m> {
     /// `impl AccountRef`: own calls and all inherited ones.
@@ -61,97 +60,26 @@ impl<'m> Rust<'m> {
         let vars = self.vars(method);
         let args = self.arguments(scope, method, &vars, true);
         let (result, error) = (scope.std("Result"), self.error(scope, method));
+        let direct = self.direct(scope, method, &op);
         let (output, body) = if method.call.oneway {
-            (quote!(()), quote!(self.0.send(&#op, #args)))
+            (quote!(()), quote!(#direct self.0.send(&#op, #args)))
         } else if self.is_octets_only(method) {
             let r = &scope.runtime;
             (
                 quote!(#r::OctetSeq),
-                quote!(self.0.invoke_octets(&#op, #args)),
+                quote!(#direct self.0.invoke_octets(&#op, #args)),
             )
         } else {
             let results = self.reply(scope, method, &vars);
             let update = self.update(method);
             let output = self.results(method).map(|(ty, _)| self.ty(scope, ty));
             let output = tuple(output.collect());
-            let direct = self.direct(scope, method, &op);
             let call = quote!(#direct self.0.invoke(&#op, #args, #results) #update);
             (output, call)
         };
         quote! {
             #docs
             pub fn #name(&self #(, #params)*) -> #result<#output, #error> { #body }
-        }
-    }
-
-    /// Calls the servant itself where it is in this process and nothing needs a message. Nothing where a type may fail to be
-    /// marshalled, or is shared where it should be copied: the direct call would mean something else.
-    fn direct(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, op: &TokenStream) -> TokenStream {
-        let plain_arg = |arg: &Arg<'_>| match &arg.plan {
-            _ if arg.direction == Direction::Out => true,
-            _ if arg.direction == Direction::InOut => false,
-            Plan::Text {
-                wide: false,
-                bound: None,
-            } => true,
-            Plan::Block { bound: None, .. } => true,
-            plan => self.is_direct(plan),
-        };
-        let plain = method.call.context.is_empty()
-            && method.call.args.iter().all(plain_arg)
-            && self.results(method).all(|(_, plan)| self.is_direct(plan));
-        if !plain {
-            return TokenStream::new();
-        }
-        let names = parameter_names(method);
-        let taken = || names.iter().map(String::as_str);
-        let (servant, done) = (fresh("servant", taken()), fresh("done", taken()));
-        let item = self.names.item(method.owner);
-        let interface = self.path(scope, self.model.def(method.owner).parent, &item.name);
-        let name = ident(method.name);
-        let (mut passed, mut texts) = (Vec::new(), Vec::new());
-        for (arg, name) in method.call.args.iter().zip(&names) {
-            let name = ident(name);
-            match (arg.direction, &arg.plan) {
-                (Direction::Out, _) => continue,
-                (_, Plan::Text { .. }) => texts.push(quote!(!#name.contains('\0') &&)),
-                _ => {}
-            }
-            passed.push(quote!(#name));
-        }
-        quote! {
-            if #(#texts)* let Some(#done) = self.0.direct(&#op, |#servant: &dyn #interface| {
-                #interface::#name(#servant #(, #passed)*)
-            }) {
-                return #done;
-            }
-        }
-    }
-
-    /// Whether values always can be marshalled and come out as copies.
-    fn is_direct(&self, plan: &Plan) -> bool {
-        match plan {
-            Plan::Fixed { .. } | Plan::Basic(Basic::Char | Basic::WChar) => false,
-            Plan::Reference(_) => true,
-            Plan::Named(id) => match &self.model.def(*id).kind {
-                DefKind::Struct(body) => {
-                    let fields = self.model.all_fields(body);
-                    let mut plans = fields.iter().map(|field| Plan::of_field(self.model, field));
-                    plans.all(|plan| plan.is_ok_and(|plan| self.is_direct_member(&plan)))
-                }
-                _ => plan.is_scalar(self.model),
-            },
-            plan => plan.is_scalar(self.model),
-        }
-    }
-
-    fn is_direct_member(&self, plan: &Plan) -> bool {
-        match plan {
-            Plan::Named(id) if matches!(self.model.def(*id).kind, DefKind::Struct(_)) => {
-                self.is_direct(plan)
-            }
-            Plan::Array { element, .. } => self.is_direct_member(element),
-            plan => plan.is_scalar(self.model) && self.is_direct(plan),
         }
     }
 
@@ -186,7 +114,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    fn vars(&self, method: &Method<'_, '_>) -> Vars {
+    pub(super) fn vars(&self, method: &Method<'_, '_>) -> Vars {
         let names = parameter_names(method);
         let vars = Vars::beside(names.iter().map(String::as_str));
         vars.interpreted(self.interpreted.contains(&method.owner))
@@ -229,7 +157,12 @@ impl<'m> Rust<'m> {
     }
 
     /// The closure that reads the reply: return value, then `out` and `inout` as declared.
-    fn reply(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, vars: &Vars) -> TokenStream {
+    pub(super) fn reply(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, 'm>,
+        vars: &Vars,
+    ) -> TokenStream {
         let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
         let received = method.call.received().map(|arg| (arg.ty, &arg.plan));
         let all = returns.chain(received);
@@ -241,7 +174,7 @@ impl<'m> Rust<'m> {
     }
 
     /// Moves new values into `inout` parameters and gives back the rest.
-    fn update(&self, method: &Method<'_, '_>) -> TokenStream {
+    pub(super) fn update(&self, method: &Method<'_, '_>) -> TokenStream {
         let call = method.call;
         if !call
             .args

@@ -11,6 +11,7 @@ use super::super::scope::Scope;
 use super::super::types::ident;
 use super::super::{Rust, docs, names};
 use super::Method;
+use crate::plan::{Passing, Plan, passing};
 
 /// A call with exceptions, the name of its error, and the first call of the scope that raises the same ones.
 type Shared<'a, 'r, 'm> = (
@@ -77,6 +78,21 @@ impl<'m> Rust<'m> {
         // In a local interface they need not.
         let travel = raises.iter().all(|id| self.travels(*id));
         let equality = travel.then(|| quote!(, PartialEq));
+        let checked = raises
+            .iter()
+            .zip(&variants)
+            .filter(|(id, _)| passing(self.model, &Plan::Named(**id)) == Passing::Checked);
+        let checked: Vec<_> = checked.map(|(_, variant)| variant).collect();
+        let passes = (!checked.is_empty()).then(|| {
+            quote! {
+                fn passes(&self, orb: &#r::Orb) -> bool {
+                    match self {
+                        #(Self::#checked(exception) => #r::Passes::passes(exception, orb),)*
+                        _ => true,
+                    }
+                }
+            }
+        });
         let codec = travel.then(|| {
             quote! {
                 impl #r::UserException for #name {
@@ -103,6 +119,7 @@ impl<'m> Rust<'m> {
                             Self::System(_) => Ok(()),
                         }
                     }
+                    #passes
                 }
             }
         });

@@ -3,6 +3,7 @@
 mod ami;
 mod behaviour;
 mod client;
+mod direct;
 mod errors;
 mod later;
 mod server;
@@ -140,6 +141,9 @@ impl<'m> Rust<'m> {
                 fn decode_nilable(d: &mut #r::Decoder<'_>) -> #r::CdrResult<#option<Self>> {
                     #r::decode_ref(d)
                 }
+            }
+            impl #r::Passes for #name {
+                fn passes(&self, orb: &#r::Orb) -> bool { #r::Passes::passes(&self.0, orb) }
             }
             #(#bases)*
         }

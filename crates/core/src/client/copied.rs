@@ -1,0 +1,59 @@
+//! Results and exceptions of direct calls that do not pass as they are: marshalled and read again, as a message would bring
+//! them.
+
+use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
+use oxorb_giop::{CompletionStatus, SystemException};
+
+use super::local::{DIALECT, put_buffer, take_buffer};
+use crate::op::{Raise, UserException};
+use crate::{Orb, raise};
+
+/// Writes a value and reads what was written.
+///
+/// # Errors
+/// MARSHAL and others, COMPLETED_YES: the value cannot be marshalled.
+#[cold]
+pub(super) fn through_memory<'a, R>(
+    orb: &Orb,
+    write: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
+    read: impl FnOnce(&mut Decoder<'_>) -> Result<R, SystemException>,
+) -> Result<R, SystemException> {
+    let order = orb.options().byte_order;
+    let mut e = Encoder::new(take_buffer(), order, DIALECT);
+    let written = write(&mut e);
+    let message = e.finish();
+    let read = written.map_err(unreadable).and_then(|()| {
+        let decoder = Decoder::new(message.contiguous(), order, DIALECT);
+        read(
+            &mut decoder
+                .with_limits(orb.options().limits.cdr)
+                .with_scope(orb),
+        )
+    });
+    put_buffer(message.into_buffer());
+    read
+}
+
+/// Returns the exception that a message would bring.
+#[inline]
+pub(super) fn exception<E: Raise + UserException>(orb: &Orb, raised: E) -> E {
+    match raised.passes(orb) {
+        true => raised,
+        false => exception_through_memory(orb, &raised),
+    }
+}
+
+#[cold]
+fn exception_through_memory<E: Raise + UserException>(orb: &Orb, raised: &E) -> E {
+    let read = |d: &mut Decoder<'_>| {
+        let id = d.string().map_err(unreadable)?;
+        let members = E::read(&id, d).ok_or(raise::UNLISTED_USER_EXCEPTION)?;
+        members.map_err(unreadable)
+    };
+    through_memory(orb, |e| raised.raise(e), read).unwrap_or_else(E::from)
+}
+
+/// Returns what a result means that cannot be written, or be read again.
+pub(super) fn unreadable(error: oxorb_cdr::Error) -> SystemException {
+    SystemException::from_cdr(error, CompletionStatus::Yes)
+}

@@ -7,6 +7,7 @@ use crate::fixed::take_all;
 use crate::interpreted::{FixedSlot, Grow};
 use crate::pieces::Pieces;
 use crate::primitive::{POSITIONS, Primitive, aligned, padding};
+use crate::rare::drop_rare;
 use crate::value::Incoming;
 use crate::{
     ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedReader, Layout, Limits, LongDouble, Result,
@@ -537,10 +538,18 @@ impl<'de> Decoder<'de> {
             None => self.remaining(),
             Some(_) => self.remaining_in_all(),
         };
-        match left {
+        let ended = match left {
             0 => Ok(()),
             left => Err(self.error(ErrorKind::TrailingOctets(left))),
-        }
+        };
+        self.end();
+        ended
+    }
+
+    /// Ends reading, whatever is left, in fewer instructions than dropping takes.
+    #[inline]
+    pub fn end(self) {
+        drop_rare(self.values);
     }
 
     /// An error about what is read next.

@@ -2,6 +2,7 @@ use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::interpreted::FixedPart;
 use crate::primitive::{Primitive, aligned};
+use crate::rare::drop_rare;
 use crate::raw::Room;
 use crate::value::Outgoing;
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, LongDouble, Result};
@@ -419,9 +420,26 @@ impl<'a> Encoder<'a> {
         }
     }
 
+    /// Returns the message in one piece; `None` when something was gathered.
+    ///
+    /// For whoever sends small messages: with this and [`into_buffer`](Self::into_buffer) nothing is moved, where
+    /// [`finish`](Self::finish) moves the places of all slices that might have been gathered.
+    #[inline]
+    pub fn contiguous(&self) -> Option<&[u8]> {
+        self.gathered.is_empty().then(|| self.room.written())
+    }
+
+    /// Returns the buffer, to begin the next message with, as [`Encoded::into_buffer`] does.
+    #[inline]
+    pub fn into_buffer(self) -> Vec<u8> {
+        drop_rare(self.values);
+        self.room.into_parts().0
+    }
+
     /// Ends the message.
     #[inline]
     pub fn finish(self) -> Encoded<'a> {
+        drop_rare(self.values);
         let (buffer, used) = self.room.into_parts();
         Encoded::new(buffer, used, self.gathered)
     }

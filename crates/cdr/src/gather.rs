@@ -6,13 +6,18 @@ const MAX_SEGMENTS: usize = 8;
 /// Slices of the caller's memory and where they belong between the encoder's own octets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gathered<'a> {
-    segments: [&'a [u8]; MAX_SEGMENTS],
-    /// How many of the encoder's own octets come before each segment.
-    cuts: [usize; MAX_SEGMENTS],
+    /// Each after how many of the encoder's own octets. Of a place without one a single word is written, in every message.
+    segments: [Option<Segment<'a>>; MAX_SEGMENTS],
     count: usize,
     octets: usize,
     /// The position in the message after the last segment.
     end: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment<'a> {
+    octets: &'a [u8],
+    cut: usize,
 }
 
 impl<'a> Gathered<'a> {
@@ -34,8 +39,10 @@ impl<'a> Gathered<'a> {
     /// Appends a segment after `cut` own octets. There must be a place for it.
     #[inline]
     pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) {
-        self.segments[self.count] = segment;
-        self.cuts[self.count] = cut;
+        self.segments[self.count] = Some(Segment {
+            octets: segment,
+            cut,
+        });
         self.count += 1;
         self.octets += segment.len();
         self.end = cut + self.octets;
@@ -47,9 +54,15 @@ impl<'a> Gathered<'a> {
         self.octets
     }
 
+    /// Returns whether nothing was gathered.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     #[inline]
     pub(crate) fn first_cut(&self) -> Option<usize> {
-        self.cuts().first().copied()
+        self.segments[0].map(|segment| segment.cut)
     }
 
     /// The position after the last segment: nothing before it can be taken back.
@@ -59,13 +72,9 @@ impl<'a> Gathered<'a> {
     }
 
     #[inline]
-    fn cuts(&self) -> &[usize] {
-        &self.cuts[..self.count]
-    }
-
-    #[inline]
     fn iter(&self) -> impl Iterator<Item = (usize, &'a [u8])> {
-        self.cuts().iter().copied().zip(self.segments)
+        let segments = self.segments.iter().map_while(|segment| *segment);
+        segments.map(|Segment { octets, cut }| (cut, octets))
     }
 }
 
@@ -122,7 +131,7 @@ impl<'a> Encoded<'a> {
     /// Whether all octets lie in one piece, because nothing was gathered.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
-        self.gathered.count == 0
+        self.gathered.is_empty()
     }
 
     /// The message in one piece.

@@ -88,19 +88,27 @@ impl<'a> Frame<'a> {
     /// allows that: always, but for Requests of GIOP 1.0 and 1.1 with service contexts. 0 when it cannot be read.
     #[inline]
     pub fn request_id(&self) -> u32 {
-        let at = |at: usize| {
-            let octets = self.bytes.get(at..)?.first_chunk::<4>()?;
-            Some(ulong_from(self.header.order, *octets))
-        };
-        let first = at(Header::LEN);
-        let behind = self.header.version.minor < 2 && self.header.kind == MessageType::REQUEST;
-        match first {
-            Some(contexts) if behind => match contexts {
-                0 => at(Header::LEN + 4).unwrap_or(0),
-                _ => Request::parse(self).map_or(0, |request| request.id),
-            },
-            id => id.unwrap_or(0),
+        if self.header.version.minor < 2 && self.header.kind == MessageType::REQUEST {
+            return self.request_id_behind();
         }
+        self.ulong_at(Header::LEN).unwrap_or(0)
+    }
+
+    /// Reads the number that comes after the service contexts.
+    #[cold]
+    #[inline(never)]
+    fn request_id_behind(&self) -> u32 {
+        match self.ulong_at(Header::LEN) {
+            Some(0) => self.ulong_at(Header::LEN + 4).unwrap_or(0),
+            Some(_) => Request::parse(self).map_or(0, |request| request.id),
+            None => 0,
+        }
+    }
+
+    #[inline]
+    fn ulong_at(&self, at: usize) -> Option<u32> {
+        let octets = self.bytes.get(at..)?.first_chunk::<4>()?;
+        Some(ulong_from(self.header.order, *octets))
     }
 
     /// A decoder for this message's header fields, once its kind is what the caller expects.

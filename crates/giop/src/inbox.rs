@@ -98,7 +98,20 @@ impl Inbox {
     /// also keeps Linux from answering it with a storm of small acknowledgements.) Once the header of a large message is
     /// known, offers no more than the rest, so that it ends where the octets end and can be [taken](Self::take) without a
     /// copy. Never offers more than 256 KiB.
+    #[inline]
     pub fn room(&mut self) -> (&mut Vec<u8>, usize) {
+        let capacity = self.buffer.capacity();
+        // Between two messages of usual size: all the buffer has.
+        if self.buffer.is_empty() && self.awaited == 0 && capacity >= self.habit.max(SMALLEST_OFFER)
+        {
+            return (&mut self.buffer, capacity.min(AT_ONCE));
+        }
+        self.room_any()
+    }
+
+    /// Does what [`room`](Self::room) does, in the middle of messages, too.
+    #[inline(never)]
+    fn room_any(&mut self) -> (&mut Vec<u8>, usize) {
         self.compact();
         let have = self.buffer.len() - self.start;
         let offer = if self.awaited > READ_AHEAD.max(have) {
@@ -133,7 +146,8 @@ impl Inbox {
     /// # Errors
     /// A [`Violation`] as soon as the octets show it, for instance by the header of a message that is too large. It
     /// stays the same when asked again.
-    #[inline]
+    // Twice in each message, and what it gives is large: in place nothing of that is moved.
+    #[inline(always)]
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
         let unread = &self.buffer[self.start..];

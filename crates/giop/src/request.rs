@@ -1,6 +1,6 @@
 //! The Request message (CORBA 3.4, 15.4.2).
 
-use oxorb_cdr::{Decoder, Encoder};
+use oxorb_cdr::{Decoder, Encoder, plain_str};
 
 use crate::order::{ulong_from, ulong_octets};
 use crate::{
@@ -323,9 +323,16 @@ fn operation<'a>(fields: &mut Decoder<'a>) -> Result<&'a str, Violation> {
 #[inline]
 fn operation_name(octets: &[u8]) -> Option<&str> {
     match octets {
-        [name @ .., 0] if !name.is_empty() => core::str::from_utf8(name).ok(),
+        [name @ .., 0] if !name.is_empty() => plain_str(name).or_else(|| unusual_name(name)),
         _ => None,
     }
+}
+
+/// Returns a name as text that has characters which IDL does not know, if it is text at all.
+#[cold]
+#[inline(never)]
+fn unusual_name(octets: &[u8]) -> Option<&str> {
+    core::str::from_utf8(octets).ok()
 }
 
 /// Offset of the response flags in a GIOP 1.2 Request.

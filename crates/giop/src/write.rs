@@ -62,7 +62,8 @@ impl Begun {
 /// # Errors
 /// [`Violation::Limit`] on our side when the size does not fit the header's 32 bits. A smaller limit is
 /// [`Limits::check_outgoing`](crate::Limits::check_outgoing)'s business.
-#[inline]
+// In place: it gives a large error or nothing.
+#[inline(always)]
 pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
     // Padding before an empty body would be read as garbage by strict receivers.
     if e.position() == begun.body && begun.body != begun.fields_end {

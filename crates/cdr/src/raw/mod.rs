@@ -11,4 +11,5 @@ mod text;
 
 pub(crate) use numbers::swapped;
 pub(crate) use room::Room;
-pub(crate) use text::{copied_plain, plain_copy, plain_str};
+pub use text::plain_str;
+pub(crate) use text::{copied_plain, plain_copy};

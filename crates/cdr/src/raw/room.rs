@@ -223,6 +223,15 @@ impl Room {
         unsafe { core::slice::from_raw_parts_mut(start, self.used()) }
     }
 
+    /// Returns what is used.
+    #[inline]
+    pub(crate) fn written(&self) -> &[u8] {
+        let start = self.base.wrapping_offset(-self.origin);
+        // SAFETY: from the start of the memory (1), what is used is within the capacity (3), initialised (2) and borrowed as
+        // long as the room is.
+        unsafe { core::slice::from_raw_parts(start, self.used()) }
+    }
+
     /// Octets free without growing.
     #[inline(always)]
     fn free(&self) -> isize {

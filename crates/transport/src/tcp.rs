@@ -62,6 +62,27 @@ impl TcpLink {
         self.local
     }
 
+    /// Reads on after an error: a signal, perhaps, which costs none of the time that the read may take.
+    #[cold]
+    fn read_on(&self, error: io::Error, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        let mut patience = Patience::new(&self.read_timeout);
+        let mut read = Err(error);
+        loop {
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    if patience.is_over() {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                done => return done,
+            }
+            if self.deaf.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            read = socket::receive(&self.socket, buffer, max);
+        }
+    }
+
     /// A write that takes several system calls: because it is large, or the kernel did not take all at once. `first`: what
     /// the first of them gave.
     #[cold]
@@ -131,21 +152,12 @@ const PIECE_SLICES: usize = 16;
 impl Link for TcpLink {
     #[inline]
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        let mut patience = None;
-        loop {
-            if max == 0 || self.deaf.load(Ordering::Relaxed) {
-                return Ok(0);
-            }
-            match socket::receive(&self.socket, buffer, max) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    let patience =
-                        patience.get_or_insert_with(|| Patience::new(&self.read_timeout));
-                    if patience.is_over() {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
-                }
-                done => return done,
-            }
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        match socket::receive(&self.socket, buffer, max) {
+            Ok(octets) => Ok(octets),
+            Err(error) => self.read_on(error, buffer, max),
         }
     }
 
@@ -158,6 +170,16 @@ impl Link for TcpLink {
 
     #[inline]
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        // What nearly every message is.
+        if let [one] = slices
+            && (1..=PIECE).contains(&one.len())
+        {
+            let length = one.len();
+            return match socket::send(&self.socket, slices) {
+                Ok(sent) if sent == length => Ok(()),
+                other => self.write_on(slices, other),
+            };
+        }
         let total: usize = slices.iter().map(|slice| slice.len()).sum();
         if total == 0 {
             return Ok(());

@@ -25,6 +25,13 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// The times of a request that says nothing.
+    pub(crate) const NONE: &'static Times = &Times {
+        start: None,
+        serve_by: None,
+        reply_by: None,
+    };
+
     /// What the contexts of a request that was received now say. Without any this is one comparison; with them it reads
     /// the clock and allocates nothing.
     #[inline]

@@ -121,11 +121,11 @@ impl Detached {
         let flow = self.flow.clone();
         let arrived = Arrived {
             orb,
-            frame,
+            frame: &frame,
             request: &request,
             key,
             dialect: self.dialect,
-            times: self.times,
+            times: &self.times,
         };
         server::upcall(&arrived, &mut sink, flow, |upcall| {
             let _slots = upcall.enter_slots();
@@ -171,7 +171,7 @@ impl<'r> Upcall<'r> {
             header: self.arrived.frame.header,
             message: self.arrived.frame.bytes.to_vec(),
             dialect: self.arrived.dialect,
-            times: self.arrived.times,
+            times: *self.arrived.times,
             flow: self.flow.clone(),
         }
     }

@@ -115,7 +115,7 @@ impl Upcall<'_> {
                 true => frame.bytes.to_vec(),
             },
             dialect,
-            times,
+            times: *times,
             flow: self.flow,
             response: request.response,
             acknowledged,
@@ -198,11 +198,11 @@ impl Later {
             .expect("looked at before it was copied");
         let arrived = Arrived {
             orb: &self.orb,
-            frame,
+            frame: &frame,
             request: &request,
             key,
             dialect: self.dialect,
-            times: self.times,
+            times: &self.times,
         };
         server::upcall(&arrived, &mut sink, self.flow.take(), act);
         if let Some(line) = line {

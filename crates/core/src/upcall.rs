@@ -39,11 +39,11 @@ pub struct Upcall<'r> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrived<'r> {
     pub(crate) orb: &'r Orb,
-    pub(crate) frame: Frame<'r>,
+    pub(crate) frame: &'r Frame<'r>,
     pub(crate) request: &'r Request<'r>,
     pub(crate) key: &'r [u8],
     pub(crate) dialect: Dialect,
-    pub(crate) times: Times,
+    pub(crate) times: &'r Times,
 }
 
 /// Proof that an upcall was answered (or needs no answer).
@@ -104,19 +104,39 @@ impl<'r> Upcall<'r> {
         target: impl FnOnce() -> Target,
     ) -> Result<Self, Outcome> {
         if self.arrived.times.are_over() {
-            return Err(self.fail(raise::DEADLINE_PASSED));
+            return Err(self.too_late());
         }
         let mut reached = match &self.flow {
             None => self,
-            Some(flow) => {
-                let seen = flow.receive_request(self.view(), servant, target());
-                self.interrupt(seen)?
-            }
+            Some(_) => self.show(servant, target())?,
         };
         if reached.arrived.request.response == Response::WithServer {
-            let _ = reached.send(ReplyStatus::NO_EXCEPTION, &[], |_| Ok(()));
+            reached.acknowledge();
         }
         Ok(reached)
+    }
+
+    /// Shows the request to interceptors once more, now with its target.
+    #[cold]
+    fn show(self, servant: &dyn Servant, target: Target) -> Result<Self, Outcome> {
+        match &self.flow {
+            None => Ok(self),
+            Some(flow) => {
+                let seen = flow.receive_request(self.view(), servant, target);
+                self.interrupt(seen)
+            }
+        }
+    }
+
+    /// Answers a oneway with SYNC_WITH_SERVER, whose servant was found.
+    #[cold]
+    fn acknowledge(&mut self) {
+        let _ = self.send(ReplyStatus::NO_EXCEPTION, &[], |_| Ok(()));
+    }
+
+    #[cold]
+    fn too_late(self) -> Outcome {
+        self.fail(raise::DEADLINE_PASSED)
     }
 
     /// Interceptors see the request first.
@@ -216,9 +236,11 @@ impl<'r> Upcall<'r> {
             .with_limits(self.arrived.orb.options().limits.cdr)
             .with_scope(self.arrived.orb)
             .at(self.arrived.request.body);
-        decode(&mut d)
-            .and_then(|args| d.finish().map(|()| args))
-            .inspect(|_| probe::stamp(Stage::ArgumentsRead))
+        let args = match decode(&mut d) {
+            Ok(args) => d.finish().map(|()| args),
+            Err(error) => Err(error),
+        };
+        args.inspect(|_| probe::stamp(Stage::ArgumentsRead))
             .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
     }
 
@@ -383,9 +405,7 @@ impl<'r> Upcall<'r> {
             .and_then(|()| finish(&mut e, begun, self.arrived.orb))
             .inspect(|()| probe::stamp(Stage::ReplyFramed));
         match written {
-            Ok(()) => self
-                .sink
-                .send(self.arrived.orb.options(), version, e.finish()),
+            Ok(()) => self.sink.send(self.arrived.orb.options(), version, e),
             Err(exception) => {
                 // The results cannot be sent: the caller must know that it ran.
                 self.sink.discard(self.arrived.orb.options(), e.finish());
@@ -436,6 +456,7 @@ impl From<SystemException> for Rejected {
     }
 }
 
+#[inline(always)]
 fn finish(e: &mut Encoder<'_>, begun: Begun, orb: &Orb) -> Result<(), SystemException> {
     oxorb_giop::finish(e, begun)
         .and_then(|()| orb.options().limits.check_outgoing(e.position()))

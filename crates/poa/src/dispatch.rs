@@ -52,7 +52,8 @@ impl RootAdapter {
         }
     }
 
-    #[inline]
+    // In place: a key and an upcall are larger than what is done with them.
+    #[inline(always)]
     fn call_key(&self, key: Key<'_>, upcall: Upcall<'_>) -> Outcome {
         probe::stamp(Stage::KeyParsed);
         let admission = match key {
@@ -67,7 +68,7 @@ impl RootAdapter {
                     && let Some(object) = pass.poa.objects.at(Place { slot, generation })
                 {
                     let _here = current::enter(self, pass, object.place);
-                    return call(self, &*object.servant, upcall);
+                    return call_in_place(self, &*object.servant, upcall);
                 }
                 pass
             }
@@ -128,6 +129,7 @@ impl RootAdapter {
 
     /// A plain name for an object of this server. One for an object of another
     /// leads nowhere, least of all to itself.
+    #[inline(never)]
     fn call_name(&self, upcall: Upcall<'_>) -> Outcome {
         let names = self.names.load();
         let key = names.get(upcall.object_key());
@@ -431,10 +433,14 @@ fn open(pass: &Option<Admission>) -> Option<&Pass> {
     pass.as_ref()?.as_deref().filter(|pass| pass.open)
 }
 
-/// Answers what every object answers, and lets the servant do the rest. The one
-/// place where a servant is called.
-#[inline]
+/// Answers what every object answers, and lets the servant do the rest.
 fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
+    call_in_place(adapter, servant, upcall)
+}
+
+/// Does what [`call`] does, for the way that nearly every request takes. The one place where a servant is called.
+#[inline(always)]
+fn call_in_place(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     probe::stamp(Stage::ServantFound);
     match upcall.reach(servant, || target(adapter, servant)) {
         Ok(upcall) => call_reached(servant, upcall),
@@ -465,6 +471,8 @@ fn target(adapter: &RootAdapter, servant: &dyn Servant) -> Target {
     }
 }
 
+#[cold]
+#[inline(never)]
 fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
     match upcall.operation() {
         "_is_a" => match upcall.args(|d| d.string()) {

@@ -17,7 +17,7 @@ use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
 use crate::op::{self, Operation};
 use crate::probe::{self, Stage};
-use crate::server::{wait_beside, write_message};
+use crate::server::{send_encoded, wait_beside, write_message};
 use crate::{Orb, raise};
 
 /// Room made for what comes before the arguments: more is rare, and grows as it comes.
@@ -126,9 +126,9 @@ impl<'c> Call<'c, '_> {
             args,
             &peer.options().limits,
         );
-        let encoded = e.finish();
-        if written.is_err() || withhold(encoded.len()) {
-            link.out = peer.options().keep(encoded.into_buffer());
+        let octets = e.position();
+        if written.is_err() || withhold(octets) {
+            link.out = peer.options().keep(e.into_buffer());
             if tell.is_some() {
                 link.set_code_sets(None);
             }
@@ -140,13 +140,13 @@ impl<'c> Call<'c, '_> {
                 }
             };
         }
-        let octets = encoded.len();
         let waited = !link.reused || octets > SENT_AT_ONCE;
         link.limit_writes(timing.write_limit());
-        let sent = write_message(&*link.link, &encoded, version, peer.options().fragment_size);
+        let fragment_size = peer.options().fragment_size;
+        let (sent, buffer) = send_encoded(&*link.link, e, version, fragment_size);
         probe::stamp(Stage::RequestSent);
         link.band = None;
-        link.out = peer.options().keep(encoded.into_buffer());
+        link.out = peer.options().keep(buffer);
         Ok(match sent {
             Ok(()) => Sent::Gone(Pending {
                 peer,
@@ -204,7 +204,7 @@ impl<'c> Call<'c, '_> {
 
 impl<'c> Pending<'c> {
     /// Reads until the reply is there: one read in the usual case.
-    pub(crate) fn wait(mut self, orb: &Orb, timing: Timing) -> Result<Reply, Lost> {
+    pub(crate) fn wait(mut self, orb: &Orb, timing: &Timing) -> Result<Reply, Lost> {
         if self.waited {
             self.shorten_timeout(timing)?;
         } else if let Err(error) = self.link.limit_reads(timing.limit) {
@@ -318,7 +318,7 @@ impl<'c> Pending<'c> {
     }
 
     /// A reply that trickles in must not stretch the time limit.
-    fn shorten_timeout(&mut self, timing: Timing) -> Result<(), Lost> {
+    fn shorten_timeout(&mut self, timing: &Timing) -> Result<(), Lost> {
         if timing.limit.is_none() {
             return Ok(());
         }

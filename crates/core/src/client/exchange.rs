@@ -71,8 +71,9 @@ pub(super) fn exchange<'a>(
     op: Operation<'_>,
     args: Args<'_, 'a>,
 ) -> Result<Option<Reply>, SystemException> {
-    let timing = Timing::start(policies)?;
+    let timing = Timing::of(policies);
     let mut exchange = Exchange::begin(reference, policies, op, args, timing);
+    exchange.timing.check(policies)?;
     if let Some(start) = policies.request_start {
         timing::hold_until(start);
     }
@@ -127,7 +128,10 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
         let route = self.route()?;
-        self.selection = Selection::of(self.reference, &route, self.policies, self.op)?;
+        self.selection = match Selection::is_needed(&route, self.policies) {
+            false => None,
+            true => Selection::of(self.reference, &route, self.policies, self.op)?,
+        };
         probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         let orb = self.reference.orb();
@@ -232,12 +236,13 @@ impl<'x, 'a> Exchange<'x, 'a> {
         let mut reached = reached;
         loop {
             let worth = self.worth(route);
-            let (mut written, mut room) = (None, Carried::ROOM);
+            let (mut written, mut room);
             let (carried, together);
             let contexts = if !policies.carries && worth.is_nothing() {
                 added
             } else {
                 let synchronized = peer.options().synchronized_clocks;
+                (written, room) = (None, Carried::ROOM);
                 carried = Carried::of(policies, worth, self.timing, synchronized, &mut written);
                 if added.is_empty() {
                     carried.fill(&mut room)
@@ -281,8 +286,22 @@ impl<'x, 'a> Exchange<'x, 'a> {
                     return self.settle(route, index, flow, None);
                 }
                 Sent::Gone(pending) => {
-                    let timing = self.timing.awaiting(policies);
+                    let narrowed;
+                    let timing = match policies.reply {
+                        None => &self.timing,
+                        Some(_) => {
+                            narrowed = self.timing.awaiting(policies);
+                            &narrowed
+                        }
+                    };
                     match pending.wait(self.reference.orb(), timing) {
+                        // Most of them end here, and a reply is moved once less than by way of `settle`.
+                        Ok(reply)
+                            if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION =>
+                        {
+                            self.bind(route, index);
+                            return Ok(Step::Done(Some(reply)));
+                        }
                         Ok(reply) => return self.settle(route, index, flow, Some(reply)),
                         Err(lost) => lost,
                     }
@@ -329,7 +348,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             Ok(pending) => pending,
             Err(lost) => return lost.end_harmless(peer, &mut self.attempts),
         };
-        match pending.wait(self.reference.orb(), self.timing) {
+        match pending.wait(self.reference.orb(), &self.timing) {
             Ok(reply) => {
                 let step = self.settle(route, index, None, Some(reply))?;
                 if matches!(step, Step::Done(_)) {

@@ -148,7 +148,7 @@ impl Exchange<'_, '_> {
             request: &request,
         };
         let answered = match call.send(&|_| Ok(()), self.timing, |_| false)? {
-            Sent::Gone(pending) => pending.wait(self.reference.orb(), self.timing),
+            Sent::Gone(pending) => pending.wait(self.reference.orb(), &self.timing),
             Sent::Lost(unsent) => Err(unsent),
             Sent::Withheld(_) => unreachable!("nothing is withheld"),
         };

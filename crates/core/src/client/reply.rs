@@ -139,7 +139,10 @@ impl Reply {
         self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        result(&mut self.decoder())
+        let mut d = self.decoder();
+        let results = result(&mut d);
+        d.end();
+        results
             .inspect(|_| probe::stamp(Stage::ResultsRead))
             .map_err(|error| undecodable(error).into())
     }
@@ -189,6 +192,7 @@ impl Reply {
         T::decode(&mut self.decoder()).map_err(undecodable)
     }
 
+    #[inline(always)]
     fn frame(&self) -> Frame<'_> {
         match &self.source {
             Source::Link(_, link) => link
@@ -200,6 +204,8 @@ impl Reply {
         }
     }
 
+    // In place: a decoder is large, and made in as few instructions as it takes to move it.
+    #[inline(always)]
     fn decoder(&self) -> Decoder<'_> {
         self.frame()
             .decoder(self.dialect)

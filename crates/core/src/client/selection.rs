@@ -99,6 +99,13 @@ impl Owner {
 }
 
 impl Selection {
+    /// Returns whether addresses and connections matter to a call: by RT-CORBA, or by its communication class.
+    #[inline]
+    pub(crate) fn is_needed(route: &Route, policies: &Effective) -> bool {
+        let usual = class_of(policies) == CommunicationClass::Message;
+        route.real_time || policies.real_time || !usual
+    }
+
     /// For a call under `policies`; `None`: any address, and any connection to it.
     ///
     /// # Errors
@@ -111,10 +118,10 @@ impl Selection {
         policies: &Effective,
         op: Operation<'_>,
     ) -> Result<Option<Selection>, SystemException> {
-        let class = class_of(policies);
-        if !route.real_time && !policies.real_time && class == CommunicationClass::Message {
+        if !Selection::is_needed(route, policies) {
             return Ok(None);
         }
+        let class = class_of(policies);
         let selection = match route.settled {
             Some(settled) if !policies.real_time => settled,
             _ => Selection::look(reference, route, policies, op)?,

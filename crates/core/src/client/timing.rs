@@ -31,19 +31,35 @@ impl Timing {
     /// # Errors
     /// TIMEOUT, COMPLETED_NO, when it is over before it began, or would have to wait for longer than it may.
     pub(crate) fn start(policies: &Effective) -> Result<Timing, SystemException> {
-        let mut timing = Timing {
+        let mut timing = Timing::of(policies);
+        timing.check(policies)?;
+        Ok(timing)
+    }
+
+    /// Returns the timing of a call that begins now. It is to be [checked](Self::check) where it is kept.
+    #[inline]
+    pub(crate) fn of(policies: &Effective) -> Timing {
+        Timing {
             start: Instant::now(),
             limit: policies.round_trip,
             sending: policies.round_trip,
             connect: policies.connect,
-        };
-        if !policies.plain {
-            timing.narrow(policies)?;
         }
-        if timing.sending.is_some_and(|limit| limit.is_zero()) {
+    }
+
+    /// Applies the policies that say more than a length of time.
+    ///
+    /// # Errors
+    /// Those of [`start`](Self::start).
+    #[inline]
+    pub(crate) fn check(&mut self, policies: &Effective) -> Result<(), SystemException> {
+        if !policies.plain {
+            self.narrow(policies)?;
+        }
+        if self.sending.is_some_and(|limit| limit.is_zero()) {
             return Err(raise::timeout(CompletionStatus::No));
         }
-        Ok(timing)
+        Ok(())
     }
 
     /// Of connecting alone.

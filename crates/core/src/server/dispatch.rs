@@ -20,10 +20,12 @@ use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall, qos, raise};
 
 /// What a connection knows about its client.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Session {
     /// What the client said about code sets, once.
     code_sets: Option<CodeSetContext>,
+    /// The rules for text that follow from that, but for the version of each request; `None` where none do.
+    agreed: Option<Dialect>,
     /// This side opened the connection and offered it for requests.
     pub(super) opened_here: bool,
     /// An offer of the client to take requests was refused, and that was told.
@@ -43,16 +45,21 @@ pub(crate) enum Next {
     Closed(SystemException),
 }
 
-/// Serves the message that `inbox` announces; a fault of the peer costs it at
+/// Serves the message that `inbox` announces, which is `frame`; a fault of the peer costs it at
 /// most its own connection.
-pub(super) fn dispatch(orb: &Orb, inbox: &Inbox, desk: &Desk, sink: &mut Sink) -> Next {
-    let frame = inbox.frame();
+pub(super) fn dispatch(
+    orb: &Orb,
+    inbox: &Inbox,
+    frame: &Frame<'_>,
+    desk: &Desk,
+    sink: &mut Sink,
+) -> Next {
     let served = match frame.header.kind {
-        MessageType::REQUEST => match Request::parse(&frame) {
+        MessageType::REQUEST => match Request::parse(frame) {
             Ok(ref request) => serve(orb, frame, request, inbox, desk, sink),
             Err(violation) => Err(violation),
         },
-        _ => match dispatch_other(orb, &frame, desk, sink) {
+        _ => match dispatch_other(orb, frame, desk, sink) {
             Ok(Next::Message) => Ok(()),
             Ok(end) => return end,
             Err(violation) => Err(violation),
@@ -125,11 +132,11 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
     let times = Times::of(&request.contexts).expect("contexts that were just written");
     let arrived = Arrived {
         orb,
-        frame,
+        frame: &frame,
         request: &request,
         key,
         dialect,
-        times,
+        times: &times,
     };
     upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
@@ -138,7 +145,7 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
 
 fn serve(
     orb: &Orb,
-    frame: Frame<'_>,
+    frame: &Frame<'_>,
     request: &Request<'_>,
     inbox: &Inbox,
     desk: &Desk,
@@ -146,9 +153,7 @@ fn serve(
 ) -> Result<(), Violation> {
     probe::stamp(Stage::RequestParsed);
     sink.begin();
-    let version = frame.header.version;
     let id = request.id;
-    let expects_reply = request.response != Response::None;
     if inbox.is_cancelled(id) || desk.was_cancelled(id) {
         // It waited here while others were served, and nobody waits for it.
         let peer = || desk.link().map_or_else(String::new, |link| link.peer());
@@ -157,14 +162,8 @@ fn serve(
         return Ok(());
     }
     let key = request.target.object_key()?;
-    let fail = |sink: &mut Sink, exception| {
-        if expects_reply {
-            let plain = Dialect::new(version.minor);
-            sink.send_exception(orb.options(), version, id, plain, exception);
-        }
-        Ok(())
-    };
-    let dialect = match Session::dialect(desk, request, version.minor) {
+    let fail = |sink: &mut Sink, exception| refuse_request(orb, frame, request, exception, sink);
+    let dialect = match Session::dialect(desk, request, frame.header.version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
     };
@@ -187,9 +186,11 @@ fn serve(
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
     }
-    let mut times = Times::default();
+    let read;
+    let mut times = Times::NONE;
     if !request.contexts.is_empty() {
-        times = Times::of(&request.contexts)?;
+        read = Times::of(&request.contexts)?;
+        times = &read;
         if let Err(exception) = times.admit(orb.options().hold_time) {
             return fail(sink, exception);
         }
@@ -208,6 +209,23 @@ fn serve(
     });
     if counted.0.is_some() && sink.is_deferred() {
         counted.moved();
+    }
+    Ok(())
+}
+
+/// Answers a request that is not served with an exception, if somebody waits for an answer.
+#[cold]
+fn refuse_request(
+    orb: &Orb,
+    frame: &Frame<'_>,
+    request: &Request<'_>,
+    exception: SystemException,
+    sink: &mut Sink,
+) -> Result<(), Violation> {
+    if request.response != Response::None {
+        let version = frame.header.version;
+        let plain = Dialect::new(version.minor);
+        sink.send_exception(orb.options(), version, request.id, plain, exception);
     }
     Ok(())
 }
@@ -251,7 +269,7 @@ pub(crate) fn upcall(
         let upcall = Upcall::new(arrived, sink, flow.clone());
         let contexts = &arrived.request.contexts;
         let Outcome { .. } = qos::within(contexts, || {
-            deadline::within(&arrived.times, || serve(upcall))
+            deadline::within(arrived.times, || serve(upcall))
         });
     }));
     if outcome.is_ok() {
@@ -294,7 +312,7 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
         let _ = ior.encode(&mut e);
     }
     let _ = oxorb_giop::finish(&mut e, begun);
-    sink.send(orb.options(), version, e.finish());
+    sink.send(orb.options(), version, e);
 }
 
 /// One of the requests that its client may have running; `None`: it counts nowhere.
@@ -371,13 +389,37 @@ impl Session {
                 Some(_) => {}
                 None => desk.set_session(Session {
                     code_sets: Some(said),
+                    agreed: said.dialect(giop_minor).ok(),
                     ..desk.session()
                 }),
             }
         }
-        match desk.session().code_sets {
-            Some(context) => context.dialect(giop_minor),
-            None => Ok(Dialect::new(giop_minor)),
+        match desk.session().agreed {
+            Some(agreed) => Ok(Dialect {
+                giop_minor,
+                ..agreed
+            }),
+            None => desk.session().disagreement(giop_minor),
+        }
+    }
+
+    /// Returns why no rules follow from what the client said.
+    #[cold]
+    fn disagreement(self, giop_minor: u8) -> Result<Dialect, SystemException> {
+        self.code_sets
+            .unwrap_or(CodeSetContext::DEFAULT)
+            .dialect(giop_minor)
+    }
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session {
+            code_sets: None,
+            agreed: Some(Dialect::new(2)),
+            opened_here: false,
+            refused: false,
+            in_order: false,
         }
     }
 }

@@ -80,7 +80,7 @@ pub use reactor::ReactorChoice;
 pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
 pub use sink::Sink;
-pub(crate) use sink::{Kept, write_message};
+pub(crate) use sink::{Kept, send_encoded, write_message};
 pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{afford, pool as pool_of_request, step_aside, wait_beside};
 pub(crate) use takeover::Takeover;

@@ -40,7 +40,7 @@ impl Desk {
             return self.run_detached(orb, status, sink);
         }
         self.running.set(status.begins(frame.request_id()));
-        let next = self.upcall(orb, announced, sink);
+        let next = self.upcall(orb, announced, &frame, sink);
         match self.take_back(status) {
             true => next,
             false => self.finished(status, frame.request_id()),
@@ -71,7 +71,7 @@ impl Desk {
     fn run_detached(&self, orb: &Orb, status: &Status, sink: &mut Sink) -> Next {
         let inbox = self.inbox.borrow();
         let announced = inbox.as_ref().expect("a connection is being served");
-        self.upcall(orb, announced, sink);
+        self.upcall(orb, announced, &announced.frame(), sink);
         if let (Some(id), Some(turn)) = (self.request_id(), status.turn()) {
             turn.finish(id);
         }
@@ -92,7 +92,7 @@ impl Desk {
         if !is_upcall(kind) {
             let inbox = self.inbox.borrow();
             let announced = inbox.as_ref().expect("a connection is being served");
-            return dispatch(orb, announced, self, sink);
+            return dispatch(orb, announced, &announced.frame(), self, sink);
         }
         let waits = self.waits(orb);
         let others = self.inbox().mid_message() || status.under_way() > 0;
@@ -101,7 +101,7 @@ impl Desk {
             // Whoever runs it looks at nothing but the request itself.
             let inbox = self.inbox.borrow();
             let announced = inbox.as_ref().expect("a connection is being served");
-            return dispatch(orb, announced, self, sink);
+            return dispatch(orb, announced, &announced.frame(), self, sink);
         }
         let handed_on = waits && status.is_shared() && self.hand_on(orb, status, id);
         if !handed_on {
@@ -113,7 +113,7 @@ impl Desk {
         let next = {
             let inbox = self.inbox.borrow();
             let announced = inbox.as_ref().expect("a connection is being served");
-            self.upcall(orb, announced, sink)
+            self.upcall(orb, announced, &announced.frame(), sink)
         };
         if waits {
             status.took(oxorb_sys::clock::monotonic_nanoseconds().saturating_sub(began));

@@ -183,8 +183,26 @@ impl Sink {
             .gather_above(gather_above)
     }
 
-    pub(crate) fn send(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+    pub(crate) fn send(&mut self, options: &Options, version: Version, reply: Encoder<'_>) {
         self.answered = true;
+        if let Target::Link(link) = &self.target
+            && reply.position() <= owed::SMALL
+        {
+            // What nearly every reply is.
+            let turn = self.target.turn();
+            let _ours = turn.as_ref().map(|turn| turn.to_write());
+            let (sent, buffer) = send_encoded(&**link, reply, version, options.fragment_size);
+            probe::stamp(Stage::ReplySent);
+            self.broken |= sent.is_err();
+            self.out = options.keep(buffer);
+            return;
+        }
+        self.send_any(options, version, reply.finish());
+    }
+
+    /// Sends a reply that is large, in pieces, or not over a link.
+    #[inline(never)]
+    fn send_any(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
         match &mut self.target {
             Target::Link(_) | Target::Shared(..) => self.send_over(options, version, reply),
             Target::Memory(kept) => {
@@ -197,7 +215,6 @@ impl Sink {
         }
     }
 
-    #[inline]
     fn send_over(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
         if reply.len() > owed::SMALL {
             return self.send_large(options, version, reply);
@@ -220,7 +237,6 @@ impl Sink {
         }
     }
 
-    #[inline]
     fn write(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
             let turn = self.target.turn();
@@ -247,7 +263,7 @@ impl Sink {
     ) {
         let mut e = self.encoder(options, dialect);
         let _ = oxorb_giop::system_exception_reply(&mut e, version, id, exception, &[]);
-        self.send(options, version, e.finish());
+        self.send(options, version, e);
     }
 }
 
@@ -289,6 +305,42 @@ impl fmt::Debug for Sink {
     }
 }
 
+/// Returns whether a message goes in one piece where pieces have so many octets at most.
+#[inline]
+fn fits(message: &[u8], fragment_size: Option<usize>) -> bool {
+    fragment_size.is_none_or(|size| message.len() <= size)
+}
+
+/// Writes what an encoder holds, as [`write_message`] does, and gives its buffer back.
+// In place, and without an `Encoded` for a message in one piece: an encoder is large, and moving it costs as much as the rest.
+#[inline(always)]
+pub(crate) fn send_encoded(
+    link: &dyn Link,
+    e: Encoder<'_>,
+    version: Version,
+    fragment_size: Option<usize>,
+) -> (Result<(), WriteError>, Vec<u8>) {
+    match e.contiguous() {
+        Some(message) if fits(message, fragment_size) => {
+            let sent = link.write(&mut [IoSlice::new(message)]);
+            (sent, e.into_buffer())
+        }
+        _ => send_pieces(link, e, version, fragment_size),
+    }
+}
+
+#[inline(never)]
+fn send_pieces(
+    link: &dyn Link,
+    e: Encoder<'_>,
+    version: Version,
+    fragment_size: Option<usize>,
+) -> (Result<(), WriteError>, Vec<u8>) {
+    let message = e.finish();
+    let sent = write_message(link, &message, version, fragment_size);
+    (sent, message.into_buffer())
+}
+
 /// Writes one message: in one piece, or as GIOP 1.2 fragments when it is larger
 /// than `fragment_size` octets.
 pub(crate) fn write_message(
@@ -297,8 +349,7 @@ pub(crate) fn write_message(
     version: Version,
     fragment_size: Option<usize>,
 ) -> Result<(), WriteError> {
-    let whole = fragment_size.is_none_or(|size| message.len() <= size);
-    if whole && message.is_contiguous() {
+    if message.is_contiguous() && fits(message.contiguous(), fragment_size) {
         return link.write(&mut [IoSlice::new(message.contiguous())]);
     }
     write_pieces(link, message, version, fragment_size)

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oxorb_giop::{Inbox, Request, Version};
+use oxorb_giop::{Frame, Inbox, Request, Version};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
@@ -208,9 +208,15 @@ impl Desk {
 
     /// Runs the request that the inbox announces.
     #[inline(always)]
-    pub(super) fn upcall(&self, orb: &Orb, announced: &Inbox, sink: &mut Sink) -> Next {
+    pub(super) fn upcall(
+        &self,
+        orb: &Orb,
+        announced: &Inbox,
+        frame: &Frame<'_>,
+        sink: &mut Sink,
+    ) -> Next {
         self.in_upcall.set(true);
-        let next = dispatch(orb, announced, self, sink);
+        let next = dispatch(orb, announced, frame, self, sink);
         self.in_upcall.set(false);
         if self.decoded.get() != 0 {
             self.give_back();

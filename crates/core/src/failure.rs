@@ -11,7 +11,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::{OutsideCodeSet, Printable};
-use oxorb_giop::{Note, SystemException};
+use oxorb_giop::components::orb_type;
+use oxorb_giop::{Note, SystemException, minor};
 
 use crate::policy::PolicyType;
 
@@ -130,6 +131,48 @@ pub(crate) fn explain_exceptions() {
     Note::keep_by(|outside| keep(|noted| &mut noted.characters, outside));
 }
 
+/// Bit of the numbers of notes that name the maker of the ORB that raised an exception. Nothing is kept for them.
+const OF_MAKER: u32 = 1 << 31;
+
+/// Bit beside: the minor code means something of the maker's own.
+const OF_ITS_OWN: u32 = 1 << 30;
+
+/// ORBs that a note can name, by the low bits of its number.
+const MAKERS: [u32; 3] = [orb_type::TAO, orb_type::JACORB, orb_type::OMNIORB];
+
+/// Returns the exception that came from an ORB of this type with a note that says so, where its minor code has the OMG's
+/// vendor id and thus says nothing of it.
+#[cold]
+pub(crate) fn raised_by(made_by: Option<u32>, exception: SystemException) -> SystemException {
+    let maker = MAKERS.iter().position(|orb| Some(*orb) == made_by);
+    match maker {
+        Some(at)
+            if minor::vendor(exception.minor) == Some("OMG") && exception.minor != minor::OMG =>
+        {
+            let own = minor::is_unassigned(exception.minor, exception.kind);
+            let number = OF_MAKER | at as u32 | if own { OF_ITS_OWN } else { 0 };
+            SystemException {
+                note: Note::new(number),
+                ..exception
+            }
+        }
+        _ => exception,
+    }
+}
+
+/// Writes what a note of a maker says.
+fn explain_maker(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let at = (number & !(OF_MAKER | OF_ITS_OWN)) as usize;
+    let Some(maker) = MAKERS.get(at).and_then(|orb| orb_type::name(*orb)) else {
+        return Ok(());
+    };
+    write!(f, "; raised by {maker}")?;
+    match number & OF_ITS_OWN {
+        0 => Ok(()),
+        _ => f.write_str(", which gives the code a meaning of its own"),
+    }
+}
+
 /// Returns the exception with a note of what ended a connection that several calls may share.
 pub(crate) fn noted(exception: SystemException, endpoint: String, what: String) -> SystemException {
     let attempts = vec![Attempt { endpoint, what }];
@@ -147,8 +190,8 @@ pub(crate) fn attempts_of(exception: &SystemException) -> Vec<Attempt> {
 
 fn keep<T>(kept: impl FnOnce(&mut Noted) -> &mut VecDeque<(u32, T)>, text: T) -> u32 {
     explain_exceptions();
-    // Zero is no number; after four milliards of failures they begin again.
-    let number = NEXT_NOTE.fetch_add(1, Ordering::Relaxed).max(1);
+    // Zero is no number; after two milliards of failures they begin again.
+    let number = (NEXT_NOTE.fetch_add(1, Ordering::Relaxed) & !OF_MAKER).max(1);
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept(&mut noted);
     if kept.len() == KEPT {
@@ -165,6 +208,9 @@ fn find<T: Clone>(kept: &VecDeque<(u32, T)>, number: u32) -> Option<T> {
 
 /// Writes what is noted for a failure that is still kept.
 fn explain(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if number & OF_MAKER != 0 {
+        return explain_maker(number, f);
+    }
     let (attempts, character) = {
         let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
         (

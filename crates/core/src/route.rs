@@ -59,7 +59,7 @@ pub(crate) struct RouteProfile {
     /// The server said that the object is there (LocateReply).
     located: AtomicBool,
     /// The ORB that made the profile (TAG_ORB_TYPE), if it says so.
-    made_by: Option<u32>,
+    pub(crate) made_by: Option<u32>,
 }
 
 impl RouteProfile {

@@ -25,6 +25,10 @@ pub const TAO: u32 = 0x5441_0000;
 pub const JACORB: u32 = 0x4a43_0000;
 /// Vendor of omniORB's codes.
 pub const OMNIORB: u32 = 0x4154_0000;
+/// Vendor of the codes of Sun's ORB, which GlassFish and older JDKs have.
+pub const SUN: u32 = 0x5355_0000;
+/// Vendors of the codes of IBM's ORB.
+pub const IBM: [u32; 2] = [0x4942_1000, 0x4942_f000];
 
 /// One row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +72,8 @@ pub fn vendor(minor: u32) -> Option<&'static str> {
         TAO => "TAO",
         JACORB => "JacORB",
         OMNIORB => "omniORB",
+        SUN => "Sun",
+        code if IBM.contains(&code) => "IBM",
         _ => return None,
     })
 }
@@ -90,6 +96,12 @@ pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
     Some((place, errno))
 }
 
+/// Whether a code has the OMG's vendor id but is none of those that the OMG has assigned to the exception: whoever raised
+/// it means something of its own. 0 says nothing and is no such code.
+pub fn is_unassigned(minor: u32, kind: SystemExceptionKind) -> bool {
+    minor & VENDOR_MASK == OMG && minor != OMG && find(kind, minor).is_none()
+}
+
 /// Displays a code as `OMG 2: no such object adapter`.
 pub(crate) struct Explained(pub(crate) SystemExceptionKind, pub(crate) u32);
 
@@ -103,6 +115,8 @@ impl fmt::Display for Explained {
         }
         if let Some(cause) = explain(minor, kind) {
             write!(f, ": {cause}")?;
+        } else if is_unassigned(minor, kind) {
+            write!(f, ": the OMG has assigned no such code to {kind}")?;
         } else if let Some((place, errno)) = explain_tao(minor) {
             write!(f, ": {place}, {errno}")?;
         }
@@ -241,6 +255,14 @@ mod tests {
         let shown = |kind, minor| Explained(kind, minor).to_string();
         use SystemExceptionKind as K;
         assert_eq!(shown(K::Marshal, 0), "0");
+        // A number without a vendor is nobody's, the OMG's neither (P6).
+        assert_eq!(shown(K::Transient, 2), "0x00000002");
+        assert_eq!(shown(K::CommFailure, SUN | 201), "Sun 201");
+        assert_eq!(shown(K::Internal, IBM[1] | 3), "IBM 3");
+        assert_eq!(
+            shown(K::NoResponse, OMG | 99),
+            "OMG 99: the OMG has assigned no such code to NO_RESPONSE"
+        );
         assert_eq!(shown(K::Marshal, 0x1234_5678), "0x12345678");
         assert_eq!(
             shown(K::Transient, OMG | 2),

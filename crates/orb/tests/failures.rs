@@ -12,11 +12,12 @@ use common::child::Child;
 use common::fake::{FakeServer, Received, ior_at, played, reply};
 use common::*;
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb,
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
     SystemExceptionKind, minor,
 };
 use oxorb_cdr::Encode as _;
-use oxorb_giop::ReplyStatus;
+use oxorb_giop::components::orb_type;
+use oxorb_giop::{IiopProfile, ReplyStatus, TaggedComponent};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
 
@@ -374,6 +375,68 @@ fn a_reply_that_is_none_is_a_clear_exception() {
     let raised = answered(|_| b"GIOP\x01\x02\x01\x06\x00\x00\x00\x00".to_vec());
     assert_raised(raised, broken, CompletionStatus::Maybe);
     assert_eq!(raised.minor, minor::comm_failure::MESSAGE_ERROR);
+}
+
+/// A code with the OMG's vendor id does not say who raised it; the reference does (P6).
+#[test]
+fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
+    let _guard = watchdog(LONG);
+    let told = |made_by: u32, minor: u32| {
+        let client = client(ClientConnections::Private);
+        let play = move |server: &FakeServer| {
+            let raised = SystemException::no_response(minor, CompletionStatus::No);
+            let answered = [(); 2].map(|()| {
+                let mut connection = server.accept();
+                let id = connection.request();
+                let octets = reply(id, ReplyStatus::SYSTEM_EXCEPTION, |e| {
+                    e.string(raised.repository_id())?;
+                    e.ulong(raised.minor);
+                    e.ulong(raised.completed as u32);
+                    Ok(())
+                });
+                connection.send(&octets);
+                connection
+            });
+            for mut connection in answered {
+                while connection.receive() != Received::End {}
+            }
+        };
+        let texts = played(play, |server| {
+            let mut ior = ior_at(server.address());
+            let profile = ior.iiop_profiles().next().unwrap();
+            let profile = IiopProfile {
+                components: vec![TaggedComponent::orb_type(made_by)],
+                ..profile
+            };
+            ior.profiles = vec![profile.to_profile()];
+            let object = client.string_to_object(&ior.to_string()).unwrap();
+            let texts = [
+                ping_async(&object, 0).wait().unwrap_err().to_string(),
+                ping(&object, 0).unwrap_err().to_string(),
+            ];
+            client.shutdown(true).unwrap();
+            texts
+        });
+        assert_eq!(texts[0], texts[1]);
+        texts[1].clone()
+    };
+    assert_eq!(
+        told(orb_type::JACORB, minor::OMG | 99),
+        "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO; \
+         raised by JacORB, which gives the code a meaning of its own"
+    );
+    assert_eq!(
+        told(0x1234_5678, minor::OMG | 99),
+        "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO"
+    );
+    assert_eq!(
+        told(orb_type::TAO, minor::OMG),
+        "NO_RESPONSE (minor OMG 0), completed NO"
+    );
+    assert_eq!(
+        told(orb_type::OMNIORB, minor::TAO),
+        "NO_RESPONSE (minor TAO 0: no place given, no error number), completed NO"
+    );
 }
 
 /// The message is sound, so the connection is; the result is not.

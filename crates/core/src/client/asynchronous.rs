@@ -24,7 +24,7 @@ use crate::policy::{Effective, RebindMode, Resolved, time};
 use crate::rt::thread_priority;
 use crate::server::Mailbox;
 use crate::sync::thread;
-use crate::{Ref, raise};
+use crate::{Ref, failure, raise};
 
 /// How often a request that certainly did not run is sent again.
 const RESENDS: u32 = 3;
@@ -419,7 +419,11 @@ impl InFlight {
                     Some(start) => State::Held(reply, start),
                 })
             }
-            ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
+            ReplyStatus::SYSTEM_EXCEPTION => {
+                let sent = self.sent.as_ref();
+                let made_by = sent.and_then(|(_, to)| to.route.profiles[to.profile].made_by);
+                Err(failure::raised_by(made_by, reply.system_exception()))
+            }
             status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
                 let permanent = status == ReplyStatus::LOCATION_FORWARD_PERM;
                 self.forward_to(reply.read()?, permanent)?;

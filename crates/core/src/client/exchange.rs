@@ -380,7 +380,10 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 self.bind(route, index);
                 Ok(Step::Done(Some(reply)))
             }
-            ReplyStatus::SYSTEM_EXCEPTION => Err(reply.system_exception()),
+            ReplyStatus::SYSTEM_EXCEPTION => {
+                let made_by = route.profiles[index].made_by;
+                Err(failure::raised_by(made_by, reply.system_exception()))
+            }
             status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
                 if self.bound.is_some() {
                     return Err(raise::REBIND_MOVED);

@@ -76,10 +76,9 @@ impl Gather {
         self.last = Some(now);
         self.waited = !self.filled && self.streak >= STREAK;
         if self.waited {
-            // The client may have no other processor.
-            thread::yield_now();
+            // The client, or who serves other connections, may have no other processor.
             while now.elapsed() < WAIT {
-                std::hint::spin_loop();
+                thread::yield_now();
             }
             self.last = Some(Instant::now());
         }

@@ -38,6 +38,11 @@ impl Ratio {
         }
     }
 
+    /// Returns the upper end of the interval, or what was seen where there is none.
+    pub(crate) fn most(&self) -> f64 {
+        self.interval.map_or(self.seen, |(_, most)| most)
+    }
+
     pub(crate) fn exactly(seen: f64) -> Ratio {
         Ratio {
             seen,

@@ -46,6 +46,20 @@ pub(crate) fn at_least(bound: impl Into<String>, seen: Option<Ratio>, limit: f64
     }
 }
 
+/// Returns the verdict on a ratio that must not be below 1 by more than its interval.
+pub(crate) fn not_below(bound: impl Into<String>, seen: Option<Ratio>) -> Verdict {
+    let met = |seen: Ratio| {
+        (
+            seen.most() >= 1.0,
+            format!("{seen}, wanted at least 1 within the interval"),
+        )
+    };
+    Verdict {
+        bound: bound.into(),
+        met: seen.map(met),
+    }
+}
+
 impl fmt::Display for Verdicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Verdict { bound, met } in &self.0 {

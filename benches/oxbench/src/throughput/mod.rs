@@ -50,6 +50,10 @@ pub(crate) struct Options {
     #[arg(long)]
     one_connection: bool,
 
+    /// With one connection: only these servers
+    #[arg(long, value_delimiter = ',', default_values_t = SERVERS, requires = "one_connection")]
+    servers: Vec<Architecture>,
+
     #[command(flatten)]
     output: CheckedOutput,
 }
@@ -62,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result {
 
 fn measure(options: &Options) -> Result<Report> {
     let entrants = match options.one_connection {
-        true => one_connection(&options.architectures)?,
+        true => one_connection(&options.architectures, &options.servers)?,
         false => usual(&options.architectures)?,
     };
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
@@ -126,14 +130,14 @@ fn usual(asked: &[Architecture]) -> Result<Vec<Entrant>> {
 }
 
 /// Returns the contenders whose clients share one connection, each with every server.
-fn one_connection(asked: &[Architecture]) -> Result<Vec<Entrant>> {
+fn one_connection(asked: &[Architecture], servers: &[Architecture]) -> Result<Vec<Entrant>> {
     let all = Architecture::value_variants().iter().copied();
     let known: Vec<Architecture> = all.filter(|it| it.shares()).collect();
     let clients: Vec<_> = Contender::all(asked, &known)?
         .into_iter()
         .map(Rc::new)
         .collect();
-    let servers: Vec<_> = Contender::all(&[], &SERVERS)?
+    let servers: Vec<_> = Contender::all(&[], servers)?
         .into_iter()
         .map(Rc::new)
         .collect();

@@ -10,7 +10,7 @@ use super::SERVERS;
 use crate::bootstrap::Ratio;
 use crate::load::{Architecture, KeptOut, Samples, Spread};
 use crate::machine::Machine;
-use crate::verdict::{Verdicts, at_least};
+use crate::verdict::{Verdicts, at_least, not_below};
 
 /// Everything one run found out.
 #[derive(Serialize)]
@@ -124,7 +124,7 @@ impl Report {
         }
     }
 
-    /// Ahead of omniORB at every count; with one connection: with the same clients, not behind it.
+    /// Ahead of omniORB at every count; with one connection: with the same clients, not below it by more than the interval.
     pub(super) fn verdicts(&self) -> Verdicts {
         let foreign = [
             Architecture::Floor,
@@ -135,16 +135,16 @@ impl Report {
         let ours = |server: Architecture| !foreign.contains(&server) && !server.has_lanes();
         let mut pairs = self.pairs();
         pairs.retain(|&(_, server)| ours(server));
-        let bound = match self.one_connection {
-            true => NOT_BEHIND,
-            false => AHEAD,
+        let last = |ratio: &Ratio| match self.one_connection {
+            true => ratio.most(),
+            false => ratio.seen,
         };
         Verdicts::new(self.placements().flat_map(|placement| {
             let verdict = |&(architecture, server): &(Architecture, Architecture)| {
                 let worst = self
                     .line(placement, (architecture, server))
                     .filter_map(|point| Some((point, point.to_omniorb?)))
-                    .min_by(|(_, this), (_, other)| this.seen.total_cmp(&other.seen));
+                    .min_by(|(_, this), (_, other)| last(this).total_cmp(&last(other)));
                 let at = worst.map_or(String::new(), |(point, _)| match point.work {
                     0 => format!(" (with {} clients)", point.clients),
                     work => format!(" (with {} clients, {work} us of work)", point.clients),
@@ -153,13 +153,14 @@ impl Report {
                     true => format!("{architecture} with the server of {server}"),
                     false => architecture.to_string(),
                 };
-                at_least(
-                    format!(
-                        "{placement}: calls a second of {who} by those of omniORB, worst n{at}"
-                    ),
-                    worst.map(|(_, ratio)| ratio),
-                    bound,
-                )
+                let bound = format!(
+                    "{placement}: calls a second of {who} by those of omniORB, worst n{at}"
+                );
+                let worst = worst.map(|(_, ratio)| ratio);
+                match self.one_connection {
+                    true => not_below(bound, worst),
+                    false => at_least(bound, worst, AHEAD),
+                }
             };
             pairs.iter().map(verdict).collect::<Vec<_>>()
         }))
@@ -168,9 +169,6 @@ impl Report {
 
 /// Strictly ahead: to two digits, as the table shows it.
 const AHEAD: f64 = 1.01;
-
-/// As many, to two digits.
-const NOT_BEHIND: f64 = 0.995;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use oxorb::__gen::Op;
+use oxorb::Interface as _;
 use serde_json::{Value, json};
 
 const IDL: &str = r#"
@@ -767,5 +769,37 @@ returns = "$p"
     ] {
         let found = wrong(&args);
         assert!(found.contains(why), "{args:?}: {found}");
+    }
+}
+
+/// A signal ends the server in order: the request that runs is answered, and the exit code is 0.
+#[test]
+fn a_signal_ends_serve_when_running_requests_are_answered() {
+    static WITHDRAW: Op = Op::twoway("withdraw");
+    let script = "[[operations.withdraw]]\nreturns = 7\ndelay_ms = 1500\n\
+                  [operations.base_name]\nreturns = \"there\"\n";
+    for signal in ["-INT", "-TERM"] {
+        let mut bank = Bank::with_script(&format!("signal{signal}"), script, &[]);
+        let client = oxorb::Orb::builder().build().unwrap();
+        let account = client.string_to_object(&bank.reference).unwrap();
+        let withdrawn = account
+            .reference()
+            .invoke_async::<i64, oxorb::SystemException>(
+                &WITHDRAW,
+                |e| {
+                    e.ulong(10);
+                    Ok(())
+                },
+                |d| d.longlong(),
+            );
+        // It was sent before this, and the server is at it.
+        assert_eq!(bank.good(&["base_name"]), "there");
+        let sent = Command::new("kill")
+            .args([signal, &bank.child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(withdrawn.wait(), Ok(7), "{signal}");
+        assert_eq!(bank.child.wait().unwrap().code(), Some(0), "{signal}");
+        client.shutdown(true).unwrap();
     }
 }

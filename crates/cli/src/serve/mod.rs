@@ -23,8 +23,9 @@ use stand_in::{Log, StandIn};
 /// Arguments of `oxorb serve`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Prints JSON, a line for each: first the reference, then every request with its answer. Serves until it is killed. \
-docs/serve.md says all about scripts.
+Prints JSON, a line for each: first the reference, then every request with its answer. Ends in order on SIGINT (Ctrl-C) \
+or SIGTERM: requests that run are answered, and the exit code is 0. A second signal ends it at once, with 128 plus the \
+signal's number. docs/serve.md says all about scripts.
 
 A script, in TOML or JSON:
   [attributes]
@@ -76,7 +77,7 @@ pub(crate) struct Args {
     ior_file: Option<PathBuf>,
 }
 
-/// Serves until it is killed.
+/// Serves until a signal ends the process.
 pub(crate) fn run(args: Args) -> Done {
     let script = match &args.script {
         Some(path) => Script::read(path).map_err(because)?,
@@ -121,6 +122,8 @@ pub(crate) fn run(args: Args) -> Done {
             .map_err(|error| because(format!("{}: {error}", file.display())))?;
     }
     let ready = json!({ "interface": scoped_name, "ior": object.to_ior(), "corbaloc": corbaloc });
+    // Whoever reads that line may end this process.
+    orb.shutdown_on_signal()?;
     Log::line(&ready);
     orb.run();
     Ok(())

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::fake::FakeServer;
 use common::worker::*;
-use common::{LONG, NOTE, PING, Pinger, ping_async};
+use common::{LONG, NOTE, PING, Pinger, ping, ping_async};
 use oxorb::policy::SyncScope;
 use oxorb::{
     AsyncReply, Concurrency, Interface, MappingChoice, ObjectRef, Orb, OrbThread, SchedulingClass,
@@ -331,3 +331,35 @@ fn an_urgent_buffered_oneway_waits_for_no_other() {
 
 /// More than sockets hold.
 const LARGE: usize = 64 << 20;
+
+/// The thread that looks up a name is one of the ORB's, as urgent as the caller that waits for it.
+#[test]
+fn a_lookup_is_a_thread_of_the_orb() {
+    let _one = alone_in_the_process();
+    let _guard = watchdog(LONG);
+    let client = Orb::builder().build().unwrap();
+    client.set_thread_priority(priority(20)).unwrap();
+    let object = client
+        .string_to_object("corbaloc::no-such-host.invalid:1/x")
+        .unwrap();
+    let seen = thread::scope(|scope| {
+        let calls = scope.spawn(|| {
+            client.set_thread_priority(priority(20)).unwrap();
+            ping(&object, 1)
+        });
+        let mut seen = None;
+        while !calls.is_finished() && seen.is_none() {
+            let threads = client.threads();
+            let mut threads = threads.into_iter();
+            seen = threads.find(|thread| thread.purpose == ThreadPurpose::LookUp);
+        }
+        (seen, calls.join().unwrap())
+    });
+    assert!(seen.1.is_err());
+    let look_up = seen
+        .0
+        .expect("a lookup takes longer than a look at the threads");
+    assert_eq!(look_up.name, "oxorb-lookup");
+    assert_eq!(look_up.actual.cpus, look_up.configured.cpus);
+    client.shutdown(true).unwrap();
+}

@@ -39,4 +39,4 @@ pub use access::{Access, AccessError};
 pub use endpoint::{Endpoint, EndpointError, Protocol};
 pub use link::{Facts, Link, Tuning, WriteError};
 pub use publish::{Publish, published, published_hosts};
-pub use tcp::{ConnectError, connect, connect_first};
+pub use tcp::{ConnectError, LookUps, connect, connect_first, connect_first_with};

@@ -14,7 +14,7 @@ mod accept;
 mod connect;
 
 pub use accept::TcpAcceptor;
-pub use connect::{Attempt, ConnectError, connect, connect_first};
+pub use connect::{Attempt, ConnectError, LookUps, connect, connect_first, connect_first_with};
 
 /// A TCP connection. Small writes go out at once (`TCP_NODELAY`).
 ///

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use oxorb::{Interface as _, Orb};
+use oxorb::{Interface as _, Orb, ThreadPurpose};
 use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;
@@ -39,7 +39,7 @@ pub(super) fn serve(
     std::io::stdout().flush()?;
     if watch > 0 {
         let store = place.store.clone();
-        std::thread::spawn(move || {
+        orb.start_thread(ThreadPurpose::Watcher, "oxorb-watch", move || {
             loop {
                 std::thread::sleep(Duration::from_millis(watch));
                 let now = Stamp::of(&store);
@@ -54,7 +54,7 @@ pub(super) fn serve(
                     Err(error) => writeln!(anstream::stderr(), "not reloaded: {error}"),
                 };
             }
-        });
+        })?;
     }
     orb.shutdown_on_signal()?;
     orb.run();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use oxorb::{Interface as _, Orb};
+use oxorb::{Interface as _, Orb, ThreadPurpose};
 use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, Store};
 use serde_json::json;
 
@@ -123,7 +123,9 @@ pub(super) fn run(args: Args) -> Done {
         }))?,
     }
     let format = args.format;
-    std::thread::spawn(move || watch(&service, format));
+    orb.start_thread(ThreadPurpose::Watcher, "oxorb-watch", move || {
+        watch(&service, format);
+    })?;
     orb.shutdown_on_signal()?;
     orb.run();
     Ok(())

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use oxorb_giop::SystemException;
+use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::cache::Cache;
@@ -18,6 +19,7 @@ use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
 use crate::raise;
+use crate::rt;
 use crate::sync;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::threads::Threads;
@@ -254,11 +256,17 @@ impl Peer {
             .iter()
             .map(|peer| (peer.host.as_str(), peer.port))
             .collect();
-        let mut connected = sync::connect_first(&targets, limit);
+        // The caller waits for them: they are as urgent.
+        let look_ups = |look_up| {
+            let (threads, name) = (&peers[0].threads, "oxorb-lookup");
+            let started = threads.spawn(Purpose::LookUp, name, rt::thread_priority(), look_up);
+            started.map(drop)
+        };
+        let mut connected = sync::connect_first_with(&targets, limit, &look_ups);
         let exhausted = oxorb_sys::descriptor::exhausted;
         // For want of a descriptor: one that idles gives its own.
         while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
-            connected = sync::connect_first(&targets, limit);
+            connected = sync::connect_first_with(&targets, limit, &look_ups);
         }
         match connected {
             Ok((won, link)) => {

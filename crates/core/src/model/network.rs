@@ -43,10 +43,11 @@ impl Drop for Listening {
     }
 }
 
-/// In place of `oxorb_transport::connect_first`.
-pub(crate) fn connect_first(
+/// In place of `oxorb_transport::connect_first_with`.
+pub(crate) fn connect_first_with(
     targets: &[(&str, u16)],
     _: Duration,
+    _: oxorb_transport::LookUps<'_>,
 ) -> Result<(usize, Box<dyn Link>), Vec<io::Error>> {
     for (index, (_, port)) in targets.iter().enumerate() {
         let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -73,10 +73,11 @@ impl NameService {
     /// The same.
     pub fn start_under(
         orb: &Orb,
-        store: Store,
+        mut store: Store,
         limits: Limits,
         rules: Rules,
     ) -> Result<NameService, Error> {
+        store.serve(orb)?;
         let contexts = orb.root_poa().create_poa(
             POA_NAME,
             Policies {

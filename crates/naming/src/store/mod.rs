@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oxorb::Orb;
 use oxorb_store::{Access, CACHE, Database};
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableDefinition,
@@ -109,7 +110,8 @@ pub struct Store {
     /// Differs from that of every other store.
     number: u64,
     database: Arc<Database>,
-    writer: Writer,
+    /// `None` until the store is served.
+    writer: Option<Writer>,
     /// What last went wrong.
     failure: Mutex<Option<Arc<redb::Error>>>,
 }
@@ -149,14 +151,20 @@ impl Store {
             return Err(failed(&path, why));
         }
         let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database)).map_err(|error| failed(&path, error))?;
         Ok(Store {
             path,
             number,
             database,
-            writer,
+            writer: None,
             failure: Mutex::default(),
         })
+    }
+
+    /// Starts the thread that makes changes, as one of those of `orb`.
+    pub(crate) fn serve(&mut self, orb: &Orb) -> Result<(), Error> {
+        let started = Writer::start(orb, Arc::clone(&self.database));
+        self.writer = Some(started.map_err(|error| failed(&self.path, error))?);
+        Ok(())
     }
 
     /// How many contexts there are, the root included.
@@ -205,7 +213,8 @@ impl Store {
         limits: &Arc<Limits>,
         patience: Duration,
     ) -> Result<Result<ContextId, Refusal>, Unwritten> {
-        self.writer.change(change, limits, patience)
+        let writer = self.writer.as_ref().ok_or(Unwritten::QueueFull)?;
+        writer.change(change, limits, patience)
     }
 
     /// Keeps an error for [`take_failure`](Self::take_failure).

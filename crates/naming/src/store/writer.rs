@@ -1,10 +1,10 @@
 //! One thread makes all changes. Those that wait while the disk is busy go to it together: one `fsync` for all of them.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oxorb::{Orb, ThreadPurpose};
 use oxorb_store::Database;
 
 use super::ContextId;
@@ -34,7 +34,8 @@ pub(crate) enum Unwritten {
 pub(super) struct Writer {
     /// `None` only while it is dropped.
     queue: Option<SyncSender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    /// Disconnected when the thread has ended.
+    ended: Mutex<Receiver<()>>,
 }
 
 struct Job {
@@ -44,14 +45,19 @@ struct Job {
 }
 
 impl Writer {
-    pub(super) fn start(database: Arc<Database>) -> Result<Writer, std::io::Error> {
+    /// Starts the thread, as one of those of the ORB.
+    pub(super) fn start(orb: &Orb, database: Arc<Database>) -> Result<Writer, std::io::Error> {
         let (queue, jobs) = sync_channel(QUEUE);
-        let thread = std::thread::Builder::new()
-            .name("oxorb-names".to_owned())
-            .spawn(move || write(&database, &jobs))?;
+        let (running, ended) = sync_channel(0);
+        orb.start_thread(ThreadPurpose::Storage, "oxorb-names", move || {
+            let _running: SyncSender<()> = running;
+            write(&database, &jobs);
+            // The file is closed before the end is known.
+            drop(database);
+        })?;
         Ok(Writer {
             queue: Some(queue),
-            thread: Some(thread),
+            ended: Mutex::new(ended),
         })
     }
 
@@ -86,8 +92,9 @@ impl Drop for Writer {
     /// Lets the thread finish what waits, so that the file is closed when the store is gone.
     fn drop(&mut self) {
         drop(self.queue.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        // Nothing is ever sent.
+        if let Ok(ended) = self.ended.get_mut() {
+            let _ = ended.recv();
         }
     }
 }

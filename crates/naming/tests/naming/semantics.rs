@@ -293,3 +293,16 @@ fn the_typed_client_says_what_is_wrong() {
         assert_eq!(failed.to_string(), says);
     }
 }
+
+/// R2: the thread that writes is one of the ORB's, scheduled as that says.
+#[test]
+fn the_writer_is_listed_among_the_threads_of_the_orb() {
+    let served = Served::new();
+    let threads = served.server.threads();
+    let writer = threads
+        .iter()
+        .find(|thread| thread.purpose == oxorb::ThreadPurpose::Storage);
+    let writer = writer.unwrap_or_else(|| panic!("{threads:?}"));
+    assert_eq!(writer.name, "oxorb-names");
+    assert_eq!(writer.actual, writer.configured);
+}

@@ -35,6 +35,12 @@ pub enum Purpose {
     Alarms,
     /// Sends buffered oneway requests.
     Oneways,
+    /// Writes the database of a service.
+    Storage,
+    /// Looks for changes of what a service serves, or for failures.
+    Watcher,
+    /// Looks up the address of a host by its name.
+    LookUp,
     /// Closes client connections that idle.
     IdleConnections,
     /// Has servants cleaned up after their objects were deactivated.

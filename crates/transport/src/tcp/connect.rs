@@ -46,8 +46,26 @@ pub fn connect_first(
     targets: &[(&str, u16)],
     timeout: Duration,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
+    connect_first_with(targets, timeout, &|look_up| {
+        let thread = std::thread::Builder::new().name("oxorb-lookup".to_owned());
+        thread.spawn(look_up).map(drop)
+    })
+}
+
+/// Starts a thread that looks up one name.
+pub type LookUps<'l> = &'l dyn Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
+
+/// Connects as [`connect_first`], but has `look_ups` start the threads that look up names.
+///
+/// # Errors
+/// Those of [`connect_first`].
+pub fn connect_first_with(
+    targets: &[(&str, u16)],
+    timeout: Duration,
+    look_ups: LookUps<'_>,
+) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
     let deadline = Instant::now().checked_add(timeout);
-    let mut race = Race::new(targets);
+    let mut race = Race::new(targets, look_ups);
     loop {
         race.take_names();
         let now = Instant::now();
@@ -79,7 +97,7 @@ struct Race<'t> {
 }
 
 impl<'t> Race<'t> {
-    fn new(targets: &'t [(&'t str, u16)]) -> Self {
+    fn new(targets: &'t [(&'t str, u16)], look_ups: LookUps<'_>) -> Self {
         let errors = targets.iter().map(|&(host, port)| ConnectError {
             host: host.to_owned(),
             port,
@@ -98,7 +116,7 @@ impl<'t> Race<'t> {
             match host.parse::<IpAddr>() {
                 Ok(ip) => race.untried.push((index, SocketAddr::new(ip, port))),
                 Err(_) => {
-                    if let Err(error) = race.names.look_up(index, host, port) {
+                    if let Err(error) = race.names.look_up(index, host, port, look_ups) {
                         race.errors[index].error = error;
                     }
                 }
@@ -244,19 +262,23 @@ impl Names {
         }
     }
 
-    fn look_up(&mut self, index: usize, host: &str, port: u16) -> io::Result<()> {
+    fn look_up(
+        &mut self,
+        index: usize,
+        host: &str,
+        port: u16,
+        look_ups: LookUps<'_>,
+    ) -> io::Result<()> {
         let running = LookUp::begin()?;
         let (host, sender) = (host.to_owned(), self.sender.clone());
-        std::thread::Builder::new()
-            .name("oxorb-lookup".to_owned())
-            .spawn(move || {
-                let found = (host.as_str(), port)
-                    .to_socket_addrs()
-                    .map(Iterator::collect);
-                drop(running);
-                // Nobody waits any more: then it was for nothing.
-                let _ = sender.send((index, found));
-            })?;
+        look_ups(Box::new(move || {
+            let found = (host.as_str(), port)
+                .to_socket_addrs()
+                .map(Iterator::collect);
+            drop(running);
+            // Nobody waits any more: then it was for nothing.
+            let _ = sender.send((index, found));
+        }))?;
         self.outstanding += 1;
         Ok(())
     }

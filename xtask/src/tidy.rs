@@ -3,6 +3,7 @@
 //! | Rule | Where |
 //! |---|---|
 //! | who may depend on whom | [`direction`] |
+//! | links of pages lead somewhere | [`links`] |
 //! | what every package says about itself | [`manifest`] |
 //! | where unsafe code may be, and that all else forbids it | [`safety`] |
 //! | what the text of a file may hold, and how long it may be | [`text`] |
@@ -10,6 +11,7 @@
 //! Each rule is a function from a file or the package list to findings; its tests show that it can fail.
 
 mod direction;
+mod links;
 mod manifest;
 mod safety;
 mod text;
@@ -99,6 +101,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
         // What is not text, or was deleted and not yet committed, has no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {
             findings.extend(text::check(&file, &text));
+            findings.extend(links::check(workspace, &file, &text));
             findings.extend(safety::check_file(&file, &text));
         }
     }

@@ -105,7 +105,7 @@ impl Worker {
     }
 }
 
-/// Checks the lane that a servant is told against the name of its thread.
+/// Checks the lane that a servant reads against the name of its thread.
 fn check_lane(asked: Option<oxorb::CurrentLane>, thread: &str) {
     let numbers = thread
         .strip_prefix("oxorb-")

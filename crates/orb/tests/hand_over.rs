@@ -1,4 +1,5 @@
-//! A request that comes while another one of its connection runs is read by another thread at once (R1).
+//! A request that comes while another one of its connection runs is read by another thread at once (R1), and not with the
+//! next look at busy connections.
 
 mod common;
 

@@ -76,6 +76,8 @@ pub(super) struct Look {
     pub(super) shared: bool,
     /// Something came over some of them not long ago.
     pub(super) busy: bool,
+    /// Each of those has carried many requests since the look before.
+    pub(super) stream: bool,
 }
 
 /// A connection and the request that its thread is in.
@@ -293,13 +295,19 @@ impl Registry {
     /// The connections whose thread has been in the same request for two looks: who they are, and that request. Notes
     /// whom to ask for next time.
     pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>) -> Look {
-        let mut look = Look::default();
+        let mut look = Look {
+            stream: true,
+            ..Look::default()
+        };
         for (id, entry) in &self.lock().links {
             let status = &entry.status;
             if !status.is_watched_by(lane) {
                 continue;
             }
-            look.busy |= status.idle_since.load(Ordering::Relaxed) == 0;
+            if status.idle_since.load(Ordering::Relaxed) == 0 {
+                look.busy = true;
+                look.stream &= status.streams();
+            }
             look.shared |= status.is_shared();
             match status.look() {
                 Some((request, true)) => {

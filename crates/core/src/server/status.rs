@@ -39,6 +39,8 @@ pub(crate) struct Status {
     phase: AtomicU64,
     /// As it was when somebody looked last.
     looked: AtomicU64,
+    /// Lower half of the phase when somebody looked last: how many requests had begun by then.
+    counted: AtomicU32,
     /// Phase for which input wakes the thread that has connections taken over.
     watched: AtomicU64,
     /// Messages behind the request that runs.
@@ -85,6 +87,9 @@ impl Phase {
 /// answer.
 const ALONE: u32 = 32;
 
+/// Requests from one look to the next that make a stream of them.
+const STREAM: u32 = 8;
+
 /// Requests shorter than this, in nanoseconds, are served one after another by the thread that reads them: handing the
 /// connection on would take longer.
 const SHORT: u32 = 50_000;
@@ -102,6 +107,7 @@ impl Status {
             servers: AtomicUsize::new(1),
             phase: AtomicU64::new(0),
             looked: AtomicU64::new(0),
+            counted: AtomicU32::new(0),
             watched: AtomicU64::new(0),
             behind: Mutex::default(),
             session: Mutex::default(),
@@ -234,6 +240,13 @@ impl Status {
         self.origin.get()?;
         let word = self.running()?;
         Some((word, self.looked.swap(word, Ordering::Relaxed) == word))
+    }
+
+    /// Reports whether many requests have begun since this was asked last.
+    pub(super) fn streams(&self) -> bool {
+        let now = self.phase.load(Ordering::Relaxed) as u32;
+        let before = self.counted.swap(now, Ordering::Relaxed);
+        now.wrapping_sub(before) >= STREAM * Phase::NEXT
     }
 
     /// Reports whether the request is not watched yet, and notes that it is.

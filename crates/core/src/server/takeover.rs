@@ -9,6 +9,7 @@
 //! | a further request comes | and is read by another thread |
 //! |---|---|
 //! | in the first milliseconds of the one that runs | after [`SELDOM`] and [`OFTEN`] at most |
+//! | so, and all clients called back to back until then | after [`RARELY`] and [`OFTEN`] at most |
 //! | later | at once |
 //!
 //! Where threads have priorities of the system, each lane has a watching thread of its own, as urgent as the lane: those of
@@ -34,6 +35,9 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Pause between two looks while connections are busy and none is known for several requests at a time.
 const SELDOM: Duration = Duration::from_millis(10);
+
+/// Longest pause between two looks while all busy connections carry one short request after the other.
+const RARELY: Duration = Duration::from_millis(100);
 
 /// Pause between two looks while a request runs that may be a long one.
 const OFTEN: Duration = Duration::from_millis(5);
@@ -112,11 +116,18 @@ impl Takeover {
             return;
         };
         let is_over = || orb.is_closing() || lane.is_some_and(|lane| lane.is_over(orb));
+        let mut seldom = SELDOM;
         while !is_over() {
             let began = Instant::now();
-            let pause = match look(orb, lane) {
-                Some(pause) => pause.max(began.elapsed() * REST),
-                None => {
+            let next = look(orb, lane);
+            seldom = match next {
+                Next::Stream => RARELY.min(seldom * 2),
+                _ => SELDOM,
+            };
+            let pause = match next {
+                Next::Often => OFTEN.max(began.elapsed() * REST),
+                Next::Seldom | Next::Stream => seldom.max(began.elapsed() * REST),
+                Next::Silence => {
                     self.sleeps.store(true, Ordering::SeqCst);
                     let busy = is_over() || orb.registry().long_running(lane).busy;
                     let ends = lane.is_some_and(|lane| lane.is_stopping());
@@ -147,9 +158,22 @@ impl Takeover {
     }
 }
 
-/// Looks once, at the connections of a lane that has a watching thread of its own or at all others; how long to wait before
-/// the next time, `None`: until something comes over a connection.
-pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Option<Duration> {
+/// Time of the next look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Soon: requests run that may be long ones.
+    Often,
+    /// A little later: some connections are busy.
+    Seldom,
+    /// Later still: all busy connections have carried many requests since the look before.
+    Stream,
+    /// Once something comes over a connection.
+    Silence,
+}
+
+/// Looks once, at the connections of a lane that has a watching thread of its own or at all others. Returns the time of the
+/// next look.
+pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Next {
     let found = orb.registry().long_running(lane);
     let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
     let often = found.running || found.shared || !found.long.is_empty();
@@ -207,9 +231,10 @@ pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Option<Duration> {
             }
         }
     }
-    match (found.busy, often) {
-        (_, true) => Some(OFTEN),
-        (true, false) => Some(SELDOM),
-        (false, false) => None,
+    match (often, found.busy, found.stream) {
+        (true, ..) => Next::Often,
+        (false, true, true) => Next::Stream,
+        (false, true, false) => Next::Seldom,
+        (false, false, _) => Next::Silence,
     }
 }

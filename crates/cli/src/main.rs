@@ -47,9 +47,9 @@ enum Command {
     /// Show an urgent client among many busy ones, without and with priorities, live
     ///
     /// An urgent client calls a server 50 times a second; many others call it without a pause, and each of their calls
-    /// takes 200 us of the one CPU that the server has. In the first act four threads serve whoever comes first. In the
-    /// second the urgent client has a lane: a port, a thread and a connection of its own, and a real-time priority
-    /// (SCHED_FIFO) where this user may have one. Both are compared at the end.
+    /// takes 200 us of the one CPU that the server has. In the first act four threads serve requests as they come. In the
+    /// second the urgent client has a lane: a port, a thread and a connection of its own. In the third the lane also has a
+    /// real-time priority (SCHED_FIFO), where this user may have one. All three are compared at the end.
     Demo(demo::Args),
     /// Check IDL files, or turn them into Rust
     #[command(subcommand)]

@@ -3,9 +3,9 @@
 //! A test that [enters](World::enter) a world runs anew in a process with network, mounts and processes of its own
 //! (`unshare`); all of it ends with that process, however it ends, and nobody outside ever sees any of it.
 
-use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use oxorb_testkit::peers::missing;
 use oxorb_testkit::process::{Process, rerun};
 
 use super::LONG;
@@ -13,15 +13,15 @@ use super::LONG;
 /// Set in the process that is in a world: which test it is.
 const WORLD: &str = "OXORB_FAULTS_WORLD";
 
-/// Set where namespaces are known to be permitted, so that a test which cannot have them fails.
-const REQUIRED: &str = "OXORB_FAULTS_NETWORKS";
-
 /// Hosts by name; the test itself runs on one that has none.
 pub(crate) struct World;
 
 impl World {
-    /// In the world: gives it. Outside: runs the test of that name there, and gives nothing. Where the system permits no
-    /// namespaces, that is said aloud, and nothing is tested.
+    /// Returns the world to a test that runs in it. Outside, runs the test of that name in one and returns nothing. Where the
+    /// system permits no namespaces, the test says so aloud and tests nothing.
+    ///
+    /// # Panics
+    /// Where `CI` is set and the system permits no namespaces.
     pub(crate) fn enter(test: &str) -> Option<World> {
         if std::env::var(WORLD).is_ok_and(|inside| inside == test) {
             // Names of namespaces are files.
@@ -42,16 +42,13 @@ impl World {
             .args(["ip", "link"])
             .stdout(Stdio::null())
             .output();
-        if !permitted.is_ok_and(|output| output.status.success()) {
-            assert!(
-                std::env::var_os(REQUIRED).is_none(),
-                "no network namespaces"
-            );
-            // Not through what the test harness keeps to itself.
-            let _ = writeln!(
-                std::io::stderr(),
-                "{test}: NOT TESTED, for want of network namespaces (unshare and ip, as root)"
-            );
+        let refused = match permitted {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(why) = refused {
+            missing("network namespaces (unshare and ip, as root)", &why);
             return None;
         }
         let inner = rerun(test);

@@ -89,6 +89,9 @@ const WORKED_ROUND: &str = "\
 - omniORB's code of a valuetype with an array of valuetypes as a member does not compile. The array is in a struct.
 - JacORB's skeletons read an inout bounded wstring as a narrow one, and an inout box as what is in it; neither occurs.
 - omniORB on x86 sends the ten octets of its own long double, not IEEE binary128: `LongDouble::from_x87` reads them.
+- LOCATION_FORWARD was said to end in INTERNAL in one Java ORB. It does not in those that are to be had: stubs of the
+  form that `idlj` writes, and requests of the DII, in GlassFish's ORB 4.2.5 and in the JDK's own (JBoss's copy, 8.1.4),
+  both on JDK 17, follow it to the object, as JacORB's and omniORB's clients do.
 - Neither of their compilers takes a union switched by wchar or octet (a syntax error), so no check has one.
 
 ";

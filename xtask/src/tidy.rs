@@ -11,6 +11,7 @@
 //! Each rule is a function from a file or the package list to findings; its tests show that it can fail.
 
 mod direction;
+mod errors;
 mod links;
 mod manifest;
 mod safety;
@@ -103,6 +104,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
             findings.extend(text::check(&file, &text));
             findings.extend(links::check(workspace, &file, &text));
             findings.extend(safety::check_file(&file, &text));
+            findings.extend(errors::check_file(&file, &text));
         }
     }
     findings.sort_by(|a, b| (!a.is_error, &a.file, a.line).cmp(&(!b.is_error, &b.file, b.line)));

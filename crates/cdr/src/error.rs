@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 /// assert_eq!(error.kind, ErrorKind::Truncated { needed: 4, left: 3 });
 /// assert_eq!(error.to_string(), "at octet 0: 4 more octets are needed, only 3 are left");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     /// What is wrong.
     pub kind: ErrorKind,
@@ -213,6 +213,12 @@ impl fmt::Display for ErrorKind {
                 "the values of this client's messages take as much memory as they may (setting MaxOctetsPerClient)",
             ),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::options::{CONNECTIONS_PER_CLIENT, ClientConnections};
 use crate::{Concurrency, ReactorChoice};
 
 /// Two options, each fine by itself, that contradict each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Incompatible {
     /// As an argument would set it.
     pub one: &'static str,
@@ -96,6 +96,12 @@ impl fmt::Display for Incompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Incompatible { one, other, reason } = self;
         write!(f, "{one} and {other} do not go together: {reason}")
+    }
+}
+
+impl fmt::Debug for Incompatible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -70,7 +70,6 @@ pub enum Threads {
 }
 
 /// Why a module does not start.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
     /// No room for a request, or no thread.
@@ -113,6 +112,12 @@ impl fmt::Display for StartError {
             }
             StartError::Reservation(error) => error.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -25,7 +25,7 @@ impl UserException {
 }
 
 /// Why a call without stubs has no results.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Exception {
     /// An exception that the operation declares.
@@ -125,6 +125,12 @@ impl fmt::Display for Exception {
                 write!(f, "{of}{dot}{error}")
             }
         }
+    }
+}
+
+impl fmt::Debug for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -187,7 +187,7 @@ impl fmt::Display for Address {
 }
 
 /// What is wrong with a URL.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Error {
     /// It does not start with `corbaloc:` or `corbaname:`.
     Scheme,
@@ -223,6 +223,12 @@ impl Error {
             Self::Name => minor::bad_param::URL_OTHER,
         };
         SystemException::bad_param(minor, CompletionStatus::No)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

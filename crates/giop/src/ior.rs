@@ -185,7 +185,7 @@ pub mod profile_tag {
 }
 
 /// Why text is not a stringified reference.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum IorError {
     /// It does not start with `IOR:`.
     Prefix,
@@ -213,6 +213,12 @@ impl IorError {
                 SystemException::inv_objref(minor::inv_objref::MALFORMED, CompletionStatus::No)
             }
         }
+    }
+}
+
+impl fmt::Debug for IorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -92,7 +92,7 @@ pub struct Few<T, const MAX: usize> {
 }
 
 /// More items than a bounded list holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TooMany {
     /// Number of items given.
     pub given: usize,
@@ -107,6 +107,12 @@ impl fmt::Display for TooMany {
             "the list has {} items, and may have {} at most",
             self.given, self.most
         )
+    }
+}
+
+impl fmt::Debug for TooMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -58,7 +58,7 @@ pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
 }
 
 /// Why text is no reference.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum ReferenceError {
     /// It starts with no scheme we know.
     Scheme {
@@ -86,6 +86,12 @@ impl ReferenceError {
                 SystemException::bad_param(minor::bad_param::URL_ADDRESS, CompletionStatus::No)
             }
         }
+    }
+}
+
+impl fmt::Debug for ReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

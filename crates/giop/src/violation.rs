@@ -11,7 +11,7 @@ use crate::{CompletionStatus, MessageType, SystemException, Version, minor};
 /// Values compare and clone, so tests state exactly what they expect. `Display` is a full sentence that names the
 /// offending value.
 #[non_exhaustive]
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Violation {
     /// A message ended before something it must contain.
     Truncated {
@@ -190,6 +190,12 @@ impl Violation {
 impl From<cdr::Error> for Violation {
     fn from(error: cdr::Error) -> Self {
         Self::Cdr(error)
+    }
+}
+
+impl fmt::Debug for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

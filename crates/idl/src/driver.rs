@@ -76,7 +76,6 @@ pub struct Compiled {
 }
 
 /// Text with errors.
-#[derive(Debug)]
 pub struct Failed {
     /// What is wrong; at least one error.
     pub report: Report,
@@ -106,6 +105,12 @@ impl Report {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.report.text(false).trim_end())
+    }
+}
+
+impl fmt::Debug for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

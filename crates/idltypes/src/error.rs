@@ -1,7 +1,7 @@
 use std::fmt;
 
 /// Why something in an IDL file has no type code or signature.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Unsupported {
     /// Nothing has this name.
     Unknown(String),
@@ -28,6 +28,12 @@ impl fmt::Display for Unsupported {
                 write!(f, "{name}: {what} cannot be sent without stubs")
             }
         }
+    }
+}
+
+impl fmt::Debug for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

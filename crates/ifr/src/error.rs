@@ -2,7 +2,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Why a repository cannot be filled, kept or served.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The IDL is wrong; says where.
@@ -25,6 +24,12 @@ impl fmt::Display for Error {
             Error::Store { path, why } => write!(f, "the store {}: {why}", path.display()),
             Error::Poa(error) => write!(f, "the repository cannot be served: {error}"),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

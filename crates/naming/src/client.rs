@@ -304,7 +304,7 @@ impl Drop for Entries {
 }
 
 /// Why something could not be done with a name.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct NamingError {
     /// What was tried: "bind", "resolve" ...
@@ -396,6 +396,12 @@ impl fmt::Display for NamingError {
             }
             Problem::System(exception) => exception.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for NamingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -194,7 +194,7 @@ impl Component {
 }
 
 /// Why text is no name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct InvalidName {
     /// The text.
     pub text: String,
@@ -243,6 +243,12 @@ impl fmt::Display for InvalidName {
 fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const SHOWN: usize = 80;
     write!(f, "\"{:.SHOWN$}\"", Printable(text))
+}
+
+impl fmt::Debug for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl std::error::Error for InvalidName {}

@@ -63,3 +63,63 @@ fn exceptions_are_equal_wherever_they_were_raised() {
     let found: Option<&SystemException> = one.exception();
     assert_eq!(found, Some(&other));
 }
+
+/// Whether a text is a sentence: in one line, of several words, without forms that only code has.
+#[track_caller]
+fn is_sentence(error: &dyn Error) {
+    let text = error.to_string();
+    assert_eq!(format!("{error:?}"), text, "Debug is what Display is");
+    assert!(text.split(' ').count() > 2, "{text}");
+    for bad in ["\n", " { ", "Some(", "None", "Error(", "::Err"] {
+        assert!(!text.contains(bad), "{bad:?} in {text}");
+    }
+}
+
+/// `cargo xtask tidy` finds an error type whose `Debug` is derived; these show that both say what is wrong, and where.
+#[test]
+fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
+    use oxorb_cdr::{ByteOrder, Decoder, Dialect};
+
+    let orb = Orb::builder().build().expect("an ORB");
+    let named: Vec<(Box<dyn Error>, &str)> = vec![
+        (
+            Box::new(orb.string_to_object("nonsense").unwrap_err()),
+            "nonsense",
+        ),
+        (
+            Box::new(orb.string_to_object("corbaloc::127.0.0.1:x/A").unwrap_err()),
+            "127.0.0.1",
+        ),
+        (
+            Box::new(Orb::builder().setting("Nope", "1").build().unwrap_err()),
+            "Nope",
+        ),
+        (
+            Box::new(Orb::builder().listen("bus://x").build().unwrap_err()),
+            "bus",
+        ),
+        (Box::new("1.2.3".parse::<oxorb::Decimal>().unwrap_err()), ""),
+        (Box::new(oxorb::Priority::new(-1).unwrap_err()), "-1"),
+        (
+            Box::new(
+                Decoder::new(&[0], ByteOrder::Big, Dialect::new(2))
+                    .ulong()
+                    .unwrap_err(),
+            ),
+            "octet 0",
+        ),
+        (
+            Box::new("IOR:0".parse::<oxorb_giop::Ior>().unwrap_err()),
+            "",
+        ),
+        (
+            Box::new("a/b\\".parse::<oxorb_transport::Endpoint>().unwrap_err()),
+            "",
+        ),
+        (Box::new(unreachable(&orb, closed_port())), "127.0.0.1:"),
+    ];
+    for (error, name) in &named {
+        is_sentence(&**error);
+        assert!(error.to_string().contains(name), "{name}: {error}");
+    }
+}

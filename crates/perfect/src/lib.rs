@@ -34,7 +34,7 @@ pub struct PerfectHash {
 }
 
 /// Two of the names are the same, so that no hash can tell them apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Duplicate {
     /// Places in the list.
     pub places: (usize, usize),
@@ -44,6 +44,12 @@ impl std::fmt::Display for Duplicate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (one, two) = self.places;
         write!(f, "names {one} and {two} of the list are the same")
+    }
+}
+
+impl std::fmt::Debug for Duplicate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

@@ -37,12 +37,18 @@ pub struct Current {
 
 /// No request of this ORB runs on the asking thread
 /// (`PortableServer::Current::NoContext`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoContext;
 
 impl fmt::Display for NoContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no request of this ORB runs on this thread; ask from within a servant")
+    }
+}
+
+impl fmt::Debug for NoContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -202,7 +202,7 @@ pub enum Policy {
 }
 
 /// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidPolicy {
     /// Where in the list the first policy is that takes part in the
     /// contradiction. Of a [`Policies`] struct: its place among the fields.
@@ -218,6 +218,12 @@ impl fmt::Display for InvalidPolicy {
             f,
             "the policies contradict each other: {rule} (InvalidPolicy, index {index})"
         )
+    }
+}
+
+impl fmt::Debug for InvalidPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Admitted {
 }
 
 /// Why an operation was not admitted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Refusal {
     /// What was said of it cannot be: a duplicate name, a time out of range, no schedule.
     Invalid(Error),
@@ -49,6 +49,12 @@ impl fmt::Display for Refusal {
                 operation, because, ..
             } => write!(f, "{operation} is not admitted, for with it {because}"),
         }
+    }
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::repository::Handle;
 use crate::task::Utilization;
 
 /// Why the service refused (A11.2).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// An info of this name is there already.
@@ -140,6 +140,12 @@ impl fmt::Display for Error {
             Error::Invalid(why) => f.write_str(why),
             Error::Full(most) => write!(f, "there is room for {most} operations"),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

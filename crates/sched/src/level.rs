@@ -78,7 +78,7 @@ impl Criticality {
 }
 
 /// A text that names none of the five levels.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownLevel(String);
 
 impl fmt::Display for UnknownLevel {
@@ -88,6 +88,12 @@ impl fmt::Display for UnknownLevel {
             f,
             "{text:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH"
         )
+    }
+}
+
+impl fmt::Debug for UnknownLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

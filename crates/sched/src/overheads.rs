@@ -41,7 +41,7 @@ impl Default for Overheads {
 }
 
 /// Overheads under which no job would ever end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoProgress {
     step: Nanos,
     switch: Nanos,
@@ -54,6 +54,12 @@ impl std::fmt::Display for NoProgress {
             f,
             "a step of {step} is no longer than a context switch of {switch}, so that nothing else would run"
         )
+    }
+}
+
+impl std::fmt::Debug for NoProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Queue {
 }
 
 /// A row that names a queue which is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NoQueue {
     /// The operation.
     pub name: String,
@@ -78,10 +78,16 @@ impl std::fmt::Display for NoQueue {
     }
 }
 
+impl std::fmt::Debug for NoQueue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for NoQueue {}
 
 /// Why a table cannot be enforced by threads of fixed priorities, one for each queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unenforceable {
     /// Full preemption by deadline or laxity was analysed. A table has the order of one moment, and that order changes.
@@ -142,6 +148,12 @@ impl std::fmt::Display for Unenforceable {
                 "{name} has the priority {own} in the table and its queue {queue}"
             ),
         }
+    }
+}
+
+impl std::fmt::Debug for Unenforceable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

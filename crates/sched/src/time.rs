@@ -16,7 +16,7 @@ pub const MILLISECOND: Nanos = 1_000_000;
 pub const SECOND: Nanos = 1_000_000_000;
 
 /// Why a text is no time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum TimeError {
     /// Not a number followed by a unit.
     Syntax(String),
@@ -41,6 +41,12 @@ impl fmt::Display for TimeError {
             TimeError::TooFine(text) => write!(f, "{text:?} is finer than a nanosecond"),
             TimeError::TooLong(text) => write!(f, "{text:?} overflows: 36 years are the most"),
         }
+    }
+}
+
+impl fmt::Debug for TimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -2,7 +2,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Why a scheduling service cannot be kept or served.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The state cannot be opened, read or written.
@@ -22,6 +21,12 @@ impl fmt::Display for Error {
             Error::State { path, why } => write!(f, "the state {}: {why}", path.display()),
             Error::Poa(error) => write!(f, "schedules cannot be served: {error}"),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

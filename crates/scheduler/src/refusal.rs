@@ -10,7 +10,7 @@ use crate::rtec_scheduler as idl;
 use crate::rtec_scheduler::scheduler::*;
 
 /// Why the service refused something. The exceptions of the IDL are empty; this is what they stand for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The schedule or the repository does not allow it.
@@ -83,6 +83,12 @@ impl fmt::Display for Refusal {
             Refusal::ReadOnly => f.write_str("the service is served read-only"),
             Refusal::NotWritten(why) => write!(f, "nothing was changed: {why}"),
         }
+    }
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

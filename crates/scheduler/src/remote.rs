@@ -59,7 +59,7 @@ pub struct Loaded {
 }
 
 /// Why something could not be done with a service.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RemoteError {
     what: String,
     why: String,
@@ -88,6 +88,12 @@ impl Display for RemoteError {
             "the scheduling service: cannot {}: {}",
             self.what, self.why
         )
+    }
+}
+
+impl fmt::Debug for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

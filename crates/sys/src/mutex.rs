@@ -44,7 +44,6 @@ pub struct Guard<'m, T: ?Sized = ()> {
 }
 
 /// Why a mutex cannot be locked.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum LockError {
     /// The calling thread holds it, or waits in a circle of threads that wait for each other.
@@ -261,6 +260,12 @@ impl fmt::Display for LockError {
             LockError::Deadlock => f.write_str("this thread would wait for itself"),
             LockError::System(error) => write!(f, "the system cannot lock the mutex: {error}"),
         }
+    }
+}
+
+impl fmt::Debug for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

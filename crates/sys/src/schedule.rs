@@ -190,7 +190,6 @@ pub struct Reservation {
 }
 
 /// Why a [`Reservation`] cannot be had.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum ReservationError {
     /// The times contradict each other.
@@ -321,6 +320,12 @@ impl fmt::Display for ReservationError {
                 write!(f, "processor time cannot be reserved: {error}")
             }
         }
+    }
+}
+
+impl fmt::Debug for ReservationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -39,7 +39,6 @@ pub fn listen(endpoint: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {
 }
 
 /// An endpoint on which nobody can listen now.
-#[derive(Debug)]
 pub struct ListenError {
     /// The endpoint asked for.
     pub endpoint: Endpoint,
@@ -78,6 +77,12 @@ impl fmt::Display for ListenError {
             Some(advice) => write!(f, "; {advice}"),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

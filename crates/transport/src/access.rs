@@ -160,7 +160,7 @@ impl fmt::Display for Network {
 }
 
 /// Text that is no access rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AccessError {
     /// The rule, or the part of it that is wrong.
     pub text: String,
@@ -180,6 +180,12 @@ impl AccessError {
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.text, self.problem)
+    }
+}
+
+impl fmt::Debug for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

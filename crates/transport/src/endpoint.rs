@@ -175,7 +175,7 @@ impl fmt::Display for Protocol {
 }
 
 /// Text that is no endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct EndpointError {
     /// The whole text.
     pub text: String,
@@ -195,6 +195,12 @@ impl fmt::Display for EndpointError {
             write!(f, "at {place:?}")?;
         }
         write!(f, ": {}", self.problem)
+    }
+}
+
+impl fmt::Debug for EndpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -168,7 +168,6 @@ impl Facts {
 }
 
 /// A write that did not take everything.
-#[derive(Debug)]
 pub struct WriteError {
     /// How many octets went out before it failed. 0 proves that the peer saw nothing.
     pub written: usize,
@@ -183,6 +182,12 @@ impl fmt::Display for WriteError {
             "write failed after {} octets: {}",
             self.written, self.error
         )
+    }
+}
+
+impl fmt::Debug for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Decimal {
 }
 
 /// Why something is not a [`Decimal`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DecimalError {
     /// It has more digits than its type, or than any `fixed`.
     Overflow,
@@ -293,6 +293,12 @@ impl fmt::Display for DecimalError {
             Self::DivisionByZero => "a number was divided by zero",
             Self::NotANumber => "the text is not a decimal number",
         })
+    }
+}
+
+impl fmt::Debug for DecimalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

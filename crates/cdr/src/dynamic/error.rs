@@ -3,7 +3,7 @@ use core::fmt;
 use crate::{Error, ErrorKind, Printable, TypeRef};
 
 /// Why a value could not be read or written as a type, and which part of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DynamicError {
     /// The way to the part, as in `points[3].x`; empty for the whole value.
     pub path: String,
@@ -138,6 +138,12 @@ impl fmt::Display for Reason {
             Self::NoSuchValue => f.write_str("it refers to a value that does not stand before it"),
             Self::TooLarge => f.write_str("the value would be too large"),
         }
+    }
+}
+
+impl fmt::Debug for DynamicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

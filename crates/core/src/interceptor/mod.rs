@@ -58,7 +58,7 @@ pub struct Interceptors {
 }
 
 /// Two interceptors of one kind have the same name (`DuplicateName`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DuplicateInterceptor(pub String);
 
 impl Interceptors {
@@ -128,6 +128,12 @@ impl fmt::Display for DuplicateInterceptor {
             "two interceptors of one kind are named {:?}; give each its own name, or none",
             self.0
         )
+    }
+}
+
+impl fmt::Debug for DuplicateInterceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -76,7 +76,7 @@ pub struct ClientProtocol(pub(crate) Protocols);
 pub struct RequestQos(pub Qos);
 
 /// A list that is no policy; says why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UnusableList(&'static str);
 
 impl PriorityBandedConnection {
@@ -140,6 +140,12 @@ impl ClientProtocol {
 impl fmt::Display for UnusableList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the list is no policy: {}", self.0)
+    }
+}
+
+impl fmt::Debug for UnusableList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -92,7 +92,7 @@ impl<T: ?Sized> fmt::Debug for RtMutex<T> {
 }
 
 /// There is no mutex of that name (`RTCORBA::RTORB::MutexNotFound`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct MutexNotFound(pub String);
 
 impl fmt::Display for MutexNotFound {
@@ -102,6 +102,12 @@ impl fmt::Display for MutexNotFound {
             "no mutex of this ORB is called {:?}; create_named_mutex makes one",
             self.0
         )
+    }
+}
+
+impl fmt::Debug for MutexNotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

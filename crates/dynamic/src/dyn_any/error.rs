@@ -3,7 +3,7 @@ use std::fmt;
 use oxorb_cdr::{DynamicError, Reason, TypeRef};
 
 /// What the operations of a [`DynAny`](super::DynAny) raise.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum DynAnyError {
     /// `DynAny::TypeMismatch`: a value, an operation or a name is not of the type there is.
     TypeMismatch(String),
@@ -34,6 +34,12 @@ impl fmt::Display for DynAnyError {
             Self::MustTruncate(what) => write!(f, "MustTruncate: {what}"),
             Self::InconsistentTypeCode(what) => write!(f, "InconsistentTypeCode: {what}"),
         }
+    }
+}
+
+impl fmt::Debug for DynAnyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -74,7 +74,7 @@ impl Names for Plain {
 }
 
 /// Why JSON is not a value of a type, and which part of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct JsonError {
     /// The way to the part, as in `route[3].name`; empty for the whole.
     pub path: String,
@@ -112,6 +112,12 @@ impl fmt::Display for JsonError {
             write!(f, "{}: ", Printable(&self.path))?;
         }
         Printable(&self.what).fmt(f)
+    }
+}
+
+impl fmt::Debug for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -74,7 +74,7 @@ const MOST_ROUNDS: u32 = 200;
 const MOST_PERIODS: u64 = 1_000;
 
 /// Why a system is none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Wrong {
     /// A flow names a step that is not there.
     NoStep(String),
@@ -91,6 +91,12 @@ impl std::fmt::Display for Wrong {
             Wrong::Periods(flow) => write!(f, "the steps of {flow} have different periods"),
             Wrong::Twice(step) => write!(f, "{step} is a step of more than one flow"),
         }
+    }
+}
+
+impl std::fmt::Debug for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

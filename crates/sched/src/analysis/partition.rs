@@ -17,7 +17,7 @@ pub enum Fit {
 }
 
 /// A task that fits nowhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NoRoom {
     /// Its place in the set.
     pub task: usize,
@@ -33,6 +33,12 @@ impl std::fmt::Display for NoRoom {
             self.task,
             self.assigned.len()
         )
+    }
+}
+
+impl std::fmt::Debug for NoRoom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

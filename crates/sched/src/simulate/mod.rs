@@ -96,7 +96,7 @@ impl Timeline {
 }
 
 /// Why a simulation did not take place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Refused {
     /// A task without a period.
     NoPeriod(String),
@@ -144,6 +144,12 @@ impl fmt::Display for Refused {
                 Show(*step)
             ),
         }
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -231,13 +231,19 @@ impl fmt::Display for Strategy {
 }
 
 /// A name that no strategy has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownStrategy(String);
 
 impl fmt::Display for UnknownStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Strategy::ALL.map(|strategy| strategy.name).join(", ");
         write!(f, "no strategy is called {:?}; there are {names}", self.0)
+    }
+}
+
+impl fmt::Debug for UnknownStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -319,7 +319,6 @@ impl Drop for LookUp {
 }
 
 /// A host to which no connection could be made.
-#[derive(Debug)]
 pub struct ConnectError {
     /// The host asked for.
     pub host: String,
@@ -358,6 +357,12 @@ impl fmt::Display for ConnectError {
                 Ok(())
             }
         }
+    }
+}
+
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

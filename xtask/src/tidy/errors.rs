@@ -1,0 +1,70 @@
+//! Errors are sentences in `Debug`, too, because a `main` that returns one prints that.
+
+use super::Finding;
+
+/// Checks that each error type of the crates writes its `Debug` by hand, beside its `Display`.
+pub(super) fn check_file(file: &str, text: &str) -> Vec<Finding> {
+    if !file.starts_with("crates/") || !file.contains("/src/") || !file.ends_with(".rs") {
+        return Vec::new();
+    }
+    let lines = text.lines().enumerate();
+    let errors = lines.filter_map(|(at, line)| Some((at + 1, error_type(line)?)));
+    let bad = errors.filter(|(_, name)| !has(text, "Debug", name) || !has(text, "Display", name));
+    bad.map(|(line, name)| {
+        let what = format!(
+            "the error `{name}` lacks `impl Debug` and `impl Display` beside it: `Debug` prints the sentence, for a `main` \
+             that returns it"
+        );
+        Finding::error(file, line, what)
+    })
+    .collect()
+}
+
+/// Returns the type for which a line implements `Error`, unless it is generic.
+fn error_type(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once(" for ")?;
+    let path = before.strip_prefix("impl ")?;
+    let is_error = path == "Error" || path.ends_with("error::Error");
+    let name = after.split([' ', '{', '<']).next()?;
+    (is_error && !name.is_empty()).then_some(name)
+}
+
+fn has(text: &str, derived: &str, name: &str) -> bool {
+    text.lines().any(|line| {
+        let head = line.split_once(&format!("{derived} for {name}"));
+        head.is_some_and(|(before, after)| {
+            before.starts_with("impl ") && after.starts_with([' ', '<'])
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BY_HAND: &str = "impl fmt::Debug for Wrong {\n}\nimpl fmt::Display for Wrong {\n}\n";
+
+    #[test]
+    fn an_error_with_a_derived_debug_is_found() {
+        let text = "#[derive(Debug)]\npub struct Wrong;\nimpl fmt::Display for Wrong {\n}\n\
+                    impl std::error::Error for Wrong {}\n";
+        let found = check_file("crates/x/src/lib.rs", text);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].line, Some(5));
+        assert!(found[0].what.contains("`Wrong`"));
+        assert_eq!(check_file("crates/x/tests/all.rs", text), []);
+    }
+
+    #[test]
+    fn an_error_that_writes_its_sentence_is_not() {
+        for line in [
+            "impl core::error::Error for Wrong {",
+            "impl Error for Wrong {}",
+        ] {
+            let text = format!("{BY_HAND}{line}\n");
+            assert_eq!(check_file("crates/x/src/lib.rs", &text), []);
+        }
+        let other = "impl From<Error> for Wrong {\nimpl MyError for Wrong {}\n";
+        assert_eq!(check_file("crates/x/src/lib.rs", other), []);
+    }
+}

@@ -11,13 +11,16 @@ pub(crate) struct Budget {
     granted: u32,
 }
 
-/// Octets that the values of every message may take, and the least that is granted at a time.
+/// Octets that the values of every message may take.
+const FIRST: u32 = 1 << 15;
+
+/// Octets that are granted at a time, at least.
 const STEP: u32 = 1 << 16;
 
 impl Budget {
     pub(crate) const START: Self = Self {
-        left: STEP,
-        granted: STEP,
+        left: FIRST,
+        granted: FIRST,
     };
 
     /// Takes octets out of what was granted.

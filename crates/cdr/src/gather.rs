@@ -128,6 +128,12 @@ impl<'a> Encoded<'a> {
         self.used + self.gathered.octets()
     }
 
+    /// Octets of memory that the message takes: its buffer, whether used or spare, and what is referenced.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        self.buffer.capacity() + self.gathered.octets()
+    }
+
     /// Whether all octets lie in one piece, because nothing was gathered.
     #[inline]
     pub fn is_contiguous(&self) -> bool {

@@ -11,7 +11,7 @@ pub trait Scope: Any + Send + Sync {
     fn keep(&self) -> Arc<dyn Scope>;
 
     /// Takes octets of memory for values that are read by this thread; `false`: there are none left. Asked in steps, and
-    /// never for the first 64 KiB of a message.
+    /// never for the first 32 KiB of a message.
     fn afford(&self, octets: usize) -> bool {
         let _ = octets;
         true

@@ -11,7 +11,7 @@ use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
 use crate::op::Raise;
 use crate::orb::Unanswered;
-use crate::server::{self, Line, Sink};
+use crate::server::{self, Line, Sink, Values};
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, Ref, raise};
 
@@ -60,6 +60,8 @@ pub struct Later {
     header: Header,
     /// The request without its arguments.
     head: Vec<u8>,
+    /// What its arguments and `head` take of the client's share.
+    _values: Option<Values>,
     dialect: Dialect,
     times: Times,
     flow: Option<Arc<ServerFlow>>,
@@ -93,6 +95,13 @@ impl Upcall<'_> {
         let Some(unanswered) = orb.keep_unanswered() else {
             return self.fail(raise::TOO_MANY_UNANSWERED);
         };
+        let head = match frame.in_pieces() {
+            false => &frame.bytes[..request.body.min(frame.bytes.len())],
+            true => frame.bytes,
+        };
+        let Ok(values) = server::values_of_request(orb, head.len()) else {
+            return self.fail(raise::VALUES_NOT_AFFORDED);
+        };
         let acknowledged = self.sink.answered();
         let waits = match request.response {
             Response::WithTarget => true,
@@ -110,10 +119,8 @@ impl Upcall<'_> {
         keep(Later {
             orb: orb.clone(),
             header: frame.header,
-            head: match frame.in_pieces() {
-                false => frame.bytes[..request.body.min(frame.bytes.len())].to_vec(),
-                true => frame.bytes.to_vec(),
-            },
+            head: head.to_vec(),
+            _values: values,
             dialect,
             times: *times,
             flow: self.flow,

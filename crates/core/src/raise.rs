@@ -30,6 +30,10 @@ pub(crate) const TOO_MANY_REPLIES: SystemException =
 pub(crate) const REPLY_NOT_AFFORDED: SystemException =
     SystemException::no_memory(minor::no_memory::CLIENT_REPLIES, CompletionStatus::Yes);
 
+/// What a request would keep until it is answered does not fit in its client's share; it was not run to its end.
+pub(crate) const VALUES_NOT_AFFORDED: SystemException =
+    SystemException::no_memory(minor::no_memory::CLIENT_SHARE, CompletionStatus::No);
+
 /// The client has as many requests running as it may.
 pub(crate) const TOO_MANY_REQUESTS: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_REQUESTS, CompletionStatus::No);

@@ -356,6 +356,21 @@ impl Inbox {
             + self.cancels.memory()
     }
 
+    /// Capacity of the buffers that stay between messages.
+    #[inline]
+    pub fn spare(&self) -> usize {
+        self.buffer.capacity() + self.joined.capacity()
+    }
+
+    /// Gives memory back that is spare, and keeps up to so many octets, as well as what has arrived.
+    pub fn shrink_to(&mut self, octets: usize) {
+        self.compact();
+        self.buffer.shrink_to(octets);
+        self.joined
+            .shrink_to(octets.saturating_sub(self.buffer.capacity()));
+        self.habit = self.habit.min(octets.max(READ_AHEAD));
+    }
+
     /// Drops the announced message.
     #[inline]
     fn release(&mut self) {

@@ -470,7 +470,7 @@ fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException>
 fn values_of_a_message_are_bounded_as_its_octets_are() {
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let settings = [("MaxOctetsPerClient", "4000000"), ("MaxDecoded", "8000000")];
+        let settings = [("MaxOctetsPerClient", "5000000"), ("MaxDecoded", "8000000")];
         let server = server_with(concurrency, &settings);
         let client = client(ClientConnections::Cached);
         let local = server
@@ -653,9 +653,120 @@ fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
     assert_eq!(ping(&object, 1), Ok(2), "another address");
     let mut second = connect_from("127.0.0.2".parse().unwrap(), address(&object)).unwrap();
     second
-        .write_all(&request(&object, &NOTE, 0, |_| {}))
+        .write_all(&request(&object, &PING, 0, |e| e.longlong(1)))
         .unwrap();
     while count(&server, Incident::RepliesNotTaken) == 0 {
         thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Keeps the anys' request, to answer it later.
+struct LaterCollector(Mutex<Vec<oxorb::Later>>);
+
+impl Servant for LaterCollector {
+    fn repository_id(&self) -> &str {
+        "IDL:test/Collector:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.args(|d| d.sequence::<oxorb::Any>(None)) {
+            Ok(_) => upcall.later(|later| self.0.lock().unwrap().push(later)),
+            Err(rejected) => upcall.reject(rejected),
+        }
+    }
+}
+
+/// What is read for a request that is answered later is counted until then (S5).
+#[test]
+fn values_of_requests_that_are_answered_later_count_until_then() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = server_with(concurrency, &[("MaxOctetsPerClient", "5000000")]);
+        let client = client(ClientConnections::Cached);
+        let kept = Arc::new(LaterCollector(Mutex::default()));
+        let local = server.root_poa().activate_servant(kept.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        for _ in 0..2 {
+            thread::scope(|scope| {
+                let first = scope.spawn(|| collect(&object, 30_000));
+                while kept.0.lock().unwrap().is_empty() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                let refused = collect(&object, 30_000).unwrap_err();
+                assert_raised(refused, SystemExceptionKind::NoMemory, CompletionStatus::No);
+                assert_eq!(refused.minor, minor::no_memory::CLIENT_SHARE);
+                for later in kept.0.lock().unwrap().drain(..) {
+                    later.reply(|e| {
+                        e.ulong(7);
+                        Ok(())
+                    });
+                }
+                assert_eq!(first.join().unwrap(), Ok(7));
+            });
+        }
+    }
+}
+
+/// Several large replies at once, more than fit: a client that reads them gets all (S5).
+#[test]
+fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
+    let _guard = watchdog(2 * LONG);
+    let settings = [("MaxReplyOctetsPerClient", "100000000")];
+    let server = server_with(Concurrency::ThreadPerConnection, &settings);
+    let client = client(ClientConnections::Cached);
+    let object = pinger(&server, &client);
+    let big = || {
+        object.reference().invoke::<_, SystemException>(
+            &BIG,
+            |_| Ok(()),
+            |d| {
+                let octets = d.length(None, 1)?;
+                d.octets(octets).map(<[u8]>::len)
+            },
+        )
+    };
+    assert_eq!(big(), Ok(BIG_ANSWER));
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..8).map(|_| scope.spawn(|| [big(), big()])).collect();
+        for reader in readers {
+            assert_eq!(reader.join().unwrap(), [Ok(BIG_ANSWER); 2]);
+        }
+    });
+    assert_eq!(ping(&object, 1), Ok(2));
+}
+
+/// A request waits only so long for its client to take earlier replies, and its operation is not run (S5).
+#[test]
+fn a_request_whose_reply_has_no_room_is_refused_before_it_runs() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let settings = [("MaxReplyOctetsPerClient", "50000000"), ("ReplyWait", "10")];
+        let server = server_with(concurrency, &settings);
+        let near = client(ClientConnections::Private);
+        let object = pinger(&server, &near);
+        let connect = || connect_from("127.0.0.2".parse().unwrap(), address(&object)).unwrap();
+        let mut streams = [connect(), connect()];
+        for stream in &mut streams {
+            stream.set_read_timeout(Some(LONG)).unwrap();
+        }
+        let big = request(&object, &BIG, 0, |_| {});
+        streams[0].write_all(&big).unwrap();
+        let mut header = [0; 12];
+        streams[0].read_exact(&mut header).unwrap();
+        // It is not taken; the next one is known to be as large.
+        streams[1].write_all(&big).unwrap();
+        let mut reply = [0; 12 + 12 + 64];
+        streams[1].read_exact(&mut reply[..24]).unwrap();
+        let size = u32::from_ne_bytes(reply[8..12].try_into().unwrap()) as usize;
+        streams[1].read_exact(&mut reply[24..12 + size]).unwrap();
+        let text = String::from_utf8_lossy(&reply[..12 + size]).into_owned();
+        assert!(text.contains("omg.org/CORBA/TRANSIENT"), "{text}");
+        // Whoever answers briefly is served meanwhile.
+        streams[1]
+            .write_all(&request(&object, &PING, 1, |e| e.longlong(1)))
+            .unwrap();
+        streams[1].read_exact(&mut header).unwrap();
+        assert_eq!(header[7], 1, "a reply");
+        assert_eq!(ping(&object, 1), Ok(2), "another address");
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::*;
-use oxorb::{CompletionStatus, Incident, Interface, ObjectRef, Orb, SystemExceptionKind};
+use oxorb::{CompletionStatus, Incident, Orb, SystemExceptionKind};
 use oxorb_testkit::hostile::{Attack, Attacker};
 use oxorb_testkit::net::reset;
 use oxorb_testkit::watchdog;
@@ -171,32 +171,6 @@ fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
         });
         assert_eq!(ping(&object, 1), Ok(2));
     }
-}
-
-/// A request as a client would send it.
-fn request(object: &ObjectRef, operation: &str, number: i64) -> Vec<u8> {
-    let profile = object.reference().ior().iiop_profiles().next().unwrap();
-    let mut body = Vec::new();
-    let aligned = |body: &mut Vec<u8>, to: usize| {
-        body.resize((body.len() + 12).next_multiple_of(to) - 12, 0);
-    };
-    body.extend(2u32.to_le_bytes()); // request id
-    body.extend([3, 0, 0, 0]); // a reply is wanted
-    body.extend([0, 0, 0, 0]); // by key
-    body.extend((profile.object_key.len() as u32).to_le_bytes());
-    body.extend(&profile.object_key);
-    aligned(&mut body, 4);
-    body.extend((operation.len() as u32 + 1).to_le_bytes());
-    body.extend(operation.as_bytes());
-    body.push(0);
-    aligned(&mut body, 4);
-    body.extend(0u32.to_le_bytes()); // no service contexts
-    aligned(&mut body, 8);
-    body.extend(number.to_le_bytes());
-    let mut message = b"GIOP\x01\x02\x01\x00".to_vec();
-    message.extend((body.len() as u32).to_le_bytes());
-    message.extend(body);
-    message
 }
 
 #[test]

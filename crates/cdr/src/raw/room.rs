@@ -1,5 +1,6 @@
 use core::mem::ManuallyDrop;
 
+use crate::large::{LARGE_BUFFER, grows_to};
 use crate::primitive::Primitive;
 
 /// More octets than any number takes with its padding: where so many are free, one can be written without a closer look.
@@ -341,8 +342,14 @@ unsafe extern "C" fn grown(
     let mut buffer = unsafe { room.buffer() };
     let needed = room.used().checked_add(octets.cast_unsigned());
     let wanted = needed.expect(TOO_LONG).max(256);
-    // Doubling keeps the cost of growing linear.
-    buffer.resize(wanted.max(buffer.len().saturating_mul(2)), 0);
+    // Growing by a factor keeps the cost of growing linear; that of large buffers wastes less.
+    let more = match buffer.len() < LARGE_BUFFER {
+        true => buffer.len(),
+        false => buffer.len() / 2,
+    };
+    let wanted = wanted.max(buffer.len().saturating_add(more));
+    grows_to(wanted);
+    buffer.resize(wanted, 0);
     initialise(&mut buffer);
     let mut buffer = ManuallyDrop::new(buffer);
     let limit = length(buffer.capacity()).checked_sub(MARGIN - 1 + origin);

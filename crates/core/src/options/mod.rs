@@ -113,18 +113,23 @@ pub struct Options {
     /// more waits in the client's socket. 1: one after another, in the order in which they came, but for callbacks
     /// within callbacks. Threadpools have no more threads for that than they were given.
     pub max_requests_per_connection: usize,
-    /// Most octets that large messages (above 64 KiB) of one client address
-    /// hold while they arrive and are served. A further large message waits in
-    /// the client's socket, at most `stall_timeout`. As much again may be held
-    /// by the values of its requests while they are served; a request whose
-    /// values would exceed that is answered NO_MEMORY. `None`: no limit.
+    /// Most octets of memory that one client address may take: its large
+    /// messages while they arrive and are served (two fifths of it at most), the
+    /// values of its requests until those are answered, large replies until it
+    /// has taken them, and buffers that its connections keep (a sixteenth). A
+    /// further large message waits in the client's socket, at most twice
+    /// `stall_timeout`; a request whose values do not fit is answered NO_MEMORY.
+    /// Whatever takes less than 32 KiB is not counted. `None`: no limit.
     pub max_octets_per_client: Option<usize>,
-    /// Most octets that large replies (above 64 KiB) to one client address may
-    /// hold until it has taken them. Beyond it its requests are answered
-    /// TRANSIENT (minor `TOO_MANY_REPLIES`, not run), and a reply that was made
-    /// meanwhile becomes NO_MEMORY (completed YES); one alone is always sent.
-    /// `None`: no limit.
+    /// Most octets of those that large replies to one client address may take.
+    /// A request whose reply is known to be large and has no room waits for
+    /// `reply_wait`; a large reply that was made meanwhile becomes NO_MEMORY
+    /// (completed YES). One alone is always sent. `None`: no limit of its own.
     pub max_reply_octets_per_client: Option<usize>,
+    /// How long a request waits until its client has taken earlier large
+    /// replies; then it is TRANSIENT (minor `TOO_MANY_REPLIES`, not run). Lanes
+    /// of threadpools, whose threads serve other clients, do not wait.
+    pub reply_wait: Duration,
     /// How long a client's connection may be idle before the server closes it
     /// in order; `None`: for ever. Its client connects again with the next
     /// call, which costs that call the time to connect.
@@ -222,8 +227,9 @@ impl Default for Options {
             max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),
             max_requests_per_client: None,
             max_requests_per_connection: 64,
-            max_octets_per_client: Some(192 << 20),
-            max_reply_octets_per_client: Some(120 << 20),
+            max_octets_per_client: Some(240 << 20),
+            max_reply_octets_per_client: Some(180 << 20),
+            reply_wait: Duration::from_secs(20),
             idle_timeout: None,
             keep_alive: Some(Duration::from_secs(60)),
             access: Access::default(),

@@ -222,8 +222,8 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "MaxOctetsPerClient",
         value: "OCTETS",
-        help: "Most that large messages of one address hold at a time, and most that their values do; 0: no limit. \
-               Default 192 MiB.",
+        help: "Most memory that messages, values, large replies and kept buffers of one address take together; 0: no \
+               limit. Default 240 MiB.",
         apply: |options, text| {
             options.max_octets_per_client = or_none(text)?;
             Ok(())
@@ -232,9 +232,20 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "MaxReplyOctetsPerClient",
         value: "OCTETS",
-        help: "Most that large replies to one address hold until it has taken them; 0: no limit. Default 120 MiB.",
+        help: "Most of that which large replies hold until the client has taken them; 0: no limit of their own. \
+               Default 180 MiB.",
         apply: |options, text| {
             options.max_reply_octets_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ReplyWait",
+        value: "MS",
+        help: "How long a request waits until its client has taken earlier large replies, in milliseconds; 0: not at \
+               all. Default 20000.",
+        apply: |options, text| {
+            options.reply_wait = Duration::from_millis(number(text)?);
             Ok(())
         },
     },

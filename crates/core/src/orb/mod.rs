@@ -131,6 +131,7 @@ impl Orb {
         if options.time_probes {
             crate::probe::on();
         }
+        oxorb_cdr::on_large_buffer(crate::server::encodes);
         let scheduling = Arc::new(Scheduling::new(&options.realtime));
         let threads = Threads::new(&scheduling);
         let plan = options.realtime.scheduler.clone();

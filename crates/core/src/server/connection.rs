@@ -15,7 +15,9 @@ use super::dispatch::{Next, Session, refuse};
 use super::gather::Gather;
 use super::home::Home;
 use super::lane_memory::{Memory, Pair};
-use super::registry::{Admitted, Claim};
+use super::owed;
+use super::registry::Admitted;
+use super::share::{Buffer, Claim, Limits, SMALL};
 use super::stand_in::{self, Desk, UNPOISONED};
 use super::status::{Origin, Status};
 use super::turn::Turn;
@@ -42,6 +44,8 @@ pub(crate) struct Connection {
     pace: Option<Pace>,
     /// What its messages take of the client's share.
     claim: Claim,
+    /// What the memory of its inbox takes of it between messages.
+    kept: Buffer,
     /// Nothing came for a while; the registry knows since when.
     silent: bool,
     /// Not read until other messages of the client leave room.
@@ -90,11 +94,8 @@ const PACE: usize = 1024;
 /// are any and no other worker looks after them.
 const TURN: usize = 4;
 
-/// Messages up to this size are not counted among those of their client.
-const SMALL: usize = 64 << 10;
-
-/// How often a thread that must not read looks whether it may again.
-const PAUSE: Duration = Duration::from_millis(10);
+/// How often a thread that must not read, or run a request, looks whether it may again.
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
 /// Why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +171,7 @@ impl Connection {
             version: Version::V1_0,
             pace: None,
             claim: Claim::of(lines.status.client.as_ref()),
+            kept: Buffer::of(lines.status.client.as_ref()),
             silent,
             throttled: false,
             armed: false,
@@ -199,7 +201,10 @@ impl Connection {
 
     /// With buffers of a lane.
     pub(super) fn with_buffers(self, orb: &Orb, buffers: Pair) -> Connection {
+        let mut kept = Buffer::of(self.lines.status.client.as_ref());
+        kept.planned(buffers.read.capacity());
         Connection {
+            kept,
             inbox: Some(Inbox::with_buffer(&orb.options().limits, buffers.read)),
             sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(self
                 .lines
@@ -254,10 +259,19 @@ impl Connection {
                     Ok(None) => break,
                     Ok(Some(header)) => {
                         self.version = header.version;
-                        let next = match desk.assigns.get() {
-                            true => assign(orb, home, desk, self),
-                            false => desk.run(orb, &self.lines.status, &mut self.sink),
+                        let large = owed::any();
+                        let next = match large {
+                            true => self.admit(orb, home, desk).err(),
+                            false => None,
                         };
+                        let next = match (next, desk.assigns.get()) {
+                            (Some(refused), _) => refused,
+                            (None, true) => assign(orb, home, desk, self),
+                            (None, false) => desk.run(orb, &self.lines.status, &mut self.sink),
+                        };
+                        if large {
+                            self.sink.expect(None);
+                        }
                         match next {
                             Next::Message => {
                                 gather.served(desk.assigns.get() || self.sink.answered());
@@ -295,7 +309,7 @@ impl Connection {
             if orb.is_closing() {
                 return Served::Ended;
             }
-            match self.before_reading(orb, &desk.inbox()) {
+            match self.before_reading(orb, &mut desk.inbox()) {
                 Before::Read => {}
                 Before::End => return Served::Ended,
                 Before::Pause if matches!(home, Home::Lane(_)) => return Served::Throttled,
@@ -348,12 +362,14 @@ impl Connection {
     pub(super) fn detached(&mut self, inbox: Inbox, session: Session, lines: Lines) -> Connection {
         let claim = Claim::of(lines.status.client.as_ref());
         let link = Arc::clone(&self.link);
-        Connection {
+        let mut detached = Connection {
             version: self.version,
             claim: std::mem::replace(&mut self.claim, claim),
             detached: true,
             ..Connection::of(self.id, link, inbox, session, lines, false)
-        }
+        };
+        detached.sink.expect(self.sink.take_expected());
+        detached
     }
 
     pub(super) fn is_detached(&self) -> bool {
@@ -536,11 +552,11 @@ impl Connection {
 
     /// Costs nothing while messages come whole.
     #[inline]
-    fn before_reading(&mut self, orb: &Orb, inbox: &Inbox) -> Before {
+    fn before_reading(&mut self, orb: &Orb, inbox: &mut Inbox) -> Before {
         if !inbox.mid_message() {
             self.gets_on();
-            if !self.claim.is_empty() {
-                self.claim.release();
+            if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
+                self.between_large(orb, inbox);
             }
             return Before::Read;
         }
@@ -548,7 +564,9 @@ impl Connection {
             return Before::End;
         }
         let wanted = inbox.memory().max(inbox.awaited());
-        if wanted <= SMALL || self.claim.grow(wanted, orb.options().max_octets_per_client) {
+        // What was kept for it is counted already.
+        let wanted = wanted.saturating_sub(self.kept.octets());
+        if wanted <= SMALL || self.claim.grow(wanted, Limits::of(orb.options())) {
             self.throttled = false;
             return Before::Read;
         }
@@ -560,6 +578,20 @@ impl Connection {
         Before::Pause
     }
 
+    /// After a large message: its memory is kept where it fits among what the client's connections keep.
+    #[cold]
+    fn between_large(&mut self, orb: &Orb, inbox: &mut Inbox) {
+        let octets = self.claim.release();
+        let spare = inbox.spare();
+        let same = self.kept.covers(spare) && self.kept.octets() <= spare;
+        if !same && !self.kept.keep(spare, orb.options()) {
+            inbox.shrink_to(SMALL);
+            owed::freed(octets.max(spare));
+        } else if octets > spare {
+            owed::freed(octets - spare);
+        }
+    }
+
     /// Whether a message in pieces has not got on for `stall_timeout`.
     fn has_stalled(&mut self, orb: &Orb, inbox: &Inbox) -> bool {
         if !inbox.mid_message() {
@@ -568,7 +600,10 @@ impl Connection {
         }
         match &mut self.pace {
             Some(pace) if pace.octets < PACE => {
-                let stalled = pace.since.elapsed() >= orb.options().stall_timeout;
+                let limit = orb.options().stall_timeout;
+                // Its client could not get on: those that stand in its way stall first.
+                let limit = if self.throttled { 2 * limit } else { limit };
+                let stalled = pace.since.elapsed() >= limit;
                 if stalled {
                     orb.note(Incident::Stalled, || self.link.peer(), String::new);
                 }

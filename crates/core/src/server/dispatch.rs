@@ -12,7 +12,7 @@ use oxorb_giop::{
 
 use super::registry::Client;
 use super::stand_in::Desk;
-use super::{Sink, both_ways, owed};
+use super::{Sink, both_ways};
 use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
@@ -175,9 +175,6 @@ fn serve(
     }
     if desk.session().opened_here && !both_ways::is_open(orb, key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
-    }
-    if owed::any() && desk.owes(orb) {
-        return fail(sink, raise::TOO_MANY_REPLIES);
     }
     let mut counted = Counted(None);
     if desk.counted.get() {

@@ -23,6 +23,7 @@
 //! While a connection is busy a request costs one read and one write, no queue,
 //! no hand-over between threads, no lock.
 
+mod admission;
 mod assign;
 mod both_ways;
 mod connection;
@@ -37,6 +38,7 @@ mod handed_on;
 mod home;
 mod lane;
 mod lane_memory;
+mod large_replies;
 mod line;
 mod listener;
 mod mailbox;
@@ -50,6 +52,7 @@ mod rate_groups;
 mod reactor;
 mod registry;
 mod reserve;
+mod share;
 mod side_by_side;
 mod sink;
 mod socket_options;
@@ -79,10 +82,13 @@ pub use reactor::ReactorChoice;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
+pub(crate) use share::Values;
 pub use sink::Sink;
 pub(crate) use sink::{Kept, send_encoded, write_message};
 pub use stand_in::request_is_cancelled;
-pub(crate) use stand_in::{afford, pool as pool_of_request, step_aside, wait_beside};
+pub(crate) use stand_in::{
+    afford, encodes, pool as pool_of_request, step_aside, values_of_request, wait_beside,
+};
 pub(crate) use takeover::Takeover;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use takeover::look;

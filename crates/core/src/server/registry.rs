@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use oxorb_transport::Link;
 
 use super::lane::Lane;
+use super::owed;
+use super::share::Share;
 use super::status::Status;
 use crate::lock::Mutex;
 use crate::sync::{
@@ -57,12 +59,8 @@ pub(crate) struct Client {
     ending: AtomicUsize,
     /// Requests that are being served.
     running: AtomicUsize,
-    /// Octets of large messages that arrive or are being served.
-    octets: AtomicUsize,
-    /// Octets of large replies that it has not taken yet.
-    owed: AtomicUsize,
-    /// Octets of memory that the values of requests take which are being served.
-    decoded: AtomicUsize,
+    /// Memory that they cost.
+    pub(super) share: Share,
 }
 
 /// Findings of [`Registry::long_running`].
@@ -381,7 +379,7 @@ impl Registry {
     /// What the clients' large messages take.
     pub(crate) fn octets_held(&self) -> usize {
         let state = self.lock();
-        let held = |client: &Arc<Client>| client.octets.load(Ordering::Relaxed);
+        let held = |client: &Arc<Client>| client.share.messages();
         state.clients.values().map(held).sum()
     }
 
@@ -425,27 +423,6 @@ impl Registry {
 }
 
 impl Client {
-    /// Counts a reply in, unless others are under way and all would take more than `limit`.
-    pub(super) fn owe(&self, octets: usize, limit: Option<usize>) -> bool {
-        let before = self.owed.fetch_add(octets, Ordering::Relaxed);
-        let within = limit.is_none_or(|limit| before.saturating_add(octets) <= limit);
-        let admitted = before == 0 || within;
-        if !admitted {
-            self.owe_no_more(octets);
-        }
-        admitted
-    }
-
-    /// The reply was written, or lost.
-    pub(super) fn owe_no_more(&self, octets: usize) {
-        self.owed.fetch_sub(octets, Ordering::Relaxed);
-    }
-
-    /// Octets of large replies that are on their way.
-    pub(super) fn owed(&self) -> usize {
-        self.owed.load(Ordering::Relaxed)
-    }
-
     /// Counts a request in, unless there are `limit` already.
     pub(crate) fn begin(&self, limit: usize) -> bool {
         let admitted = self.running.fetch_add(1, Ordering::Relaxed) < limit;
@@ -455,78 +432,15 @@ impl Client {
         admitted
     }
 
-    /// Takes memory for the values of a request, unless all would take more than `limit`.
-    pub(crate) fn afford(&self, octets: usize, limit: usize) -> bool {
-        let before = self.decoded.fetch_add(octets, Ordering::Relaxed);
-        let affordable = before.saturating_add(octets) <= limit;
-        if !affordable {
-            self.decoded.fetch_sub(octets, Ordering::Relaxed);
-        }
-        affordable
-    }
-
-    /// The request ended whose values took so much memory.
-    pub(crate) fn give_back(&self, octets: usize) {
-        self.decoded.fetch_sub(octets, Ordering::Relaxed);
-    }
-
     /// A request that was counted in has ended.
     pub(crate) fn end(&self) {
         self.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// What the messages of one connection take of its client's share of memory.
-#[derive(Debug, Default)]
-pub(crate) struct Claim {
-    client: Option<Arc<Client>>,
-    octets: usize,
-}
-
-impl Claim {
-    pub(crate) fn of(client: Option<&Arc<Client>>) -> Claim {
-        Claim {
-            client: client.cloned(),
-            octets: 0,
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.octets == 0
-    }
-
-    /// Takes `octets` in all, if all messages of the client then stay within `limit`; otherwise
-    /// nothing changes. What was taken before is never refused, so that a message that was begun
-    /// can end; nor is a message that is alone, which the connection's own limits bound.
-    pub(crate) fn grow(&mut self, octets: usize, limit: Option<usize>) -> bool {
-        let Some(client) = &self.client else {
-            return true;
-        };
-        let more = octets.saturating_sub(self.octets);
-        if more == 0 {
-            return true;
-        }
-        let others = client.octets.fetch_add(more, Ordering::Relaxed) - self.octets;
-        if others != 0 && limit.is_some_and(|limit| others.saturating_add(octets) > limit) {
-            client.octets.fetch_sub(more, Ordering::Relaxed);
-            return false;
-        }
-        self.octets = octets;
-        true
-    }
-
-    /// Gives back all that was taken.
-    pub(crate) fn release(&mut self) {
-        if let Some(client) = &self.client {
-            client.octets.fetch_sub(self.octets, Ordering::Relaxed);
-        }
-        self.octets = 0;
-    }
-}
-
-impl Drop for Claim {
+impl Drop for Client {
     fn drop(&mut self) {
-        self.release();
+        owed::forget(self);
     }
 }
 
@@ -615,22 +529,5 @@ mod tests {
                 .is_none()
         );
         assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
-    }
-
-    #[test]
-    fn a_message_that_was_begun_goes_on_and_one_alone_too() {
-        let client = Arc::new(Client::default());
-        let mut first = Claim::of(Some(&client));
-        let mut second = Claim::of(Some(&client));
-        assert!(first.grow(500, Some(100)), "alone");
-        assert!(!second.grow(1, Some(100)));
-        assert!(second.is_empty());
-        assert!(first.grow(400, Some(100)), "not more than before");
-        first.release();
-        assert!(second.grow(60, Some(100)));
-        assert!(first.grow(40, Some(100)));
-        assert!(!first.grow(41, Some(100)));
-        drop((first, second));
-        assert_eq!(client.octets.load(Ordering::Relaxed), 0);
     }
 }

@@ -19,6 +19,7 @@ use oxorb_giop::{Inbox, Message, MessageType, Response};
 
 use super::connection::Connection;
 use super::dispatch::{Next, dispatch};
+use super::share::SMALL;
 use super::stand_in::{Desk, UNPOISONED};
 use super::status::Status;
 use super::{Sink, assign};
@@ -127,7 +128,9 @@ impl Desk {
             if let Some(single) = &mut single {
                 single.discard();
             }
-            self.single.replace(single);
+            // No client's: it stays with the thread.
+            self.single
+                .replace(single.filter(|single| single.memory() <= SMALL));
         }
         next
     }
@@ -161,10 +164,7 @@ impl Desk {
     /// Has another thread read the connection before the request that is announced is run. False: nobody is there for
     /// that, or it would not be worth while, or as many run as may.
     fn hand_on(&self, orb: &Orb, status: &Status, request: u32) -> bool {
-        if self.session().in_order
-            || status.is_short()
-            || status.under_way() + 1 >= orb.options().max_requests_per_connection
-        {
+        if self.session().in_order || status.is_short() || !status.may_go_beside(orb) {
             return false;
         }
         let served = self.served.borrow();

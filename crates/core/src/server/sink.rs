@@ -9,10 +9,13 @@ use oxorb_cdr::{Dialect, Encoded, Encoder};
 use oxorb_giop::{Fragments, Frame, Header, SystemException, Version};
 use oxorb_transport::{Link, WriteError};
 
+use super::admission::Expected;
+use super::large_replies::LARGE;
 use super::line::Line;
 use super::mailbox::Mailbox;
-use super::owed::{self, Owed};
+use super::owed::Owed;
 use super::registry::Client;
+use super::share::{Buffer, SMALL};
 use super::stand_in;
 use super::turn::Turn;
 use crate::Orb;
@@ -33,6 +36,10 @@ pub struct Sink {
     deferred: bool,
     /// Client that these replies are counted for.
     client: Option<Arc<Client>>,
+    /// What `out` takes of that client's share.
+    kept: Buffer,
+    /// Room for the reply to the current request, where it is known to be large.
+    expected: Option<Expected>,
     /// A write failed: the connection is of no more use.
     broken: bool,
 }
@@ -62,7 +69,10 @@ impl Sink {
 
     /// The same, with memory for replies.
     pub(super) fn to_link_with(link: Arc<dyn Link>, out: Vec<u8>) -> Sink {
-        Sink::to(Target::Link(link), out)
+        let capacity = out.capacity();
+        let mut sink = Sink::to(Target::Link(link), out);
+        sink.kept.planned(capacity);
+        sink
     }
 
     /// The memory for replies.
@@ -86,13 +96,31 @@ impl Sink {
             answered: false,
             deferred: false,
             client: None,
+            kept: Buffer::of(None),
+            expected: None,
             broken: false,
         }
     }
 
     /// Counts large replies among those of a client.
     pub(super) fn of(self, client: Option<Arc<Client>>) -> Sink {
-        Sink { client, ..self }
+        let mut kept = Buffer::of(client.as_ref());
+        kept.planned(self.kept.capacity());
+        Sink {
+            client,
+            kept,
+            ..self
+        }
+    }
+
+    /// Finds room for the reply to the request that comes next.
+    pub(super) fn expect(&mut self, expected: Option<Expected>) {
+        self.expected = expected;
+    }
+
+    /// The room that was found, for another sink.
+    pub(super) fn take_expected(&mut self) -> Option<Expected> {
+        self.expected.take()
     }
 
     /// The reply of a local call.
@@ -153,11 +181,9 @@ impl Sink {
     /// Writes octets that are a whole message already.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
-            let _owed = match message.len() > owed::SMALL {
-                // It is there already: it counts, whatever else does.
-                true => Owed::incur(self.client.as_ref(), message.len(), None),
-                false => None,
-            };
+            // It is there already: it counts, whatever else does.
+            let large = message.len() > SMALL;
+            let _owed = large.then(|| Owed::acknowledge(self.client.as_ref(), message.len()));
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
@@ -186,7 +212,7 @@ impl Sink {
     pub(crate) fn send(&mut self, options: &Options, version: Version, reply: Encoder<'_>) {
         self.answered = true;
         if let Target::Link(link) = &self.target
-            && reply.position() <= owed::SMALL
+            && reply.position() <= SMALL
         {
             // What nearly every reply is.
             let turn = self.target.turn();
@@ -194,8 +220,7 @@ impl Sink {
             let (sent, buffer) = send_encoded(&**link, reply, version, options.fragment_size);
             probe::stamp(Stage::ReplySent);
             self.broken |= sent.is_err();
-            self.out = options.keep(buffer);
-            return;
+            return self.put_back(options, buffer);
         }
         self.send_any(options, version, reply.finish());
     }
@@ -216,7 +241,7 @@ impl Sink {
     }
 
     fn send_over(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
-        if reply.len() > owed::SMALL {
+        if reply.len() > SMALL {
             return self.send_large(options, version, reply);
         }
         self.write(options, version, reply);
@@ -225,16 +250,34 @@ impl Sink {
     /// Sends a large reply, which counts against its client until it is written.
     #[cold]
     fn send_large(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
-        let limit = options.max_reply_octets_per_client;
-        match Owed::incur(self.client.as_ref(), reply.len(), limit) {
-            Some(_owed) => self.write(options, version, reply),
-            None => {
-                let id = id_of(&reply);
-                self.discard(options, reply);
-                let plain = Dialect::new(version.minor);
-                self.send_exception(options, version, id, plain, raise::REPLY_NOT_AFFORDED);
-            }
+        // What is kept of the buffer is counted already.
+        let octets = (reply.memory().saturating_sub(self.kept.octets())).max(reply.len());
+        let mut encoding = stand_in::encoded();
+        if let Some(encoding) = &mut encoding {
+            encoding.counts(0);
         }
+        let expected = match self.expected.take() {
+            Some(expected) => expected.came(octets),
+            None => {
+                if let Some(client) = self.client.as_ref().filter(|_| octets >= LARGE) {
+                    stand_in::remember_reply(client, octets);
+                }
+                None
+            }
+        };
+        let owed = match expected {
+            Some(owed) => owed.came(octets, options),
+            None => Owed::incur(self.client.as_ref(), octets, options),
+        };
+        if let Some(_owed) = owed {
+            drop(encoding);
+            return self.write(options, version, reply);
+        }
+        let id = id_of(&reply);
+        self.discard(options, reply);
+        drop(encoding);
+        let plain = Dialect::new(version.minor);
+        self.send_exception(options, version, id, plain, raise::REPLY_NOT_AFFORDED);
     }
 
     fn write(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
@@ -250,7 +293,23 @@ impl Sink {
 
     /// Takes the buffer of a reply that is not sent.
     pub(crate) fn discard(&mut self, options: &Options, reply: Encoded<'_>) {
-        self.out = options.keep(reply.into_buffer());
+        self.put_back(options, reply.into_buffer());
+    }
+
+    #[inline]
+    fn put_back(&mut self, options: &Options, buffer: Vec<u8>) {
+        match self.kept.covers(buffer.capacity()) {
+            true => self.out = buffer,
+            false => self.keep(options, buffer),
+        }
+    }
+
+    /// Keeps a buffer that has grown, or gives it back.
+    #[cold]
+    fn keep(&mut self, options: &Options, buffer: Vec<u8>) {
+        if self.kept.keep(buffer.capacity(), options) {
+            self.out = buffer;
+        }
     }
 
     pub(crate) fn send_exception(

@@ -27,8 +27,9 @@ use super::dispatch::{Next, Session, dispatch};
 use super::home::Home;
 use super::line::Wire;
 use super::registry::Client;
+use super::share::{Encoding, Values};
 use super::turn::Turn;
-use super::{Sink, per_connection};
+use super::{Sink, admission, owed, per_connection};
 use crate::client::Multiplexed;
 use crate::lock::Mutex;
 use crate::{Incident, Orb};
@@ -36,6 +37,9 @@ use crate::{Incident, Orb};
 /// Most stand-ins of a process at one time: so deep may callbacks nest, over
 /// all connections, before requests wait for their time-out.
 const MAX_STAND_INS: usize = 256;
+
+/// Octets of a request that is kept to be answered later which are not counted.
+const HEAD: usize = 512;
 
 /// What lies before a thread that serves a connection.
 #[derive(Default)]
@@ -48,8 +52,12 @@ pub(super) struct Desk {
     pub(super) counted: Cell<bool>,
     /// A request is being run.
     pub(super) in_upcall: Cell<bool>,
-    /// Octets of memory that its values took of the client's share.
-    decoded: Cell<usize>,
+    /// It has taken memory of the client's share, or a turn to encode.
+    took: Cell<bool>,
+    /// Memory that its values take of the client's share.
+    values: Cell<Option<Values>>,
+    /// The turn to encode a large reply.
+    encoding: Cell<Option<Encoding>>,
     /// While another thread may take the connection over: the phase that says so. Otherwise 0.
     pub(super) running: Cell<u64>,
     pub(super) served: RefCell<Option<Served>>,
@@ -121,6 +129,36 @@ pub(crate) fn afford(orb: &Orb, octets: usize) -> bool {
     DESK.with(|desk| desk.afford(orb, octets))
 }
 
+/// Takes over what the values of the request that this thread runs have taken, and `octets` more. `Err`: those do not
+/// fit.
+pub(crate) fn values_of_request(orb: &Orb, octets: usize) -> Result<Option<Values>, ()> {
+    DESK.with(|desk| match octets <= HEAD || desk.afford(orb, octets) {
+        true => Ok(desk.values.take()),
+        false => Err(()),
+    })
+}
+
+/// Before a thread enlarges the buffer of a large message, to so many octets.
+pub(crate) fn encodes(octets: usize) {
+    let _ = DESK.try_with(|desk| desk.encodes(octets));
+}
+
+/// The reply of the request that this thread runs is whole, and its turn ends.
+pub(super) fn encoded() -> Option<Encoding> {
+    DESK.with(|desk| desk.encoding.take())
+}
+
+/// Takes note of the size of the reply to the request that this thread runs.
+pub(super) fn remember_reply(client: &Client, octets: usize) {
+    DESK.with(|desk| {
+        let inbox = desk.inbox.borrow();
+        let inbox = inbox.as_ref().filter(|_| desk.in_upcall.get());
+        if let Some(Ok(request)) = inbox.map(|inbox| Request::parse(&inbox.frame())).as_ref() {
+            owed::remember(client, admission::hash(request), octets);
+        }
+    });
+}
+
 /// Who may write to the connection this thread serves; `None` while nobody
 /// else could.
 #[inline]
@@ -184,6 +222,7 @@ pub fn request_is_cancelled() -> bool {
 /// own: lets a stand-in read the connection it serves, if it serves one.
 pub(crate) fn step_aside() {
     DESK.with(|desk| {
+        drop(desk.encoding.take());
         if desk.must_look() {
             desk.hand_over();
         }
@@ -218,7 +257,7 @@ impl Desk {
         self.in_upcall.set(true);
         let next = dispatch(orb, announced, frame, self, sink);
         self.in_upcall.set(false);
-        if self.decoded.get() != 0 {
+        if self.took.get() {
             self.give_back();
         }
         next
@@ -239,17 +278,18 @@ impl Desk {
 
     /// Takes memory of the client's share for values of the request that is being run.
     fn afford(&self, orb: &Orb, octets: usize) -> bool {
-        let (Some(limit), true) = (orb.options().max_octets_per_client, self.in_upcall.get())
-        else {
+        if orb.options().max_octets_per_client.is_none() || !self.in_upcall.get() {
             return true;
-        };
+        }
         let Some(client) = self.client() else {
             return true;
         };
-        let affordable = client.afford(octets, limit);
-        if affordable {
-            self.decoded.set(self.decoded.get() + octets);
-        } else {
+        let taken = self.values.take();
+        let mut values = taken.unwrap_or_else(|| Values::of(client));
+        let affordable = values.grow(octets, orb.options());
+        self.values.set(Some(values));
+        self.took.set(true);
+        if !affordable {
             let peer = || self.link().map_or_else(String::new, |link| link.peer());
             let what = || format!("values that take {octets} octets more were refused");
             orb.note(Incident::TooManyOctets, peer, what);
@@ -257,11 +297,34 @@ impl Desk {
         affordable
     }
 
+    /// Gives back what the request has taken that ended.
     #[cold]
     fn give_back(&self) {
-        let octets = self.decoded.take();
-        if let Some(client) = self.client() {
-            client.give_back(octets);
+        self.took.set(false);
+        drop(self.encoding.take());
+        drop(self.values.take());
+    }
+
+    /// Before a buffer has so many octets: waits for its turn if it is that of a reply, or of a call within the request.
+    fn encodes(&self, octets: usize) {
+        if let Some(mut encoding) = self.encoding.take() {
+            encoding.counts(octets);
+            return self.encoding.set(Some(encoding));
+        }
+        let own_thread = || {
+            let served = self.served.borrow();
+            served
+                .as_ref()
+                .is_some_and(|served| matches!(served.home, Home::Thread(_)))
+        };
+        if self.in_upcall.get()
+            && own_thread()
+            && let Some(client) = self.client()
+        {
+            let mut encoding = Encoding::begin(client);
+            encoding.counts(octets);
+            self.encoding.set(Some(encoding));
+            self.took.set(true);
         }
     }
 
@@ -291,22 +354,6 @@ impl Desk {
             && self
                 .lines(|lines| lines.status.turn().cloned())
                 .is_some_and(|turn| turn.was_cancelled(id))
-    }
-
-    /// Whether the client has to take replies before any of its requests is run.
-    #[cold]
-    pub(super) fn owes(&self, orb: &Orb) -> bool {
-        let limit = orb.options().max_reply_octets_per_client;
-        let Some((client, limit)) = self.client().zip(limit) else {
-            return false;
-        };
-        let owes = client.owed() >= limit;
-        if owes {
-            let peer = || self.link().map_or_else(String::new, |link| link.peer());
-            let what = || format!("replies of {} octets are not taken", client.owed());
-            orb.note(Incident::RepliesNotTaken, peer, what);
-        }
-        owes
     }
 
     /// Returns the session of the connection's client.
@@ -393,6 +440,7 @@ impl Desk {
 
     #[cold]
     fn wait_beside(&self, reply: &dyn Link, limit: Option<Duration>) -> bool {
+        drop(self.encoding.take());
         let Some(own) = self
             .served
             .borrow()

@@ -14,6 +14,7 @@ use super::home::WeakHome;
 use super::lane::Lane;
 use super::registry::Client;
 use super::turn::Turn;
+use crate::Orb;
 use crate::client::Multiplexed;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -270,7 +271,7 @@ impl Status {
     pub(super) fn take_over(&self, word: u64) -> bool {
         let turn = self.turns();
         turn.begin(request_of(word));
-        self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.counts_beside();
         let taken = word & !Phase::STATES | Phase::TAKEN;
         let (set, get) = (Ordering::AcqRel, Ordering::Acquire);
         let took = self.phase.compare_exchange(word, taken, set, get).is_ok();
@@ -285,12 +286,29 @@ impl Status {
     /// Marks the connection as not read: its thread runs a request.
     pub(super) fn goes_beside(&self, request: u32) {
         self.turns().begin(request);
+        self.counts_beside();
+    }
+
+    fn counts_beside(&self) {
         self.under_way.fetch_add(1, Ordering::Relaxed);
+        if let Some(client) = &self.client {
+            client.share.runs_beside();
+        }
+    }
+
+    /// Whether one more of its requests may go on beside: the threads for that are bounded for each client.
+    pub(super) fn may_go_beside(&self, orb: &Orb) -> bool {
+        let client = self.client.as_ref();
+        self.under_way() + 1 < orb.options().max_requests_per_connection
+            && client.is_none_or(|client| client.share.may_run_beside())
     }
 
     /// A request that went on beside has ended.
     pub(super) fn goes_no_more(&self, request: u32) {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
+        if let Some(client) = &self.client {
+            client.share.runs_no_more();
+        }
         self.turns().finish(request);
     }
 

@@ -179,9 +179,8 @@ pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Next {
     let often = found.running || found.shared || !found.long.is_empty();
     for one in found.long {
         let waits = one.status.behind.lock().expect(UNPOISONED).is_some();
-        let most = orb.options().max_requests_per_connection;
         let in_order = one.status.session.lock().expect(UNPOISONED).in_order;
-        if in_order || one.status.under_way() + 1 >= most {
+        if in_order || !one.status.may_go_beside(orb) {
             continue;
         }
         if !waits && !one.link.has_input().unwrap_or(true) {

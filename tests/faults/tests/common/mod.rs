@@ -433,6 +433,42 @@ fn number(object: &ObjectRef, op: &'static Op, n: i64) -> Result<i64, SystemExce
     )
 }
 
+/// A request as a client would send it.
+pub(crate) fn request(object: &ObjectRef, operation: &str, number: i64) -> Vec<u8> {
+    request_with(object, operation, &number.to_le_bytes())
+}
+
+/// As `request`, with whatever arguments.
+pub(crate) fn request_with(object: &ObjectRef, operation: &str, arguments: &[u8]) -> Vec<u8> {
+    let profile = object
+        .reference()
+        .ior()
+        .iiop_profiles()
+        .next()
+        .expect("an IIOP profile");
+    let mut body = Vec::new();
+    let aligned = |body: &mut Vec<u8>, to: usize| {
+        body.resize((body.len() + 12).next_multiple_of(to) - 12, 0);
+    };
+    body.extend(2u32.to_le_bytes()); // request id
+    body.extend([3, 0, 0, 0]); // a reply is wanted
+    body.extend([0, 0, 0, 0]); // by key
+    body.extend((profile.object_key.len() as u32).to_le_bytes());
+    body.extend(&profile.object_key);
+    aligned(&mut body, 4);
+    body.extend((operation.len() as u32 + 1).to_le_bytes());
+    body.extend(operation.as_bytes());
+    body.push(0);
+    aligned(&mut body, 4);
+    body.extend(0u32.to_le_bytes()); // no service contexts
+    aligned(&mut body, 8);
+    body.extend(arguments);
+    let mut message = b"GIOP\x01\x02\x01\x00".to_vec();
+    message.extend((body.len() as u32).to_le_bytes());
+    message.extend(body);
+    message
+}
+
 /// Through this reference a call takes at most `limit`.
 pub(crate) fn within(object: &ObjectRef, limit: Duration) -> ObjectRef {
     ObjectRef::from_ref(object.reference().with_timeout(limit))

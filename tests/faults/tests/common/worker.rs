@@ -16,6 +16,9 @@ use super::{JOURNAL, LONG, ping};
 /// Octets in the answer to `big`: more than any socket buffer holds.
 const BIG_ANSWER: usize = 16 << 20;
 
+/// The answer to `big`, there once: what more its replies cost is the ORB's.
+static ANSWER: [u8; BIG_ANSWER] = [7; BIG_ANSWER];
+
 pub(super) struct Worker {
     /// Below it the POAs of `populate` are.
     poa: Poa,
@@ -113,7 +116,7 @@ impl Servant for Worker {
                     "big" => {
                         return upcall.reply(|e| {
                             e.length(BIG_ANSWER, None)?;
-                            e.copy_octets(&vec![7; BIG_ANSWER]);
+                            e.copy_octets(&ANSWER);
                             Ok(())
                         });
                     }

@@ -1,0 +1,110 @@
+//! Which operations answer at length, so that room for their replies is sought before they run.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Sizes of replies in octets from which on they are remembered.
+pub(super) const LARGE: usize = 1 << 20;
+
+/// Operations that are remembered for each client.
+const OPERATIONS: usize = 8;
+
+/// Sizes of the last large replies of some operations. An entry is a hash in its upper half, KiB in the lower one;
+/// 0: none.
+#[derive(Debug, Default)]
+pub(crate) struct LargeReplies([AtomicU64; OPERATIONS]);
+
+/// Operation of an object, hashed. Two that collide are taken for one, which costs no more than a wait.
+pub(super) fn hash(key: &[u8], operation: &[u8]) -> u32 {
+    let octets = key.iter().chain(operation);
+    octets.fold(0x811c_9dc5, |hash, octet| {
+        (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
+    })
+}
+
+impl LargeReplies {
+    /// Returns the octets that a reply of the operation may take; 0: nothing is known.
+    pub(super) fn expected(&self, operation: u32) -> usize {
+        self.find(operation)
+            .map_or(0, |(_, entry)| (entry as u32 as usize) << 10)
+    }
+
+    /// Remembers a reply of so many octets. Smaller ones let what is known shrink by half each, until it is forgotten.
+    /// Returns whether there is an entry that was not there before, or one less.
+    pub(super) fn remember(&self, operation: u32, octets: usize) -> Change {
+        let (at, before) = match self.find(operation) {
+            Some(found) => found,
+            None if octets < LARGE => return Change::None,
+            None => {
+                let sizes = self.0.iter().map(|entry| entry.load(Ordering::Relaxed));
+                let smallest = sizes.enumerate().min_by_key(|(_, entry)| *entry as u32);
+                let (at, _) = smallest.expect("there are some");
+                (at, 0)
+            }
+        };
+        let half = (before as u32 as usize) << 9;
+        let size = octets.max(half);
+        let entry = match size < LARGE {
+            true => 0,
+            false => u64::from(operation) << 32 | (size.div_ceil(1024) as u64).min(u32::MAX.into()),
+        };
+        match (self.0[at].swap(entry, Ordering::Relaxed), entry) {
+            (0, 1..) => Change::More,
+            (1.., 0) => Change::Less,
+            _ => Change::None,
+        }
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        let known = |entry: &&AtomicU64| entry.load(Ordering::Relaxed) != 0;
+        self.0.iter().filter(known).count()
+    }
+
+    fn find(&self, operation: u32) -> Option<(usize, u64)> {
+        let mut entries = self.0.iter().map(|entry| entry.load(Ordering::Relaxed));
+        let at = entries.position(|entry| entry != 0 && (entry >> 32) as u32 == operation)?;
+        Some((at, self.0[at].load(Ordering::Relaxed)))
+    }
+}
+
+/// Effect of [`LargeReplies::remember`] on the number of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    More,
+    Less,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_replies_are_remembered_and_forgotten_once_they_are_small() {
+        let known = LargeReplies::default();
+        let (big, other) = (hash(b"key", b"big"), hash(b"key", b"ping"));
+        assert_eq!(known.remember(big, LARGE - 1), Change::None);
+        assert_eq!(known.remember(big, 4 * LARGE), Change::More);
+        assert_eq!(known.expected(big), 4 * LARGE);
+        assert_eq!(known.expected(other), 0);
+        assert_eq!(known.remember(big, 10), Change::None);
+        assert_eq!(known.expected(big), 2 * LARGE);
+        assert_eq!(known.remember(big, 10), Change::None);
+        assert_eq!(known.remember(big, 10), Change::Less);
+        assert_eq!((known.expected(big), known.len()), (0, 0));
+    }
+
+    #[test]
+    fn as_many_operations_as_fit_are_remembered_the_largest_last() {
+        let known = LargeReplies::default();
+        for operation in 0..2 * OPERATIONS {
+            known.remember(operation as u32 + 1, (operation + 1) * LARGE);
+        }
+        assert_eq!(known.len(), OPERATIONS);
+        assert_eq!(known.expected(1), 0);
+        assert_eq!(
+            known.expected(2 * OPERATIONS as u32),
+            2 * OPERATIONS * LARGE
+        );
+    }
+}

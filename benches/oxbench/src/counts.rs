@@ -32,14 +32,14 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Bounds of one ping after warm-up, on each side of a private connection. Measured: 2,349 and 1,977
-/// instructions, wanted 2,300 and 1,850; omniORB takes 2,450 and 3,260.
+/// Bounds of one ping after warm-up, on each side of a private connection. Measured: 2,120 and 1,736
+/// instructions; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,
     system_calls: 2.0,
     futexes: 0.0,
-    client_instructions: 2450.0,
-    server_instructions: 2000.0,
+    client_instructions: 2300.0,
+    server_instructions: 1850.0,
 };
 
 struct Bounds {

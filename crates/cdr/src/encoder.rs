@@ -424,6 +424,18 @@ impl<'a> Encoder<'a> {
     ///
     /// For whoever sends small messages: with this and [`into_buffer`](Self::into_buffer) nothing is moved, where
     /// [`finish`](Self::finish) moves the places of all slices that might have been gathered.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+    ///
+    /// let picture = [9; 300];
+    /// let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2)).gather_above(256);
+    /// encoder.ulong(7);
+    /// assert_eq!(encoder.contiguous(), Some([0, 0, 0, 7].as_slice()));
+    /// encoder.octets(&picture);
+    /// assert_eq!(encoder.contiguous(), None);
+    /// assert!(encoder.into_buffer().capacity() >= 4);
+    /// ```
     #[inline]
     pub fn contiguous(&self) -> Option<&[u8]> {
         self.gathered.is_empty().then(|| self.room.written())

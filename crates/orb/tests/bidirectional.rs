@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Read;
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use oxorb::{
     Bidirectional, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
     Policies, Servant, SystemException, SystemExceptionKind, Upcall,
 };
+use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
 
 static BOUNCE: Op = Op::twoway("bounce");
@@ -377,4 +380,46 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
     keep(&open, &not_called).unwrap();
     let exception = number(&open, &CALL_KEPT).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::NoPermission);
+}
+
+/// A connection that is offered for callbacks carries calls of one priority: a more urgent one does not wait for them (R2).
+#[test]
+fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
+    /// More than sockets hold.
+    const LARGE: usize = 64 << 20;
+    // Private connections are not offered.
+    for sharing in &EVERY_SHARING[1..] {
+        let _guard = watchdog(LONG);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("corbaloc:iiop:1.2@{}/x", listener.local_addr().unwrap());
+        let client = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .client_connections(*sharing)
+            .configure(|options| options.offer_bidirectional = true)
+            .build()
+            .unwrap();
+        let object = client.string_to_object(&url).unwrap();
+        let send = |at: i16, octets: usize| {
+            client
+                .set_thread_priority(Priority::new(at).unwrap())
+                .unwrap();
+            let body = vec![0; octets];
+            object.reference().send(&NOTE, |e| {
+                e.copy_octets(&body);
+                Ok(())
+            })
+        };
+        thread::scope(|scope| {
+            let stuck = scope.spawn(|| send(10, LARGE));
+            let (unread, _) = listener.accept().unwrap();
+            send(20, 0).unwrap();
+            let (mut urgent, _) = listener.accept().unwrap();
+            let mut magic = [0; 4];
+            urgent.read_exact(&mut magic).unwrap();
+            assert_eq!(&magic, b"GIOP", "{sharing:?}");
+            drop(unread);
+            assert!(stuck.join().unwrap().is_err(), "nobody has read it");
+        });
+        client.shutdown(true).unwrap();
+    }
 }

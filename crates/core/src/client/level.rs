@@ -66,6 +66,8 @@ pub(crate) struct Shared {
 /// The shared connections to one server, by level; found without a lock.
 #[derive(Default)]
 pub(crate) struct Levels {
+    /// Carries requests both ways.
+    pub(super) both_ways: Current,
     plain: Shared,
     leveled: [OnceLock<Box<(Level, Shared)>>; MOST],
 }
@@ -89,8 +91,9 @@ impl Levels {
 
     /// Iterates over the places of all connections.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Current> {
-        self.all()
-            .flat_map(|shared| [&shared.multiplexed, &shared.led])
+        let one_way = self.all();
+        let one_way = one_way.flat_map(|shared| [&shared.multiplexed, &shared.led]);
+        iter::once(&self.both_ways).chain(one_way)
     }
 
     /// Iterates over the buffers of oneways that there are.
@@ -119,6 +122,6 @@ mod tests {
             assert_eq!(of(at as i16 * 100), *before);
         }
         assert_eq!(of(310), first[3]);
-        assert_eq!(levels.iter().count(), 2 * (MOST + 1));
+        assert_eq!(levels.iter().count(), 1 + 2 * (MOST + 1));
     }
 }

@@ -60,6 +60,8 @@ struct BothWays {
     turn: Arc<Turn>,
     /// This side opened the connection and tells where it listens.
     opened_here: bool,
+    /// The level whose calls it carries. `None`: all of them, as there is no other way to a client.
+    level: Option<Option<Level>>,
     /// The data of the service context that tells it: ours or the client's.
     offer: Mutex<Vec<u8>>,
 }
@@ -138,10 +140,13 @@ impl Multiplexed {
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(usize, Arc<Multiplexed>), SystemException> {
-        // What goes both ways is one connection.
-        let level = level.filter(|_| !orb.offers_bidirectional());
-        let open =
-            |(at, peer): (usize, &&Arc<Peer>)| Some((at, Multiplexed::open_to(peer, level)?));
+        let offers = orb.offers_bidirectional();
+        let open = |(at, peer): (usize, &&Arc<Peer>)| {
+            // The server needs one to call back over.
+            let enough = !offers || peer.shared.both_ways.usable().is_some();
+            let open = enough.then(|| Multiplexed::open_to(peer, level));
+            Some((at, open??))
+        };
         if let Some(open) = peers.iter().enumerate().find_map(open) {
             return Ok(open);
         }
@@ -158,45 +163,60 @@ impl Multiplexed {
         level: Option<Level>,
         link: Arc<dyn Link>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
+        if orb.offers_bidirectional() {
+            let current = peer.shared.both_ways.change();
+            match current.usable() {
+                Some(open) if open.takes(level) => {
+                    link.close();
+                    return Ok(open);
+                }
+                Some(_) => {}
+                None => {
+                    let opened = Multiplexed::open_both_ways(orb, peer, level, link)?;
+                    current.set(Some(Arc::clone(&opened)));
+                    return Ok(opened);
+                }
+            }
+        }
         let current = peer.shared.of(level).multiplexed.change();
         if let Some(open) = current.usable() {
             link.close();
             return Ok(open);
         }
-        let opened = if orb.offers_bidirectional() {
-            Multiplexed::open_both_ways(orb, peer, link)?
-        } else {
-            let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, 0));
-            let reader = Arc::clone(&opened);
-            let inbox = Inbox::new(&peer.options().limits);
-            let priority = level.and_then(Level::priority);
-            peer.threads()
-                .spawn(Purpose::Reader, "oxorb-reader", priority, move || {
-                    reader.read(inbox)
-                })
-                .map_err(|_| raise::NO_THREAD)?;
-            opened
-        };
+        let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, 0));
+        let reader = Arc::clone(&opened);
+        let inbox = Inbox::new(&peer.options().limits);
+        let priority = level.and_then(Level::priority);
+        peer.threads()
+            .spawn(Purpose::Reader, "oxorb-reader", priority, move || {
+                reader.read(inbox)
+            })
+            .map_err(|_| raise::NO_THREAD)?;
         current.set(Some(Arc::clone(&opened)));
         Ok(opened)
     }
 
-    /// The connection of `peer` for calls of a level, if there is one that takes calls. One that carries requests both
-    /// ways is for all levels.
+    /// Returns the connection of `peer` for calls of a level, if there is one that takes calls.
     pub(crate) fn open_to(peer: &Peer, level: Option<Level>) -> Option<Arc<Multiplexed>> {
-        if level.is_some()
-            && let Some(open) = peer.shared.of(None).multiplexed.usable()
-            && open.is_both_ways()
-        {
+        let both_ways = peer.shared.both_ways.usable();
+        if let Some(open) = both_ways.filter(|open| open.takes(level)) {
             return Some(open);
         }
         let open = peer.shared.of(level).multiplexed.usable()?;
         (!open.died_idle(peer.options())).then_some(open)
     }
 
+    /// Whether calls of a level go over it: over one that carries requests both ways, those of the level for which this
+    /// side has opened it, so that urgent ones do not wait behind others.
+    pub(super) fn takes(&self, level: Option<Level>) -> bool {
+        let of = self.both_ways.as_ref().and_then(|both| both.level);
+        of.is_none_or(|of| of == level)
+    }
+
     fn open_both_ways(
         orb: &Orb,
         peer: &Arc<Peer>,
+        level: Option<Level>,
         link: Arc<dyn Link>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
         let admitted = orb.registry().join(&link).ok_or(raise::ORB_SHUT_DOWN)?;
@@ -211,6 +231,7 @@ impl Multiplexed {
                 orb: orb.downgrade(),
                 turn: Arc::clone(&turn),
                 opened_here: true,
+                level: Some(level),
                 offer: Mutex::default(),
             }),
             ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), 0)
@@ -230,6 +251,7 @@ impl Multiplexed {
             orb: orb.downgrade(),
             turn,
             opened_here: false,
+            level: None,
             offer: Mutex::default(),
         });
         Arc::new(accepted)
@@ -270,7 +292,7 @@ impl Multiplexed {
     /// one is in use for it. A client that comes back from the same host is
     /// believed: its earlier connection may be dead without anybody knowing.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
-        let current = peer.shared.of(None).multiplexed.change();
+        let current = peer.shared.both_ways.change();
         if let Some(other) = current.usable()
             && !Arc::ptr_eq(&other, self)
             && other.link.peer_address() != self.link.peer_address()

@@ -9,12 +9,12 @@ use oxorb_giop::SystemException;
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
+use super::Timing;
 use super::cache::Cache;
 use super::kept::{Kept, Key};
 use super::level::Levels;
 use super::link::ClientLink;
 use super::selection::{Apart, Owner, Selection};
-use super::{Multiplexed, Timing};
 use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
@@ -110,7 +110,7 @@ impl Peer {
     /// Whether it is a client that is called back over its own connection: what
     /// nobody could find out again.
     pub(crate) fn is_called_back(&self) -> bool {
-        Multiplexed::open_to(self, None).is_some_and(|open| open.is_both_ways())
+        self.shared.both_ways.usable().is_some()
     }
 
     /// Unique in this process.

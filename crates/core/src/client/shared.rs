@@ -139,8 +139,9 @@ pub(super) fn connection(
         _ if version < Version::V1_2 => return Ok(None),
         _ => {}
     }
-    if let Some(open) = Multiplexed::open_to(peer, level) {
-        return Ok(open.is_both_ways().then_some(open));
+    if let Some(open) = peer.shared.both_ways.usable() {
+        // Calls of other levels have connections of their own.
+        return Ok(open.takes(level).then_some(open));
     }
     if !orb.offers_bidirectional() {
         // The client that was called back is gone.

@@ -142,8 +142,8 @@ pub struct Options {
     pub access: Access,
     /// Whether connections to servers are offered for requests of the server to
     /// objects here (bidirectional GIOP): callbacks then need no way through NAT
-    /// or firewalls in the other direction. All calls to a server then share
-    /// one connection. An offer lets that server call any object here whose POA
+    /// or firewalls in the other direction. Calls of one priority to a server
+    /// then share the offered connection; those of others have their own. An offer lets that server call any object here whose POA
     /// does not say otherwise.
     pub offer_bidirectional: bool,
     /// Whether such offers of clients are taken, where the POA does not say.

@@ -41,7 +41,7 @@ impl Serialize for Budgeted<'_> {
             before: RefCell::default(),
             by_id: RefCell::default(),
             comparisons: Cell::new(MAX_COMPARISONS),
-            lookups: Cell::new(MAX_COMPARISONS),
+            lookups: Cell::new(MAX_LOOKUPS),
         };
         Part {
             ty: ty.as_ref(),
@@ -56,7 +56,10 @@ const MAX_DEPTH: usize = 128;
 
 /// Most comparisons of types while one is written. Each may take time in proportion to the size of the whole, so without
 /// a limit all of them together could take its square.
-const MAX_COMPARISONS: usize = 256;
+const MAX_COMPARISONS: usize = 32;
+
+/// Most lookups of names while one is written, each of which compares the type with the one of that name.
+const MAX_LOOKUPS: usize = 256;
 
 /// State of a type while it is written.
 struct Whole<'t> {

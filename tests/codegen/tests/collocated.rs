@@ -7,10 +7,15 @@ use std::thread;
 
 use bank::account::WithdrawError;
 use bank::{Account, AccountRef, Overdrawn, Savings, SavingsRef, Statement};
+use oxorb::interceptor::{
+    ClientInterceptor, ClientReply, ClientRequest, Interrupt, ServerInterceptor, ServerReply,
+    ServerRequest,
+};
 use oxorb::{
-    Collocation, CompletionStatus, Interface, Orb, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, RtPolicies, SystemException, SystemExceptionKind, Threadpool,
-    ThreadpoolLane,
+    Collocation, CompletionStatus, IdAssignment, IdUniqueness, Interface, ObjectId, Orb, Poa,
+    Policies, Priority, PriorityModel, PriorityModelPolicy, Refused, RequestProcessing, RtPolicies,
+    Servant, ServantActivator, ServedBy, SystemException, SystemExceptionKind, ThreadPolicy,
+    Threadpool, ThreadpoolLane,
 };
 use oxorb_testkit::alloc::{CountingAllocator, allocations};
 
@@ -288,4 +293,207 @@ fn objects_on_lanes_run_on_their_lane_and_directly_within_it() {
     assert_eq!((at(&low), at(&high)), (10, 20));
     assert!(!is_direct(&high_account, &high));
     orb.shutdown(true).unwrap();
+}
+
+/// Both points of each side, in the order in which they were reached.
+#[derive(Clone, Default)]
+struct Points(Arc<Mutex<Vec<&'static str>>>);
+
+impl Points {
+    fn at(&self, point: &'static str) {
+        self.0.lock().unwrap().push(point);
+    }
+}
+
+impl ClientInterceptor for Points {
+    fn send_request(&self, _: &mut ClientRequest<'_>) -> std::result::Result<(), Interrupt> {
+        self.at("send_request");
+        Ok(())
+    }
+
+    fn receive_reply(&self, _: &mut ClientReply<'_>) -> Result<()> {
+        self.at("receive_reply");
+        Ok(())
+    }
+}
+
+impl ServerInterceptor for Points {
+    fn receive_request(&self, _: &mut ServerRequest<'_>) -> std::result::Result<(), Interrupt> {
+        self.at("receive_request");
+        Ok(())
+    }
+
+    fn send_reply(&self, _: &mut ServerReply<'_>) -> Result<()> {
+        self.at("send_reply");
+        Ok(())
+    }
+}
+
+#[test]
+fn interceptors_see_calls_within_the_process() {
+    for collocation in [Collocation::Direct, Collocation::Marshalled] {
+        for (client, server) in [(true, false), (false, true), (true, true)] {
+            let points = Points::default();
+            let mut builder = Orb::builder().listen("iiop://127.0.0.1:0");
+            let mut expected = Vec::new();
+            if client {
+                builder = builder.client_interceptor(points.clone());
+                expected.push("send_request");
+            }
+            if server {
+                builder = builder.server_interceptor(points.clone());
+                expected.extend(["receive_request", "send_reply"]);
+            }
+            if client {
+                expected.push("receive_reply");
+            }
+            let orb = builder
+                .configure(move |options| options.collocation = collocation)
+                .build()
+                .unwrap();
+            let (teller, account) = activated(&orb);
+            assert!(!is_direct(&account, &teller), "they see messages");
+            assert_eq!(*points.0.lock().unwrap(), expected, "{collocation:?}");
+            orb.shutdown(true).unwrap();
+        }
+    }
+}
+
+/// Makes a servant for every id.
+struct Maker(Arc<Teller>);
+
+impl Maker {
+    fn servant(&self) -> Arc<dyn Servant> {
+        <AccountRef as ServedBy<Arc<Teller>>>::servant(Arc::clone(&self.0))
+    }
+}
+
+impl ServantActivator for Maker {
+    fn incarnate(&self, _: &ObjectId, _: &Poa) -> std::result::Result<Arc<dyn Servant>, Refused> {
+        Ok(self.servant())
+    }
+
+    fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}
+}
+
+/// What each kind of POA and each state of its manager make of calls.
+fn outcomes(collocation: Collocation) -> Vec<(&'static str, String, bool)> {
+    let orb = orb(collocation);
+    let mut outcomes = Vec::new();
+    let teller = || {
+        let teller = Arc::new(Teller::default());
+        *teller.orb.lock().unwrap() = Some(orb.clone());
+        teller
+    };
+    let poa = |name: &str, policies: Policies| {
+        let manager = orb.root_poa().create_poa_manager(name).unwrap();
+        let builder = orb.root_poa().new_poa(name).policies(policies);
+        let poa = builder.manager(manager.clone()).create().unwrap();
+        manager.activate().unwrap();
+        poa
+    };
+    let user = Policies {
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    let mut note = |what, account: &AccountRef, teller: &Teller| {
+        let before = teller.text_at.swap(0, Ordering::SeqCst);
+        let text = String::from("somebody");
+        let told = account
+            .set_owner(&text)
+            .map_err(|failed| (failed.kind, failed.completed));
+        let direct = teller.text_at.swap(before, Ordering::SeqCst) == text.as_ptr() as usize;
+        let id = account.owner().map_err(|failed| failed.kind);
+        outcomes.push((
+            what,
+            format!(
+                "{told:?} {id:?} {:?}",
+                account.balance().map_err(|failed| failed.kind)
+            ),
+            direct,
+        ));
+    };
+
+    let plain = poa("plain", user);
+    let one = teller();
+    let account: AccountRef = plain.activate_with_id("one", Arc::clone(&one)).unwrap();
+    note("active", &account, &one);
+    plain.manager().discard_requests(false).unwrap();
+    note("discarding", &account, &one);
+    plain.manager().activate().unwrap();
+    note("active again", &account, &one);
+    plain.manager().hold_requests(false).unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| account.balance());
+        plain.manager().activate().unwrap();
+        assert_eq!(waiting.join().unwrap(), Ok(7), "held, and then served");
+    });
+    plain.deactivate_id("one").unwrap();
+    note("deactivated", &account, &one);
+    let again = teller();
+    let account: AccountRef = plain.activate_with_id("one", Arc::clone(&again)).unwrap();
+    note("another of its id", &account, &again);
+    plain.manager().deactivate(false, false).unwrap();
+    note("inactive", &account, &again);
+    plain.destroy(false, true).unwrap();
+    note("destroyed", &account, &again);
+
+    let turns = poa(
+        "turns",
+        Policies {
+            thread: ThreadPolicy::SingleThread,
+            ..user
+        },
+    );
+    let one = teller();
+    let account: AccountRef = turns.activate_with_id("one", Arc::clone(&one)).unwrap();
+    note("one at a time", &account, &one);
+
+    let standing = poa(
+        "default",
+        Policies {
+            request_processing: RequestProcessing::DefaultServant,
+            id_uniqueness: IdUniqueness::Multiple,
+            ..user
+        },
+    );
+    let one = teller();
+    standing
+        .set_servant(Maker(Arc::clone(&one)).servant())
+        .unwrap();
+    let account: AccountRef = standing.create_reference_with_id("any").unwrap();
+    note("default servant", &account, &one);
+
+    let made = poa(
+        "made",
+        Policies {
+            request_processing: RequestProcessing::ServantManager,
+            ..user
+        },
+    );
+    let one = teller();
+    made.set_servant_activator(Maker(Arc::clone(&one))).unwrap();
+    let account: AccountRef = made.create_reference_with_id("made").unwrap();
+    note("to be made", &account, &one);
+    note("made", &account, &one);
+    orb.shutdown(true).unwrap();
+    note("at the end", &account, &one);
+    outcomes
+}
+
+#[test]
+fn poas_and_managers_treat_direct_calls_as_requests() {
+    let (direct, marshalled) = (
+        outcomes(Collocation::Direct),
+        outcomes(Collocation::Marshalled),
+    );
+    for ((what, outcome, _), (_, by_message, passed)) in direct.iter().zip(&marshalled) {
+        assert_eq!(outcome, by_message, "{what}");
+        assert!(!passed, "{what}");
+    }
+    let passed: Vec<_> = direct.iter().filter(|row| row.2).map(|row| row.0).collect();
+    assert_eq!(
+        passed,
+        ["active", "active again", "another of its id", "made"]
+    );
 }

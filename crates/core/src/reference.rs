@@ -425,6 +425,7 @@ impl Ref {
     }
 
     /// Where calls go now: to where the object was forwarded, or as the IOR says.
+    #[inline(always)]
     pub(crate) fn route(&self) -> Result<Arc<Route>, SystemException> {
         if self.shared.forwarded.load(Ordering::Acquire)
             && let Some(forwarded) = self.shared.forward.load_full()

@@ -98,7 +98,8 @@ pub(super) fn exchange<'a>(
 }
 
 impl<'x, 'a> Exchange<'x, 'a> {
-    #[inline]
+    // In place: what it makes is large, and would be moved.
+    #[inline(always)]
     pub(super) fn begin(
         reference: &'x Ref,
         policies: &'x Effective,

@@ -91,7 +91,7 @@ impl Untried {
 ///
 /// One that is at hand for the profile that answered last time costs no lock or system call more than it must. Otherwise
 /// all of them are connected to, each a little later than the one before it, and the first that answers wins.
-#[inline]
+#[inline(always)]
 pub(super) fn any(
     exchange: &mut Exchange<'_, '_>,
     route: &Route,

@@ -11,7 +11,7 @@ use crate::{Failure, Interface as _, ObjectRef, Orb, ResolveError};
 pub struct PreconnectError {
     /// The name or URL, as it was given.
     pub object: String,
-    cause: Cause,
+    cause: Box<Cause>,
 }
 
 enum Cause {
@@ -45,7 +45,7 @@ impl Orb {
     fn connect_to(&self, object: &str) -> Result<(), PreconnectError> {
         let because = |cause| PreconnectError {
             object: object.to_owned(),
-            cause,
+            cause: Box::new(cause),
         };
         let resolved = self.preconnected(object);
         let resolved = resolved.map_err(|why| because(Cause::Unresolved(why)))?;
@@ -75,7 +75,7 @@ impl fmt::Display for PreconnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = crate::initial::abridged(&self.object);
         write!(f, "cannot connect to {object:?} ahead of the first call: ")?;
-        match &self.cause {
+        match &*self.cause {
             Cause::Unresolved(why) => why.fmt(f)?,
             Cause::Unconnected(why) => why.fmt(f)?,
         }
@@ -91,7 +91,7 @@ impl fmt::Debug for PreconnectError {
 
 impl Error for PreconnectError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(match &self.cause {
+        Some(match &*self.cause {
             Cause::Unresolved(why) => why,
             Cause::Unconnected(why) => why,
         })

@@ -26,10 +26,7 @@ pub(super) struct Kept {
     count: usize,
 }
 
-#[expect(
-    clippy::vec_box,
-    reason = "moved from hand to hand in each call: a box is one word"
-)]
+/// Boxed, because they are moved from hand to hand in each call.
 type Links = Vec<Box<ClientLink>>;
 
 impl Kept {

@@ -32,10 +32,10 @@ impl Multiplexed {
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
         let place = &peer.shared.of(level).led;
-        if let Some(open) = place.usable() {
-            if !open.died_idle(peer.options()) {
-                return Ok(open);
-            }
+        if let Some(open) = place.usable()
+            && !open.died_idle(peer.options())
+        {
+            return Ok(open);
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;

@@ -287,6 +287,10 @@ impl Printer<'_> {
         if field.optional {
             notes += "@optional ";
         }
+        if field.annotations.iter().any(|it| it.name == "external") {
+            // Its type may be defined later.
+            notes += "@external(TRUE) ";
+        }
         if let Some(default) = &field.default {
             let value = value_text(self.model, default, Some(&field.ty));
             notes += &format!("@default({value}) ");

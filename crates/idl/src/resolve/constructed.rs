@@ -123,7 +123,12 @@ impl Resolver<'_> {
     }
 
     fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
-        let base = self.used_type(&member.ty, Position::Member);
+        // What it holds may be defined later, but must not hold it.
+        let external = self.is_set(&member.notes.annotations, "external");
+        let base = match external {
+            true => self.external_type(&member.ty),
+            false => self.used_type(&member.ty, Position::Member),
+        };
         for declarator in &member.declarators {
             let field = self.field(base.clone(), &member.notes, declarator);
             fields.extend(field);

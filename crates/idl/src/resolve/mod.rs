@@ -56,6 +56,7 @@ pub(crate) fn resolve(
         here: Scopes::FILE,
         poisoned: BTreeSet::new(),
         incomplete: BTreeMap::new(),
+        external: Vec::new(),
         last_typedefs: BTreeMap::new(),
         locals: BTreeMap::new(),
         announced: BTreeMap::new(),
@@ -65,6 +66,7 @@ pub(crate) fn resolve(
     };
     resolver.items(&tree.items);
     resolver.report_never_defined();
+    resolver.report_endless();
     resolver.apply_type_prefixes();
     resolver.leave_out_poisoned();
     let mut model = resolver.model;
@@ -83,6 +85,8 @@ struct Resolver<'a> {
     poisoned: BTreeSet<DefId>,
     /// Structs and unions whose members are not known, or not all of them.
     incomplete: BTreeMap<DefId, Completeness>,
+    /// Structs and unions that were not yet defined where an `@external` member holds them, and the place.
+    external: Vec<(DefId, Span)>,
     /// Typedefs of typedefs, and the typedef each chain ends in.
     last_typedefs: BTreeMap<DefId, DefId>,
     /// Types with a local interface in them, and that interface.

@@ -1,5 +1,7 @@
 //! Types as they are written to types of the model.
 
+use std::collections::BTreeSet;
+
 use super::{Completeness, Resolver};
 use crate::ast::{Declarator, Expr, Notes, ScopedName, TypeKind, TypeSpec};
 use crate::check::anonymous::{Anonymous, Position};
@@ -32,6 +34,62 @@ impl Resolver<'_> {
             self.anonymous(what, position, spec.span);
         }
         self.type_of(spec, false)
+    }
+
+    /// The type of an `@external` member: a struct or union may be announced and not yet defined.
+    pub(super) fn external_type(&mut self, spec: &TypeSpec) -> Option<Type> {
+        if !matches!(spec.kind, TypeKind::Named(_)) {
+            return self.used_type(spec, Position::Member);
+        }
+        let ty = self.type_of(spec, true)?;
+        if let Type::Named(def) = &ty
+            && self.incomplete.contains_key(def)
+        {
+            self.external.push((*def, spec.span));
+        }
+        Some(ty)
+    }
+
+    /// Reports `@external` members that hold what they stand in: a value of such a type has no end.
+    pub(super) fn report_endless(&mut self) {
+        for (def, span) in std::mem::take(&mut self.external) {
+            if self.incomplete.contains_key(&def) || !self.holds_itself(def) {
+                continue;
+            }
+            let problem = Incomplete {
+                name: self.model.def(def).name.clone(),
+                at: self.model.def(def).span,
+                recursive: true,
+            };
+            self.report(span, problem);
+        }
+    }
+
+    /// Whether a struct or union has itself among its members, or theirs.
+    fn holds_itself(&self, def: DefId) -> bool {
+        let (mut next, mut seen) = (vec![def], BTreeSet::new());
+        while let Some(at) = next.pop() {
+            let types: Vec<&Type> = match &self.model.def(at).kind {
+                DefKind::Struct(body) => {
+                    let fields = self.model.all_fields(body).into_iter();
+                    fields.map(|field| &field.ty).collect()
+                }
+                DefKind::Union(body) => body.cases.iter().map(|case| &case.field.ty).collect(),
+                DefKind::Typedef(alias) => vec![&alias.ty],
+                _ => Vec::new(),
+            };
+            for mut ty in types {
+                while let Type::Array(element, _) = ty {
+                    ty = element;
+                }
+                match ty {
+                    Type::Named(held) if *held == def => return true,
+                    Type::Named(held) if seen.insert(*held) => next.push(*held),
+                    _ => {}
+                }
+            }
+        }
+        false
     }
 
     fn anonymous(&mut self, what: &'static str, position: Position, span: Span) {

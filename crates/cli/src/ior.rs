@@ -6,6 +6,7 @@ use oxorb::describe::{self, Content, ExplainedComponent, Key};
 use oxorb::{Interface, Ior, Orb, Printable};
 use serde_json::{Value, json};
 
+use crate::input;
 use crate::orb::with_args;
 use crate::output::{BAD, Done, FAINT, Format, STRONG, because, print, print_json};
 use crate::reach;
@@ -31,7 +32,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Done {
     let Command::Show { reference, format } = command;
     let text = match reference.as_str() {
-        "-" => std::io::read_to_string(std::io::stdin())?,
+        "-" => input::stdin("a reference").map_err(because)?,
         _ => reference,
     };
     let orb = with_args(Orb::builder()).build()?;

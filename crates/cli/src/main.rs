@@ -7,6 +7,7 @@ mod demo;
 mod explain;
 mod idl;
 mod ifr;
+mod input;
 mod ior;
 mod listening;
 mod name;

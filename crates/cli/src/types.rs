@@ -70,6 +70,10 @@ pub(crate) struct Known<'k> {
 }
 
 impl Names for Known<'_> {
+    fn limits(&self) -> oxorb_dynamic::Limits {
+        self.orb.options().limits.cdr.clone()
+    }
+
     fn find_type(&self, name: &str) -> Option<TypeCode> {
         match self.source {
             Source::Idl(types) => types.by_name(name).ok(),

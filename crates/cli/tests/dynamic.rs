@@ -310,6 +310,9 @@ fn all_arguments_may_be_one_document() {
         bank.bad(&["withdraw", "--args", "@nothing.json"])
             .contains("nothing.json")
     );
+    // S6: what has no end is not read to it.
+    let endless = bank.bad(&["withdraw", "--args", "@/dev/zero"]);
+    assert!(endless.contains("16777216 octets at most"), "{endless}");
 }
 
 #[test]

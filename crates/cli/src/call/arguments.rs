@@ -1,12 +1,13 @@
 //! Words of a command line, or a JSON document, to the arguments of an operation.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::path::Path;
 
 use oxorb_dynamic::json::{JsonError, Reader};
 use oxorb_dynamic::{Dynamic, Parameter, Shape, Signature, TcKind as Kind, TypeCode};
 use serde_json::Value;
 
+use crate::input;
 use crate::types::Known;
 
 /// What the user gave.
@@ -124,14 +125,12 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
 fn document(text: &str) -> Result<Value, String> {
     let (name, text) = match text.strip_prefix('@') {
         Some(file) => {
-            let text = std::fs::read_to_string(file);
-            (file, text.map_err(|error| format!("{file}: {error}"))?)
+            let text = input::file(Path::new(file), "a JSON document of arguments")?;
+            (file, text)
         }
         None if text == "-" => {
-            let mut input = String::new();
-            let read = std::io::stdin().read_to_string(&mut input);
-            read.map_err(|error| format!("standard input: {error}"))?;
-            ("standard input", input)
+            let text = input::stdin("a JSON document of arguments")?;
+            ("standard input", text)
         }
         None => ("--args", text.to_owned()),
     };

@@ -44,8 +44,7 @@ pub(super) fn write(files: &[PathBuf], found: &[Found], calls: &[CallCount], out
             "--out wants exactly one task set in TOML among the files, to write it anew",
         ));
     };
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| because(format!("{}: {error}", file.display())))?;
+    let text = crate::input::file(file, "a task set").map_err(because)?;
     std::fs::write(out, rewritten(&text, found, calls)?)
         .map_err(|error| because(format!("{}: {error}", out.display())))
 }

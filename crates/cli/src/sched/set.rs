@@ -1,6 +1,5 @@
 //! Task sets as TOML; `docs/scheduling.md` describes them.
 
-use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
@@ -218,26 +217,9 @@ impl Source<'_> {
     }
 }
 
-/// Octets of a task set at most: some 100,000 operations.
-const MOST_OCTETS: u64 = 16 << 20;
-
-/// Reads the text of a file, and no more of it than a task set may have.
-fn text_of(file: &Path) -> Result<String, Failed> {
-    let wrong = |why: String| because(format!("{}: {why}", file.display()));
-    let opened = std::fs::File::open(file).map_err(|error| wrong(error.to_string()))?;
-    let mut text = String::new();
-    let read = opened.take(MOST_OCTETS + 1).read_to_string(&mut text);
-    match read.map_err(|error| wrong(error.to_string()))? as u64 {
-        ..=MOST_OCTETS => Ok(text),
-        _ => Err(wrong(format!(
-            "a task set has {MOST_OCTETS} octets at most; divide it into several files"
-        ))),
-    }
-}
-
 /// Reads one file.
 pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
-    let text = text_of(file)?;
+    let text = crate::input::file(file, "a task set").map_err(because)?;
     let source = Source { file, text: &text };
     let set: Set = toml::from_str(&text).map_err(|error| {
         let span = error.span().unwrap_or_default();

@@ -57,7 +57,7 @@ impl Script {
     /// From a file, JSON or TOML by its name.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+        let text = crate::input::file(path, "a script")?;
         match path
             .extension()
             .is_some_and(|extension| extension == "json")

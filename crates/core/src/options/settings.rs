@@ -567,6 +567,15 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "MaxText",
+        value: "OCTETS",
+        help: "Most text that values and types become as JSON, for one request or answer. Default 64 MiB.",
+        apply: |options, text| {
+            options.limits.cdr.max_text = positive(text)?.try_into().unwrap_or(u32::MAX);
+            Ok(())
+        },
+    },
+    Setting {
         name: "KeptCapacity",
         value: "OCTETS",
         help: "The largest buffer that a connection keeps between messages. Default 2 MiB.",

@@ -43,7 +43,7 @@ impl Text {
                 Ok(())
             }
             None => Err(E::custom(format_args!(
-                "the value is more than {} octets as text (max_text of the limits)",
+                "the value is more than {} octets as text (max_text of the limits, setting MaxText)",
                 self.limit
             ))),
         }

@@ -25,7 +25,7 @@ mod write;
 
 use std::fmt;
 
-use oxorb_cdr::{Printable, TypeCode};
+use oxorb_cdr::{Limits, Printable, TypeCode};
 use oxorb_giop::{Ior, Url, parse_reference};
 
 pub use left_out::LeftOut;
@@ -42,6 +42,11 @@ pub trait Names {
     /// whole type. `None` without any.
     fn name_of_type(&self, _: &TypeCode) -> Option<String> {
         None
+    }
+
+    /// Returns the limits of the text that is written with these names.
+    fn limits(&self) -> Limits {
+        Limits::default()
     }
 
     /// Returns what stands for a member that JSON leaves out, of the struct, exception, union or valuetype with this

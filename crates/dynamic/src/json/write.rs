@@ -70,9 +70,11 @@ impl<'v> Shared<'v> {
     }
 
     /// Writes the type of an `any` by its name where there is one ([`Names::name_of_type`]), not as the whole type. Values
-    /// that are types are written whole.
+    /// that are types are written whole. The text has at most as many octets as the [limits](Names::limits) of the names
+    /// say.
     #[must_use]
     pub fn with_names(mut self, names: &'v dyn Names) -> Self {
+        self.text = Text::of(&names.limits());
         self.names = names;
         self
     }

@@ -1,0 +1,47 @@
+//! Text from files and standard input, of bounded size.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Octets that are read at most: `/dev/zero` has more.
+pub(crate) const MOST_OCTETS: u64 = 16 << 20;
+
+/// Reads the text of a file. `what` names what it may hold.
+pub(crate) fn file(path: &Path, what: &str) -> Result<String, String> {
+    let opened = File::open(path);
+    let text = opened.and_then(|file| read(file, what));
+    text.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Reads the text of standard input.
+pub(crate) fn stdin(what: &str) -> Result<String, String> {
+    read(io::stdin(), what).map_err(|error| format!("standard input: {error}"))
+}
+
+fn read(from: impl Read, what: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let octets = from.take(MOST_OCTETS + 1).read_to_string(&mut text)?;
+    if octets as u64 > MOST_OCTETS {
+        return Err(io::Error::other(format!(
+            "{what} has {MOST_OCTETS} octets at most, and this is longer: divide it"
+        )));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_longer_than_the_limit_is_refused_with_the_limit() {
+        let refused = file(Path::new("/dev/zero"), "a script").unwrap_err();
+        assert!(
+            refused.starts_with("/dev/zero: a script has 16777216 octets"),
+            "{refused}"
+        );
+        let most = read(io::repeat(b' ').take(MOST_OCTETS), "a script").unwrap();
+        assert_eq!(most.len() as u64, MOST_OCTETS);
+    }
+}

@@ -1,10 +1,11 @@
-//! `oxbench counts`: what one ping costs, in units that are the same on every machine. These are gates:
-//! above a bound, the command fails.
+//! `oxbench counts`: what one ping costs, and what must not grow with objects and operations, in units that are the same
+//! on every machine. These are gates: above a bound, the command fails.
 //!
 //! Every count is a difference: the same processes, or the same start, with few and with many calls. What
 //! starting, warming up and the commands between the processes cost falls out.
 
 pub(crate) mod callgrind;
+mod scale;
 pub(crate) mod strace;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::format::Format;
 use crate::peers::{self, Contender, Pair, Peer};
 use crate::placement::{Placement, Role};
 use callgrind::Log;
+use scale::Scale;
 use strace::{Calls, Strace};
 
 /// Options of `oxbench counts`.
@@ -67,6 +69,7 @@ const MANY: u32 = 5_000;
 
 /// Counts, prints, and fails if OxORB is above a bound.
 pub(crate) fn run(options: &Options) -> Result {
+    tools_are_there()?;
     let mut broken = Vec::new();
     let mut all = Vec::new();
     for &peer in &options.peers {
@@ -76,14 +79,50 @@ pub(crate) fn run(options: &Options) -> Result {
         }
         all.push(counts);
     }
+    let scale = match options.peers.contains(&Peer::OxOrb) && callgrind::is_available() {
+        true => Some(scale::count()?),
+        false => None,
+    };
+    broken.extend(scale.iter().flat_map(Scale::broken));
     match options.format {
-        Format::Table => all.iter().for_each(|counts| print!("{counts}")),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&all)?),
+        Format::Table => {
+            all.iter().for_each(|counts| print!("{counts}"));
+            scale.iter().for_each(|scale| print!("{scale}"));
+        }
+        Format::Json => {
+            let report = Report {
+                pings: &all,
+                scale: scale.as_ref(),
+            };
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        }
     }
     match broken.is_empty() {
         true => Ok(()),
-        false => Err(format!("too much for one ping: {}", broken.join("; ")).into()),
+        false => Err(format!("too much: {}", broken.join("; ")).into()),
     }
+}
+
+/// What cannot be counted is unknown, but not where it is a gate.
+fn tools_are_there() -> Result {
+    if std::env::var_os("CI").is_none() {
+        return Ok(());
+    }
+    let tools = [
+        ("strace", Strace::is_available()),
+        ("valgrind", callgrind::is_available()),
+    ];
+    match tools.iter().find(|(_, available)| !available) {
+        Some((tool, _)) => Err(format!("CI is set, but {tool} cannot be run: install it").into()),
+        None => Ok(()),
+    }
+}
+
+/// Everything counted.
+#[derive(Serialize)]
+struct Report<'r> {
+    pings: &'r [Counts],
+    scale: Option<&'r Scale>,
 }
 
 /// Counts per ping of one peer. `None` where the tool or the peer cannot tell.

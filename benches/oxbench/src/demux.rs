@@ -14,7 +14,7 @@ mod share;
 use std::fmt;
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::Result;
@@ -97,6 +97,44 @@ pub(crate) fn run(options: &Options) -> Result {
         share,
     };
     options.output.show(&report, plot::draw)
+}
+
+/// What there are many of, and how they are found: for counting instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shape {
+    /// Objects, by the place in the key
+    Objects,
+    /// Objects, by the hash of their id
+    NamedObjects,
+    /// Objects, one after the other
+    SearchedObjects,
+    /// Operations, by the place in the key
+    Operations,
+    /// Operations, by the perfect hash of their name
+    NamedOperations,
+    /// Operations, one after the other
+    SearchedOperations,
+    /// POAs within POAs, by their number
+    Depth,
+    /// POAs within POAs, by the hash of their path
+    NamedDepth,
+}
+
+/// Serves the requests of a shape so often and ends.
+pub(crate) fn play(shape: Shape, many: usize, served: usize) -> Result {
+    let requests = match shape {
+        Shape::Objects => Requests::to_objects(By::Place, many),
+        Shape::NamedObjects => Requests::to_objects(By::Hash, many),
+        Shape::SearchedObjects => Requests::to_objects(By::Linear, many),
+        Shape::Operations => Requests::to_operations(By::Place, many),
+        Shape::NamedOperations => Requests::to_operations(By::Perfect, many),
+        Shape::SearchedOperations => Requests::to_operations(By::Linear, many),
+        Shape::Depth => Requests::to_depth(By::Place, many),
+        Shape::NamedDepth => Requests::to_depth(By::Hash, many),
+    }?;
+    requests.serve_some(served);
+    requests.check_served(served);
+    Ok(())
 }
 
 fn objects(options: &Options) -> Result<Panel> {

@@ -7,6 +7,7 @@
 
 mod bootstrap;
 mod check;
+mod collocated;
 mod counts;
 mod demux;
 mod dispatch;
@@ -59,6 +60,8 @@ enum Command {
     Latency(latency::Options),
     /// Count what a ping costs in allocations, system calls and instructions; fails above the bounds
     Counts(counts::Options),
+    /// Time calls to objects of the same process: direct, within a lane, marshalled, through a lane
+    Collocated(collocated::Options),
     /// Time writing and reading values of every type as CDR, beside omniORB
     Marshal(marshal::Options),
     /// Time from the octets of a request to the upcall, for each way to find objects, operations and POAs (E15)
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Latency(options) => latency::run(&options),
         Command::Counts(options) => counts::run(&options),
+        Command::Collocated(options) => collocated::run(&options),
         Command::Marshal(options) => marshal::run(&options),
         Command::Demux(options) => demux::run(&options),
         Command::Steps(options) => steps::run(&options),

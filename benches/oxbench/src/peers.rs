@@ -13,6 +13,8 @@ use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 
 use crate::Result;
+use crate::collocated::{self, Way};
+use crate::demux;
 use crate::experiment::Experiment;
 use crate::load::{self, Architecture};
 use crate::marshal::{self, Kind};
@@ -87,6 +89,22 @@ pub(crate) enum Side {
         mode: oneway::Mode,
         /// IOR:...
         reference: String,
+    },
+    /// Call an object of the same process
+    Collocated {
+        /// How
+        way: Way,
+        /// How often
+        calls: i32,
+    },
+    /// Serve requests out of memory
+    Demux {
+        /// What there are many of, and how they are found
+        shape: demux::Shape,
+        /// How many of them
+        many: usize,
+        /// How many requests are served
+        requests: usize,
     },
     /// Write and read values
     Marshal {
@@ -182,6 +200,12 @@ pub(crate) fn play(side: &Side) -> Result {
         } => load::call(*architecture, references),
         Side::OnewayServer => oneway::sides::serve(),
         Side::OnewayClient { mode, reference } => oneway::sides::call(*mode, reference),
+        &Side::Collocated { way, calls } => collocated::play(way, calls),
+        &Side::Demux {
+            shape,
+            many,
+            requests,
+        } => demux::play(shape, many, requests),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

@@ -34,6 +34,7 @@ mod generated {
     #![allow(missing_docs, dead_code, unreachable_pub)]
     oxorb::include_idl!("dispatch");
 }
+pub(crate) use generated::dispatching;
 use generated::dispatching::{Pair, PairRef};
 
 /// Options of `oxbench dispatch`.

@@ -1,0 +1,242 @@
+//! What must not grow: the instructions from a request's octets to its upcall, among one and among many objects, operations
+//! and POAs within POAs; and the instructions of calls within the process.
+
+use std::fmt;
+use std::process::Command;
+use std::thread;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::callgrind::Log;
+use crate::Result;
+use crate::collocated::Way;
+use crate::demux::Shape;
+
+/// Two numbers of requests or calls, whose difference is counted.
+const FEW: u32 = 1_000;
+const MANY: u32 = 5_000;
+
+/// How much more a request may cost among many: longer names and keys, and what hashing varies.
+const GROWTH: f64 = 1.15;
+
+/// What grows, how it is found, and how many there are.
+const ROWS: [(Shape, [usize; 3]); 5] = [
+    (Shape::Objects, [1, 100, 100_000]),
+    (Shape::NamedObjects, [1, 100, 100_000]),
+    (Shape::Operations, [1, 100, 1_000]),
+    (Shape::NamedOperations, [1, 100, 1_000]),
+    (Shape::Depth, [1, 10, 100]),
+];
+
+/// Searches one by one, which the gate has to see, or it sees nothing.
+const PLANTED: [(Shape, [usize; 2]); 2] = [
+    (Shape::SearchedObjects, [1, 100]),
+    (Shape::SearchedOperations, [1, 100]),
+];
+
+/// Most instructions of a direct call, from a thread of the application and within a lane. Measured: 781 and 960; wanted:
+/// 300.
+const DIRECT: f64 = 820.0;
+const WITHIN_LANE: f64 = 1_010.0;
+
+/// Everything counted.
+#[derive(Debug, Serialize)]
+pub(super) struct Scale {
+    rows: Vec<Row>,
+    calls: Vec<Call>,
+}
+
+/// Instructions of a request among more and more.
+#[derive(Debug, Serialize)]
+struct Row {
+    of: String,
+    /// How many, and the instructions of one request.
+    points: Vec<(usize, f64)>,
+    /// The gate has to fail.
+    planted: bool,
+}
+
+/// Instructions of a call within the process.
+#[derive(Debug, Serialize)]
+struct Call {
+    way: Way,
+    instructions: f64,
+}
+
+/// Counts, on as many processors as there are.
+pub(super) fn count() -> Result<Scale> {
+    let real = ROWS.iter().flat_map(|(shape, sizes)| {
+        let sizes = sizes.iter();
+        sizes.map(|many| (*shape, *many, false))
+    });
+    let planted = PLANTED.iter().flat_map(|(shape, sizes)| {
+        let sizes = sizes.iter();
+        sizes.map(|many| (*shape, *many, true))
+    });
+    let mut rows: Vec<Row> = Vec::new();
+    for (shape, many, planted) in real.chain(planted) {
+        let of = name(&shape);
+        let args = ["demux".to_owned(), of.clone(), many.to_string()];
+        let point = (many, difference(&args)?);
+        match rows.last_mut() {
+            Some(row) if row.of == of => row.points.push(point),
+            _ => rows.push(Row {
+                of,
+                points: vec![point],
+                planted,
+            }),
+        }
+    }
+    let calls = Way::COUNTED.into_iter().map(|way| {
+        let args = ["collocated".to_owned(), name(&way)];
+        Ok(Call {
+            way,
+            instructions: difference(&args)?,
+        })
+    });
+    Ok(Scale {
+        rows,
+        calls: calls.collect::<Result<_>>()?,
+    })
+}
+
+/// As the command line has it.
+fn name(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value().expect("none is skipped");
+    value.get_name().to_owned()
+}
+
+/// Instructions of one request or call of a side of this program, which is told how many last.
+fn difference(args: &[String]) -> Result<f64> {
+    let count = |times: u32| -> Result<u64> {
+        let log = Log::new(&format!("{}-{times}", args.join("-")));
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("peer").args(args).arg(times.to_string());
+        let output = log.wrap(&command).output()?;
+        if !output.status.success() {
+            let told = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("counting {} failed: {told}", args.join(" ")).into());
+        }
+        log.instructions()
+    };
+    let (few, many) = thread::scope(|scope| {
+        let few = scope.spawn(|| count(FEW));
+        let many = count(MANY);
+        (few.join().expect("it does not panic"), many)
+    });
+    let difference = many?.saturating_sub(few?) as f64;
+    Ok(difference / f64::from(MANY - FEW))
+}
+
+impl Scale {
+    /// A sentence for each bound that is broken.
+    pub(super) fn broken(&self) -> Vec<String> {
+        let rows = self.rows.iter().filter_map(Row::broken);
+        let calls = self.calls.iter().filter_map(Call::broken);
+        rows.chain(calls).collect()
+    }
+}
+
+impl Row {
+    fn broken(&self) -> Option<String> {
+        let &[(_, alone), ..] = self.points.as_slice() else {
+            return None;
+        };
+        let grown = self
+            .points
+            .iter()
+            .find(|(_, instructions)| *instructions > alone * GROWTH);
+        match (grown, self.planted) {
+            (Some((many, instructions)), false) => Some(format!(
+                "{}: {instructions:.0} instructions a request among {many}, {alone:.0} alone",
+                self.of
+            )),
+            (None, true) => Some(format!(
+                "{}: the search one by one does not show, so these counts show nothing",
+                self.of
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Call {
+    fn broken(&self) -> Option<String> {
+        let Call { way, instructions } = self;
+        let bound = match way {
+            Way::Direct => DIRECT,
+            Way::WithinLane => WITHIN_LANE,
+            Way::Marshalled | Way::ThroughLane => return None,
+        };
+        (*instructions > bound)
+            .then(|| format!("{instructions:.0} instructions of a call {way}, {bound} allowed"))
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "instructions from a request's octets to its upcall:")?;
+        for Row {
+            of,
+            points,
+            planted,
+        } in &self.rows
+        {
+            write!(f, "  {of:20}")?;
+            for (many, instructions) in points {
+                write!(f, " {instructions:6.0} among {many}")?;
+            }
+            writeln!(f, "{}", if *planted { " (has to grow)" } else { "" })?;
+        }
+        writeln!(f, "instructions of a call within the process:")?;
+        for Call { way, instructions } in &self.calls {
+            writeln!(f, "  {:36} {instructions:6.0}", way.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(instructions: [f64; 3], planted: bool) -> Option<String> {
+        let points = [1, 100, 1_000].into_iter().zip(instructions).collect();
+        let of = "objects".to_owned();
+        Row {
+            of,
+            points,
+            planted,
+        }
+        .broken()
+    }
+
+    #[test]
+    fn growth_is_seen_and_has_to_be_where_it_is_planted() {
+        assert_eq!(row([500.0, 520.0, 560.0], false), None);
+        let grown = row([500.0, 520.0, 600.0], false).unwrap();
+        assert_eq!(
+            grown,
+            "objects: 600 instructions a request among 1000, 500 alone"
+        );
+        assert_eq!(row([500.0, 600.0, 6000.0], true), None);
+        assert!(
+            row([500.0, 500.0, 500.0], true)
+                .unwrap()
+                .contains("show nothing")
+        );
+    }
+
+    #[test]
+    fn a_direct_call_has_its_bound() {
+        let call = |way, instructions| Call { way, instructions }.broken();
+        assert_eq!(call(Way::Direct, 290.0), None);
+        assert_eq!(call(Way::Marshalled, 3000.0), None);
+        assert!(
+            call(Way::WithinLane, 301.0)
+                .unwrap()
+                .contains("300 allowed")
+        );
+    }
+}

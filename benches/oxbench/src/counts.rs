@@ -34,7 +34,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Bounds of one ping after warm-up, on each side of a private connection. Measured: 2,120 and 1,736
+/// Bounds of one ping after warm-up, on each side of a private connection. Measured: 2,046 and 1,682
 /// instructions; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,

@@ -71,7 +71,7 @@ pub(crate) struct Known<'k> {
 
 impl Names for Known<'_> {
     fn limits(&self) -> oxorb_dynamic::Limits {
-        self.orb.options().limits.cdr.clone()
+        self.orb.options().limits.cdr
     }
 
     fn find_type(&self, name: &str) -> Option<TypeCode> {

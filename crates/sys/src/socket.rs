@@ -119,6 +119,18 @@ pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, on)?)
 }
 
+/// Has octets leave as soon as the peer has room for them, for a TCP connection within one host: the kernel's congestion
+/// control is Reno from now on, which every system has and allows.
+///
+/// Others measure a path and space what they send by a timer (BBR, the default of some systems): within a host there is
+/// nothing to measure but the scheduler, and a megabyte takes 270 or 700 us, as the estimate happens to be.
+///
+/// # Errors
+/// Where the system does not allow it (`net.ipv4.tcp_allowed_congestion_control`).
+pub fn send_unpaced(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_tcp_congestion(socket, "reno")?)
+}
+
 /// Marks what is sent over an IPv4 or IPv6 socket with a DSCP, 0 to 63, for the network to tell urgent from other
 /// packets (`IP_TOS`, `IPV6_TCLASS`). Needs no privilege; what networks make of it is theirs.
 ///
@@ -403,6 +415,14 @@ mod tests {
             0 => Ok(Duration::from_micros(value as u64)),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+
+    #[test]
+    fn a_connection_that_is_not_paced_is_controlled_by_reno() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        send_unpaced(&socket).unwrap();
+        assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), "reno");
     }
 
     #[test]

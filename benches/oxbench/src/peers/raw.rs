@@ -25,12 +25,16 @@ pub(super) fn serve(lengths: Lengths) -> Result {
 pub(super) fn call(address: &str) -> Result {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
+    // As OxORB's connections within a host.
+    let _ = oxorb_sys::socket::send_unpaced(&stream);
     let buffer = Vec::new();
     session::serve(&mut RawCaller { stream, buffer })
 }
 
 fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
+    // As OxORB's connections within a host.
+    let _ = oxorb_sys::socket::send_unpaced(&stream);
     let mut buffer = vec![0; lengths.longer()];
     loop {
         read(&mut stream, &mut buffer[..lengths.request])?;

@@ -2,8 +2,8 @@
 
 mod common;
 
-use std::io::Read;
-use std::net::TcpListener;
+use std::io::{Read, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -11,16 +11,21 @@ use std::time::Duration;
 use common::*;
 use oxorb::__gen::{Op, decode_ref, encode_ref};
 use oxorb::{
-    Bidirectional, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
-    Policies, Servant, SystemException, SystemExceptionKind, Upcall,
+    Bidirectional, ClientConnections, CompletionStatus, Concurrency, Incident, Interface,
+    ObjectRef, Orb, Outcome, Policies, Servant, SystemException, SystemExceptionKind, Upcall,
 };
 use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
 
 static BOUNCE: Op = Op::twoway("bounce");
 static KEEP: Op = Op::twoway("keep");
+static SLOW_BOUNCE: Op = Op::twoway("slow_bounce");
+static REST_KEPT: Op = Op::twoway("rest_kept");
 static CALL_KEPT: Op = Op::twoway("call_kept");
 static TELL_KEPT: Op = Op::twoway("tell_kept");
+
+/// Longer than a thread of a lane stays with a silent connection.
+const REST: Duration = Duration::from_millis(20);
 
 /// Where nobody can connect to: what a client behind NAT publishes.
 const BEHIND_NAT: &str = "iiop://127.0.0.1:0/hostname_in_ior=behind-nat.invalid";
@@ -80,17 +85,25 @@ impl Servant for Player {
                 upcall.done()
             }
             "call_kept" => done(upcall, ping(&self.kept(), 1)),
+            "rest_kept" => done(upcall, call(&self.kept(), &SLEEP).map(|()| 0)),
             "tell_kept" => {
                 let told = Interface::reference(&self.kept()).send(&NOTE, |_| Ok(()));
                 done(upcall, told.map(|()| 0))
             }
-            "bounce" => {
+            operation @ ("bounce" | "slow_bounce") => {
+                let op = match operation {
+                    "bounce" => &BOUNCE,
+                    _ => {
+                        thread::sleep(REST);
+                        &SLOW_BOUNCE
+                    }
+                };
                 let (other, depth) = upcall
                     .args(|d| Ok((decode_ref::<ObjectRef>(d)?, d.longlong()?)))
                     .unwrap();
                 let result = match depth {
                     0 => Ok(0),
-                    _ => bounce(&other.unwrap(), self.this.get().unwrap(), depth - 1),
+                    _ => bounce_by(op, &other.unwrap(), self.this.get().unwrap(), depth - 1),
                 };
                 done(upcall, result.map(|n| n + 1))
             }
@@ -104,8 +117,17 @@ impl Servant for Player {
 }
 
 fn bounce(to: &ObjectRef, back: &ObjectRef, depth: i64) -> Result<i64, SystemException> {
+    bounce_by(&BOUNCE, to, back, depth)
+}
+
+fn bounce_by(
+    op: &'static Op,
+    to: &ObjectRef,
+    back: &ObjectRef,
+    depth: i64,
+) -> Result<i64, SystemException> {
     to.reference().invoke(
-        &BOUNCE,
+        op,
         |e| {
             encode_ref(e, Some(back))?;
             e.longlong(depth);
@@ -200,6 +222,61 @@ fn callbacks_within_callbacks() {
         assert_eq!(bounce(&object, &here, 9), Ok(10));
         assert_eq!(server.connection_statistics().open, 1);
     }
+}
+
+/// Where all threads of a lane wait for what comes over a connection, none of them would read it.
+#[test]
+fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
+    let _guard = watchdog(2 * LONG);
+    for concurrency in [
+        Concurrency::ThreadPerConnection,
+        Concurrency::LeaderFollowers { threads: 1 },
+        Concurrency::LeaderFollowers { threads: 3 },
+        Concurrency::Reactive,
+        Concurrency::ThreadPerRequest { threads: 64 },
+    ] {
+        let server = accepting(concurrency, "1");
+        let client = hidden_client("1");
+        let (object, here, _) = both(&server, &client);
+        keep(&object, &here).unwrap();
+        assert_eq!(number(&object, &REST_KEPT), Ok(0), "{concurrency}");
+        let bounced = bounce_by(&SLOW_BOUNCE, &object, &here, 9);
+        assert_eq!(bounced, Ok(10), "{concurrency}");
+        assert_eq!(ping(&object, 1), Ok(2), "{concurrency}");
+        assert_eq!(server.connection_statistics().open, 1);
+    }
+}
+
+/// Threads that have taken over connections for good leave room for further ones.
+#[test]
+fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
+    /// More than there may be stand-ins at a time.
+    const CLIENTS: usize = 260;
+    let _guard = watchdog(2 * LONG);
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .client_connections(ClientConnections::Multiplexed)
+        .setting("AcceptBiDirectionalGIOP", "1")
+        .build()
+        .unwrap();
+    let behind = accepting(Concurrency::ThreadPerConnection, "0");
+    let client = hidden_client("1");
+    let (object, here, _) = both(&server, &client);
+    let (_, target) = Player::start(&behind);
+    keep(&object, &elsewhere(&client, target.reference())).unwrap();
+    let call_kept = request(&object, &CALL_KEPT, 0, |_| ());
+    let _open: Vec<TcpStream> = (0..CLIENTS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address(&object)).unwrap();
+            stream.write_all(&call_kept).unwrap();
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let mut reply = [0; 12];
+            stream.read_exact(&mut reply).unwrap();
+            stream
+        })
+        .collect();
+    keep(&object, &here).unwrap();
+    assert_eq!(number(&object, &CALL_KEPT), Ok(2));
 }
 
 #[test]
@@ -323,7 +400,6 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
 fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
     use oxorb_cdr::{ByteOrder, Dialect, Encoder};
     use oxorb_giop::{RequestHeader, ServiceContext, TargetAddress, Version};
-    use std::io::{Read as _, Write as _};
     let to = address(object);
     let mut stream = oxorb_testkit::net::connect_from("127.0.0.2".parse().unwrap(), to).unwrap();
     let profile = object.reference().ior().iiop_profiles().next().unwrap();

@@ -162,6 +162,21 @@ impl AsFd for Poller {
     }
 }
 
+/// Waits until a descriptor can be read, or its peer is gone; false when `limit` (`None`: never) came first. One system
+/// call.
+///
+/// # Errors
+/// Those of the system call. A signal ends the wait as `limit` does.
+pub fn readable(source: impl AsFd, limit: Option<Duration>) -> io::Result<bool> {
+    let mut only = [PollFd::new(&source, PollFlags::IN)];
+    let limit = limit.and_then(|time| Timespec::try_from(time).ok());
+    match rustix::event::poll(&mut only, limit.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Waits until one of two descriptors can be read, or its peer is gone, and
 /// says which; at most `limit` (`None`: for ever). One system call.
 pub fn first_readable(

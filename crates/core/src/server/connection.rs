@@ -528,6 +528,22 @@ impl Connection {
         }
     }
 
+    /// Reports whether what comes next over it may be what a thread waits for: a request runs beside, or a call is
+    /// outstanding. All threads of its lane may be such threads, so that none would read it there.
+    pub(super) fn is_needed(&self) -> bool {
+        let status = &self.lines.status;
+        status.under_way() > 0 || status.calls().is_some_and(|calls| calls.is_awaited())
+    }
+
+    /// Blocks until something comes over it, or it may be read again; at most until time-outs are to be looked after.
+    pub(super) fn pause(&self) {
+        match self.link.poll_fd() {
+            _ if self.throttled => thread::sleep(PAUSE),
+            Some(own) if oxorb_sys::poll::readable(own, Some(Multiplexed::TICK)).is_ok() => {}
+            _ => thread::yield_now(),
+        }
+    }
+
     /// Octets came after a silence.
     fn wakes(&self, orb: &Orb) {
         self.lines.status.wakes();

@@ -119,6 +119,12 @@ fn run(orb: &Orb, home: &Home, mut connection: Connection) -> bool {
                     break;
                 }
             }
+            (Ok(Served::Idle | Served::Throttled), Home::Lane(_)) if connection.is_needed() => {
+                if connection.is_overdue(orb) {
+                    break;
+                }
+                connection.pause();
+            }
             (Ok(Served::Idle), Home::Lane(lane)) => {
                 lane.park(orb, connection);
                 return false;

@@ -64,6 +64,7 @@ impl Desk {
     #[cold]
     fn finished(&self, status: &Status, request: u32) -> Next {
         status.goes_no_more(request);
+        self.needs_no_stand_in();
         Next::Close
     }
 

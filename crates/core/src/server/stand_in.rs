@@ -9,6 +9,9 @@
 //! stand-in thread takes the connection over; the first thread answers its
 //! request and is done with the connection.
 //!
+//! A stand-in for a thread of a lane gives the connection back to the lane once no request runs beside and no call is
+//! outstanding: until then all threads of the lane may wait for what comes over it.
+//!
 //! A connection whose client waits for its answers, as OxORB's and omniORB's do,
 //! never needs a stand-in. A call that is not made inside an upcall pays one
 //! look at a thread-local for all this.
@@ -34,8 +37,8 @@ use crate::client::Multiplexed;
 use crate::lock::Mutex;
 use crate::{Incident, Orb};
 
-/// Most stand-ins of a process at one time: so deep may callbacks nest, over
-/// all connections, before requests wait for their time-out.
+/// Most requests of a process at one time for which a stand-in reads: so deep may callbacks nest, over all connections,
+/// before requests wait for their time-out.
 const MAX_STAND_INS: usize = 256;
 
 /// Octets of a request that is kept to be answered later which are not counted.
@@ -63,6 +66,8 @@ pub(super) struct Desk {
     pub(super) served: RefCell<Option<Served>>,
     /// Another thread has taken over.
     pub(super) handed_over: Cell<bool>,
+    /// That is a stand-in, which counts until the request has ended.
+    stood_aside: Cell<bool>,
     /// The request was taken off its connection.
     pub(super) detached: Cell<bool>,
     /// Requests may be for other threads.
@@ -462,6 +467,13 @@ impl Desk {
         true
     }
 
+    /// The request has ended. Who reads the connection since is its thread like any other.
+    pub(super) fn needs_no_stand_in(&self) {
+        if self.stood_aside.take() {
+            STAND_INS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// Whether something had arrived behind the request that runs.
     fn has_behind(&self) -> bool {
         let behind = |lines: &Lines| Some(lines.status.behind.lock().expect(UNPOISONED).is_some());
@@ -516,10 +528,12 @@ impl Desk {
             if let Some(connection) = connection {
                 per_connection::stand_in(&orb, &home, connection);
             }
-            STAND_INS.fetch_sub(1, Ordering::Relaxed);
         });
         match started {
-            Ok(_) => self.handed_over.set(true),
+            Ok(_) => {
+                self.handed_over.set(true);
+                self.stood_aside.set(true);
+            }
             Err(_) => {
                 STAND_INS.fetch_sub(1, Ordering::Relaxed);
                 if let Some(mut back) = handed.lock().expect(UNPOISONED).take() {
@@ -535,6 +549,7 @@ impl Desk {
     }
 }
 
+/// Requests that run while a stand-in reads their connection.
 static STAND_INS: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) const UNPOISONED: &str = "no panic while the lock is held";

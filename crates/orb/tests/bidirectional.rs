@@ -247,6 +247,31 @@ fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
     }
 }
 
+/// No thread of the server is left that would read the silent client's answer.
+#[test]
+fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
+    let _guard = watchdog(2 * LONG);
+    for (concurrency, callers) in [
+        (Concurrency::ThreadPerConnection, 1),
+        (Concurrency::LeaderFollowers { threads: 3 }, 6),
+        (Concurrency::Reactive, 1),
+        (Concurrency::Reactive, 3),
+        (Concurrency::ThreadPerRequest { threads: 64 }, 3),
+    ] {
+        let server = accepting(concurrency, "1");
+        let (silent, busy) = (hidden_client("1"), client(ClientConnections::Cached));
+        let (object, here, _) = both(&server, &silent);
+        keep(&object, &here).unwrap();
+        let called = elsewhere(&busy, object.reference());
+        thread::scope(|scope| {
+            for _ in 0..callers {
+                scope.spawn(|| assert_eq!(number(&called, &REST_KEPT), Ok(0), "{concurrency}"));
+            }
+        });
+        assert_eq!(ping(&object, 1), Ok(2), "{concurrency}");
+    }
+}
+
 /// Threads that have taken over connections for good leave room for further ones.
 #[test]
 fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {

@@ -26,7 +26,7 @@ use super::{Args, Peer, Timing, leader};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
-use crate::server::{Turn, start_both_ways, write_message};
+use crate::server::{Lane, Turn, start_both_ways, write_message};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, Orb, WeakOrb, raise};
@@ -62,6 +62,8 @@ struct BothWays {
     opened_here: bool,
     /// The level whose calls it carries. `None`: all of them, as there is no other way to a client.
     level: Option<Option<Level>>,
+    /// The lane whose threads read it, and its number there.
+    lane: Option<(Weak<Lane>, u64)>,
     /// The data of the service context that tells it: ours or the client's.
     offer: Mutex<Vec<u8>>,
 }
@@ -232,6 +234,7 @@ impl Multiplexed {
                 turn: Arc::clone(&turn),
                 opened_here: true,
                 level: Some(level),
+                lane: None,
                 offer: Mutex::default(),
             }),
             ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), 0)
@@ -244,7 +247,12 @@ impl Multiplexed {
     }
 
     /// The way back over a connection that a client opened and offers.
-    pub(crate) fn accepted(orb: &Orb, link: Arc<dyn Link>, turn: Arc<Turn>) -> Arc<Multiplexed> {
+    pub(crate) fn accepted(
+        orb: &Orb,
+        link: Arc<dyn Link>,
+        turn: Arc<Turn>,
+        lane: Option<(Weak<Lane>, u64)>,
+    ) -> Arc<Multiplexed> {
         // Odd: the even numbers are those of the side that opened it.
         let mut accepted = Multiplexed::new(Weak::new(), link, 1);
         accepted.both_ways = Some(BothWays {
@@ -252,6 +260,7 @@ impl Multiplexed {
             turn,
             opened_here: false,
             level: None,
+            lane,
             offer: Mutex::default(),
         });
         Arc::new(accepted)
@@ -384,6 +393,7 @@ impl Multiplexed {
         timing: Timing,
     ) -> Result<u32, SystemException> {
         let offer = self.offer();
+        let answered = waiter.is_some();
         let slot = match &waiter {
             Some(Waiter::Slot(slot)) => Some(Arc::clone(slot)),
             _ => None,
@@ -474,7 +484,20 @@ impl Multiplexed {
             self.writers.shared().code_sets = code_sets;
         }
         self.leave(timing);
+        if answered && sent.is_ok() {
+            self.see_to_reader();
+        }
         sent.map(|()| id)
+    }
+
+    /// Has somebody read the answer where all threads of the connection's lane may wait for such.
+    fn see_to_reader(&self) {
+        if let Some(both) = &self.both_ways
+            && let Some((lane, id)) = &both.lane
+            && let Some((lane, orb)) = lane.upgrade().zip(both.orb.upgrade())
+        {
+            lane.awaits_answer(&orb, *id);
+        }
     }
 
     /// Ends the turn to write; sends what others have left meanwhile.

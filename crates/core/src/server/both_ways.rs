@@ -53,7 +53,7 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
     let calls = calls.unwrap_or_else(|| {
         let turn = desk.lines(|lines| Some(Arc::clone(lines.status.turns())));
         let turn = turn.unwrap_or_default();
-        let calls = Multiplexed::accepted(orb, Arc::clone(&link), turn);
+        let calls = Multiplexed::accepted(orb, Arc::clone(&link), turn, desk.lane());
         desk.use_both_ways(Arc::clone(&calls));
         calls
     });

@@ -6,6 +6,7 @@
 //! | a thread of a lower lane is *borrowed*: raised for one connection's turn, then restored | two system calls |
 //! | requests are *buffered*: read and queued up to a limit, then answered TRANSIENT | two system calls |
 //! | requests wait in the sockets | nothing |
+//! | a call goes out over a connection of the lane: a *stand-in* reads that until it is answered | starting a thread |
 //!
 //! A poller can be watched by another one. A lane that has run out arms its poller in that of the next lower lane,
 //! whose thread, woken by it, takes the upper lane's connection; and if that lane has run out as well, its own poller
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::{Header, MessageType};
 use oxorb_sys::poll::Token;
+use oxorb_sys::thread::Purpose;
 
 use super::assign::Work;
 use super::connection::{Ahead, Connection};
@@ -25,7 +27,8 @@ use super::home::Home;
 use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::{self, Reactor, ReactorChoice, Watch};
-use super::threadpool::QueueOrder;
+use super::stand_in;
+use super::threadpool::{QueueOrder, Serving};
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
 
@@ -131,6 +134,29 @@ impl Lane {
             self.dynamic.fetch_sub(1, Ordering::SeqCst);
         }
         started.is_ok()
+    }
+
+    /// An answer is awaited over a connection: a stand-in reads it where it waits for a thread of the lane and all of
+    /// those are in requests, which may wait for such answers themselves.
+    pub(crate) fn awaits_answer(self: &Arc<Self>, orb: &Orb, id: u64) {
+        let runs_out = self.waiting.load(Ordering::SeqCst) == 0;
+        if !runs_out || self.plan.serving != Serving::Reader || !stand_in::take_room() {
+            return;
+        }
+        let Some(mut connection) = self.take(id) else {
+            return stand_in::give_room();
+        };
+        connection.armed = false;
+        self.disarm(&connection.link, id);
+        let builder = self.builder(orb, Purpose::Takeover, "oxorb-stand-in");
+        let home = Home::Lane(Arc::clone(self));
+        let started = stand_in::start(builder, orb, home, connection, stand_in::give_room);
+        if let Err(back) = started {
+            stand_in::give_room();
+            if let Some(connection) = back {
+                self.park(orb, *connection);
+            }
+        }
     }
 
     fn call_for_help(&self) {

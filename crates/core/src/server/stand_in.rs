@@ -17,8 +17,8 @@
 //! look at a thread-local for all this.
 
 use std::cell::{Cell, RefCell, RefMut};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use oxorb_giop::{Frame, Inbox, Request, Version};
@@ -28,6 +28,7 @@ use oxorb_transport::Link;
 use super::connection::{Connection, Lines};
 use super::dispatch::{Next, Session, dispatch};
 use super::home::Home;
+use super::lane::Lane;
 use super::line::Wire;
 use super::registry::Client;
 use super::share::{Encoding, Values};
@@ -35,6 +36,7 @@ use super::turn::Turn;
 use super::{Sink, admission, owed, per_connection};
 use crate::client::Multiplexed;
 use crate::lock::Mutex;
+use crate::sync::attributed;
 use crate::{Incident, Orb};
 
 /// Most requests of a process at one time for which a stand-in reads: so deep may callbacks nest, over all connections,
@@ -344,6 +346,16 @@ impl Desk {
         served.as_ref().map(|served| Arc::clone(&served.link))
     }
 
+    /// The lane that the connection goes back to when it is silent, and its number there.
+    pub(super) fn lane(&self) -> Option<(Weak<Lane>, u64)> {
+        let served = self.served.borrow();
+        let served = served.as_ref()?;
+        match &served.home {
+            Home::Lane(lane) => Some((Arc::downgrade(lane), served.id)),
+            Home::Thread(_) => None,
+        }
+    }
+
     /// From now on the connection carries calls of this side, too.
     pub(super) fn use_both_ways(&self, calls: Arc<Multiplexed>) {
         self.lines(|lines| {
@@ -470,7 +482,7 @@ impl Desk {
     /// The request has ended. Who reads the connection since is its thread like any other.
     pub(super) fn needs_no_stand_in(&self) {
         if self.stood_aside.take() {
-            STAND_INS.fetch_sub(1, Ordering::Relaxed);
+            give_room();
         }
     }
 
@@ -491,8 +503,7 @@ impl Desk {
         if !self.take_back(status) {
             return;
         }
-        if STAND_INS.fetch_add(1, Ordering::Relaxed) >= MAX_STAND_INS {
-            STAND_INS.fetch_sub(1, Ordering::Relaxed);
+        if !take_room() {
             return;
         }
         let request = self.request_id().unwrap_or_default();
@@ -520,23 +531,14 @@ impl Desk {
             Home::Thread(None) => orb.thread_factory().builder(purpose, name, None),
             Home::Thread(Some(lane)) | Home::Lane(lane) => lane.builder(&orb, purpose, name),
         };
-        // Kept here until it is known that there is a thread.
-        let handed = Arc::new(Mutex::new(Some(connection)));
-        let taken = Arc::clone(&handed);
-        let started = builder.spawn(move || {
-            let connection = taken.lock().expect(UNPOISONED).take();
-            if let Some(connection) = connection {
-                per_connection::stand_in(&orb, &home, connection);
-            }
-        });
-        match started {
-            Ok(_) => {
+        match start(builder, &orb, home, connection, || {}) {
+            Ok(()) => {
                 self.handed_over.set(true);
                 self.stood_aside.set(true);
             }
-            Err(_) => {
-                STAND_INS.fetch_sub(1, Ordering::Relaxed);
-                if let Some(mut back) = handed.lock().expect(UNPOISONED).take() {
+            Err(back) => {
+                give_room();
+                if let Some(mut back) = back {
                     *status.behind.lock().expect(UNPOISONED) = back.inbox.take();
                 }
                 status.goes_no_more(request);
@@ -549,7 +551,43 @@ impl Desk {
     }
 }
 
-/// Requests that run while a stand-in reads their connection.
+/// Starts a thread that serves `connection`, and then ends with `last`. When the system gives none, gives it back.
+pub(super) fn start(
+    builder: attributed::Builder,
+    orb: &Orb,
+    home: Home,
+    connection: Connection,
+    last: impl FnOnce() + Send + 'static,
+) -> Result<(), Option<Box<Connection>>> {
+    // Kept here until it is known that there is a thread.
+    let handed = Arc::new(Mutex::new(Some(connection)));
+    let (taken, orb) = (Arc::clone(&handed), orb.clone());
+    let started = builder.spawn(move || {
+        let connection = taken.lock().expect(UNPOISONED).take();
+        if let Some(connection) = connection {
+            per_connection::stand_in(&orb, &home, connection);
+        }
+        last();
+    });
+    let back = |_| handed.lock().expect(UNPOISONED).take().map(Box::new);
+    started.map(drop).map_err(back)
+}
+
+/// Counts one more stand-in; false: there are as many as may be.
+pub(super) fn take_room() -> bool {
+    let room = STAND_INS.fetch_add(1, Ordering::Relaxed) < MAX_STAND_INS;
+    if !room {
+        give_room();
+    }
+    room
+}
+
+/// Counts one stand-in less.
+pub(super) fn give_room() {
+    STAND_INS.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Stand-ins that are needed at the moment.
 static STAND_INS: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) const UNPOISONED: &str = "no panic while the lock is held";

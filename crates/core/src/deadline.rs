@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use oxorb_giop::{
-    PolicyValues, ServiceContexts, SystemException, Violation, context_id, policy_type, time_value,
+    Malformed, PolicyValues, ServiceContexts, SystemException, context_id, policy_type, time_value,
     utc_value,
 };
 
@@ -35,7 +35,7 @@ impl Times {
     /// What the contexts of a request that was received now say. Without any this is one comparison; with them it reads
     /// the clock and allocates nothing.
     #[inline]
-    pub(crate) fn of(contexts: &ServiceContexts<'_>) -> Result<Times, Violation> {
+    pub(crate) fn of(contexts: &ServiceContexts<'_>) -> Result<Times, Malformed> {
         if contexts.is_empty() {
             return Ok(Times::default());
         }
@@ -45,7 +45,7 @@ impl Times {
         }
     }
 
-    fn read(policies: &[u8]) -> Result<Times, Violation> {
+    fn read(policies: &[u8]) -> Result<Times, Malformed> {
         let now = Instant::now();
         let utc = time::utc_now();
         // What lies too far ahead to count is no limit.

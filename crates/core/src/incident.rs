@@ -128,9 +128,9 @@ impl Incident {
 
     /// Kind of incident that a message is which cannot be accepted: a limit of this side, or a fault of the peer.
     pub(crate) fn of(violation: &oxorb_giop::Violation) -> Incident {
-        match violation {
-            oxorb_giop::Violation::Limit { .. } => Incident::TooLarge,
-            _ => Incident::Violation,
+        match violation.is_limit() {
+            true => Incident::TooLarge,
+            false => Incident::Violation,
         }
     }
 

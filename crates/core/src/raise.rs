@@ -140,9 +140,9 @@ pub(crate) const UNKNOWN_REPLY_STATUS: SystemException = SystemException::marsha
 /// Returns the exception of calls whose reply cannot be read: for a limit of this side, or a fault of the peer.
 #[cold]
 pub(crate) fn bad_reply(violation: &oxorb_giop::Violation) -> SystemException {
-    match violation {
-        oxorb_giop::Violation::Limit { .. } => violation.to_exception(CompletionStatus::Maybe),
-        _ => BAD_REPLY,
+    match violation.is_limit() {
+        true => violation.to_exception(CompletionStatus::Maybe),
+        false => BAD_REPLY,
     }
 }
 

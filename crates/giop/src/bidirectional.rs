@@ -3,7 +3,7 @@
 use oxorb_cdr::{Decoder, Dialect, Encoder};
 
 use crate::iiop_profile::PUBLISHED;
-use crate::{IiopEndpoint, Side, Violation};
+use crate::{IiopEndpoint, Malformed};
 
 /// Most listening points accepted in one offer; real ORBs send one or two.
 pub const MAX_LISTEN_POINTS: usize = 64;
@@ -16,7 +16,7 @@ pub const MAX_LISTEN_POINTS: usize = 64;
 ///
 /// let here = [IiopEndpoint { host: "10.0.0.7".to_owned(), port: 4711 }];
 /// assert_eq!(parse_listen_points(&listen_points(&here))?, here);
-/// # Ok::<(), oxorb_giop::Violation>(())
+/// # Ok::<(), oxorb_giop::Malformed>(())
 /// ```
 pub fn listen_points(points: &[IiopEndpoint]) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), PUBLISHED, Dialect::GIOP_1_2);
@@ -34,17 +34,15 @@ pub fn listen_points(points: &[IiopEndpoint]) -> Vec<u8> {
 /// Reads the data of the BI_DIR_IIOP service context.
 ///
 /// # Errors
-/// [`Violation`] when it is malformed or names more than [`MAX_LISTEN_POINTS`].
-pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Violation> {
+/// [`Malformed`] when it is malformed or names more than [`MAX_LISTEN_POINTS`].
+pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let count = d.length(None, MIN_POINT)?;
     if count > MAX_LISTEN_POINTS {
-        return Err(Violation::Limit {
+        return Err(Malformed::Limit {
             what: "number of listening points in an offer of a bidirectional connection",
             size: count as u64,
             limit: MAX_LISTEN_POINTS as u64,
-            setting: "fixed",
-            side: Side::Received,
         });
     }
     let mut points = Vec::with_capacity(count);
@@ -87,7 +85,7 @@ mod tests {
         let offer = listen_points(&vec![point; MAX_LISTEN_POINTS + 1]);
         assert!(matches!(
             parse_listen_points(&offer),
-            Err(Violation::Limit { size: 65, .. })
+            Err(Malformed::Limit { size: 65, .. })
         ));
         assert!(parse_listen_points(&offer[..20]).is_err());
         assert!(parse_listen_points(&[]).is_err());

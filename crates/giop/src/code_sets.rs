@@ -7,8 +7,7 @@
 
 use oxorb_cdr::{self as cdr, CharSet, Decoder, Dialect, Encoder, WcharSet};
 
-use crate::order::ulong_octets;
-use crate::{CompletionStatus, SystemException, Violation, iiop_profile::PUBLISHED, minor};
+use crate::{CompletionStatus, Malformed, SystemException, iiop_profile::PUBLISHED, minor};
 
 /// ISO 8859-1 (Latin-1). What `char` data is in when nothing was negotiated.
 pub const ISO_8859_1: u32 = 0x0001_0001;
@@ -233,16 +232,16 @@ impl CodeSetContext {
     pub fn to_bytes(self) -> [u8; 12] {
         let mut data = [0; 12];
         data[0] = PUBLISHED.flag().into();
-        data[4..8].copy_from_slice(&ulong_octets(PUBLISHED, self.char_data));
-        data[8..].copy_from_slice(&ulong_octets(PUBLISHED, self.wchar_data));
+        data[4..8].copy_from_slice(&self.char_data.to_be_bytes());
+        data[8..].copy_from_slice(&self.wchar_data.to_be_bytes());
         data
     }
 
     /// Reads the data of the service context.
     ///
     /// # Errors
-    /// [`Violation::Cdr`] when it is malformed.
-    pub fn parse(data: &[u8]) -> Result<Self, Violation> {
+    /// [`Malformed::Cdr`] when it is malformed.
+    pub fn parse(data: &[u8]) -> Result<Self, Malformed> {
         let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
         Ok(Self {
             char_data: d.ulong()?,

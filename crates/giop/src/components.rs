@@ -3,8 +3,8 @@
 use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
 
 use crate::{
-    CodeSetComponentInfo, IiopEndpoint, Violation, iiop_profile::PUBLISHED, ior::PLAUSIBLE_COUNT,
-    ior::text, target::write_octets,
+    CodeSetComponentInfo, IiopEndpoint, Malformed, iiop_profile::PUBLISHED, ior::PLAUSIBLE_COUNT,
+    ior::text, ior::write_octets,
 };
 
 /// A component: a tag and octets, usually an encapsulation. Unknown ones are kept as they came.
@@ -193,7 +193,7 @@ impl TaggedComponent {
     ///
     /// # Errors
     /// A known tag whose octets are malformed.
-    pub fn decode(&self) -> Result<Component, Violation> {
+    pub fn decode(&self) -> Result<Component, Malformed> {
         let inside = || Decoder::encapsulated(&self.data, Dialect::GIOP_1_2);
         Ok(match self.tag {
             tag::ORB_TYPE => Component::OrbType(inside()?.ulong()?),

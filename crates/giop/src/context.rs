@@ -4,7 +4,7 @@ use core::fmt;
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
 
-use crate::{Frame, Side, Violation};
+use crate::Malformed;
 
 /// Most service contexts accepted in one message; real ORBs send fewer than ten. Searching them is linear, so this
 /// bounds the time of [`ServiceContexts::find`].
@@ -75,7 +75,7 @@ impl<'a> ServiceContext<'a> {
     ///
     /// # Errors
     /// The encapsulation is empty or its byte order is neither 0 nor 1.
-    pub fn decoder(&self) -> Result<Decoder<'a>, Violation> {
+    pub fn decoder(&self) -> Result<Decoder<'a>, Malformed> {
         Ok(Decoder::encapsulated(self.data, Dialect::GIOP_1_2)?)
     }
 }
@@ -140,9 +140,14 @@ impl<'a> ServiceContexts<'a> {
         }
     }
 
-    /// Reads the list and leaves `fields` after it.
+    /// Reads the list at `fields`, a decoder of `message`, and leaves `fields` after it. `in_pieces`
+    /// marks a message that came in GIOP 1.1 fragments.
     #[inline]
-    pub(crate) fn read(frame: &Frame<'a>, fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+    pub(crate) fn read(
+        message: &'a [u8],
+        in_pieces: bool,
+        fields: &mut Decoder<'a>,
+    ) -> Result<Self, Malformed> {
         let count = fields.length(None, MIN_CONTEXT)?;
         if count > MAX_CONTEXTS {
             return Err(too_many(count));
@@ -151,13 +156,12 @@ impl<'a> ServiceContexts<'a> {
         for _ in 0..count {
             read_one(fields)?;
         }
-        let in_pieces = frame.in_pieces();
         let end = match in_pieces {
             false => fields.position(),
-            true => frame.bytes.len(),
+            true => message.len(),
         };
         Ok(Self {
-            message: &frame.bytes[..end],
+            message: &message[..end],
             order: fields.order(),
             in_pieces,
             start,
@@ -197,12 +201,10 @@ fn read_one<'a>(fields: &mut Decoder<'a>) -> oxorb_cdr::Result<ServiceContext<'a
 }
 
 #[cold]
-fn too_many(count: usize) -> Violation {
-    Violation::Limit {
+fn too_many(count: usize) -> Malformed {
+    Malformed::Limit {
         what: "number of service contexts in a message",
         size: count as u64,
         limit: MAX_CONTEXTS as u64,
-        setting: "fixed",
-        side: Side::Received,
     }
 }

@@ -14,8 +14,8 @@ use oxorb_cdr::{self as cdr, Decoder, Dialect};
 
 use crate::components::{self, Component, orb_type};
 use crate::{
-    CodeSetComponent, IiopEndpoint, IiopProfile, Ior, TaggedComponent, TaggedProfile, Version,
-    Violation, code_sets, hex, ior::profile_tag, ior::text,
+    CodeSetComponent, IiopEndpoint, IiopProfile, Ior, Malformed, TaggedComponent, TaggedProfile,
+    Version, code_sets, hex, ior::profile_tag, ior::text,
 };
 
 mod policies;
@@ -100,7 +100,7 @@ pub enum Content {
     /// A known protocol with malformed data; kept as it is.
     Malformed {
         /// What is wrong.
-        error: Violation,
+        error: Malformed,
         /// The data in hexadecimal.
         hex: String,
     },
@@ -116,7 +116,7 @@ pub struct ExplainedComponent {
     /// What it says, as labelled values; empty when we do not know.
     pub fields: Vec<Field>,
     /// What is wrong with it, if its tag is known and its data malformed.
-    pub error: Option<Violation>,
+    pub error: Option<Malformed>,
     /// The data in hexadecimal.
     pub hex: String,
 }
@@ -189,7 +189,7 @@ fn addressed(profile: IiopProfile, tag: u32) -> Content {
     }
 }
 
-fn unix(data: &[u8]) -> Result<Content, Violation> {
+fn unix(data: &[u8]) -> Result<Content, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let version = Version {
         major: d.octet()?,
@@ -211,7 +211,7 @@ fn unix(data: &[u8]) -> Result<Content, Violation> {
     })
 }
 
-fn multiple_components(data: &[u8]) -> Result<Content, Violation> {
+fn multiple_components(data: &[u8]) -> Result<Content, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let components = components::read(&mut d)?;
     Ok(Content::Components(explain(
@@ -252,7 +252,7 @@ fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent 
 }
 
 /// The highest format of `writeObject` streams: an encapsulated octet.
-fn stream_format(data: &[u8]) -> Result<Vec<Field>, Violation> {
+fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let version = Decoder::encapsulated(data, Dialect::GIOP_1_2)?.octet()?;
     Ok(vec![Field {
         label: "stream format",
@@ -261,7 +261,7 @@ fn stream_format(data: &[u8]) -> Result<Vec<Field>, Violation> {
 }
 
 /// TAO_TAG_ENDPOINTS in a UIOP profile: paths of sockets with their priorities.
-fn socket_endpoints(data: &[u8]) -> Result<Vec<Field>, Violation> {
+fn socket_endpoints(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let count = d.length(None, 7)?;
     let one = |_| -> cdr::Result<Field> {

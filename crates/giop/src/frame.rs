@@ -5,7 +5,7 @@ use oxorb_cdr::{Decoder, Dialect};
 use crate::order::ulong_from;
 use crate::{
     CancelRequest, Header, LocateReply, LocateRequest, MessageType, Misbehaviour, Reply, Request,
-    Violation,
+    ServiceContexts, Violation,
 };
 
 /// A whole message, header included, fragments already joined.
@@ -121,6 +121,15 @@ impl<'a> Frame<'a> {
             }));
         }
         Ok(self.decoder(Dialect::new(self.header.version.minor)))
+    }
+
+    /// Reads the service contexts at `fields`, a decoder of this message, and leaves `fields` after them.
+    #[inline]
+    pub(crate) fn contexts(
+        &self,
+        fields: &mut Decoder<'a>,
+    ) -> Result<ServiceContexts<'a>, Violation> {
+        Ok(ServiceContexts::read(self.bytes, self.in_pieces(), fields)?)
     }
 
     /// Where a Request's or Reply's body starts, given where its header fields end: the next multiple of 8 in GIOP 1.2,

@@ -7,8 +7,8 @@ use oxorb_cdr::{ByteOrder, Decoder, Dialect, Printable};
 
 use crate::components::Component;
 use crate::{
-    Misbehaviour, TaggedComponent, TaggedProfile, Version, Violation, components, ior::profile_tag,
-    ior::text, target::write_octets,
+    Malformed, TaggedComponent, TaggedProfile, Version, components, ior::profile_tag, ior::text,
+    ior::write_octets,
 };
 
 /// How to reach an object over TCP.
@@ -17,7 +17,7 @@ use crate::{
 /// use oxorb_giop::{IiopProfile, Version};
 /// let profile = IiopProfile::new(Version::V1_2, "example.org", 2809, b"NameService");
 /// assert_eq!(IiopProfile::parse(&profile.to_profile())?, profile);
-/// # Ok::<(), oxorb_giop::Violation>(())
+/// # Ok::<(), oxorb_giop::Malformed>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IiopProfile {
@@ -49,17 +49,17 @@ impl IiopProfile {
     /// Allocates for each field.
     ///
     /// # Errors
-    /// [`Violation`] for another tag, another major version, or malformed octets.
-    pub fn parse(profile: &TaggedProfile) -> Result<Self, Violation> {
+    /// [`Malformed`] for another tag, another major version, or malformed octets.
+    pub fn parse(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         if tag != profile_tag::INTERNET_IOP {
-            return Err(Violation::Peer(Misbehaviour::NoObjectKey { tag }));
+            return Err(Malformed::NoObjectKey { tag });
         }
         Self::parse_alike(profile)
     }
 
     /// Reads a profile of a protocol that shares the layout, whose address TCP does not reach.
-    pub(crate) fn parse_alike(profile: &TaggedProfile) -> Result<Self, Violation> {
+    pub(crate) fn parse_alike(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
         let version = Version {
@@ -67,7 +67,7 @@ impl IiopProfile {
             minor: d.octet()?,
         };
         if version.major != 1 {
-            return Err(Violation::Peer(Misbehaviour::Profile { tag }));
+            return Err(Malformed::Profile { tag });
         }
         let host = text(&mut d)?;
         let port = d.ushort()?;

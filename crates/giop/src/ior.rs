@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use oxorb_cdr::{self as cdr, ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, ErrorKind};
 
-use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor, target::write_octets};
+use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor};
 
 /// An object reference: the type it claims to have, and one profile per way to reach it.
 ///
@@ -239,6 +239,13 @@ impl fmt::Display for IorError {
             ),
         }
     }
+}
+
+/// Writes a sequence of octets: their number, and a copy of them.
+#[inline]
+pub(crate) fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
+    e.ulong(octets.len() as u32);
+    e.copy_octets(octets);
 }
 
 /// Profiles or components to make room for at once: an announced count takes fewer octets on the wire than in memory.

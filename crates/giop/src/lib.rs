@@ -43,6 +43,7 @@ mod inbox;
 mod ior;
 mod limits;
 mod locate;
+mod malformed;
 mod note;
 mod order;
 mod policy_values;
@@ -73,6 +74,7 @@ pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };
+pub use malformed::Malformed;
 pub use note::{Explainer, Keeper, Note};
 pub use policy_values::{
     MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,

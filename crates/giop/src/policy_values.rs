@@ -3,7 +3,7 @@
 
 use oxorb_cdr::{Decoder, Dialect};
 
-use crate::Violation;
+use crate::Malformed;
 
 /// Numbers of the policy types that travel (CORBA 3.4, Messaging).
 pub mod policy_type {
@@ -48,13 +48,13 @@ impl<'a> PolicyValues<'a> {
     ///
     /// # Errors
     /// Octets that are no encapsulation, or one shorter than it says.
-    pub fn parse(data: &'a [u8]) -> Result<Self, Violation> {
+    pub fn parse(data: &'a [u8]) -> Result<Self, Malformed> {
         let mut rest = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
         let left = rest.length(None, 8)?.min(MAX_POLICY_VALUES);
         Ok(Self { rest, left })
     }
 
-    fn read(&mut self) -> Result<(u32, &'a [u8]), Violation> {
+    fn read(&mut self) -> Result<(u32, &'a [u8]), Malformed> {
         let kind = self.rest.ulong()?;
         let length = self.rest.length(None, 1)?;
         Ok((kind, self.rest.octets(length)?))
@@ -62,7 +62,7 @@ impl<'a> PolicyValues<'a> {
 }
 
 impl<'a> Iterator for PolicyValues<'a> {
-    type Item = Result<(u32, &'a [u8]), Violation>;
+    type Item = Result<(u32, &'a [u8]), Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
@@ -78,7 +78,7 @@ impl<'a> Iterator for PolicyValues<'a> {
 ///
 /// # Errors
 /// Octets that are no encapsulation of one.
-pub fn utc_value(value: &[u8]) -> Result<u64, Violation> {
+pub fn utc_value(value: &[u8]) -> Result<u64, Malformed> {
     let mut d = Decoder::encapsulated(value, Dialect::GIOP_1_2)?;
     let time = d.ulonglong()?;
     d.ulong()?; // inaccuracy, low
@@ -91,7 +91,7 @@ pub fn utc_value(value: &[u8]) -> Result<u64, Violation> {
 ///
 /// # Errors
 /// Octets that are no encapsulation of one.
-pub fn time_value(value: &[u8]) -> Result<u64, Violation> {
+pub fn time_value(value: &[u8]) -> Result<u64, Malformed> {
     Ok(Decoder::encapsulated(value, Dialect::GIOP_1_2)?.ulonglong()?)
 }
 
@@ -99,7 +99,7 @@ pub fn time_value(value: &[u8]) -> Result<u64, Violation> {
 ///
 /// # Errors
 /// Octets that are no encapsulation of one.
-pub fn range_value(value: &[u8]) -> Result<(i16, i16), Violation> {
+pub fn range_value(value: &[u8]) -> Result<(i16, i16), Malformed> {
     let mut d = Decoder::encapsulated(value, Dialect::GIOP_1_2)?;
     Ok((d.short()?, d.short()?))
 }
@@ -113,7 +113,7 @@ pub fn range_value(value: &[u8]) -> Result<(i16, i16), Violation> {
 /// policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 50_000);
 /// let (kind, value) = PolicyValues::parse(policies.octets())?.next().unwrap()?;
 /// assert_eq!((kind, time_value(value)?), (32, 50_000));
-/// # Ok::<(), oxorb_giop::Violation>(())
+/// # Ok::<(), oxorb_giop::Malformed>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct PolicyValueWriter {

@@ -8,7 +8,8 @@ use std::fmt;
 use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
 
 use crate::components::encapsulate;
-use crate::{TaggedComponent, Violation, policy_type, profile_tag};
+use crate::ior::write_octets;
+use crate::{Malformed, TaggedComponent, policy_type, profile_tag};
 
 /// Who decides at which priority a request is served (`RTCORBA::PriorityModel`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,7 +186,7 @@ impl<T: Copy + Default, const MAX: usize> std::ops::Deref for Few<T, MAX> {
 /// let value = RtPolicyValue::Model(model).encode();
 /// assert_eq!(value, [0, 0, 0, 0, 0, 0, 0, 1, 0, 7]);
 /// assert_eq!(RtPolicyValue::decode(40, &value)?, Some(RtPolicyValue::Model(model)));
-/// # Ok::<(), oxorb_giop::Violation>(())
+/// # Ok::<(), oxorb_giop::Malformed>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtPolicyValue {
@@ -238,7 +239,7 @@ impl RtPolicyValue {
     ///
     /// # Errors
     /// Octets that are no value of the type.
-    pub fn decode(kind: u32, value: &[u8]) -> Result<Option<Self>, Violation> {
+    pub fn decode(kind: u32, value: &[u8]) -> Result<Option<Self>, Malformed> {
         let open = || Decoder::encapsulated(value, Dialect::GIOP_1_2);
         Ok(match kind {
             policy_type::PRIORITY_MODEL => {
@@ -319,7 +320,7 @@ pub fn policies_component(policies: &[RtPolicyValue]) -> TaggedComponent {
         e.ulong(policies.len() as u32);
         for policy in policies {
             e.ulong(policy.policy_type());
-            crate::target::write_octets(e, &policy.encode());
+            write_octets(e, &policy.encode());
         }
     });
     TaggedComponent {
@@ -344,7 +345,7 @@ pub const fn priority_range_context(low: i16, high: i16) -> [u8; 6] {
 ///
 /// # Errors
 /// Octets that are no encapsulation of two `short`s.
-pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Violation> {
+pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let (low, high) = (d.short()?, d.short()?);
     Ok(PriorityBand { low, high })
@@ -355,7 +356,7 @@ pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Violati
 /// # Errors
 /// Octets that are no encapsulation of a `short`.
 #[inline]
-pub fn parse_priority_context(data: &[u8]) -> Result<i16, Violation> {
+pub fn parse_priority_context(data: &[u8]) -> Result<i16, Malformed> {
     Ok(Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?)
 }
 

@@ -69,7 +69,7 @@ impl<'a> Reply<'a> {
         if frame.header.version >= Version::V1_2 {
             let id = fields.ulong()?;
             let status = ReplyStatus(fields.ulong()?);
-            let contexts = ServiceContexts::read(frame, &mut fields)?;
+            let contexts = frame.contexts(&mut fields)?;
             Ok(Self {
                 id,
                 status,
@@ -77,7 +77,7 @@ impl<'a> Reply<'a> {
                 body: frame.body_after(fields.position()),
             })
         } else {
-            let contexts = ServiceContexts::read(frame, &mut fields)?;
+            let contexts = frame.contexts(&mut fields)?;
             let id = fields.ulong()?;
             let status = ReplyStatus(fields.ulong()?);
             Ok(Self {

@@ -106,7 +106,7 @@ impl<'a> Request<'a> {
         let flags = fields.octets(4)?[0]; // and three reserved
         let target = Target::read(frame.bytes, &mut fields)?;
         let operation = operation(&mut fields)?;
-        let contexts = ServiceContexts::read(frame, &mut fields)?;
+        let contexts = frame.contexts(&mut fields)?;
         let body = frame.body_after(fields.position());
         Ok(Self {
             id,
@@ -153,7 +153,7 @@ impl<'a> Request<'a> {
         frame: &Frame<'a>,
         mut fields: Decoder<'a>,
     ) -> Result<(Self, &'a [u8]), Violation> {
-        let contexts = ServiceContexts::read(frame, &mut fields)?;
+        let contexts = frame.contexts(&mut fields)?;
         let id = fields.ulong()?;
         let response = if fields.octet()? == 0 {
             Response::None

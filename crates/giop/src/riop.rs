@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use oxorb_cdr::{Decoder, Dialect};
 
-use crate::{ServiceContexts, Violation, context_id};
+use crate::{Malformed, ServiceContexts, context_id};
 
 /// What the caller of an operation says about its quality of service.
 ///
@@ -34,7 +34,7 @@ use crate::{ServiceContexts, Violation, context_id};
 ///     ..Qos::default()
 /// };
 /// assert_eq!(Qos::parse(&sampling.encode())?, sampling);
-/// # Ok::<(), oxorb_giop::Violation>(())
+/// # Ok::<(), oxorb_giop::Malformed>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Qos {
@@ -118,7 +118,7 @@ impl Qos {
     ///
     /// # Errors
     /// Octets that are no encapsulation, or too few.
-    pub fn parse(data: &[u8]) -> Result<Qos, Violation> {
+    pub fn parse(data: &[u8]) -> Result<Qos, Malformed> {
         let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
         d.octet()?; // a later version says the same at the same places
         let priority = d.short()?;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Encoder};
 
-use crate::{Ior, Misbehaviour, Violation, ior::profile_tag};
+use crate::{Ior, Malformed, Misbehaviour, Violation, ior::profile_tag, ior::write_octets};
 
 /// The target of a received Request or LocateRequest.
 ///
@@ -167,7 +167,7 @@ impl<'a> ProfileView<'a> {
     /// Another protocol's profile, or a malformed one.
     pub fn object_key(&self) -> Result<&'a [u8], Violation> {
         if self.tag != profile_tag::INTERNET_IOP {
-            return Err(Violation::Peer(Misbehaviour::NoObjectKey { tag: self.tag }));
+            return Err(Malformed::NoObjectKey { tag: self.tag }.into());
         }
         let mut d = Decoder::encapsulated(self.data, Dialect::GIOP_1_2)?;
         d.octets(2)?; // version
@@ -262,10 +262,4 @@ impl fmt::Debug for IorView<'_> {
             .field("profiles", &self.profiles)
             .finish_non_exhaustive()
     }
-}
-
-#[inline]
-pub(crate) fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
-    e.ulong(octets.len() as u32);
-    e.copy_octets(octets);
 }

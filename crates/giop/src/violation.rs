@@ -4,7 +4,7 @@ use core::fmt;
 
 use oxorb_cdr as cdr;
 
-use crate::{CompletionStatus, MessageType, SystemException, Version, minor};
+use crate::{CompletionStatus, Malformed, MessageType, SystemException, Version, minor};
 
 /// A message or reference that cannot be accepted.
 ///
@@ -39,8 +39,8 @@ pub enum Violation {
     },
     /// Legal somewhere, but not spoken here.
     Unsupported(Unsupported),
-    /// A field could not be decoded.
-    Cdr(cdr::Error),
+    /// A field, target or service context that cannot be read.
+    Malformed(Malformed),
 }
 
 /// Which direction a [`Violation::Limit`] stopped.
@@ -109,16 +109,6 @@ pub enum Misbehaviour {
         /// Profiles there are.
         profiles: u32,
     },
-    /// A target whose profile holds no object key we can read.
-    NoObjectKey {
-        /// Tag of the profile.
-        tag: u32,
-    },
-    /// A profile or component without even a byte-order octet, or with an impossible version.
-    Profile {
-        /// Tag of the profile.
-        tag: u32,
-    },
 }
 
 /// Something legal that OxORB does not speak.
@@ -145,6 +135,14 @@ pub enum Answer {
 }
 
 impl Violation {
+    /// Reports whether something is larger than a limit of this side allows.
+    pub fn is_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::Limit { .. } | Self::Malformed(Malformed::Limit { .. })
+        )
+    }
+
     /// The answer this violation deserves (CORBA 3.4, 15.4.8 for MessageError).
     ///
     /// This is the only place that decides it. Violations reported by [`Inbox::poll`](crate::Inbox::poll) are never
@@ -165,7 +163,7 @@ impl Violation {
                 CompletionStatus::No,
             )),
             // A header field: without it nobody knows which request to answer.
-            Self::Cdr(_) => Answer::MessageError,
+            Self::Malformed(_) => Answer::MessageError,
         }
     }
 
@@ -181,15 +179,23 @@ impl Violation {
                 side: Side::Received,
                 ..
             } => SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed),
-            Self::Cdr(error) => SystemException::from_cdr(*error, completed),
+            Self::Malformed(fault) => fault.to_exception(completed),
             _ => SystemException::comm_failure(minor::comm_failure::PROTOCOL_VIOLATION, completed),
         }
     }
 }
 
+impl From<Malformed> for Violation {
+    #[inline]
+    fn from(fault: Malformed) -> Self {
+        Self::Malformed(fault)
+    }
+}
+
 impl From<cdr::Error> for Violation {
+    #[inline]
     fn from(error: cdr::Error) -> Self {
-        Self::Cdr(error)
+        Self::Malformed(error.into())
     }
 }
 
@@ -228,7 +234,7 @@ impl fmt::Display for Violation {
                 )
             }
             Self::Unsupported(what) => what.fmt(f),
-            Self::Cdr(error) => write!(f, "a field of the message is malformed: {error}"),
+            Self::Malformed(fault) => fault.fmt(f),
         }
     }
 }
@@ -293,10 +299,6 @@ impl fmt::Display for Misbehaviour {
                     "the target selects profile {index} of a reference with {profiles} profiles"
                 )
             }
-            Self::NoObjectKey { tag } => {
-                write!(f, "the target's profile (tag {tag:#x}) holds no object key")
-            }
-            Self::Profile { tag } => write!(f, "the profile with tag {tag:#x} is malformed"),
         }
     }
 }

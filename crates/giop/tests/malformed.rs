@@ -5,8 +5,8 @@ mod common;
 use common::{ORDERS, VERSIONS, every_kind, octets};
 use oxorb_cdr::{self as cdr, ErrorKind};
 use oxorb_giop::{
-    Answer, CompletionStatus, Frame, Header, MAX_CONTEXTS, Message, MessageType, Misbehaviour,
-    Side, SystemException, Unsupported, Version, Violation, minor,
+    Answer, CompletionStatus, Frame, Header, MAX_CONTEXTS, Malformed, Message, MessageType,
+    Misbehaviour, SystemException, Unsupported, Version, Violation, minor,
 };
 
 fn header(text: &str) -> Violation {
@@ -109,7 +109,7 @@ fn request(minor: u8, body: &str) -> Violation {
 #[test]
 fn requests() {
     let start = "00000007 03000000";
-    let cdr = |kind, at| Violation::Cdr(cdr::Error { kind, at });
+    let cdr = |kind, at| Violation::from(cdr::Error { kind, at });
     for (body, expected) in [
         ("0003", Violation::Peer(Misbehaviour::TargetDiscriminant(3))),
         (
@@ -165,14 +165,20 @@ fn requests() {
 fn too_many_contexts() {
     let count = MAX_CONTEXTS + 1;
     let body = format!("{count:08x} {}", "00000001 00000000".repeat(count));
-    let limit = Violation::Limit {
+    let limit = Malformed::Limit {
         what: "number of service contexts in a message",
         size: count as u64,
         limit: MAX_CONTEXTS as u64,
-        setting: "fixed",
-        side: Side::Received,
     };
-    assert_eq!(request(0, &body), limit);
+    let violation = request(0, &body);
+    assert_eq!(violation, limit.into());
+    assert_eq!(
+        violation.to_exception(CompletionStatus::Maybe),
+        SystemException::imp_limit(
+            minor::imp_limit::RECEIVED_TOO_LARGE,
+            CompletionStatus::Maybe
+        )
+    );
 }
 
 #[test]
@@ -192,18 +198,18 @@ fn targets_without_a_key() {
     };
     assert_eq!(
         target("0001 0000 00003039 00000004 00000000"),
-        Err(Violation::Peer(Misbehaviour::NoObjectKey { tag: 0x3039 }))
+        Err(Malformed::NoObjectKey { tag: 0x3039 }.into())
     );
     assert_eq!(
         target("0001 0000 00000000 00000004 00010000"),
-        Err(Violation::Cdr(cdr::Error {
+        Err(Violation::from(cdr::Error {
             kind: ErrorKind::Truncated { needed: 5, left: 1 },
             at: 3
         }))
     );
     assert_eq!(
         target("0001 0000 00000000 00000004 02010000"),
-        Err(Violation::Cdr(cdr::Error {
+        Err(Violation::from(cdr::Error {
             kind: ErrorKind::BadByteOrder(2),
             at: 0
         }))

@@ -8,9 +8,9 @@ use oxorb_giop::code_sets::{self, CodeSetComponent, CodeSetComponentInfo, CodeSe
 use oxorb_giop::components::{Component, orb_type, tag};
 use oxorb_giop::corbaloc::{Address, Error, Location};
 use oxorb_giop::{
-    CompletionStatus, Corbaloc, Corbaname, IiopEndpoint, IiopProfile, Ior, IorError, Misbehaviour,
-    ReferenceError, SystemException, TaggedComponent, TaggedProfile, Url, Version, Violation,
-    describe, minor, parse_reference, profile_tag,
+    CompletionStatus, Corbaloc, Corbaname, IiopEndpoint, IiopProfile, Ior, IorError, Malformed,
+    ReferenceError, SystemException, TaggedComponent, TaggedProfile, Url, Version, describe, minor,
+    parse_reference, profile_tag,
 };
 use proptest::prelude::*;
 
@@ -69,12 +69,12 @@ fn an_iiop_profile_by_hand() {
             tag: 5,
             data: vec![]
         }),
-        Err(Violation::Peer(Misbehaviour::NoObjectKey { tag: 5 }))
+        Err(Malformed::NoObjectKey { tag: 5 })
     );
     let v2 = octets("00 02 00 00");
     assert_eq!(
         IiopProfile::parse(&TaggedProfile { tag: 0, data: v2 }),
-        Err(Violation::Peer(Misbehaviour::Profile { tag: 0 }))
+        Err(Malformed::Profile { tag: 0 })
     );
 }
 

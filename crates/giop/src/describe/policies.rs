@@ -4,10 +4,10 @@ use oxorb_cdr::{Decoder, Dialect};
 
 use super::{Field, to_hex};
 use crate::ior::profile_tag;
-use crate::{PolicyValues, Violation, policy_type, range_value, time_value, utc_value};
+use crate::{Malformed, PolicyValues, policy_type, range_value, time_value, utc_value};
 
 /// Explains a TAG_POLICIES component: a field for each policy.
-pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Violation> {
+pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     PolicyValues::parse(data)?
         .map(|policy| policy.map(|(kind, value)| field(kind, value)))
         .collect()
@@ -64,7 +64,7 @@ fn name(kind: u32) -> Option<&'static str> {
 const SERVER_PROTOCOL: u32 = 42;
 
 /// Describes a value; `None` for policies known by name only.
-fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Violation> {
+fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Malformed> {
     let inside = || Decoder::encapsulated(value, Dialect::GIOP_1_2);
     Ok(Some(match kind {
         policy_type::PRIORITY_MODEL => {
@@ -82,7 +82,7 @@ fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Violation> {
             let mut d = inside()?;
             let count = d.length(None, 4)?;
             let bands = (0..count).map(|_| Ok(format!("{} to {}", d.short()?, d.short()?)));
-            bands.collect::<Result<Vec<_>, Violation>>()?.join(", ")
+            bands.collect::<Result<Vec<_>, Malformed>>()?.join(", ")
         }
         policy_type::REQUEST_PRIORITY | policy_type::REPLY_PRIORITY => {
             let (lowest, highest) = range_value(value)?;
@@ -110,7 +110,7 @@ fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Violation> {
 }
 
 /// The protocols of an `RTCORBA::ProtocolList` as TAO writes it: tag, no properties of the ORB's, those of the transport.
-fn protocols(d: &mut Decoder<'_>) -> Result<String, Violation> {
+fn protocols(d: &mut Decoder<'_>) -> Result<String, Malformed> {
     let count = d.length(None, 4)?;
     let mut all = Vec::new();
     for _ in 0..count {

@@ -4,10 +4,10 @@ use oxorb_cdr::{Decoder, Dialect, Printable};
 
 use super::{Field, association_options, to_hex};
 use crate::components::tag;
-use crate::{Violation, ior::text};
+use crate::{Malformed, ior::text};
 
 /// Explains a TAG_CSI_SEC_MECH_LIST component: a `CSIIOP::CompoundSecMechList`, most wanted mechanism first.
-pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Violation> {
+pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let stateful = d.boolean()?;
     let mut fields = vec![Field {
@@ -24,7 +24,7 @@ pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Violation> {
 /// The fewest octets of a mechanism.
 const MIN_MECHANISM: usize = 38;
 
-fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Result<(), Violation> {
+fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Result<(), Malformed> {
     let mut field = |label, value| fields.push(Field { label, value });
     let requires = d.ushort()?;
     field(
@@ -79,7 +79,7 @@ fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Res
 }
 
 /// Transport of a mechanism's messages.
-fn layer(kind: u32, data: &[u8]) -> Result<String, Violation> {
+fn layer(kind: u32, data: &[u8]) -> Result<String, Malformed> {
     if kind != TLS {
         return Ok(match kind {
             NULL => "none of its own".to_owned(),
@@ -108,7 +108,7 @@ const TLS: u32 = 36;
 /// The object identifier of GSSUP, 2.23.130.1.1.1, in DER.
 const GSSUP: &[u8] = &[0x06, 0x06, 0x67, 0x81, 0x02, 0x01, 0x01, 0x01];
 
-fn octets<'d>(d: &mut Decoder<'d>) -> Result<&'d [u8], Violation> {
+fn octets<'d>(d: &mut Decoder<'d>) -> Result<&'d [u8], Malformed> {
     let length = d.length(None, 1)?;
     Ok(d.octets(length)?)
 }

@@ -3,10 +3,7 @@
 use oxorb_cdr::{Dialect, PieceTable};
 
 use crate::order::ulong_from;
-use crate::{
-    Frame, Header, Limits, MessageType, Misbehaviour, ServiceContexts, Side, Version, Violation,
-    setting,
-};
+use crate::{Frame, Header, Limits, MessageType, Misbehaviour, Side, Version, Violation, setting};
 
 /// The incomplete messages of one connection.
 #[derive(Default)]
@@ -191,7 +188,7 @@ impl Partial {
             bytes: &self.octets,
         };
         let mut fields = frame.decoder(Dialect::new(self.header.version.minor));
-        ServiceContexts::read(&frame, &mut fields).ok()?;
+        frame.contexts(&mut fields).ok()?;
         fields.ulong().ok()
     }
 }

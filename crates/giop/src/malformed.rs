@@ -1,0 +1,84 @@
+//! What can be wrong with octets that describe an object or accompany a message.
+
+use core::fmt;
+
+use oxorb_cdr as cdr;
+
+use crate::{CompletionStatus, SystemException, minor};
+
+/// A reference, profile, component, policy value or service context that cannot be read.
+///
+/// Values compare and clone, so tests state exactly what they expect. `Display` is a full sentence
+/// that names the offending value.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq)]
+pub enum Malformed {
+    /// A list longer than the program allows; no setting changes that.
+    Limit {
+        /// The things that are too many.
+        what: &'static str,
+        /// Number of them.
+        size: u64,
+        /// Largest number allowed.
+        limit: u64,
+    },
+    /// A field that could not be decoded.
+    Cdr(cdr::Error),
+    /// A profile without an object key that can be read.
+    NoObjectKey {
+        /// Tag of the profile.
+        tag: u32,
+    },
+    /// A profile with an impossible version.
+    Profile {
+        /// Tag of the profile.
+        tag: u32,
+    },
+}
+
+impl Malformed {
+    /// Returns the exception a caller sees when this fault ends its call; `completed` is what this
+    /// side knows about the execution.
+    pub fn to_exception(&self, completed: CompletionStatus) -> SystemException {
+        match self {
+            Self::Limit { .. } => {
+                SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed)
+            }
+            Self::Cdr(error) => SystemException::from_cdr(*error, completed),
+            Self::NoObjectKey { .. } | Self::Profile { .. } => {
+                SystemException::comm_failure(minor::comm_failure::PROTOCOL_VIOLATION, completed)
+            }
+        }
+    }
+}
+
+impl From<cdr::Error> for Malformed {
+    #[inline]
+    fn from(error: cdr::Error) -> Self {
+        Self::Cdr(error)
+    }
+}
+
+impl fmt::Debug for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for Malformed {}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limit { what, size, limit } => write!(
+                f,
+                "{what} received from the peer: {size}, but the limit on this side is {limit} (setting: fixed)"
+            ),
+            Self::Cdr(error) => write!(f, "a field is malformed: {error}"),
+            Self::NoObjectKey { tag } => {
+                write!(f, "the profile with tag {tag:#x} holds no object key")
+            }
+            Self::Profile { tag } => write!(f, "the profile with tag {tag:#x} is malformed"),
+        }
+    }
+}

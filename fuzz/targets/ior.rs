@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_giop::fuzz::ior(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_object::fuzz::ior(data));

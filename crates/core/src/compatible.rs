@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oxorb_giop::Version;
+use oxorb_object::Version;
 
 use crate::Options;
 use crate::options::{CONNECTIONS_PER_CLIENT, ClientConnections};

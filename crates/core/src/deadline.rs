@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{
+use oxorb_object::{
     Malformed, PolicyValues, ServiceContexts, SystemException, context_id, policy_type, time_value,
     utc_value,
 };
@@ -164,7 +164,7 @@ impl Drop for Restore {
 
 #[cfg(test)]
 mod tests {
-    use oxorb_giop::PolicyValueWriter;
+    use oxorb_object::PolicyValueWriter;
 
     use super::*;
 

@@ -11,8 +11,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::{OutsideCodeSet, Printable};
-use oxorb_giop::components::orb_type;
-use oxorb_giop::{Note, SystemException, minor};
+use oxorb_object::components::orb_type;
+use oxorb_object::{Note, SystemException, minor};
 
 use crate::policy::PolicyType;
 

@@ -5,7 +5,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{CompletionStatus, Frame, Header, Request, SystemException, Version, Violation};
+use oxorb_giop::{Frame, Header, Request, Violation};
+use oxorb_object::{CompletionStatus, SystemException, Version};
 
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;

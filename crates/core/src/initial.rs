@@ -6,9 +6,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use oxorb_cdr::CharSet;
-use oxorb_giop::components::orb_type;
-use oxorb_giop::corbaloc::Location;
-use oxorb_giop::{
+use oxorb_object::components::orb_type;
+use oxorb_object::corbaloc::Location;
+use oxorb_object::{
     CodeSetComponentInfo, Corbaloc, IiopEndpoint, IiopProfile, Ior, ReferenceError,
     SystemException, TaggedComponent, Url, Version, minor,
 };
@@ -91,7 +91,7 @@ impl Orb {
             text: text.to_owned(),
             error,
         };
-        match oxorb_giop::parse_reference(text.trim()).map_err(malformed)? {
+        match oxorb_object::parse_reference(text.trim()).map_err(malformed)? {
             Url::Ior(ior) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
             Url::Corbaloc(url) => self.locate(&url, depth),
             Url::Corbaname(url) => {
@@ -324,7 +324,7 @@ impl From<ResolveError> for SystemException {
             ResolveError::Call { exception, .. } => exception,
             _ => SystemException::bad_param(
                 minor::bad_param::URL_OTHER,
-                oxorb_giop::CompletionStatus::No,
+                oxorb_object::CompletionStatus::No,
             ),
         }
     }

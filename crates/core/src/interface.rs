@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, TypeCode, Typed};
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::policy::{AnyPolicy, InvalidPolicies, Policy, SetOverrideType};
 use crate::{Failure, Ref, Servant, reference};

@@ -1,6 +1,6 @@
 //! As much of the Interface Repository's protocol as `_interface` needs.
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::op::Op;
 use crate::{Interface, ObjectRef, decode_ref};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::{Dialect, Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, Header, Request, Response, SystemException};
+use oxorb_giop::{Frame, Header, Request, Response};
+use oxorb_object::SystemException;
 
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;

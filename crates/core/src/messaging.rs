@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode as _, Encoder};
-use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::op::{Raise, UserException};
 use crate::raise;

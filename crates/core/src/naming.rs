@@ -1,7 +1,7 @@
 //! As much of the naming service's protocol as `corbaname:` needs.
 
 use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::op::{Op, UserException};
 use crate::{Interface, ObjectRef, decode_ref};

@@ -1,7 +1,8 @@
 //! What stub, skeleton and local call share about one operation.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
-use oxorb_giop::{Response, SystemException};
+use oxorb_giop::Response;
+use oxorb_object::SystemException;
 
 use crate::Orb;
 

@@ -1,6 +1,6 @@
 //! The addresses that references say.
 
-use oxorb_giop::Version;
+use oxorb_object::Version;
 use oxorb_transport::Endpoint;
 
 use crate::{Incident, Orb, SetupError};

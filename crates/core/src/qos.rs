@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{CommunicationClass, Qos, ServiceContexts};
+use oxorb_object::{CommunicationClass, Qos, ServiceContexts};
 use oxorb_rt::Priority;
 
 crate::sync::thread_local! {

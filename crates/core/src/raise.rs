@@ -1,6 +1,6 @@
 //! The system exceptions that this crate raises, each once.
 
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 /// No profile of the reference can be used.
 pub(crate) const NO_USABLE_PROFILE: SystemException =

@@ -1,6 +1,6 @@
 //! Common interface of the error types of operations.
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 /// An error that may be the exception `E`.
 ///
@@ -9,7 +9,7 @@ use oxorb_giop::SystemException;
 ///
 /// ```
 /// use oxorb_core::Raises;
-/// use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+/// use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 ///
 /// fn is_gone(error: &impl Raises<SystemException>) -> bool {
 ///     error

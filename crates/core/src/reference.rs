@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{Decoder, Encoder, OctetSeq, Result as CdrResult};
-use oxorb_giop::{Corbaloc, Ior, SystemException};
+use oxorb_object::{Corbaloc, Ior, SystemException};
 
 use self::home::Home;
 pub(crate) use self::wire::{decode_nilable, encode_nil};
@@ -379,7 +379,7 @@ impl Ref {
         static OP: Op = Op::twoway("_non_existent");
         let answer = self.invoke::<bool, SystemException>(&OP, |_| Ok(()), |d| d.boolean());
         match answer {
-            Err(gone) if gone.kind == oxorb_giop::SystemExceptionKind::ObjectNotExist => Ok(true),
+            Err(gone) if gone.kind == oxorb_object::SystemExceptionKind::ObjectNotExist => Ok(true),
             answer => answer,
         }
     }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::code_sets;
-use oxorb_giop::components::{Component, orb_type, tag as component_tag};
-use oxorb_giop::{
-    CodeSetComponentInfo, CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException,
-    TargetAddress, Version, profile_tag,
+use oxorb_giop::TargetAddress;
+use oxorb_object::code_sets;
+use oxorb_object::components::{Component, orb_type, tag as component_tag};
+use oxorb_object::{
+    CodeSetComponentInfo, CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException, Version,
+    profile_tag,
 };
 
 use crate::client::{Peer, Selection};

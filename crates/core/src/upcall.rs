@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
-use oxorb_giop::{
-    Begun, CompletionStatus, Frame, Ior, Qos, ReplyStatus, Request, Response, ServiceContext,
-    SystemException, Version, context_id,
+use oxorb_giop::{Begun, Frame, ReplyStatus, Request, Response};
+use oxorb_object::{
+    CompletionStatus, Ior, Qos, ServiceContext, SystemException, Version, context_id,
 };
 use oxorb_rt::Priority;
 
@@ -190,7 +190,7 @@ impl<'r> Upcall<'r> {
         let Some(context) = self.priority_context() else {
             return Ok(None);
         };
-        let priority = oxorb_giop::parse_priority_context(context.data)
+        let priority = oxorb_object::parse_priority_context(context.data)
             .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
         Priority::new(priority)
             .map(Some)

@@ -6,7 +6,7 @@ use oxorb_cdr::{
     Dynamic, DynamicError, Encoder, ErrorKind, Printable, Result as CdrResult, TypeCode,
 };
 use oxorb_core::Raise;
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 /// An exception that an operation declares.
 #[derive(Clone, PartialEq, Debug)]

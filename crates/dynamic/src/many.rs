@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll, Waker};
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::request::NOT_SENT;
 use crate::{Exception, Request};

@@ -5,7 +5,7 @@ use std::task::{self, Poll};
 
 use oxorb_cdr::{Dynamic, TypeCode};
 use oxorb_core::{Context, InFlight, Ref};
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::call::{self, begin, read_answer};
 use crate::{Exception, NVList, NamedValue, Results, Signature};

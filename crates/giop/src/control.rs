@@ -1,9 +1,10 @@
 //! The messages without arguments: CancelRequest, CloseConnection and MessageError.
 
 use oxorb_cdr::ByteOrder;
+use oxorb_object::Version;
 
 use crate::order::ulong_octets;
-use crate::{Frame, Header, MessageType, Version, Violation};
+use crate::{Frame, Header, MessageType, Violation};
 
 /// A received CancelRequest. Advisory: the server may answer all the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

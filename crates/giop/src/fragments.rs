@@ -3,9 +3,10 @@
 use std::io::IoSlice;
 
 use oxorb_cdr::Encoded;
+use oxorb_object::Version;
 
 use crate::order::ulong_octets;
-use crate::{Frame, Header, MessageType, Reply, Request, Version, Violation};
+use crate::{Frame, Header, MessageType, Reply, Request, Violation};
 
 /// The pieces of a message that is larger than a peer, or fairness on a shared connection, allows.
 ///
@@ -16,7 +17,8 @@ use crate::{Frame, Header, MessageType, Reply, Request, Version, Violation};
 ///
 /// ```
 /// # use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
-/// # use oxorb_giop::{Fragments, ReplyStatus, Version, begin_reply, finish};
+/// # use oxorb_giop::{Fragments, ReplyStatus, begin_reply, finish};
+/// # use oxorb_object::Version;
 /// use std::io::IoSlice;
 ///
 /// let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));

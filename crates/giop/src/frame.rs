@@ -1,11 +1,12 @@
 //! One whole message in memory.
 
 use oxorb_cdr::{Decoder, Dialect};
+use oxorb_object::ServiceContexts;
 
 use crate::order::ulong_from;
 use crate::{
     CancelRequest, Header, LocateReply, LocateRequest, MessageType, Misbehaviour, Reply, Request,
-    ServiceContexts, Violation,
+    Violation,
 };
 
 /// A whole message, header included, fragments already joined.

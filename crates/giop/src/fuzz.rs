@@ -1,8 +1,7 @@
-//! Entry points of the fuzz targets: whatever the octets are, nothing may panic, hang, or exceed the limits.
+//! Entry point of the fuzz target of messages: whatever the octets are, nothing may panic, hang, or
+//! exceed the limits.
 
-use core::str;
-
-use crate::{Frame, Header, Inbox, Ior, Limits, Message, Target, Url, describe, parse_reference};
+use crate::{Frame, Header, Inbox, Limits, Message, Target};
 
 /// Reads `data` as what a peer sends, in reads whose size the first octet chooses; every message in every detail.
 pub fn receive(data: &[u8]) {
@@ -38,48 +37,6 @@ pub fn receive(data: &[u8]) {
             inbox.memory() <= 128 << 10,
             "memory stays within the limits"
         );
-    }
-}
-
-/// Reads `data` as a stringified reference if it is text, and as the octets of one; explains it; writes it again.
-pub fn ior(data: &[u8]) {
-    let mut text = String::from("IOR:");
-    crate::hex::push(&mut text, data);
-    for text in [str::from_utf8(data).unwrap_or_default(), &text] {
-        if let Ok(ior) = text.parse::<Ior>() {
-            let reference = describe::reference(&ior);
-            assert_eq!(reference.profiles.len(), ior.profiles.len());
-            assert_eq!(
-                ior.to_string().parse().as_ref(),
-                Ok(&ior),
-                "a reference survives as text"
-            );
-        }
-    }
-}
-
-/// Reads `data` as a URL; what can be read can be written and read again.
-pub fn corbaloc(data: &[u8]) {
-    let Ok(text) = str::from_utf8(data) else {
-        return;
-    };
-    match parse_reference(text) {
-        Ok(Url::Corbaloc(url)) => {
-            assert_eq!(url.to_string().parse().as_ref(), Ok(&url));
-            if let Some(ior) = url.to_ior() {
-                assert!(!ior.is_nil());
-                assert_eq!(
-                    crate::Corbaloc::from_ior(&ior).map(|url| url.key),
-                    Some(url.key)
-                );
-            }
-        }
-        Ok(Url::Corbaname(url)) => assert_eq!(url.to_string().parse().as_ref(), Ok(&url)),
-        Ok(_) => {}
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            error.to_exception();
-        }
     }
 }
 

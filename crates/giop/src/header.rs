@@ -3,14 +3,16 @@
 use core::fmt;
 
 use oxorb_cdr::ByteOrder;
+use oxorb_object::Version;
 
 use crate::order::{ulong_from, ulong_octets};
-use crate::{Misbehaviour, Unsupported, Version, Violation};
+use crate::{Misbehaviour, Unsupported, Violation};
 
 /// The header of a message: what it is, in which byte order, and how much follows.
 ///
 /// ```
-/// use oxorb_giop::{Header, MessageType, Version};
+/// use oxorb_giop::{Header, MessageType};
+/// use oxorb_object::Version;
 /// let header = Header::parse(b"GIOP\x01\x02\x01\x00\x08\x00\x00\x00").unwrap();
 /// assert_eq!(header.version, Version::V1_2);
 /// assert_eq!(header.kind, MessageType::REQUEST);

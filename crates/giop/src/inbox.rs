@@ -28,7 +28,8 @@ mod partial;
 /// After an error the inbox stays where it is: octets after a broken message mean nothing, so the connection must end.
 ///
 /// ```
-/// use oxorb_giop::{Inbox, Limits, MessageType, Version, cancel_request};
+/// use oxorb_giop::{Inbox, Limits, MessageType, cancel_request};
+/// use oxorb_object::Version;
 ///
 /// let mut inbox = Inbox::new(&Limits::default());
 /// for octet in cancel_request(Version::V1_2, oxorb_cdr::ByteOrder::Big, 9) {

@@ -3,8 +3,9 @@
 use core::fmt;
 
 use oxorb_cdr::Encoder;
+use oxorb_object::Version;
 
-use crate::{Begun, Frame, MessageType, Target, TargetAddress, Version, Violation, finish, write};
+use crate::{Begun, Frame, MessageType, Target, TargetAddress, Violation, finish, write};
 
 /// A received LocateRequest.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ impl LocateStatus {
     pub const OBJECT_FORWARD: Self = Self(2);
     /// The body holds a reference to use instead from now on (GIOP 1.2).
     pub const OBJECT_FORWARD_PERM: Self = Self(3);
-    /// The body holds a [`SystemException`](crate::SystemException) (GIOP 1.2).
+    /// The body holds a [`SystemException`](oxorb_object::SystemException) (GIOP 1.2).
     pub const LOC_SYSTEM_EXCEPTION: Self = Self(4);
     /// The body holds the [`AddressingDisposition`](crate::AddressingDisposition) wanted (GIOP 1.2).
     pub const LOC_NEEDS_ADDRESSING_MODE: Self = Self(5);

@@ -3,12 +3,10 @@
 use core::fmt;
 
 use oxorb_cdr::Encoder;
+use oxorb_object::{ServiceContext, ServiceContexts, SystemException, Version, write_contexts};
 
 use crate::order::{ulong_from, ulong_octets};
-use crate::{
-    Begun, Frame, Header, MessageType, ServiceContext, ServiceContexts, SystemException, Version,
-    Violation, context, finish, write,
-};
+use crate::{Begun, Frame, Header, MessageType, Violation, finish, write};
 
 /// A received Reply, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +178,7 @@ fn begin_any(
     if version >= Version::V1_2 {
         let start = start_1_2(e, version, id, status);
         e.copy_octets(&start[..CONTEXTS_AT]);
-        context::write(e, contexts);
+        write_contexts(e, contexts);
         Begun::aligned(e)
     } else {
         write::header(e, version, MessageType::REPLY);
@@ -189,7 +187,7 @@ fn begin_any(
         } else {
             status
         };
-        context::write(e, contexts);
+        write_contexts(e, contexts);
         e.ulong(id);
         e.ulong(status.0);
         Begun::unaligned(e)

@@ -1,11 +1,11 @@
 //! The Request message (CORBA 3.4, 15.4.2).
 
 use oxorb_cdr::{Decoder, Encoder, plain_str};
+use oxorb_object::{ServiceContext, ServiceContexts, Version, write_contexts};
 
 use crate::order::{ulong_from, ulong_octets};
 use crate::{
-    Begun, Frame, Header, MessageType, Misbehaviour, ServiceContext, ServiceContexts, Target,
-    TargetAddress, Version, Violation, context, write,
+    Begun, Frame, Header, MessageType, Misbehaviour, Target, TargetAddress, Violation, write,
 };
 
 /// A received Request, borrowed from its frame.
@@ -238,7 +238,8 @@ pub struct RequestHeader<'h> {
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-/// use oxorb_giop::{Frame, Request, RequestHeader, Response, TargetAddress, Version, begin_request, finish};
+/// use oxorb_giop::{Frame, Request, RequestHeader, Response, TargetAddress, begin_request, finish};
+/// use oxorb_object::Version;
 ///
 /// let mut e = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::new(2));
 /// let header = RequestHeader {
@@ -265,7 +266,7 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
         begin_1_2(e, version, header)
     } else {
         write::header(e, version, MessageType::REQUEST);
-        context::write(e, header.contexts);
+        write_contexts(e, header.contexts);
         e.ulong(header.id);
         e.boolean(header.response.expected());
         if version == Version::V1_1 {
@@ -300,7 +301,7 @@ fn begin_1_2(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) 
         return Begun::after_zeros(e, 1, 4); // the name's NUL; the number of contexts
     }
     write_operation(e, header.operation);
-    context::write(e, header.contexts);
+    write_contexts(e, header.contexts);
     Begun::aligned(e)
 }
 

@@ -3,8 +3,9 @@
 use core::fmt;
 
 use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Encoder};
+use oxorb_object::{Ior, Malformed, profile_tag, write_octets};
 
-use crate::{Ior, Malformed, Misbehaviour, Violation, ior::profile_tag, ior::write_octets};
+use crate::{Misbehaviour, Violation};
 
 /// The target of a received Request or LocateRequest.
 ///

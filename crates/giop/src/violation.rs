@@ -3,10 +3,11 @@
 use core::fmt;
 
 use oxorb_cdr as cdr;
+use oxorb_object::{CompletionStatus, Malformed, SystemException, Version, minor};
 
-use crate::{CompletionStatus, Malformed, MessageType, SystemException, Version, minor};
+use crate::MessageType;
 
-/// A message or reference that cannot be accepted.
+/// A message that cannot be accepted.
 ///
 /// Values compare and clone, so tests state exactly what they expect. `Display` is a full sentence that names the
 /// offending value.

@@ -1,8 +1,9 @@
 //! The two ends of writing a message: its header first, its size last.
 
 use oxorb_cdr::Encoder;
+use oxorb_object::Version;
 
-use crate::{Header, MessageType, Side, Version, Violation};
+use crate::{Header, MessageType, Side, Violation};
 
 /// Remembers where a begun message's body starts. Hand it to [`finish`].
 #[must_use = "the message has no size before `finish`"]

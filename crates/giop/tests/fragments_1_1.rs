@@ -7,7 +7,8 @@ use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, ErrorKind, Fixed, FixedReader, FixedWriter,
     Layout, Result, TypeCode,
 };
-use oxorb_giop::{Frame, Header, Inbox, Limits, MessageType, Request, Version, Violation};
+use oxorb_giop::{Frame, Header, Inbox, Limits, MessageType, Request, Violation};
+use oxorb_object::Version;
 use proptest::prelude::*;
 
 macro_rules! fixed_struct {

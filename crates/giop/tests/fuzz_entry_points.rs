@@ -1,12 +1,13 @@
-//! The fuzz targets' entry points, on seeds that reach their insides: kept here so they cannot rot between fuzz runs.
+//! The fuzz target's entry point, on seeds that reach its inside: kept here so it cannot rot between fuzz runs.
 
 mod common;
 
 use common::{ORDERS, VERSIONS, every_kind, split};
-use oxorb_giop::{Version, fuzz};
+use oxorb_giop::fuzz;
+use oxorb_object::Version;
 
 #[test]
-fn the_entry_points_take_seeds_and_every_change_of_one_octet() {
+fn the_entry_point_takes_seeds_and_every_change_of_one_octet() {
     let mut seeds: Vec<Vec<u8>> = Vec::new();
     for version in VERSIONS {
         for order in ORDERS {
@@ -28,22 +29,6 @@ fn the_entry_points_take_seeds_and_every_change_of_one_octet() {
                 seed[at] ^= change;
                 fuzz::receive(seed);
                 seed[at] ^= change;
-            }
-        }
-    }
-    let texts = [
-        "corbaloc::1.2@[::1]:1,:h/%41",
-        "corbaname:rir:#a/b",
-        "IOR:00000000000000010000000000000000",
-    ];
-    for text in texts {
-        let mut text = text.as_bytes().to_vec();
-        for at in 0..text.len() {
-            for change in [0x01, 0x02, 0x10, 0x40] {
-                text[at] ^= change;
-                fuzz::corbaloc(&text);
-                fuzz::ior(&text);
-                text[at] ^= change;
             }
         }
     }

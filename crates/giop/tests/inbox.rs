@@ -8,8 +8,9 @@ use common::{ORDERS, VERSIONS, every_kind, feed, receive, request, split};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::{
     Fragments, Frame, Header, Inbox, Limits, MessageType, Misbehaviour, ReplyStatus, Request, Side,
-    Version, Violation, begin_reply, cancel_request, finish,
+    Violation, begin_reply, cancel_request, finish,
 };
+use oxorb_object::Version;
 use proptest::prelude::*;
 
 fn inbox() -> Inbox {

@@ -5,9 +5,9 @@ mod common;
 use common::{ORDERS, VERSIONS, every_kind, octets};
 use oxorb_cdr::{self as cdr, ErrorKind};
 use oxorb_giop::{
-    Answer, CompletionStatus, Frame, Header, MAX_CONTEXTS, Malformed, Message, MessageType,
-    Misbehaviour, SystemException, Unsupported, Version, Violation, minor,
+    Answer, Frame, Header, Message, MessageType, Misbehaviour, Unsupported, Violation,
 };
+use oxorb_object::{CompletionStatus, MAX_CONTEXTS, Malformed, SystemException, Version, minor};
 
 fn header(text: &str) -> Violation {
     Header::parse(&octets(text).try_into().expect("twelve octets")).unwrap_err()

@@ -6,11 +6,13 @@ use std::io::IoSlice;
 
 use common::{ORDERS, VERSIONS, feed};
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoded, Encoder};
-use oxorb_giop::code_sets::{CodeSetComponentInfo, negotiate};
 use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Fragments, Inbox, Limits, LocateStatus, Message, ReplyStatus,
-    RequestHeader, Response, ServiceContext, SystemException, TargetAddress, Version, begin_reply,
-    begin_request, context_id, finish, locate_reply, minor, system_exception_reply,
+    Fragments, Inbox, Limits, LocateStatus, Message, ReplyStatus, RequestHeader, Response,
+    TargetAddress, begin_reply, begin_request, finish, locate_reply, system_exception_reply,
+};
+use oxorb_object::code_sets::{CodeSetComponentInfo, negotiate};
+use oxorb_object::{
+    CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version, context_id, minor,
 };
 use oxorb_testkit::alloc::{CountingAllocator, allocations};
 
@@ -317,7 +319,7 @@ fn a_reference_costs_no_more_memory_than_its_octets_justify() {
     let mut octets = common::octets("00000001 00000000 00010000 00000000 7fffffff");
     octets.resize(1 << 20, 0);
     let (ior, made) = allocations(|| {
-        oxorb_giop::Ior::decode(&mut Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)))
+        oxorb_object::Ior::decode(&mut Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)))
     });
     assert!(ior.is_err());
     assert!(made.octets < 4096, "{made:?}");

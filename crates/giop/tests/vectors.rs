@@ -5,11 +5,14 @@ mod common;
 use common::{VERSIONS, decoder, encoder, octets};
 use oxorb_cdr::{ByteOrder, Decode, Dialect, Encode};
 use oxorb_giop::{
-    AddressingDisposition, CancelRequest, CompletionStatus, Frame, Ior, LocateReply, LocateRequest,
-    LocateStatus, Message, MessageType, Reply, ReplyStatus, Request, RequestHeader, Response,
-    ServiceContext, SystemException, SystemExceptionKind, TaggedProfile, Target, TargetAddress,
-    Version, begin_locate_reply, begin_reply, begin_request, cancel_request, close_connection,
-    finish, locate_reply, locate_request, message_error, minor, system_exception_reply,
+    AddressingDisposition, CancelRequest, Frame, LocateReply, LocateRequest, LocateStatus, Message,
+    MessageType, Reply, ReplyStatus, Request, RequestHeader, Response, Target, TargetAddress,
+    begin_locate_reply, begin_reply, begin_request, cancel_request, close_connection, finish,
+    locate_reply, locate_request, message_error, system_exception_reply,
+};
+use oxorb_object::{
+    CompletionStatus, Ior, ServiceContext, SystemException, SystemExceptionKind, TaggedProfile,
+    Version, minor,
 };
 
 const GIOP: &str = "47494f50";

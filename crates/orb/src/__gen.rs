@@ -16,10 +16,10 @@ pub use oxorb_core::{
     Upcall, UserException, decode_context, decode_ref, deliver, encode_context, encode_ref, handle,
     handles, held_exception, hold_exception, text_passes,
 };
-pub use oxorb_giop::{CompletionStatus, SystemException};
+pub use oxorb_object::{CompletionStatus, SystemException};
 pub use oxorb_perfect::PerfectHash;
 
-use oxorb_giop::minor;
+use oxorb_object::minor;
 
 /// A value as a trait that its real type, or a base of that, implements.
 pub fn behaves<Tr: ?Sized + 'static, T: Valuetype>(

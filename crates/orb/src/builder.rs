@@ -12,7 +12,7 @@ use oxorb_core::{
     ClientConnections, Concurrency, FILE_SETTINGS, Incompatible, Options, RunTimeScheduler,
     SchedulingClass, SettingError, SetupError, ThreadFilter, Threadpool,
 };
-use oxorb_giop::Version;
+use oxorb_object::Version;
 use oxorb_poa::AdapterObserver;
 
 use crate::Orb;

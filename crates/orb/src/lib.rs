@@ -77,7 +77,7 @@ pub use oxorb_core::{
     current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{escape, interceptor, probe};
-pub use oxorb_giop::{
+pub use oxorb_object::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
     PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
     TaggedComponent, TcpProtocolProperties, TooMany, Version, describe, minor,
@@ -94,11 +94,11 @@ pub use oxorb_rt::{
     PriorityTransform,
 };
 
-pub use oxorb_giop::components::tag::{ALTERNATE_IIOP_ADDRESS, TAO_ENDPOINTS};
+pub use oxorb_object::components::{tag::ALTERNATE_IIOP_ADDRESS, tag::TAO_ENDPOINTS};
 
 /// A reference as `corbaloc:iiop:...`, if it has an IIOP profile.
 pub fn corbaloc(ior: &Ior) -> Option<String> {
-    oxorb_giop::Corbaloc::from_ior(ior).map(|url| url.to_string())
+    oxorb_object::Corbaloc::from_ior(ior).map(|url| url.to_string())
 }
 
 /// What an operation without declared exceptions gives.

@@ -18,7 +18,7 @@ use oxorb::{
     ReactorChoice, RequestBuffering, RtPolicies, Serving, SystemException, SystemExceptionKind,
     ThreadPolicy, Threadpool, ThreadpoolError, ThreadpoolId,
 };
-use oxorb_giop::minor::transient::{NO_THREAD, REQUESTS_BUFFERED};
+use oxorb_object::minor::{transient::NO_THREAD, transient::REQUESTS_BUFFERED};
 use oxorb_testkit::watchdog;
 
 fn server_of(concurrency: &str) -> Orb {

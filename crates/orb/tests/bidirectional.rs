@@ -407,15 +407,15 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     // A stranger, from another address, names the client's and the server's.
     let profile = here.reference().ior().iiop_profiles().next().unwrap();
     let own = address(&object);
-    let mut points = vec![oxorb_giop::IiopEndpoint {
+    let mut points = vec![oxorb_object::IiopEndpoint {
         host: profile.host.clone(),
         port: profile.port,
     }];
-    points.push(oxorb_giop::IiopEndpoint {
+    points.push(oxorb_object::IiopEndpoint {
         host: own.ip().to_string(),
         port: own.port(),
     });
-    let offer = oxorb_giop::listen_points(&points);
+    let offer = oxorb_object::listen_points(&points);
     let _stranger = stranger(&object, &offer);
     assert_eq!(number(&object, &CALL_KEPT), Ok(2), "still the client's");
     assert_eq!(ping(&object, 5), Ok(6), "still the server's");
@@ -424,12 +424,13 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
 /// A connection from 127.0.0.2 with one request that carries `offer`.
 fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
     use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-    use oxorb_giop::{RequestHeader, ServiceContext, TargetAddress, Version};
+    use oxorb_giop::{RequestHeader, TargetAddress};
+    use oxorb_object::{ServiceContext, Version};
     let to = address(object);
     let mut stream = oxorb_testkit::net::connect_from("127.0.0.2".parse().unwrap(), to).unwrap();
     let profile = object.reference().ior().iiop_profiles().next().unwrap();
     let context = ServiceContext {
-        id: oxorb_giop::context_id::BI_DIR_IIOP,
+        id: oxorb_object::context_id::BI_DIR_IIOP,
         data: offer,
     };
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));

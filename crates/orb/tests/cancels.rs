@@ -10,8 +10,9 @@ use common::fake::{FakeConnection, Received, played};
 use common::{LONG, PINGER, SHORT, assert_raised, client, ping};
 use oxorb::{ClientConnections, CompletionStatus, Interface, SystemExceptionKind};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::components::orb_type;
-use oxorb_giop::{IiopProfile, Ior, ReplyStatus, TaggedComponent, Version};
+use oxorb_giop::ReplyStatus;
+use oxorb_object::components::orb_type;
+use oxorb_object::{IiopProfile, Ior, TaggedComponent, Version};
 use oxorb_testkit::watchdog;
 
 /// A reference of this version, made by this ORB.

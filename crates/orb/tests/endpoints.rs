@@ -4,7 +4,7 @@ mod common;
 
 use common::{LONG, client, object_key, ping, pinger, server};
 use oxorb::{ClientConnections, Concurrency};
-use oxorb_giop::{IiopEndpoint, IiopProfile, Ior, TaggedComponent, Version};
+use oxorb_object::{IiopEndpoint, IiopProfile, Ior, TaggedComponent, Version};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
 

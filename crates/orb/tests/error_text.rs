@@ -109,7 +109,7 @@ fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
             "octet 0",
         ),
         (
-            Box::new("IOR:0".parse::<oxorb_giop::Ior>().unwrap_err()),
+            Box::new("IOR:0".parse::<oxorb_object::Ior>().unwrap_err()),
             "",
         ),
         (

@@ -16,8 +16,9 @@ use oxorb::{
     SystemExceptionKind, minor,
 };
 use oxorb_cdr::Encode as _;
-use oxorb_giop::components::orb_type;
-use oxorb_giop::{IiopProfile, ReplyStatus, TaggedComponent};
+use oxorb_giop::ReplyStatus;
+use oxorb_object::components::orb_type;
+use oxorb_object::{IiopProfile, TaggedComponent};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
 

@@ -13,7 +13,7 @@ use oxorb::{
     AdapterObserver, Any, CompletionStatus, Interface, ObjectRef, Orb, Ref, Servant,
     SystemException, SystemExceptionKind,
 };
-use oxorb_giop::TaggedComponent;
+use oxorb_object::TaggedComponent;
 
 /// What happened, in order.
 #[derive(Clone, Default)]

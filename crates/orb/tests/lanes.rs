@@ -18,8 +18,9 @@ use oxorb::{
     PriorityBands, PriorityModel, QueueOrder, RequestBuffering, RtPolicies, SchedulingClass,
     SystemException, SystemExceptionKind, Threadpool, ThreadpoolError, ThreadpoolId,
 };
-use oxorb_giop::components::{Component, tag};
-use oxorb_giop::{Frame, Message, ReplyStatus, RtPolicyValue, minor};
+use oxorb_giop::{Frame, Message, ReplyStatus};
+use oxorb_object::components::{Component, tag};
+use oxorb_object::{RtPolicyValue, minor};
 use oxorb_testkit::{require_realtime, watchdog};
 
 #[test]

@@ -24,10 +24,11 @@ use oxorb::{
     SystemException, SystemExceptionKind, Upcall, current_deadline, minor,
 };
 use oxorb_cdr::{ByteOrder, Decode as _, Dialect, Encode as _, Encoder};
-use oxorb_giop::components::tag;
-use oxorb_giop::{
-    IiopProfile, Ior, LocateStatus, PolicyValueWriter, ReplyStatus, RequestHeader, Response,
-    ServiceContext, TaggedComponent, TargetAddress, Version, context_id, policy_type,
+use oxorb_giop::{LocateStatus, ReplyStatus, RequestHeader, Response, TargetAddress};
+use oxorb_object::components::tag;
+use oxorb_object::{
+    IiopProfile, Ior, PolicyValueWriter, ServiceContext, TaggedComponent, Version, context_id,
+    policy_type,
 };
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;

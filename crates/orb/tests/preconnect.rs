@@ -12,7 +12,7 @@ use oxorb::{
     ClientConnections, Interface as _, ObjectRef, Orb, PriorityModel, PriorityModelPolicy,
     SetupError,
 };
-use oxorb_giop::RtPolicyValue;
+use oxorb_object::RtPolicyValue;
 use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
 

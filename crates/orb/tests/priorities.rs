@@ -18,7 +18,7 @@ use oxorb::{
     RtPolicies, SchedulingClass as Class, Servant, Serving, SystemExceptionKind, Threadpool,
     ThreadpoolError, Upcall,
 };
-use oxorb_giop::{RtPolicyValue, context_id};
+use oxorb_object::{RtPolicyValue, context_id};
 use oxorb_rt::PriorityTransform;
 use oxorb_sys::schedule;
 use oxorb_testkit::{overload_is_refused, require_realtime, require_reservations, watchdog};
@@ -75,7 +75,7 @@ impl Servant for Relay {
 fn sent_priority(seen: &Seen) -> i16 {
     let mut contexts = seen.contexts.iter();
     let context = contexts.find(|(id, _)| *id == context_id::RT_CORBA_PRIORITY);
-    oxorb_giop::parse_priority_context(&context.unwrap().1).unwrap()
+    oxorb_object::parse_priority_context(&context.unwrap().1).unwrap()
 }
 
 #[test]

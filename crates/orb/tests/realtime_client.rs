@@ -18,7 +18,7 @@ use oxorb::{
     SystemExceptionKind, Upcall, current_qos,
 };
 use oxorb_core::lock;
-use oxorb_giop::{
+use oxorb_object::{
     PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols, RtPolicyValue, minor,
 };
 use oxorb_rt::Priority;

@@ -16,7 +16,7 @@ use oxorb::{
     ClientConnections, Interface, ObjectRef, Orb, Outcome, PriorityModel, RtPolicies,
     SchedulingClass, Servant, Upcall, current_qos,
 };
-use oxorb_giop::{RtPolicyValue, context_id};
+use oxorb_object::{RtPolicyValue, context_id};
 use oxorb_testkit::{require_realtime, watchdog};
 
 const EVERY_CLASS: [CommunicationClass; 4] = [

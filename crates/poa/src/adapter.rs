@@ -10,7 +10,7 @@ use oxorb_core::lock::Mutex;
 use oxorb_core::{
     Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant, Upcall, WeakOrb,
 };
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::buckets::Buckets;
 use crate::etherealizer::Etherealizer;
@@ -414,7 +414,7 @@ pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
         .ior()
         .profiles
         .iter()
-        .find_map(|profile| oxorb_giop::IiopProfile::parse(profile).ok())
+        .find_map(|profile| oxorb_object::IiopProfile::parse(profile).ok())
         .map(|profile| profile.object_key)
 }
 

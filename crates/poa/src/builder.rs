@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_core::Incident;
-use oxorb_giop::TaggedComponent;
+use oxorb_object::TaggedComponent;
 
 use crate::key::path_with;
 use crate::object_map::ObjectMap;

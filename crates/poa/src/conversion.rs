@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_core::{Interface, Ref, Servant, ServedBy};
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::adapter::RootAdapter;
 use crate::object_map::ActiveObject;

@@ -11,7 +11,7 @@ use oxorb_cdr::Encode as _;
 use oxorb_core::interceptor::Target;
 use oxorb_core::probe::{self, Stage};
 use oxorb_core::{Located, NO_SLOT, Orb, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall};
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::adapter::{Admission, RootAdapter};
 use crate::current;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oxorb_core::SetupError;
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::InvalidPolicy;
 use crate::refusal::{NO_POA, OBJECT_ID};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_core::lock::Mutex;
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::PoaError;
 use crate::adapter::RootAdapter;

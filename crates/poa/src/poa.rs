@@ -9,7 +9,7 @@ use std::time::Instant;
 use arc_swap::ArcSwapOption;
 use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, Servant};
-use oxorb_giop::TaggedComponent;
+use oxorb_object::TaggedComponent;
 
 use crate::adapter::RootAdapter;
 use crate::key::names;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oxorb_core::ThreadpoolId;
-use oxorb_giop::{PriorityBands, PriorityModelPolicy, Protocols};
+use oxorb_object::{PriorityBands, PriorityModelPolicy, Protocols};
 
 use crate::RtPolicies;
 

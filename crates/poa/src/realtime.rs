@@ -15,7 +15,7 @@ use oxorb_core::lock::Mutex;
 use oxorb_core::{
     Interface, Orb, Raised, Ref, Running, Servant, ServedBy, ThreadpoolLanes, Upcall,
 };
-use oxorb_giop::{
+use oxorb_object::{
     CompletionStatus, PriorityModel, PriorityModelPolicy, RtPolicyValue, SystemException,
     TaggedComponent, minor, policies_component,
 };

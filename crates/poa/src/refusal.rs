@@ -1,6 +1,6 @@
 //! The system exceptions of this crate, each once.
 
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 const NO: CompletionStatus = CompletionStatus::No;
 

@@ -1,7 +1,7 @@
 //! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
 
 use oxorb_core::{Serving, ThreadpoolId, ThreadpoolLanes};
-use oxorb_giop::{
+use oxorb_object::{
     PriorityBands, PriorityModel, PriorityModelPolicy, Protocols, TcpProtocolProperties,
     profile_tag,
 };

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use oxorb_core::{Ref, Servant};
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::{ObjectId, Poa};
 

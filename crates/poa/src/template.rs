@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oxorb_core::Ref;
-use oxorb_giop::{SystemException, TaggedComponent};
+use oxorb_object::{SystemException, TaggedComponent};
 
 use crate::{ManagerState, ObjectId, Poa, PoaError, PoaManager, Policies};
 

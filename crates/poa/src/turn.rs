@@ -5,7 +5,7 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use oxorb_core::lock::Mutex;
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::etherealizer::{self, Job};
 use crate::refusal::DISCARDED;

@@ -6,7 +6,7 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use oxorb_core::lock::Mutex;
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::adapter::RootAdapter;
 use crate::key::{names, path_with};

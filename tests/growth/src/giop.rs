@@ -1,6 +1,7 @@
 //! Messages and references.
 
-use oxorb_giop::fuzz::{corbaloc, ior, receive};
+use oxorb_giop::fuzz::receive;
+use oxorb_object::fuzz::{corbaloc, ior};
 
 use crate::octets::Octets;
 use crate::{Case, case};

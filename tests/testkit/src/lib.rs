@@ -11,6 +11,7 @@
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
+//! | [`octets()`] | octets written as hexadecimal digits |
 //! | [`page`] | pages of the documentation that are written from tables |
 //! | [`disk`] | disks that are full |
 #![deny(unsafe_code)]
@@ -20,6 +21,7 @@ mod callgrind;
 pub mod disk;
 pub mod hostile;
 pub mod net;
+mod octets;
 pub mod page;
 pub mod peers;
 pub mod process;
@@ -28,5 +30,6 @@ pub mod syscalls;
 pub mod watchdog;
 
 pub use callgrind::instructions;
+pub use octets::octets;
 pub use realtime::{overload_is_refused, require_realtime, require_reservations};
 pub use watchdog::{Watchdog, watchdog};

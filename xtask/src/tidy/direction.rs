@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! build time   idl -> idlgen -> cli
-//! wire side    cdr -> giop ----------------+
+//! wire side    cdr -> object -> giop ------+
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> orb;  idl and dynamic -> idltypes -> cli
 //! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli;  store -> ifr, naming;  orb -> otel
@@ -22,15 +22,20 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 31] = [
+const LAYERS: [Layer; 32] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
         why: "the codec stands alone: no clock, socket, thread or lock",
     },
     Layer {
-        package: "oxorb-giop",
+        package: "oxorb-object",
         uses: &["oxorb-cdr"],
+        why: "references, exceptions and contexts name no message: any messaging may use them",
+    },
+    Layer {
+        package: "oxorb-giop",
+        uses: &["oxorb-cdr", "oxorb-object"],
         why: "messages know nothing of the transport that moves them; only core joins the two",
     },
     Layer {
@@ -52,6 +57,7 @@ const LAYERS: [Layer; 31] = [
         package: "oxorb-core",
         uses: &[
             "oxorb-cdr",
+            "oxorb-object",
             "oxorb-giop",
             "oxorb-sys",
             "oxorb-rt",
@@ -66,7 +72,7 @@ const LAYERS: [Layer; 31] = [
         package: "oxorb-poa",
         uses: &[
             "oxorb-cdr",
-            "oxorb-giop",
+            "oxorb-object",
             "oxorb-rt",
             "oxorb-core",
             "oxorb-perfect",
@@ -77,7 +83,7 @@ const LAYERS: [Layer; 31] = [
         package: "oxorb",
         uses: &[
             "oxorb-cdr",
-            "oxorb-giop",
+            "oxorb-object",
             "oxorb-sys",
             "oxorb-rt",
             "oxorb-transport",
@@ -98,7 +104,7 @@ const LAYERS: [Layer; 31] = [
     },
     Layer {
         package: "oxorb-dynamic",
-        uses: &["oxorb-cdr", "oxorb-giop", "oxorb-core"],
+        uses: &["oxorb-cdr", "oxorb-object", "oxorb-giop", "oxorb-core"],
         why: "calls without stubs learn their types at run time, from wherever, and know no compiler",
     },
     Layer {
@@ -179,7 +185,13 @@ const LAYERS: [Layer; 31] = [
     },
     Layer {
         package: "oxorb-growth",
-        uses: &["oxorb-cdr", "oxorb-dynamic", "oxorb-giop", "oxorb-idl"],
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-dynamic",
+            "oxorb-object",
+            "oxorb-giop",
+            "oxorb-idl",
+        ],
         why: "entry points of fuzz targets are those of these crates",
     },
     Layer {
@@ -326,6 +338,16 @@ mod tests {
         assert!(allowed("oxorb-transport", "oxorb-giop", normal).is_err());
         assert_eq!(allowed("oxorb-core", "oxorb-giop", normal), Ok(()));
         assert_eq!(allowed("oxorb-core", "oxorb-transport", normal), Ok(()));
+    }
+
+    #[test]
+    fn the_vocabulary_names_no_messages_and_the_object_adapter_and_the_facade_need_none() {
+        let normal = DependencyKind::Normal;
+        assert!(allowed("oxorb-object", "oxorb-giop", normal).is_err());
+        assert!(allowed("oxorb-object", "oxorb-giop", DependencyKind::Development).is_err());
+        assert_eq!(allowed("oxorb-giop", "oxorb-object", normal), Ok(()));
+        assert!(allowed("oxorb-poa", "oxorb-giop", normal).is_err());
+        assert!(allowed("oxorb", "oxorb-giop", normal).is_err());
     }
 
     #[test]

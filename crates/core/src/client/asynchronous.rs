@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use oxorb_cdr::{Decoder, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, Ior, ReplyStatus, SystemException, SystemExceptionKind};
+use oxorb_giop::ReplyStatus;
+use oxorb_object::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
 use super::alarm::Alarm;
@@ -146,7 +147,7 @@ impl<R, E: UserException> AsyncReply<R, E> {
     /// ```no_run
     /// use std::task::Poll;
     ///
-    /// # fn first(mut several: Vec<oxorb_core::AsyncReply<i64, oxorb_giop::SystemException>>) {
+    /// # fn first(mut several: Vec<oxorb_core::AsyncReply<i64, oxorb_object::SystemException>>) {
     /// let first = oxorb_core::wait_until(|context| {
     ///     let ready = several.iter_mut().position(|one| one.poll_ready(context).is_ready());
     ///     ready.map_or(Poll::Pending, Poll::Ready)

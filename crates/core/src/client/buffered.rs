@@ -8,7 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{CodeSetContext, CompletionStatus, SystemException, TargetAddress, minor};
+use oxorb_giop::TargetAddress;
+use oxorb_object::{CodeSetContext, CompletionStatus, SystemException, minor};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{Dialect, Encoder};
-use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Limits, MessageType, RequestHeader, ServiceContext,
-    SystemException, SystemExceptionKind, TargetAddress, Version, minor, priority_range_context,
+use oxorb_giop::{Limits, MessageType, RequestHeader, TargetAddress};
+use oxorb_object::{
+    CodeSetContext, CompletionStatus, ServiceContext, SystemException, SystemExceptionKind,
+    Version, minor, priority_range_context,
 };
 use oxorb_transport::WriteError;
 
@@ -114,7 +115,7 @@ impl<'c> Call<'c, '_> {
             .band
             .map(|band| priority_range_context(band.low, band.high));
         let band = band.as_ref().map(|data| ServiceContext {
-            id: oxorb_giop::context_id::RT_CORBA_PRIORITY_RANGE,
+            id: oxorb_object::context_id::RT_CORBA_PRIORITY_RANGE,
             data,
         });
         let written = write_request(
@@ -447,7 +448,7 @@ pub(crate) fn write_request<'a>(
 ) -> Result<(), SystemException> {
     let octets = tell.map(|code_sets| code_sets.to_bytes());
     let code_sets = octets.as_ref().map(|data| ServiceContext {
-        id: oxorb_giop::context_id::CODE_SETS,
+        id: oxorb_object::context_id::CODE_SETS,
         data,
     });
     let several: Vec<_>;

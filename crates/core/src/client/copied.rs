@@ -2,7 +2,7 @@
 //! them.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_object::{CompletionStatus, SystemException};
 
 use super::local::{DIALECT, put_buffer, take_buffer};
 use crate::op::{Raise, UserException};

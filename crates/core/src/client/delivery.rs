@@ -15,7 +15,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
-use oxorb_giop::{CompletionStatus, Response, SystemException};
+use oxorb_giop::Response;
+use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_sys::clock;
 
 use super::{Selection, copied};

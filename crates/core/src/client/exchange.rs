@@ -4,10 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_giop::{
-    CompletionStatus, Ior, ReplyStatus, Response, ServiceContext, SystemException,
-    SystemExceptionKind,
-};
+use oxorb_giop::{ReplyStatus, Response};
+use oxorb_object::{CompletionStatus, Ior, ServiceContext, SystemException, SystemExceptionKind};
 
 use super::binding::Bound;
 use super::call::{Call, Lost, Request, Sent};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::{CommunicationClass, PriorityModel, SystemException, SystemExceptionKind};
+use oxorb_object::{CommunicationClass, PriorityModel, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
 use super::call::{Call, Request, Sent};

@@ -1,6 +1,7 @@
 //! A round of a call that client interceptors look at.
 
-use oxorb_giop::{ReplyStatus, SystemException};
+use oxorb_giop::ReplyStatus;
+use oxorb_object::SystemException;
 
 use super::{Exchange, Reply, Round};
 use crate::interceptor::{ClientFlow, Interrupt, Received};

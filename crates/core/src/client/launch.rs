@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{
-    CodeSetContext, CompletionStatus, Frame, Response, ServiceContext, SystemException, Version,
-};
+use oxorb_giop::{Frame, Response};
+use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version};
 
 use super::call::Request;
 use super::exchange::{Exchange, Step, one_more};

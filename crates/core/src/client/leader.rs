@@ -9,7 +9,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Inbox, SystemException};
+use oxorb_giop::Inbox;
+use oxorb_object::SystemException;
 
 use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};

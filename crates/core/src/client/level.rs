@@ -3,7 +3,7 @@
 use std::iter;
 use std::sync::{Arc, OnceLock};
 
-use oxorb_giop::{CommunicationClass, PriorityBand};
+use oxorb_object::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
 use super::buffered::Buffer;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{CodeSetContext, Inbox, Limits, PriorityBand};
+use oxorb_giop::{Inbox, Limits};
+use oxorb_object::{CodeSetContext, PriorityBand};
 use oxorb_transport::Link;
 
 use super::Peer;

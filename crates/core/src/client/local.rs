@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
-use oxorb_giop::{CompletionStatus, ReplyStatus, ServiceContext, SystemException, Version};
+use oxorb_giop::ReplyStatus;
+use oxorb_object::{CompletionStatus, ServiceContext, SystemException, Version};
 use oxorb_rt::BufferPool;
 
 use super::call::{Request, write_request};

@@ -71,7 +71,8 @@ pub(crate) use exchange::Round;
 use exchange::{Exchange, Step, exchange};
 
 use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{ReplyStatus, Response, SystemException};
+use oxorb_giop::{ReplyStatus, Response};
+use oxorb_object::SystemException;
 
 use crate::Ref;
 use crate::op::{Operation, UserException};

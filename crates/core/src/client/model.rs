@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use oxorb_giop::{Inbox, Limits, Version};
+use oxorb_giop::{Inbox, Limits};
+use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
-use oxorb_giop::{
-    CompletionStatus, Inbox, Response, ServiceContext, SystemException, SystemExceptionKind,
-    Version, context_id, minor,
+use oxorb_giop::{Inbox, Response};
+use oxorb_object::{
+    CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, context_id,
+    minor,
 };
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Link, WriteError};
@@ -597,7 +598,7 @@ impl Multiplexed {
         if offer.is_empty()
             && let Some(points) = both.orb.upgrade().and_then(|orb| orb.listen_points())
         {
-            *offer = oxorb_giop::listen_points(&points);
+            *offer = oxorb_object::listen_points(&points);
         }
         offer.clone()
     }

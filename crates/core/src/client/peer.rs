@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 

@@ -8,7 +8,7 @@ use std::mem;
 use oxorb_cdr::{
     ByteOrder, CharSet, Decoder, Dialect, Encoder, Fixed, Result as CdrResult, WcharSet,
 };
-use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_object::{CompletionStatus, SystemException};
 
 use super::{invoke, send};
 use crate::Ref;

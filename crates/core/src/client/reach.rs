@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use super::Peer;
 use super::binding::Bound;

@@ -5,7 +5,8 @@ use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Inbox, SystemException};
+use oxorb_giop::Inbox;
+use oxorb_object::SystemException;
 
 use super::leader;
 use super::multiplexed::Multiplexed;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{CodeSetContext, CompletionStatus, Inbox, MessageType, SystemException, Version};
+use oxorb_giop::{Inbox, MessageType};
+use oxorb_object::{CodeSetContext, CompletionStatus, SystemException, Version};
 
 use super::link::dialect;
 use super::reply;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
-use oxorb_giop::{
-    CompletionStatus, Frame, LocateStatus, ReplyStatus, ServiceContexts, SystemException,
-};
+use oxorb_giop::{Frame, LocateStatus, ReplyStatus};
+use oxorb_object::{CompletionStatus, ServiceContexts, SystemException};
 
 use super::link::ClientLink;
 use super::{Peer, local, replies};

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Weak};
 
-use oxorb_giop::{
+use oxorb_object::{
     CommunicationClass, PriorityBand, PriorityModel, Qos, SystemException, TcpProtocolProperties,
     profile_tag,
 };

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{CompletionStatus, Response, SystemException, SystemExceptionKind, Version};
+use oxorb_giop::Response;
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 
 use super::call::{Request, too_large_there, write_request};
 use super::level::Level;

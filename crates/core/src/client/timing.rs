@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{
+use oxorb_object::{
     CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException, context_id,
     policy_type, priority_context,
 };

@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use oxorb_giop::CodeSetContext;
+use oxorb_object::CodeSetContext;
 
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicU8, Ordering};

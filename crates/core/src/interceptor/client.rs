@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use oxorb_cdr::Any;
-use oxorb_giop::{Response, SystemException, TaggedProfile};
+use oxorb_giop::Response;
+use oxorb_object::{SystemException, TaggedProfile};
 
 use super::contexts::Contexts;
 use super::current::Slots;
@@ -153,13 +154,13 @@ impl ClientRequest<'_> {
     pub fn effective_profile(&self) -> Option<TaggedProfile> {
         let ior = self.target.effective();
         let usable =
-            |profile: &&TaggedProfile| profile.tag == oxorb_giop::profile_tag::INTERNET_IOP;
+            |profile: &&TaggedProfile| profile.tag == oxorb_object::profile_tag::INTERNET_IOP;
         ior.ior().profiles.iter().find(usable).cloned()
     }
 
     /// The data of the first component with this tag in [`effective_profile`](Self::effective_profile).
     pub fn effective_component(&self, tag: u32) -> Option<Vec<u8>> {
-        let profile = oxorb_giop::IiopProfile::parse(&self.effective_profile()?).ok()?;
+        let profile = oxorb_object::IiopProfile::parse(&self.effective_profile()?).ok()?;
         Some(profile.component(tag)?.data.clone())
     }
 

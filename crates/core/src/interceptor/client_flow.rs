@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oxorb_giop::{Response, ServiceContext, ServiceContexts};
+use oxorb_giop::Response;
+use oxorb_object::{ServiceContext, ServiceContexts};
 
 use super::client::{ClientReply, ClientRequest, Received};
 use super::contexts::Contexts;

@@ -1,6 +1,6 @@
 //! Service contexts that interceptors add to a message.
 
-use oxorb_giop::{CompletionStatus, ServiceContext, SystemException, minor};
+use oxorb_object::{CompletionStatus, ServiceContext, SystemException, minor};
 
 /// Added contexts, each id once.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::Any;
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 /// Most slots of a process: they are meant for services, not for requests.
 const MAX_SLOTS: u32 = 1024;
@@ -25,7 +25,7 @@ const MAX_SLOTS: u32 = 1024;
 /// tenant.set(Some(Any::new("blue".to_owned())));
 /// assert_eq!(tenant.get().unwrap().get::<String>().unwrap().as_deref(), Some("blue"));
 /// std::thread::spawn(move || assert!(tenant.get().is_none(), "another thread, another value")).join().unwrap();
-/// # Ok::<(), oxorb_giop::SystemException>(())
+/// # Ok::<(), oxorb_object::SystemException>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(u32);

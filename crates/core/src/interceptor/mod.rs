@@ -31,7 +31,7 @@ pub(crate) use server_flow::{Entered, ServerFlow, Verdict, View};
 use std::fmt;
 use std::sync::Arc;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use crate::Ref;
 

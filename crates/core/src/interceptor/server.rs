@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use oxorb_cdr::Any;
-use oxorb_giop::{Request, Response, SystemException};
+use oxorb_giop::{Request, Response};
+use oxorb_object::SystemException;
 
 use super::contexts::Contexts;
 use super::current::Slots;
@@ -20,7 +21,7 @@ use crate::{Orb, Ref, Servant};
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// use oxorb_core::interceptor::{Interrupt, ServerInterceptor, ServerReply, ServerRequest};
-/// use oxorb_giop::SystemException;
+/// use oxorb_object::SystemException;
 ///
 /// /// Counts what this server answers.
 /// #[derive(Default)]

@@ -3,7 +3,8 @@
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, ThreadId};
 
-use oxorb_giop::{Request, ServiceContext, SystemException};
+use oxorb_giop::Request;
+use oxorb_object::{ServiceContext, SystemException};
 
 use super::contexts::Contexts;
 use super::current::Slots;

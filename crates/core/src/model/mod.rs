@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb_giop::{CompletionStatus, SystemException};
+use oxorb_object::{CompletionStatus, SystemException};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread;
 

@@ -54,7 +54,7 @@ fn answers_time_outs_and_calls_given_up() {
         match told {
             Ok(answer) => assert_eq!((answer, ran[0]), (2, 1)),
             Err(exception) => {
-                assert_eq!(exception.kind, oxorb_giop::SystemExceptionKind::Timeout);
+                assert_eq!(exception.kind, oxorb_object::SystemExceptionKind::Timeout);
                 assert!(exception.completed != CompletionStatus::No || server.ran(1) == 0);
             }
         }

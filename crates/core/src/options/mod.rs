@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
-use oxorb_giop::{Limits, Version};
+use oxorb_giop::Limits;
+use oxorb_object::Version;
 use oxorb_transport::{Access, Endpoint, Publish};
 
 pub use self::named::{FILE_SETTINGS, SettingError};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
-use oxorb_giop::Version;
+use oxorb_object::Version;
 use oxorb_sys::schedule::Class;
 
 use super::ClientConnections;

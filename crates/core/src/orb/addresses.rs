@@ -1,6 +1,6 @@
 //! Where an ORB is reached, and references that say so.
 
-use oxorb_giop::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
+use oxorb_object::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
 use oxorb_rt::Priority;
 use oxorb_transport::Endpoint;
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 
 use super::{Inner, Orb, UNPOISONED};
 use crate::main_thread::Busy;
@@ -87,7 +87,7 @@ impl Orb {
     /// orb.before_shutdown(move |orb| seen.store(!orb.is_closing(), Ordering::Relaxed));
     /// orb.shutdown(true)?;
     /// assert!(withdrawn.load(Ordering::Relaxed));
-    /// # Ok::<(), oxorb_giop::SystemException>(())
+    /// # Ok::<(), oxorb_object::SystemException>(())
     /// ```
     pub fn before_shutdown(&self, hook: impl FnOnce(&Orb) + Send + 'static) {
         self.inner.exit_hooks.add(Box::new(hook));

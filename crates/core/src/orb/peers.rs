@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use oxorb_giop::CodeSetContext;
+use oxorb_object::CodeSetContext;
 
 use super::{Inner, MANY_PEERS, Orb, UNPOISONED};
 use crate::client::{Multiplexed, Peer};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_sched::table::Unenforceable;
 use oxorb_transport::ListenError;
 

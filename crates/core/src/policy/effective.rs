@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use oxorb_giop::{PriorityBands, Protocols};
+use oxorb_object::{PriorityBands, Protocols};
 
 use super::time::utc_of;
 use super::*;

@@ -32,7 +32,7 @@ pub(crate) use effective::{Effective, RealTimePolicies, Resolved};
 pub use kinds::*;
 pub(crate) use manager::OrbPolicies;
 pub use manager::PolicyManager;
-pub use oxorb_giop::{CommunicationClass, PriorityBand, Protocol, Qos, TcpProtocolProperties};
+pub use oxorb_object::{CommunicationClass, PriorityBand, Protocol, Qos, TcpProtocolProperties};
 pub use realtime::*;
 pub(crate) use reconcile::Published;
 pub use set::{InvalidPolicies, PolicySet, SetOverrideType};

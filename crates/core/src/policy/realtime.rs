@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oxorb_giop::{
+use oxorb_object::{
     PriorityBand, PriorityBands, Protocol, Protocols, Qos, TcpProtocolProperties, profile_tag,
 };
 

@@ -1,7 +1,7 @@
 //! What the server published in the reference (TAG_POLICIES), against what the caller wants.
 
-use oxorb_giop::components::{Component, tag};
-use oxorb_giop::{
+use oxorb_object::components::{Component, tag};
+use oxorb_object::{
     IiopProfile, PriorityBands, PriorityModelPolicy, Protocols, RtPolicyValue, policy_type,
     range_value,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use oxorb_giop::{Ior, SystemException};
+use oxorb_object::{Ior, SystemException};
 
 use crate::route::Route;
 

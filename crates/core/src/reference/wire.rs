@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Decode, Decoder, Encoder, ErrorKind, Result, Scope, ValueRegistry};
-use oxorb_giop::Ior;
+use oxorb_object::Ior;
 
 use super::Ref;
 use crate::Orb;

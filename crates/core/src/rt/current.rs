@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 use oxorb_sys::schedule::{self, Class, Schedule};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_sys::mutex::{self, LockError};
 
 use crate::lock::Mutex;
@@ -35,7 +35,7 @@ pub use oxorb_sys::mutex::Guard as RtMutexGuard;
 ///     *track += 1;
 /// }
 /// assert_eq!(*track.lock()?, 2);
-/// # Ok::<(), oxorb_giop::SystemException>(())
+/// # Ok::<(), oxorb_object::SystemException>(())
 /// ```
 #[derive(Default)]
 pub struct RtMutex<T: ?Sized = ()>(mutex::Mutex<T>);

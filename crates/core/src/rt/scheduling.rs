@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping};
 use oxorb_sys::schedule::{self, Class, Schedule};
 

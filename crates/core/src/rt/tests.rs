@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oxorb_giop::{SystemExceptionKind, minor};
+use oxorb_object::{SystemExceptionKind, minor};
 use oxorb_rt::{NativePriority, Priority, PriorityMapping};
 use oxorb_sys::schedule::{self, Class, Schedule};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_giop::{CommunicationClass, Qos};
+use oxorb_object::{CommunicationClass, Qos};
 use oxorb_rt::{Mapping, NativePriority, NativeRange, Priority, PriorityMapping as _};
 use oxorb_sched::table;
 use oxorb_sys::schedule::Class;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_sys::clock;
 
 use super::Enforcer;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use oxorb_giop::{Response, SystemException};
+use oxorb_giop::Response;
+use oxorb_object::SystemException;
 use oxorb_perfect::PerfectHash;
 
 use super::enforcer::{Enforcer, Row};

@@ -14,7 +14,8 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use oxorb_giop::{Message, MessageType, Qos, Request, SystemException, Urgency, context_id};
+use oxorb_giop::{Message, MessageType, Request};
+use oxorb_object::{Qos, SystemException, Urgency, context_id};
 
 use super::both_ways;
 use super::connection::Connection;

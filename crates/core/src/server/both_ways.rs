@@ -46,7 +46,7 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
         // Another object's policy may allow it.
         return refuse(String::new());
     }
-    let points = match oxorb_giop::parse_listen_points(offer) {
+    let points = match oxorb_object::parse_listen_points(offer) {
         Ok(points) => points,
         Err(violation) => return refuse(violation.to_string()),
     };

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::{ByteOrder, Dialect};
-use oxorb_giop::{
-    Frame, Header, Inbox, Message, Qos, Request, Response, SystemException, Urgency, Version,
-};
+use oxorb_giop::{Frame, Header, Inbox, Message, Request, Response};
+use oxorb_object::{Qos, SystemException, Urgency, Version};
 use oxorb_transport::Link;
 
 use super::assign::assign;

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encode as _};
 use oxorb_giop::{
-    Answer, CodeSetContext, CommunicationClass, CompletionStatus, Frame, Inbox, LocateStatus,
-    Message, MessageType, Misbehaviour, Qos, Request, Response, ServiceContexts, SystemException,
-    Version, Violation,
+    Answer, Frame, Inbox, LocateStatus, Message, MessageType, Misbehaviour, Request, Response,
+    Violation,
+};
+use oxorb_object::{
+    CodeSetContext, CommunicationClass, CompletionStatus, Qos, ServiceContexts, SystemException,
+    Version,
 };
 
 use super::registry::Client;
@@ -168,7 +171,7 @@ fn serve(
         Err(exception) => return fail(sink, exception),
     };
     if !request.contexts.is_empty() {
-        if let Some(offer) = request.contexts.find(oxorb_giop::context_id::BI_DIR_IIOP) {
+        if let Some(offer) = request.contexts.find(oxorb_object::context_id::BI_DIR_IIOP) {
             both_ways::consider(orb, desk, key, offer.data);
         }
         Session::keep_order(desk, &request.contexts);
@@ -377,7 +380,7 @@ impl Session {
         giop_minor: u8,
     ) -> Result<Dialect, SystemException> {
         if !request.contexts.is_empty()
-            && let Some(context) = request.contexts.find(oxorb_giop::context_id::CODE_SETS)
+            && let Some(context) = request.contexts.find(oxorb_object::context_id::CODE_SETS)
         {
             let said = CodeSetContext::parse(context.data)
                 .map_err(|violation| violation.to_exception(CompletionStatus::No))?;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use oxorb_giop::{Frame, Qos, Request, SystemException, context_id};
+use oxorb_giop::{Frame, Request};
+use oxorb_object::{Qos, SystemException, context_id};
 use oxorb_rt::Priority;
 use oxorb_transport::Link;
 
@@ -147,7 +148,7 @@ impl<'a> Arriving<'a> {
     /// The priority that the caller runs at, if the request says so and it is one.
     pub fn priority(&self) -> Option<Priority> {
         let context = self.request.contexts.find(context_id::RT_CORBA_PRIORITY)?;
-        Priority::new(oxorb_giop::parse_priority_context(context.data).ok()?).ok()
+        Priority::new(oxorb_object::parse_priority_context(context.data).ok()?).ok()
     }
 
     /// What the caller says the request is worth.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::ByteOrder;
-use oxorb_giop::Version;
+use oxorb_object::Version;
 use oxorb_transport::Link;
 
 use super::connection::Lines;

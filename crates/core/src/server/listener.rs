@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use oxorb_cdr::ByteOrder;
-use oxorb_giop::{TcpProtocolProperties, Version};
+use oxorb_object::{TcpProtocolProperties, Version};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 

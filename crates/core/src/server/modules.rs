@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use oxorb_dispatch::{Module, Plan, Threads};
-use oxorb_giop::{Qos, Request, SystemException};
+use oxorb_giop::Request;
+use oxorb_object::{Qos, SystemException};
 use oxorb_rt::Priority;
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::clock::monotonic_nanoseconds;

@@ -8,7 +8,7 @@ use std::cmp::{Ordering as Order, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::Urgency;
+use oxorb_object::Urgency;
 
 use crate::lock::Mutex;
 use crate::sync::{
@@ -218,7 +218,7 @@ const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {
-    use oxorb_giop::Qos;
+    use oxorb_object::Qos;
 
     use super::*;
 

@@ -6,7 +6,8 @@ use std::mem;
 use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encoded, Encoder};
-use oxorb_giop::{Fragments, Frame, Header, SystemException, Version};
+use oxorb_giop::{Fragments, Frame, Header};
+use oxorb_object::{SystemException, Version};
 use oxorb_transport::{Link, WriteError};
 
 use super::admission::Expected;

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use oxorb_giop::TcpProtocolProperties;
+use oxorb_object::TcpProtocolProperties;
 use oxorb_rt::Priority;
 use oxorb_sys::socket;
 use oxorb_transport::Link;

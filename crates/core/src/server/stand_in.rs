@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use oxorb_giop::{Frame, Inbox, Request, Version};
+use oxorb_giop::{Frame, Inbox, Request};
+use oxorb_object::Version;
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 

@@ -26,7 +26,7 @@ mod write;
 use std::fmt;
 
 use oxorb_cdr::{Limits, Printable, TypeCode};
-use oxorb_giop::{Ior, Url, parse_reference};
+use oxorb_object::{Ior, Url, parse_reference};
 
 pub use left_out::LeftOut;
 pub use read::{Reader, from_json};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use oxorb_cdr::{Any, Dynamic, Field, Limits, RawReference, Selected, ValueKey};
-use oxorb_giop::{Ior, TaggedProfile};
+use oxorb_object::{Ior, TaggedProfile};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 

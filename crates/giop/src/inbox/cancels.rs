@@ -109,9 +109,10 @@ fn count_look() {}
 #[cfg(test)]
 mod tests {
     use oxorb_cdr::ByteOrder;
+    use oxorb_object::Version;
 
     use super::LOOKS;
-    use crate::{Inbox, Limits, Version, cancel_request, message_error};
+    use crate::{Inbox, Limits, cancel_request, message_error};
 
     fn arrive(inbox: &mut Inbox, octets: &[u8]) {
         let (buffer, _at_most) = inbox.room();

@@ -1,9 +1,10 @@
 //! Fragmented messages of which something is missing.
 
 use oxorb_cdr::{Dialect, PieceTable};
+use oxorb_object::Version;
 
 use crate::order::ulong_from;
-use crate::{Frame, Header, Limits, MessageType, Misbehaviour, Side, Version, Violation, setting};
+use crate::{Frame, Header, Limits, MessageType, Misbehaviour, Side, Violation, setting};
 
 /// The incomplete messages of one connection.
 #[derive(Default)]

@@ -1,29 +1,21 @@
 //! What the tests of this crate share: messages of every kind, and a way through an inbox.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test binary uses a part of it"
+)]
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
 use oxorb_giop::{
-    Frame, Header, Inbox, LocateStatus, ReplyStatus, RequestHeader, Response, ServiceContext,
-    TargetAddress, Version, Violation, begin_locate_reply, begin_reply, begin_request,
-    cancel_request, close_connection, finish, locate_request, message_error,
+    Frame, Header, Inbox, LocateStatus, ReplyStatus, RequestHeader, Response, TargetAddress,
+    Violation, begin_locate_reply, begin_reply, begin_request, cancel_request, close_connection,
+    finish, locate_request, message_error,
 };
+use oxorb_object::{ServiceContext, Version};
+pub(crate) use oxorb_testkit::octets;
 
 pub(crate) const VERSIONS: [Version; 3] = [Version::V1_0, Version::V1_1, Version::V1_2];
 pub(crate) const ORDERS: [ByteOrder; 2] = [ByteOrder::Big, ByteOrder::Little];
-
-/// Digits, with white space and `|` anywhere, as octets.
-pub(crate) fn octets(digits: &str) -> Vec<u8> {
-    let digits: Vec<u8> = digits
-        .chars()
-        .filter_map(|c| c.to_digit(16))
-        .map(|digit| digit as u8)
-        .collect();
-    assert!(digits.len().is_multiple_of(2), "an odd number of digits");
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
-}
 
 pub(crate) fn encoder(version: Version, order: ByteOrder) -> Encoder<'static> {
     Encoder::new(Vec::new(), order, Dialect::new(version.minor))

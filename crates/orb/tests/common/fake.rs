@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
-use oxorb_giop::components::orb_type;
-use oxorb_giop::{
-    Frame, IiopProfile, Inbox, Ior, Limits, LocateStatus, Message, ReplyStatus, TaggedComponent,
-    Version,
-};
+use oxorb_giop::{Frame, Inbox, Limits, LocateStatus, Message, ReplyStatus};
+use oxorb_object::components::orb_type;
+use oxorb_object::{IiopProfile, Ior, TaggedComponent, Version};
 use oxorb_testkit::watchdog;
 
 use super::{LONG, PINGER};

@@ -8,9 +8,9 @@ use std::thread;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::{
-    IiopEndpoint, IiopProfile, Inbox, Ior, Limits, LocateStatus, Message, ReplyStatus,
-    RtPolicyValue, TaggedComponent, Version, policies_component,
+use oxorb_giop::{Inbox, Limits, LocateStatus, Message, ReplyStatus};
+use oxorb_object::{
+    IiopEndpoint, IiopProfile, Ior, RtPolicyValue, TaggedComponent, Version, policies_component,
 };
 
 use super::PINGER;

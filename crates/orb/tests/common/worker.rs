@@ -14,10 +14,8 @@ use oxorb::{
     Upcall,
 };
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::{
-    Frame, Inbox, Limits, Message, RequestHeader, ServiceContext, TargetAddress, Version,
-    context_id,
-};
+use oxorb_giop::{Frame, Inbox, Limits, Message, RequestHeader, TargetAddress};
+use oxorb_object::{ServiceContext, Version, context_id};
 
 use super::elsewhere;
 

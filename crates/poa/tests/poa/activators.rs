@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use oxorb_core::{Orb, Ref, Servant};
-use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use oxorb_poa::{
     IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, Policies, Refused,
     ServantActivator,

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb_core::Ref;
-use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use oxorb_poa::{AdapterActivator, Poa, PoaError};
 use oxorb_testkit::watchdog;
 

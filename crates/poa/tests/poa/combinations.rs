@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use oxorb_core::{Interface, ObjectRef, Orb, Ref, Servant};
-use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use oxorb_poa::{
     Bidirectional, Cookie, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, Lookup,
     ObjectId, Poa, PoaError, Policies, Policy, Refused, RequestProcessing, RtPolicies,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb_core::{Op, Options, Orb, Outcome, Ref, Servant, Upcall};
-use oxorb_giop::SystemException;
+use oxorb_object::SystemException;
 use oxorb_poa::{
     IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, Policies, RequestProcessing, RootAdapter,
     ServantRetention,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use oxorb_giop::{SystemExceptionKind, minor};
+use oxorb_object::{SystemExceptionKind, minor};
 use oxorb_poa::{Poa, PoaError};
 use oxorb_testkit::watchdog;
 

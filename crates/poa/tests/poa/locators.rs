@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use oxorb_core::{Interface as _, ObjectRef, Servant};
-use oxorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind};
 use oxorb_poa::{
     Cookie, IdUniqueness, ObjectId, Poa, Policies, Refused, RequestProcessing, ServantLocator,
     ServantRetention,

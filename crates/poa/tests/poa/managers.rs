@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb_core::Ref;
-use oxorb_giop::{SystemExceptionKind, minor};
+use oxorb_object::{SystemExceptionKind, minor};
 use oxorb_poa::{
     AdapterObserver, ManagerState, ObjectId, ObjectReferenceFactory, ObjectReferenceTemplate, Poa,
     PoaError, PoaManager,

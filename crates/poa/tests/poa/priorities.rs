@@ -1,7 +1,7 @@
 //! Which policies of RT-CORBA go together (CHECKLIST F6; facts 3.1).
 
 use oxorb_core::{Threadpool, ThreadpoolId, ThreadpoolLane};
-use oxorb_giop::{
+use oxorb_object::{
     PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
     profile_tag,
 };

@@ -1,7 +1,7 @@
 //! References, ids, templates; across two lives of a server.
 
 use oxorb_core::{Interface as _, ObjectRef};
-use oxorb_giop::{IiopProfile, TaggedComponent, minor};
+use oxorb_object::{IiopProfile, TaggedComponent, minor};
 use oxorb_poa::{IdAssignment, Lifespan, PoaError, Policies};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;

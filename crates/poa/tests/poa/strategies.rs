@@ -1,7 +1,7 @@
 //! Every way to find objects finds the same ones.
 
 use oxorb_core::{Interface as _, ObjectRef};
-use oxorb_giop::minor;
+use oxorb_object::minor;
 use oxorb_poa::{IdAssignment, Lifespan, Lookup, ObjectId, Poa, PoaError, Policies};
 use oxorb_testkit::watchdog;
 

@@ -6,7 +6,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use oxorb_core::Ref;
-use oxorb_giop::{SystemExceptionKind, minor};
+use oxorb_object::{SystemExceptionKind, minor};
 use oxorb_poa::{Policies, ThreadPolicy};
 use oxorb_testkit::watchdog;
 

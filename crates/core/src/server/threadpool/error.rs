@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_rt::Priority;
 
 use super::ThreadpoolId;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{CompletionStatus, TcpProtocolProperties};
+use oxorb_object::{CompletionStatus, TcpProtocolProperties};
 use oxorb_rt::Priority;
 use oxorb_transport::Endpoint;
 

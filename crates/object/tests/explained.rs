@@ -1,14 +1,12 @@
 //! Descriptions of `oxorb ior show` for policies, security mechanisms and protocols that are not IIOP (P6, P10, P12, P13, N13).
 
-mod common;
-
-use common::octets;
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::components::tag;
-use oxorb_giop::describe::{self, Content, ExplainedComponent};
-use oxorb_giop::{
+use oxorb_object::components::tag;
+use oxorb_object::describe::{self, Content, ExplainedComponent};
+use oxorb_object::{
     IiopEndpoint, IiopProfile, Ior, TaggedComponent, TaggedProfile, Version, profile_tag,
 };
+use oxorb_testkit::octets;
 
 /// An encapsulation in either byte order.
 fn encapsulated(order: ByteOrder, write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
@@ -190,7 +188,7 @@ fn shared_memory_and_udp_are_not_iiop() {
             profiles: vec![profile.clone()],
         };
         assert_eq!(ior.iiop_profiles().count(), 0);
-        assert_eq!(oxorb_giop::Corbaloc::from_ior(&ior), None);
+        assert_eq!(oxorb_object::Corbaloc::from_ior(&ior), None);
         assert_eq!(describe::reference(&ior).profiles[0].name, Some(name));
         let Content::Addressed { address, key, .. } = explained(profile) else {
             panic!("not as a TCP address")

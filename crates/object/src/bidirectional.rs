@@ -12,11 +12,11 @@ pub const MAX_LISTEN_POINTS: usize = 64;
 /// by their address (CORBA 3.3 part 2, 9.9.1).
 ///
 /// ```
-/// use oxorb_giop::{IiopEndpoint, listen_points, parse_listen_points};
+/// use oxorb_object::{IiopEndpoint, listen_points, parse_listen_points};
 ///
 /// let here = [IiopEndpoint { host: "10.0.0.7".to_owned(), port: 4711 }];
 /// assert_eq!(parse_listen_points(&listen_points(&here))?, here);
-/// # Ok::<(), oxorb_giop::Malformed>(())
+/// # Ok::<(), oxorb_object::Malformed>(())
 /// ```
 pub fn listen_points(points: &[IiopEndpoint]) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), PUBLISHED, Dialect::GIOP_1_2);

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::components::{orb_type, tag};
-use oxorb_giop::{IiopProfile, Ior, TaggedComponent, TaggedProfile, Version, profile_tag};
+use oxorb_object::components::{orb_type, tag};
+use oxorb_object::{IiopProfile, Ior, TaggedComponent, TaggedProfile, Version, profile_tag};
 
 /// A profile as an ORB writes it that uses its own byte order everywhere.
 fn profile_in(order: ByteOrder, iiop: &IiopProfile) -> TaggedProfile {

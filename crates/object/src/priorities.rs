@@ -180,13 +180,13 @@ impl<T: Copy + Default, const MAX: usize> std::ops::Deref for Few<T, MAX> {
 /// A policy of RT-CORBA that references carry.
 ///
 /// ```
-/// use oxorb_giop::{PriorityModel, PriorityModelPolicy, RtPolicyValue};
+/// use oxorb_object::{PriorityModel, PriorityModelPolicy, RtPolicyValue};
 ///
 /// let model = PriorityModelPolicy { model: PriorityModel::ServerDeclared, server_priority: 7 };
 /// let value = RtPolicyValue::Model(model).encode();
 /// assert_eq!(value, [0, 0, 0, 0, 0, 0, 0, 1, 0, 7]);
 /// assert_eq!(RtPolicyValue::decode(40, &value)?, Some(RtPolicyValue::Model(model)));
-/// # Ok::<(), oxorb_giop::Malformed>(())
+/// # Ok::<(), oxorb_object::Malformed>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtPolicyValue {

@@ -144,14 +144,14 @@ impl CodeSetComponentInfo {
 /// with ours. An unknown `wchar` set only means that wide characters cannot be sent.
 ///
 /// ```
-/// use oxorb_giop::code_sets::{self, CodeSetComponent, CodeSetComponentInfo};
+/// use oxorb_object::code_sets::{self, CodeSetComponent, CodeSetComponentInfo};
 /// let tao = CodeSetComponentInfo {
 ///     for_char_data: CodeSetComponent { native: code_sets::ISO_8859_1, conversion: vec![] },
 ///     for_wchar_data: CodeSetComponent { native: code_sets::UTF_16, conversion: vec![] },
 /// };
 /// let chosen = code_sets::negotiate(Some(&tao))?;
 /// assert_eq!((chosen.char_data, chosen.wchar_data), (code_sets::ISO_8859_1, code_sets::UTF_16));
-/// # Ok::<(), oxorb_giop::SystemException>(())
+/// # Ok::<(), oxorb_object::SystemException>(())
 /// ```
 pub fn negotiate(server: Option<&CodeSetComponentInfo>) -> Result<CodeSetContext, SystemException> {
     negotiate_as(&CodeSetComponentInfo::ours(), server)

@@ -1,13 +1,13 @@
 //! References explained, as plain data: what `oxorb ior show` prints and tools may compare.
 //!
 //! ```
-//! use oxorb_giop::{Corbaloc, describe};
+//! use oxorb_object::{Corbaloc, describe};
 //! let ior = "corbaloc::1.2@host/Key%00".parse::<Corbaloc>()?.to_ior().unwrap();
 //! let reference = describe::reference(&ior);
 //! let describe::Content::Iiop { endpoints, key, .. } = &reference.profiles[0].content else { panic!() };
 //! assert_eq!(endpoints[0].to_string(), "host:2809");
 //! assert_eq!((key.text.as_str(), key.hex.as_str()), (r"Key\x00", "4b657900"));
-//! # Ok::<(), oxorb_giop::corbaloc::Error>(())
+//! # Ok::<(), oxorb_object::corbaloc::Error>(())
 //! ```
 
 use oxorb_cdr::{self as cdr, Decoder, Dialect};

@@ -8,7 +8,7 @@ use core::fmt;
 /// our highest and the profile's version (CORBA 3.4, 15.7.1).
 ///
 /// ```
-/// use oxorb_giop::Version;
+/// use oxorb_object::Version;
 /// assert!(Version::V1_0 < Version::V1_2);
 /// assert_eq!(Version::V1_1.to_string(), "1.1");
 /// ```

@@ -23,11 +23,11 @@ pub const DEFAULT_KEY: &[u8] = b"NameService";
 /// A parsed `corbaloc:` URL: where, and which object there.
 ///
 /// ```
-/// use oxorb_giop::Corbaloc;
+/// use oxorb_object::Corbaloc;
 /// let url: Corbaloc = "corbaloc::1.2@[::1]:4711,iiop:backup/Sensors/left%20wing".parse()?;
 /// assert_eq!(url.key, b"Sensors/left wing");
 /// assert_eq!(url.to_string(), "corbaloc:iiop:1.2@[::1]:4711,iiop:1.0@backup:2809/Sensors/left%20wing");
-/// # Ok::<(), oxorb_giop::corbaloc::Error>(())
+/// # Ok::<(), oxorb_object::corbaloc::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Corbaloc {
@@ -105,12 +105,12 @@ impl fmt::Display for Corbaloc {
 /// A parsed `corbaname:` URL: a naming context, and a name in it.
 ///
 /// ```
-/// use oxorb_giop::Corbaname;
+/// use oxorb_object::Corbaname;
 /// let url: Corbaname = "corbaname::host#bank/teller%201".parse()?;
 /// assert_eq!(url.context.key, b"NameService");
 /// assert_eq!(url.name, "bank/teller 1");
 /// assert_eq!(url.to_string(), "corbaname:iiop:1.0@host:2809/NameService#bank/teller%201");
-/// # Ok::<(), oxorb_giop::corbaloc::Error>(())
+/// # Ok::<(), oxorb_object::corbaloc::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Corbaname {

@@ -27,7 +27,7 @@ pub enum Url {
 /// Schemes are compared without case; white space around the text is ignored.
 ///
 /// ```
-/// use oxorb_giop::{Url, parse_reference};
+/// use oxorb_object::{Url, parse_reference};
 /// assert!(matches!(parse_reference("corbaloc::host/key"), Ok(Url::Corbaloc(_))));
 /// assert_eq!(parse_reference("file:///tmp/server.ior"), Ok(Url::File("/tmp/server.ior".into())));
 /// assert!(parse_reference("http://example.org").unwrap_err().to_string().contains("corbaloc:"));

@@ -14,10 +14,10 @@ use crate::{
 /// How to reach an object over TCP.
 ///
 /// ```
-/// use oxorb_giop::{IiopProfile, Version};
+/// use oxorb_object::{IiopProfile, Version};
 /// let profile = IiopProfile::new(Version::V1_2, "example.org", 2809, b"NameService");
 /// assert_eq!(IiopProfile::parse(&profile.to_profile())?, profile);
-/// # Ok::<(), oxorb_giop::Malformed>(())
+/// # Ok::<(), oxorb_object::Malformed>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IiopProfile {

@@ -1,7 +1,7 @@
 //! What a peer hears when octets or values are wrong.
 
 use oxorb_cdr::{CharSet, CodeSet, ErrorKind, Found, OutsideCodeSet};
-use oxorb_giop::{CompletionStatus, SystemException, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 #[test]
 fn each_error_of_the_codec_is_the_exception_that_peers_raise_for_it() {

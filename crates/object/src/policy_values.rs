@@ -107,13 +107,13 @@ pub fn range_value(value: &[u8]) -> Result<(i16, i16), Malformed> {
 /// Writes a `PolicyValueSeq` into memory of its own: for the request path, which does not allocate.
 ///
 /// ```
-/// use oxorb_giop::{PolicyValueWriter, PolicyValues, policy_type, time_value};
+/// use oxorb_object::{PolicyValueWriter, PolicyValues, policy_type, time_value};
 ///
 /// let mut policies = PolicyValueWriter::new();
 /// policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 50_000);
 /// let (kind, value) = PolicyValues::parse(policies.octets())?.next().unwrap()?;
 /// assert_eq!((kind, time_value(value)?), (32, 50_000));
-/// # Ok::<(), oxorb_giop::Malformed>(())
+/// # Ok::<(), oxorb_object::Malformed>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct PolicyValueWriter {

@@ -13,7 +13,7 @@ use crate::note::Note;
 /// [`minor`] knows it:
 ///
 /// ```
-/// use oxorb_giop::{CompletionStatus, SystemException, minor};
+/// use oxorb_object::{CompletionStatus, SystemException, minor};
 /// let e = SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
 /// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: no such object adapter), completed NO");
 /// ```
@@ -68,8 +68,10 @@ impl SystemException {
             )
     }
 
+    /// Writes the body of a SYSTEM_EXCEPTION reply: repository id, minor code, completion status.
+    /// Copies everything.
     #[inline]
-    pub(crate) fn write(&self, e: &mut Encoder<'_>) {
+    pub fn write(&self, e: &mut Encoder<'_>) {
         let id = self.repository_id();
         e.ulong(id.len() as u32 + 1);
         e.copy_octets(id.as_bytes());

@@ -14,7 +14,7 @@ impl Ior {
     /// Octets that are equal cost a comparison; others are parsed, which allocates.
     ///
     /// ```
-    /// use oxorb_giop::{IiopProfile, Ior, Version};
+    /// use oxorb_object::{IiopProfile, Ior, Version};
     ///
     /// let at = |host| Ior {
     ///     type_id: String::new(),

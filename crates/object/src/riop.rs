@@ -24,7 +24,7 @@ use crate::{Malformed, ServiceContexts, context_id};
 /// ```
 /// use std::time::Duration;
 ///
-/// use oxorb_giop::{CommunicationClass, Qos};
+/// use oxorb_object::{CommunicationClass, Qos};
 ///
 /// let sampling = Qos {
 ///     importance: 3,
@@ -34,7 +34,7 @@ use crate::{Malformed, ServiceContexts, context_id};
 ///     ..Qos::default()
 /// };
 /// assert_eq!(Qos::parse(&sampling.encode())?, sampling);
-/// # Ok::<(), oxorb_giop::Malformed>(())
+/// # Ok::<(), oxorb_object::Malformed>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Qos {

@@ -5,7 +5,7 @@
 //! codes has a module of constants:
 //!
 //! ```
-//! use oxorb_giop::{SystemExceptionKind, minor};
+//! use oxorb_object::{SystemExceptionKind, minor};
 //! assert_eq!(minor::transient::NO_USABLE_PROFILE, minor::OMG | 2);
 //! let row = minor::find(SystemExceptionKind::Transient, minor::OMG | 2).unwrap();
 //! assert_eq!(row.name, "NO_USABLE_PROFILE");

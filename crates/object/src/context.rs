@@ -128,9 +128,9 @@ impl<'a> ServiceContexts<'a> {
         (0..self.count).map_while(read)
     }
 
-    /// The empty list.
+    /// Returns the empty list.
     #[inline]
-    pub(crate) fn none(order: ByteOrder) -> Self {
+    pub fn none(order: ByteOrder) -> Self {
         Self {
             message: &[],
             order,
@@ -142,8 +142,11 @@ impl<'a> ServiceContexts<'a> {
 
     /// Reads the list at `fields`, a decoder of `message`, and leaves `fields` after it. `in_pieces`
     /// marks a message that came in GIOP 1.1 fragments.
+    ///
+    /// # Errors
+    /// More than [`MAX_CONTEXTS`], or contexts that end early.
     #[inline]
-    pub(crate) fn read(
+    pub fn read(
         message: &'a [u8],
         in_pieces: bool,
         fields: &mut Decoder<'a>,
@@ -176,9 +179,9 @@ impl fmt::Debug for ServiceContexts<'_> {
     }
 }
 
-/// Writes a list of contexts.
+/// Writes a list of contexts. Copies their data.
 #[inline]
-pub(crate) fn write(e: &mut Encoder<'_>, contexts: &[ServiceContext<'_>]) {
+pub fn write_contexts(e: &mut Encoder<'_>, contexts: &[ServiceContext<'_>]) {
     e.ulong(contexts.len() as u32);
     for context in contexts {
         e.ulong(context.id);

@@ -14,10 +14,10 @@ use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor};
 ///
 /// ```
 /// let text = "IOR:00000000000000010000000000000000";
-/// let nil: oxorb_giop::Ior = text.parse()?;
+/// let nil: oxorb_object::Ior = text.parse()?;
 /// assert!(nil.is_nil());
 /// assert_eq!(nil.to_string(), text);
-/// # Ok::<(), oxorb_giop::IorError>(())
+/// # Ok::<(), oxorb_object::IorError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Ior {
@@ -61,7 +61,7 @@ impl Ior {
     /// Reads what [`to_octets`](Self::to_octets) made, or another ORB's encapsulation of a reference.
     ///
     /// ```
-    /// # use oxorb_giop::Ior;
+    /// # use oxorb_object::Ior;
     /// let octets = Ior::nil().to_octets();
     /// assert!(Ior::from_octets(&octets)?.is_nil());
     /// # Ok::<(), oxorb_cdr::Error>(())
@@ -73,8 +73,8 @@ impl Ior {
         Self::decode(&mut Decoder::encapsulated(octets, Dialect::GIOP_1_2)?)
     }
 
-    /// Writes it where an object reference is due. Copies everything.
-    pub(crate) fn write(&self, e: &mut Encoder<'_>) {
+    /// Writes the reference where one is due. Copies everything.
+    pub fn write(&self, e: &mut Encoder<'_>) {
         e.ulong(self.type_id.len() as u32 + 1);
         e.copy_octets(self.type_id.as_bytes());
         e.octet(0);
@@ -243,7 +243,7 @@ impl fmt::Display for IorError {
 
 /// Writes a sequence of octets: their number, and a copy of them.
 #[inline]
-pub(crate) fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
+pub fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
     e.ulong(octets.len() as u32);
     e.copy_octets(octets);
 }

@@ -1,0 +1,61 @@
+//! CORBA's vocabulary: references, system exceptions, code sets, service contexts, policy values.
+//!
+//! This crate holds what both sides of a conversation name, whatever messages they exchange. It
+//! knows no message; the crate of messages (`oxorb-giop`) is built on it. It owns no socket, clock,
+//! thread or lock.
+//!
+//! * **References**: [`Ior`] keeps every profile octet for octet, [`IiopProfile`] and
+//!   [`components`] read the ones we understand, [`corbaloc`] and [`parse_reference`] read the
+//!   textual forms, [`describe`] explains them.
+//! * [`SystemException`] is the 40 standard exceptions with the table of minor codes ([`minor`]).
+//! * **Service contexts**: [`ServiceContexts`] is the list of a received message.
+//!   [`CodeSetContext`], [`Qos`], [`PolicyValues`] and the priorities of RT-CORBA are contents of
+//!   its members.
+//! * Octets that cannot be read yield [`Malformed`].
+#![forbid(unsafe_code)]
+
+pub mod code_sets;
+pub mod components;
+pub mod corbaloc;
+pub mod describe;
+#[doc(hidden)]
+pub mod fuzz;
+pub mod minor;
+
+mod bidirectional;
+mod context;
+mod hex;
+mod identity;
+mod iiop_profile;
+mod ior;
+mod malformed;
+mod note;
+mod policy_values;
+mod priorities;
+mod riop;
+mod system_exception;
+mod url;
+mod version;
+
+pub use bidirectional::{MAX_LISTEN_POINTS, listen_points, parse_listen_points};
+pub use code_sets::{CodeSetComponent, CodeSetComponentInfo, CodeSetContext};
+pub use components::TaggedComponent;
+pub use context::{MAX_CONTEXTS, ServiceContext, ServiceContexts, context_id, write_contexts};
+pub use corbaloc::{Corbaloc, Corbaname};
+pub use iiop_profile::{IiopEndpoint, IiopProfile};
+pub use ior::{Ior, IorError, TaggedProfile, profile_tag, write_octets};
+pub use malformed::Malformed;
+pub use note::{Explainer, Keeper, Note};
+pub use policy_values::{
+    MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,
+    utc_value,
+};
+pub use priorities::{
+    Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
+    RtPolicyValue, TcpProtocolProperties, TooMany, parse_priority_context,
+    parse_priority_range_context, policies_component, priority_context, priority_range_context,
+};
+pub use riop::{CommunicationClass, Qos, Urgency};
+pub use system_exception::{CompletionStatus, SystemException, SystemExceptionKind};
+pub use url::{ReferenceError, Url, parse_reference};
+pub use version::Version;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use oxorb::{
-    Concurrency, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
-    RtPolicies, SystemException, Threadpool, ThreadpoolLane,
+    Concurrency, Interface as _, LaneScheduling, Orb, Policies, Priority, PriorityModel,
+    PriorityModelPolicy, RtPolicies, SchedulingClass, SystemException, Threadpool, ThreadpoolLane,
 };
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
@@ -59,10 +59,12 @@ pub(crate) fn run(args: Args) -> Done {
         builder = with_lane(builder, args.real_time);
     }
     let orb = with_args(builder).build()?;
-    let busy: NavigatorRef = orb.root_poa().activate(Vehicle::default())?;
-    let urgent = match args.lane {
-        true => in_a_lane(&orb)?,
-        false => busy.clone(),
+    let (busy, urgent) = match args.lane {
+        true => (in_the_crowd(&orb)?, in_a_lane(&orb)?),
+        false => {
+            let all: NavigatorRef = orb.root_poa().activate(Vehicle::default())?;
+            (all.clone(), all)
+        }
     };
     orb.bind("Navigator", &busy);
     print_line(&Started {
@@ -92,18 +94,37 @@ fn share_one_cpu() -> Result<usize, Failed> {
     Ok(cpu)
 }
 
+/// Activates the Navigator of all others. Its threads have no priority of the system's scheduler: they take all of a
+/// processor, and the kernel stops real-time threads that do so, and others with them, for 50 ms of each second.
+fn in_the_crowd(orb: &Orb) -> Result<NavigatorRef, Failed> {
+    let lane = ThreadpoolLane::new(Priority::new(1)?, WORKERS);
+    activate_in(
+        orb,
+        "crowd",
+        lane.scheduling(LaneScheduling::Class(SchedulingClass::Other)),
+    )
+}
+
 /// Activates a Navigator whose requests come to a port of their own and are served by a thread that does nothing else: at
 /// a priority of the system's scheduler, where that is asked for and this user may have one.
 ///
 /// Only this lane has such a priority: its calls are short, so nobody starves.
 fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {
-    let lane = ThreadpoolLane::new(Priority::new(URGENT)?, 1);
+    activate_in(
+        orb,
+        "urgent",
+        ThreadpoolLane::new(Priority::new(URGENT)?, 1),
+    )
+}
+
+fn activate_in(orb: &Orb, name: &str, lane: ThreadpoolLane) -> Result<NavigatorRef, Failed> {
+    let server_priority = lane.priority.get();
     let pool = orb.create_threadpool(Threadpool::with_lanes([lane]))?;
     let realtime = RtPolicies {
         threadpool: Some(pool),
         priority_model: Some(PriorityModelPolicy {
             model: PriorityModel::ServerDeclared,
-            server_priority: URGENT,
+            server_priority,
         }),
         ..RtPolicies::default()
     };
@@ -111,8 +132,8 @@ fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {
         realtime,
         ..Policies::default()
     };
-    let urgent = orb.root_poa().create_poa("urgent", policies)?;
-    Ok(urgent.activate(Vehicle::default())?)
+    let poa = orb.root_poa().create_poa(name, policies)?;
+    Ok(poa.activate(Vehicle::default())?)
 }
 
 /// The short form, by the name that was bound.

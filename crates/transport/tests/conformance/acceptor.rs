@@ -5,9 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use oxorb_conformance::guard;
 use oxorb_transport::{Acceptor, Endpoint, connect, listen};
-
-use crate::suite::guard;
 
 const LONG: Duration = Duration::from_secs(20);
 

@@ -5,22 +5,22 @@
 
 use std::time::Duration;
 
+use oxorb_conformance::link;
+use oxorb_conformance::link::Pair;
 use oxorb_transport::faulty::{Faults, Faulty};
 use oxorb_transport::recorded::Recorded;
 use oxorb_transport::{Link, mem};
 
-#[macro_use]
-mod suite;
 mod acceptor;
 
-conformance!(tcp_ipv4, || tcp("127.0.0.1"));
-conformance!(tcp_ipv6, || tcp("::1"));
-conformance!(tcp_dual_stack, || tcp_to("", "127.0.0.1"));
-conformance!(memory, || boxed(mem::pair(64 * 1024)));
-conformance!(memory_of_one_octet_less_than_a_page, || boxed(mem::pair(
+link!(tcp_ipv4, || tcp("127.0.0.1"));
+link!(tcp_ipv6, || tcp("::1"));
+link!(tcp_dual_stack, || tcp_to("", "127.0.0.1"));
+link!(memory, || boxed(mem::pair(64 * 1024)));
+link!(memory_of_one_octet_less_than_a_page, || boxed(mem::pair(
     4095
 )));
-conformance!(faulty_in_small_pieces, || {
+link!(faulty_in_small_pieces, || {
     let faults = Faults {
         read_at_most: Some(1000),
         write_at_most: Some(777),
@@ -29,12 +29,10 @@ conformance!(faulty_in_small_pieces, || {
     let (a, b) = tcp("127.0.0.1");
     boxed((Faulty::new(a, faults), Faulty::new(b, faults)))
 });
-conformance!(recorded, || {
+link!(recorded, || {
     let (a, b) = tcp("127.0.0.1");
     boxed((Recorded::new(a).0, Recorded::new(b).0))
 });
-
-type Pair = (Box<dyn Link>, Box<dyn Link>);
 
 fn tcp(host: &str) -> Pair {
     tcp_to(host, host)

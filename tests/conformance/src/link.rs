@@ -1,4 +1,4 @@
-//! The obligations of `Link`, one test each.
+//! The obligations of [`Link`], one test each.
 //!
 //! No test asserts a time; each is bounded by a watchdog that no healthy run comes near.
 
@@ -7,19 +7,22 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb_sys::poll::{Poller, Token};
-use oxorb_testkit::{Watchdog, watchdog};
 use oxorb_transport::Link;
 
-use crate::Pair;
+/// Two links that are each other's peers.
+pub type Pair = (Box<dyn Link>, Box<dyn Link>);
 
-/// Instantiates the suite for one implementation: `conformance!(name, || pair)`.
-macro_rules! conformance {
+/// Instantiates the suite of [`Link`] for one implementation, in a module of its own.
+///
+/// `link!(name, || pair)`: the closure makes a connected [`Pair`](crate::link::Pair).
+#[macro_export]
+macro_rules! link {
     ($name:ident, $pair:expr) => {
         mod $name {
             #[allow(unused_imports, reason = "not every pair needs them all")]
             use super::*;
 
-            conformance!(@each $pair,
+            $crate::link!(@each $pair,
                 octets_arrive_in_order,
                 a_write_larger_than_any_buffer_arrives_whole,
                 both_directions_at_once,
@@ -54,8 +57,8 @@ macro_rules! conformance {
         $(
             #[test]
             fn $test() {
-                let _guard = $crate::suite::guard();
-                $crate::suite::$test(($pair)());
+                let _guard = $crate::guard();
+                $crate::link::$test(($pair)());
             }
         )*
     };
@@ -67,11 +70,8 @@ const SHORT: Option<Duration> = Some(Duration::from_millis(20));
 /// For things that come over the network by themselves, in a moment.
 const PATIENCE: usize = 20_000;
 
-pub(crate) fn guard() -> Watchdog {
-    watchdog(Duration::from_secs(120))
-}
-
-pub(crate) fn octets_arrive_in_order((a, b): Pair) {
+/// Checks that octets arrive once and in the order written, whatever the sizes of writes and reads.
+pub fn octets_arrive_in_order((a, b): Pair) {
     let sizes = || (0..400).map(|n| 1 + n * n % 4099);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -93,7 +93,8 @@ pub(crate) fn octets_arrive_in_order((a, b): Pair) {
     });
 }
 
-pub(crate) fn a_write_larger_than_any_buffer_arrives_whole((a, b): Pair) {
+/// Checks that a write of 16 MiB blocks until the peer has read all of it.
+pub fn a_write_larger_than_any_buffer_arrives_whole((a, b): Pair) {
     let octets = pattern(0, LARGE);
     thread::scope(|scope| {
         scope.spawn(|| send(&a, &octets));
@@ -101,7 +102,8 @@ pub(crate) fn a_write_larger_than_any_buffer_arrives_whole((a, b): Pair) {
     });
 }
 
-pub(crate) fn both_directions_at_once((a, b): Pair) {
+/// Checks that both ends may read and write at the same time.
+pub fn both_directions_at_once((a, b): Pair) {
     let octets = pattern(0, LARGE / 8);
     thread::scope(|scope| {
         for (from, to) in [(&a, &b), (&b, &a)] {
@@ -111,7 +113,8 @@ pub(crate) fn both_directions_at_once((a, b): Pair) {
     });
 }
 
-pub(crate) fn a_read_appends((a, b): Pair) {
+/// Checks that a read leaves the octets already in the buffer alone.
+pub fn a_read_appends((a, b): Pair) {
     let mut buffer = b"before ".to_vec();
     send(&a, b"after");
     while buffer.len() < 12 {
@@ -120,7 +123,8 @@ pub(crate) fn a_read_appends((a, b): Pair) {
     assert_eq!(buffer, b"before after");
 }
 
-pub(crate) fn a_read_gives_no_more_than_allowed((a, b): Pair) {
+/// Checks that a read adds at most as many octets as it may.
+pub fn a_read_gives_no_more_than_allowed((a, b): Pair) {
     send(&a, &pattern(0, 100));
     // The buffer could take more.
     let mut buffer = Vec::with_capacity(1000);
@@ -133,7 +137,8 @@ pub(crate) fn a_read_gives_no_more_than_allowed((a, b): Pair) {
     assert_eq!(buffer, pattern(0, 100));
 }
 
-pub(crate) fn a_read_of_nothing_takes_nothing((a, b): Pair) {
+/// Checks that a read of at most 0 octets returns 0 and takes nothing.
+pub fn a_read_of_nothing_takes_nothing((a, b): Pair) {
     let mut buffer = Vec::new();
     assert_eq!(b.read(&mut buffer, 0).unwrap(), 0);
     send(&a, b"x");
@@ -141,13 +146,15 @@ pub(crate) fn a_read_of_nothing_takes_nothing((a, b): Pair) {
     assert_eq!(receive(&b, 1), b"x");
 }
 
-pub(crate) fn slices_are_gathered_in_order((a, b): Pair) {
+/// Checks that a write takes its slices in order, empty ones included.
+pub fn slices_are_gathered_in_order((a, b): Pair) {
     let parts: [&[u8]; 7] = [b"", b"GI", b"", b"", b"OP", b"\x01\x02", b""];
     a.write(&mut parts.map(IoSlice::new)).unwrap();
     assert_eq!(receive(&b, 6), b"GIOP\x01\x02");
 }
 
-pub(crate) fn more_slices_than_the_kernel_takes((a, b): Pair) {
+/// Checks that a write takes more slices than one system call does.
+pub fn more_slices_than_the_kernel_takes((a, b): Pair) {
     let octets = pattern(0, 3 * 2500);
     let mut slices: Vec<_> = octets.chunks(3).map(IoSlice::new).collect();
     thread::scope(|scope| {
@@ -156,7 +163,8 @@ pub(crate) fn more_slices_than_the_kernel_takes((a, b): Pair) {
     });
 }
 
-pub(crate) fn a_write_of_nothing_sends_nothing((a, b): Pair) {
+/// Checks that a write without octets sends none.
+pub fn a_write_of_nothing_sends_nothing((a, b): Pair) {
     a.write(&mut []).unwrap();
     a.write(&mut [IoSlice::new(b""), IoSlice::new(b"")])
         .unwrap();
@@ -165,7 +173,8 @@ pub(crate) fn a_write_of_nothing_sends_nothing((a, b): Pair) {
     assert_eq!(receive(&b, 1), b"x");
 }
 
-pub(crate) fn a_read_timeout_passes_and_leaves_the_link_usable((a, b): Pair) {
+/// Checks that a read ends after its time-out, and that the next one reads.
+pub fn a_read_timeout_passes_and_leaves_the_link_usable((a, b): Pair) {
     b.set_read_timeout(SHORT).unwrap();
     for _ in 0..2 {
         assert_timed_out(&b);
@@ -174,12 +183,14 @@ pub(crate) fn a_read_timeout_passes_and_leaves_the_link_usable((a, b): Pair) {
     assert_eq!(receive(&b, 5), b"later");
 }
 
-pub(crate) fn a_timeout_of_zero_is_not_for_ever((_a, b): Pair) {
+/// Checks that a read time-out of zero is the shortest there is.
+pub fn a_timeout_of_zero_is_not_for_ever((_a, b): Pair) {
     b.set_read_timeout(Some(Duration::ZERO)).unwrap();
     assert_timed_out(&b);
 }
 
-pub(crate) fn a_timeout_can_be_lifted((a, b): Pair) {
+/// Checks that a read without a time-out waits longer than the earlier one allowed.
+pub fn a_timeout_can_be_lifted((a, b): Pair) {
     b.set_read_timeout(SHORT).unwrap();
     assert_timed_out(&b);
     b.set_read_timeout(None).unwrap();
@@ -192,7 +203,8 @@ pub(crate) fn a_timeout_can_be_lifted((a, b): Pair) {
     });
 }
 
-pub(crate) fn a_write_timeout_tells_what_went_out((a, b): Pair) {
+/// Checks that a write that timed out reports the number of octets the peer gets.
+pub fn a_write_timeout_tells_what_went_out((a, b): Pair) {
     a.set_write_timeout(SHORT).unwrap();
     let octets = pattern(0, LARGE);
     let mut slices: Vec<_> = octets.chunks(1 << 20).map(IoSlice::new).collect();
@@ -209,8 +221,9 @@ pub(crate) fn a_write_timeout_tells_what_went_out((a, b): Pair) {
     );
 }
 
-/// The reader takes some all the time, but would need seconds for all of it.
-pub(crate) fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
+/// Checks that a peer that reads very slowly cannot keep a write from ending: it takes some all the
+/// time, but would need seconds for all of it.
+pub fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
     let octets = vec![0; 4 * LARGE];
     a.set_write_timeout(Some(Duration::from_millis(100)))
         .unwrap();
@@ -227,17 +240,20 @@ pub(crate) fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
     });
 }
 
-pub(crate) fn close_wakes_a_reader((_a, b): Pair) {
+/// Checks that `close` wakes a blocked reader.
+pub fn close_wakes_a_reader((_a, b): Pair) {
     wakes_a_reader(&b, || b.close());
 }
 
-pub(crate) fn close_read_wakes_a_reader_and_keeps_writing((a, b): Pair) {
+/// Checks that `close_read` wakes a blocked reader and leaves writing alone.
+pub fn close_read_wakes_a_reader_and_keeps_writing((a, b): Pair) {
     wakes_a_reader(&b, || b.close_read());
     send(&b, b"goodbye");
     assert_eq!(receive(&a, 7), b"goodbye");
 }
 
-pub(crate) fn after_close_read_nothing_is_read((a, b): Pair) {
+/// Checks that reads after `close_read` return 0 whatever arrived.
+pub fn after_close_read_nothing_is_read((a, b): Pair) {
     send(&a, b"too late");
     wait_until(|| b.has_input().unwrap());
     b.close_read();
@@ -249,7 +265,8 @@ pub(crate) fn after_close_read_nothing_is_read((a, b): Pair) {
     assert!(buffer.is_empty());
 }
 
-pub(crate) fn a_closed_link_reads_0_and_refuses_to_write((_a, b): Pair) {
+/// Checks that a closed link reads 0 and writes nothing.
+pub fn a_closed_link_reads_0_and_refuses_to_write((_a, b): Pair) {
     b.close();
     b.close();
     assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
@@ -258,7 +275,8 @@ pub(crate) fn a_closed_link_reads_0_and_refuses_to_write((_a, b): Pair) {
     assert!(!is_timeout(failure.error.kind()));
 }
 
-pub(crate) fn the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
+/// Checks that the peer of a closed link reads what was sent before, then 0.
+pub fn the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
     send(&a, b"last words");
     a.close();
     assert_eq!(receive(&b, 10), b"last words");
@@ -267,12 +285,14 @@ pub(crate) fn the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
     }
 }
 
-pub(crate) fn dropping_closes((a, b): Pair) {
+/// Checks that dropping a link closes it.
+pub fn dropping_closes((a, b): Pair) {
     drop(a);
     assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
 }
 
-pub(crate) fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
+/// Checks that writes to a peer that is gone fail, and never by a signal.
+pub fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     drop(b);
     let octets = pattern(0, 10_000);
     let failure = (0..PATIENCE).find_map(|_| {
@@ -287,13 +307,15 @@ pub(crate) fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     assert_eq!(a.write(&mut [IoSlice::new(b"x")]).unwrap_err().written, 0);
 }
 
-pub(crate) fn is_dead_notices_the_peer_closing((a, b): Pair) {
+/// Checks that `is_dead` becomes true once the peer has closed.
+pub fn is_dead_notices_the_peer_closing((a, b): Pair) {
     assert!(!a.is_dead() && !b.is_dead());
     a.close();
     wait_until(|| b.is_dead());
 }
 
-pub(crate) fn is_dead_is_no_while_octets_wait((a, b): Pair) {
+/// Checks that `is_dead` is false, and takes nothing, while octets wait.
+pub fn is_dead_is_no_while_octets_wait((a, b): Pair) {
     send(&a, b"x");
     wait_until(|| b.has_input().unwrap());
     assert!(!b.is_dead());
@@ -301,7 +323,8 @@ pub(crate) fn is_dead_is_no_while_octets_wait((a, b): Pair) {
     assert!(!b.is_dead());
 }
 
-pub(crate) fn has_input_tells_octets_and_the_end((a, b): Pair) {
+/// Checks that `has_input` is true for octets and for the end.
+pub fn has_input_tells_octets_and_the_end((a, b): Pair) {
     assert!(!b.has_input().unwrap());
     send(&a, b"x");
     wait_until(|| b.has_input().unwrap());
@@ -311,7 +334,8 @@ pub(crate) fn has_input_tells_octets_and_the_end((a, b): Pair) {
     wait_until(|| b.has_input().unwrap());
 }
 
-pub(crate) fn read_now_takes_what_is_there_and_never_blocks((a, b): Pair) {
+/// Checks that `read_now` takes what is there and never blocks.
+pub fn read_now_takes_what_is_there_and_never_blocks((a, b): Pair) {
     let mut buffer = b"before".to_vec();
     let nothing = b.read_now(&mut buffer, 9).unwrap_err();
     assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
@@ -325,7 +349,8 @@ pub(crate) fn read_now_takes_what_is_there_and_never_blocks((a, b): Pair) {
     assert_eq!(b.read_now(&mut buffer, 9).unwrap(), 0);
 }
 
-pub(crate) fn the_descriptor_is_readable_when_a_read_would_not_block((a, b): Pair) {
+/// Checks that the descriptor, if there is one, polls as readable exactly when a read would not block.
+pub fn the_descriptor_is_readable_when_a_read_would_not_block((a, b): Pair) {
     let Some(fd) = b.poll_fd() else {
         return; // a link without a descriptor has nothing to prove
     };
@@ -341,7 +366,8 @@ pub(crate) fn the_descriptor_is_readable_when_a_read_would_not_block((a, b): Pai
     assert_eq!(poller.wait_one(None).unwrap(), Some(Token(1)));
 }
 
-pub(crate) fn both_ends_agree_on_names_and_facts((a, b): Pair) {
+/// Checks that the ends name each other and have the same facts.
+pub fn both_ends_agree_on_names_and_facts((a, b): Pair) {
     assert_eq!(a.peer(), b.local());
     assert_eq!(b.peer(), a.local());
     assert_eq!(a.facts(), b.facts());

@@ -32,6 +32,7 @@ mod link;
 pub mod mem;
 mod publish;
 pub mod recorded;
+pub mod stream;
 pub mod tcp;
 
 pub use acceptor::{Acceptor, ListenError, listen};

@@ -2,12 +2,12 @@
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
 
-use oxorb_sys::socket::{self, Shutdown, Waiting};
+use oxorb_sys::socket;
 
+use crate::stream::Stream;
 use crate::{Facts, Link, Tuning, WriteError};
 
 mod accept;
@@ -18,21 +18,12 @@ pub use connect::{Attempt, ConnectError, LookUps, connect, connect_first, connec
 
 /// A TCP connection. Small writes go out at once (`TCP_NODELAY`).
 ///
-/// The socket is a blocking one, and time-outs are the kernel's (`SO_RCVTIMEO`, `SO_SNDTIMEO`): so
-/// a read is one `recvfrom` and nothing else, and a write one `sendto` (one slice) or `sendmsg`
-/// (several).
-///
-/// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
-/// tick or two.
+/// [`Stream`] says what a read and a write cost, and how exact time-outs are.
 #[derive(Debug)]
 pub struct TcpLink {
-    socket: OwnedFd,
+    stream: Stream,
     peer: SocketAddr,
     local: SocketAddr,
-    read_timeout: Timeout,
-    write_timeout: Timeout,
-    /// Set by `close_read`: the kernel would still hand out what arrives after `shutdown`.
-    deaf: AtomicBool,
 }
 
 impl TcpLink {
@@ -51,10 +42,7 @@ impl TcpLink {
         Ok(Self {
             peer,
             local,
-            socket,
-            read_timeout: Timeout::default(),
-            write_timeout: Timeout::default(),
-            deaf: AtomicBool::new(false),
+            stream: Stream::new(socket),
         })
     }
 
@@ -67,173 +55,49 @@ impl TcpLink {
     pub fn local_address(&self) -> SocketAddr {
         self.local
     }
-
-    /// Reads on after an error: a signal, perhaps, which costs none of the time that the read may take.
-    #[cold]
-    fn read_on(&self, error: io::Error, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        let mut patience = Patience::new(&self.read_timeout);
-        let mut read = Err(error);
-        loop {
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    if patience.is_over() {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
-                }
-                done => return done,
-            }
-            if self.deaf.load(Ordering::Relaxed) {
-                return Ok(0);
-            }
-            read = socket::receive(&self.socket, buffer, max);
-        }
-    }
-
-    /// A write that takes several system calls: because it is large, or the kernel did not take all at once. `first`: what
-    /// the first of them gave.
-    #[cold]
-    fn write_on(
-        &self,
-        slices: &mut [IoSlice<'_>],
-        first: io::Result<usize>,
-    ) -> Result<(), WriteError> {
-        let mut rest = slices;
-        let mut written = 0;
-        let mut patience = Patience::new(&self.write_timeout);
-        let mut sent = first;
-        loop {
-            match sent {
-                Ok(0) => {
-                    return Err(WriteError {
-                        written,
-                        error: io::ErrorKind::WriteZero.into(),
-                    });
-                }
-                Ok(count) => {
-                    written += count;
-                    IoSlice::advance_slices(&mut rest, count);
-                    if rest.is_empty() {
-                        return Ok(());
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(WriteError { written, error }),
-            }
-            if patience.is_over() {
-                return Err(WriteError {
-                    written,
-                    error: io::ErrorKind::TimedOut.into(),
-                });
-            }
-            sent = self.write_piece(rest);
-        }
-    }
-
-    /// Writes as much of the slices as one system call is given.
-    fn write_piece(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut piece = [IoSlice::new(&[]); PIECE_SLICES];
-        let (mut room, mut count) = (PIECE, 0);
-        for (place, slice) in piece.iter_mut().zip(slices) {
-            let octets = slice.len().min(room);
-            *place = IoSlice::new(&slice[..octets]);
-            count += 1;
-            room -= octets;
-            if room == 0 {
-                break;
-            }
-        }
-        socket::send(&self.socket, &piece[..count])
-    }
 }
-
-/// Octets that one system call is given to write, at most.
-///
-/// The caches of a processor hold a piece until the peer reads it (`docs/experiments/large-messages.md`).
-const PIECE: usize = 256 << 10;
-
-/// Slices of a piece, at most.
-const PIECE_SLICES: usize = 16;
 
 impl Link for TcpLink {
     #[inline]
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        if max == 0 || self.deaf.load(Ordering::Relaxed) {
-            return Ok(0);
-        }
-        match socket::receive(&self.socket, buffer, max) {
-            Ok(octets) => Ok(octets),
-            Err(error) => self.read_on(error, buffer, max),
-        }
+        self.stream.read(buffer, max)
     }
 
     fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        if max == 0 || self.deaf.load(Ordering::Relaxed) {
-            return Ok(0);
-        }
-        socket::receive_now(&self.socket, buffer, max)
+        self.stream.read_now(buffer, max)
     }
 
     #[inline]
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        // What nearly every message is.
-        if let [one] = slices
-            && (1..=PIECE).contains(&one.len())
-        {
-            let length = one.len();
-            return match socket::send(&self.socket, slices) {
-                Ok(sent) if sent == length => Ok(()),
-                other => self.write_on(slices, other),
-            };
-        }
-        let total: usize = slices.iter().map(|slice| slice.len()).sum();
-        if total == 0 {
-            return Ok(());
-        }
-        if total > PIECE {
-            return self.write_on(slices, self.write_piece(slices));
-        }
-        match socket::send(&self.socket, slices) {
-            Ok(sent) if sent == total => Ok(()),
-            other => self.write_on(slices, other),
-        }
+        self.stream.write(slices)
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.read_timeout.change(timeout, |timeout| {
-            socket::set_receive_timeout(&self.socket, timeout)
-        })
+        self.stream.set_read_timeout(timeout)
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.write_timeout.change(timeout, |timeout| {
-            socket::set_send_timeout(&self.socket, timeout)
-        })
+        self.stream.set_write_timeout(timeout)
     }
 
     fn close(&self) {
-        self.deaf.store(true, Ordering::Relaxed);
-        // Fails only if the connection is gone already.
-        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+        self.stream.close();
     }
 
     fn close_read(&self) {
-        self.deaf.store(true, Ordering::Relaxed);
-        let _ = socket::shutdown(&self.socket, Shutdown::Read);
+        self.stream.close_read();
     }
 
     fn is_dead(&self) -> bool {
-        !matches!(
-            socket::waiting(&self.socket),
-            Ok(Waiting::Nothing | Waiting::Octets)
-        )
+        self.stream.is_dead()
     }
 
     fn has_input(&self) -> io::Result<bool> {
-        Ok(socket::waiting(&self.socket)? != Waiting::Nothing)
+        self.stream.has_input()
     }
 
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.socket.as_fd())
+        Some(self.stream.socket())
     }
 
     fn facts(&self) -> Facts {
@@ -249,78 +113,28 @@ impl Link for TcpLink {
     }
 
     fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
-        socket::set_keep_alive(&self.socket, idle)
+        socket::set_keep_alive(self.stream.socket(), idle)
     }
 
     fn tune(&self, tuning: &Tuning) -> io::Result<()> {
-        socket::set_buffers(&self.socket, tuning.send_buffer, tuning.receive_buffer)?;
-        socket::set_keep_alive(&self.socket, tuning.keep_alive)?;
+        socket::set_buffers(
+            self.stream.socket(),
+            tuning.send_buffer,
+            tuning.receive_buffer,
+        )?;
+        socket::set_keep_alive(self.stream.socket(), tuning.keep_alive)?;
         if tuning.dont_route {
-            socket::set_dont_route(&self.socket, true)?;
+            socket::set_dont_route(self.stream.socket(), true)?;
         }
-        socket::set_no_delay(&self.socket, !tuning.delay)
+        socket::set_no_delay(self.stream.socket(), !tuning.delay)
     }
 
     fn set_dscp(&self, dscp: u8) -> io::Result<()> {
-        socket::set_dscp(&self.socket, dscp)
+        socket::set_dscp(self.stream.socket(), dscp)
     }
 
     fn local(&self) -> String {
         self.local.to_string()
-    }
-}
-
-/// A time-out as the kernel knows it, remembered so that setting it again costs no system call.
-#[derive(Debug)]
-struct Timeout(AtomicU64);
-
-impl Timeout {
-    const NONE: u64 = u64::MAX;
-
-    fn change(
-        &self,
-        timeout: Option<Duration>,
-        tell_kernel: impl FnOnce(Option<Duration>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let nanos = timeout.map_or(Self::NONE, |time| {
-            u64::try_from(time.as_nanos()).unwrap_or(Self::NONE)
-        });
-        if self.0.load(Ordering::Relaxed) == nanos {
-            return Ok(());
-        }
-        tell_kernel((nanos != Self::NONE).then(|| Duration::from_nanos(nanos)))?;
-        self.0.store(nanos, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-impl Default for Timeout {
-    fn default() -> Self {
-        Self(AtomicU64::new(Self::NONE))
-    }
-}
-
-/// Bounds an operation that signals or a slow peer cut into several system calls, each of which
-/// the kernel bounds on its own. Reads the clock only when that happens.
-struct Patience {
-    limit: u64,
-    since: Option<Instant>,
-}
-
-impl Patience {
-    fn new(timeout: &Timeout) -> Self {
-        Self {
-            limit: timeout.0.load(Ordering::Relaxed),
-            since: None,
-        }
-    }
-
-    /// To be asked before each further system call.
-    fn is_over(&mut self) -> bool {
-        if self.limit == Timeout::NONE {
-            return false;
-        }
-        self.since.get_or_insert_with(Instant::now).elapsed() >= Duration::from_nanos(self.limit)
     }
 }
 

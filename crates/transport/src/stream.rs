@@ -1,0 +1,277 @@
+//! The octets of a connected stream socket: what TCP and UNIX sockets have in common.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::socket::{self, Shutdown, Waiting};
+
+use crate::WriteError;
+
+/// A connected stream socket that reads, writes and closes as [`Link`](crate::Link) demands.
+///
+/// A transport over stream sockets keeps one and forwards to it. The socket is a blocking one, and
+/// time-outs are the kernel's (`SO_RCVTIMEO`, `SO_SNDTIMEO`): so a read is one `recvfrom` and
+/// nothing else, and a write one `sendto` (one slice) or `sendmsg` (several).
+///
+/// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
+/// tick or two.
+///
+/// `PIECE` is the number of octets that one system call is given to write, at most. The kernel must
+/// bound each by the time-out of a write as a whole.
+#[derive(Debug)]
+pub struct Stream<const PIECE: usize = DEFAULT_PIECE> {
+    socket: OwnedFd,
+    read_timeout: Timeout,
+    write_timeout: Timeout,
+    /// Set by `close_read`: the kernel would still hand out what arrives after `shutdown`.
+    deaf: AtomicBool,
+}
+
+impl<const PIECE: usize> Stream<PIECE> {
+    /// Takes over a connected, blocking stream socket.
+    pub fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            read_timeout: Timeout::default(),
+            write_timeout: Timeout::default(),
+            deaf: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the socket, for its options.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Reads as [`Link::read`](crate::Link::read): one system call.
+    #[inline]
+    pub fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        match socket::receive(&self.socket, buffer, max) {
+            Ok(octets) => Ok(octets),
+            Err(error) => self.read_on(error, buffer, max),
+        }
+    }
+
+    /// Reads as [`Link::read_now`](crate::Link::read_now): one system call.
+    #[inline]
+    pub fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        socket::receive_now(&self.socket, buffer, max)
+    }
+
+    /// Writes as [`Link::write`](crate::Link::write): one system call, unless the write is large.
+    #[inline]
+    pub fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        // What nearly every message is.
+        if let [one] = slices
+            && (1..=PIECE).contains(&one.len())
+        {
+            let length = one.len();
+            return match socket::send(&self.socket, slices) {
+                Ok(sent) if sent == length => Ok(()),
+                other => self.write_on(slices, other),
+            };
+        }
+        let total: usize = slices.iter().map(|slice| slice.len()).sum();
+        if total == 0 {
+            return Ok(());
+        }
+        if total > PIECE {
+            return self.write_on(slices, self.write_piece(slices));
+        }
+        match socket::send(&self.socket, slices) {
+            Ok(sent) if sent == total => Ok(()),
+            other => self.write_on(slices, other),
+        }
+    }
+
+    /// Bounds reads as [`Link::set_read_timeout`](crate::Link::set_read_timeout).
+    #[inline]
+    pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.read_timeout.change(timeout, |timeout| {
+            socket::set_receive_timeout(&self.socket, timeout)
+        })
+    }
+
+    /// Bounds writes as [`Link::set_write_timeout`](crate::Link::set_write_timeout).
+    #[inline]
+    pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.write_timeout.change(timeout, |timeout| {
+            socket::set_send_timeout(&self.socket, timeout)
+        })
+    }
+
+    /// Closes as [`Link::close`](crate::Link::close).
+    pub fn close(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        // Fails only if the connection is gone already.
+        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+    }
+
+    /// Stops reading as [`Link::close_read`](crate::Link::close_read).
+    pub fn close_read(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        let _ = socket::shutdown(&self.socket, Shutdown::Read);
+    }
+
+    /// Reports whether the peer is gone as [`Link::is_dead`](crate::Link::is_dead).
+    #[inline]
+    pub fn is_dead(&self) -> bool {
+        !matches!(
+            socket::waiting(&self.socket),
+            Ok(Waiting::Nothing | Waiting::Octets)
+        )
+    }
+
+    /// Reports whether a read would return at once as [`Link::has_input`](crate::Link::has_input).
+    #[inline]
+    pub fn has_input(&self) -> io::Result<bool> {
+        Ok(socket::waiting(&self.socket)? != Waiting::Nothing)
+    }
+
+    /// Reads on after an error: a signal, perhaps, which costs none of the time that the read may take.
+    #[cold]
+    fn read_on(&self, error: io::Error, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        let mut patience = Patience::new(&self.read_timeout);
+        let mut read = Err(error);
+        loop {
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    if patience.is_over() {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                done => return done,
+            }
+            if self.deaf.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            read = socket::receive(&self.socket, buffer, max);
+        }
+    }
+
+    /// A write that takes several system calls: because it is large, or the kernel did not take all at once. `first`: what
+    /// the first of them gave.
+    #[cold]
+    fn write_on(
+        &self,
+        slices: &mut [IoSlice<'_>],
+        first: io::Result<usize>,
+    ) -> Result<(), WriteError> {
+        let mut rest = slices;
+        let mut written = 0;
+        let mut patience = Patience::new(&self.write_timeout);
+        let mut sent = first;
+        loop {
+            match sent {
+                Ok(0) => {
+                    return Err(WriteError {
+                        written,
+                        error: io::ErrorKind::WriteZero.into(),
+                    });
+                }
+                Ok(count) => {
+                    written += count;
+                    IoSlice::advance_slices(&mut rest, count);
+                    if rest.is_empty() {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(WriteError { written, error }),
+            }
+            if patience.is_over() {
+                return Err(WriteError {
+                    written,
+                    error: io::ErrorKind::TimedOut.into(),
+                });
+            }
+            sent = self.write_piece(rest);
+        }
+    }
+
+    /// Writes as much of the slices as one system call is given.
+    fn write_piece(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut piece = [IoSlice::new(&[]); PIECE_SLICES];
+        let (mut room, mut count) = (PIECE, 0);
+        for (place, slice) in piece.iter_mut().zip(slices) {
+            let octets = slice.len().min(room);
+            *place = IoSlice::new(&slice[..octets]);
+            count += 1;
+            room -= octets;
+            if room == 0 {
+                break;
+            }
+        }
+        socket::send(&self.socket, &piece[..count])
+    }
+}
+
+/// Octets that one system call is given to write, at most, unless a transport says otherwise.
+///
+/// The caches of a processor hold a piece until the peer reads it (`docs/experiments/large-messages.md`).
+pub const DEFAULT_PIECE: usize = 256 << 10;
+
+/// Slices of a piece, at most.
+const PIECE_SLICES: usize = 16;
+
+/// A time-out as the kernel knows it, remembered so that setting it again costs no system call.
+#[derive(Debug)]
+struct Timeout(AtomicU64);
+
+impl Timeout {
+    const NONE: u64 = u64::MAX;
+
+    fn change(
+        &self,
+        timeout: Option<Duration>,
+        tell_kernel: impl FnOnce(Option<Duration>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let nanos = timeout.map_or(Self::NONE, |time| {
+            u64::try_from(time.as_nanos()).unwrap_or(Self::NONE)
+        });
+        if self.0.load(Ordering::Relaxed) == nanos {
+            return Ok(());
+        }
+        tell_kernel((nanos != Self::NONE).then(|| Duration::from_nanos(nanos)))?;
+        self.0.store(nanos, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Default for Timeout {
+    fn default() -> Self {
+        Self(AtomicU64::new(Self::NONE))
+    }
+}
+
+/// Bounds an operation that signals or a slow peer cut into several system calls, each of which
+/// the kernel bounds on its own. Reads the clock only when that happens.
+struct Patience {
+    limit: u64,
+    since: Option<Instant>,
+}
+
+impl Patience {
+    fn new(timeout: &Timeout) -> Self {
+        Self {
+            limit: timeout.0.load(Ordering::Relaxed),
+            since: None,
+        }
+    }
+
+    /// To be asked before each further system call.
+    fn is_over(&mut self) -> bool {
+        if self.limit == Timeout::NONE {
+            return false;
+        }
+        self.since.get_or_insert_with(Instant::now).elapsed() >= Duration::from_nanos(self.limit)
+    }
+}

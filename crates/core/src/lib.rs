@@ -17,6 +17,7 @@ mod adapter;
 pub mod client;
 mod compatible;
 mod concurrency;
+mod conn;
 mod context;
 mod deadline;
 mod delegate;

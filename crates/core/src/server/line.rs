@@ -9,8 +9,8 @@ use oxorb_transport::Link;
 use super::connection::Lines;
 use super::mailbox::Mailbox;
 use super::registry::Client;
-use super::turn::Turn;
 use super::{Kept, Sink};
+use crate::conn::Turn;
 use crate::{Orb, raise};
 
 /// Where the answer goes.

@@ -60,7 +60,6 @@ mod stand_in;
 mod status;
 mod takeover;
 mod threadpool;
-mod turn;
 
 pub use current_lane::CurrentLane;
 pub(crate) use dispatch::{dispatch_local, upcall};
@@ -83,8 +82,8 @@ pub use reactor::ReactorChoice;
 pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
 pub(crate) use share::Values;
+pub(crate) use sink::Kept;
 pub use sink::Sink;
-pub(crate) use sink::{Kept, send_encoded, write_message};
 pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{
     afford, encodes, pool as pool_of_request, step_aside, values_of_request, wait_beside,
@@ -97,4 +96,3 @@ pub use threadpool::{
     LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError,
     ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
 };
-pub(crate) use turn::Turn;

@@ -11,9 +11,9 @@ use super::connection::{Connection, Served};
 use super::followers::Followers;
 use super::home::Home;
 use super::registry::Admitted;
-use super::turn::Turn;
 use crate::Orb;
 use crate::client::Multiplexed;
+use crate::conn::Turn;
 
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);

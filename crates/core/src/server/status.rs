@@ -13,9 +13,9 @@ use super::dispatch::Session;
 use super::home::WeakHome;
 use super::lane::Lane;
 use super::registry::Client;
-use super::turn::Turn;
 use crate::Orb;
 use crate::client::Multiplexed;
+use crate::conn::Turn;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 

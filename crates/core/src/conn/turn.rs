@@ -37,12 +37,12 @@ impl Turn {
     }
 
     /// A request goes on while another thread reads what comes after it.
-    pub(super) fn begin(&self, id: u32) {
+    pub(crate) fn begin(&self, id: u32) {
         self.running().entry(id).or_default().requests += 1;
     }
 
     /// It has ended.
-    pub(super) fn finish(&self, id: u32) {
+    pub(crate) fn finish(&self, id: u32) {
         let mut running = self.running();
         if let Some(request) = running.get_mut(&id) {
             request.requests -= 1;
@@ -53,24 +53,24 @@ impl Turn {
     }
 
     /// The client does not wait for `id` any more.
-    pub(super) fn cancel(&self, id: u32) {
+    pub(crate) fn cancel(&self, id: u32) {
         if let Some(request) = self.running().get_mut(&id) {
             request.cancelled = true;
         }
     }
 
     /// The client is gone.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Whether nobody waits for the answer to `id` any more.
-    pub(super) fn is_cancelled(&self, id: u32) -> bool {
+    pub(crate) fn is_cancelled(&self, id: u32) -> bool {
         self.ended.load(Ordering::Relaxed) || self.was_cancelled(id)
     }
 
     /// Whether the client has said so.
-    pub(super) fn was_cancelled(&self, id: u32) -> bool {
+    pub(crate) fn was_cancelled(&self, id: u32) -> bool {
         self.running().get(&id).is_some_and(|it| it.cancelled)
     }
 

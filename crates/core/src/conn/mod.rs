@@ -1,0 +1,9 @@
+//! Neutral ground: what both halves of a call share of a connection.
+//!
+//! The client half and the server half use it, and neither of them names the other.
+
+mod turn;
+mod write;
+
+pub(crate) use turn::Turn;
+pub(crate) use write::{send_encoded, write_message};

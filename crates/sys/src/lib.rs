@@ -6,6 +6,7 @@
 //! | Module | What it opens |
 //! |---|---|
 //! | [`socket`] | stream sockets: connect, listen, gather-write, append-read, time-outs |
+//! | [`unix`] | UNIX sockets: names, connect, listen, who the peer is |
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
 //! | [`descriptor`] | how many descriptors there may be |
 //! | [`interface`] | the addresses of this host |
@@ -27,3 +28,4 @@ pub mod poll;
 pub mod schedule;
 pub mod socket;
 pub mod thread;
+pub mod unix;

@@ -1,0 +1,216 @@
+//! UNIX stream sockets: names, connecting, listening, and who the peer is.
+//!
+//! Once connected, they are stream sockets as any other: see [`socket`](crate::socket).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+/// Most octets in the path of a socket: `sun_path` holds one more, for the NUL that ends it.
+pub const MAX_PATH: usize = 107;
+
+/// Most octets in an abstract name, which needs no NUL at its end, but one before it.
+pub const MAX_ABSTRACT: usize = 107;
+
+/// Name of a UNIX socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name<'n> {
+    /// A file, relative to the working directory unless it begins with `/`.
+    Path(&'n Path),
+    /// A name in a table of the network namespace (Linux): no file, no access rights, and gone with
+    /// its last socket.
+    Abstract(&'n [u8]),
+}
+
+impl Name<'_> {
+    fn address(self) -> io::Result<SocketAddrUnix> {
+        match self {
+            // Linux takes one octet more, which others could not end with a NUL.
+            Self::Path(path) if path.as_os_str().len() > MAX_PATH => Err(Errno::NAMETOOLONG),
+            Self::Path(path) => SocketAddrUnix::new(path),
+            Self::Abstract(name) => SocketAddrUnix::new_abstract_name(name),
+        }
+        .map_err(io::Error::from)
+    }
+}
+
+/// Connects, and never waits. The socket returned is a blocking one.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] when as many clients as may wait there to be accepted: try again a
+/// moment later, since no descriptor tells when. [`io::ErrorKind::ConnectionRefused`] when nobody
+/// listens on the file.
+pub fn connect(name: Name<'_>) -> io::Result<OwnedFd> {
+    let address = name.address()?;
+    let socket = stream_socket(SocketFlags::NONBLOCK)?;
+    rustix::net::connect(&socket, &address)?;
+    rustix::io::ioctl_fionbio(&socket, false)?;
+    Ok(socket)
+}
+
+/// Makes a socket with a name, and the file if the name is a path. Nobody can connect before
+/// [`listen`]: until then the caller may change the rights of the file.
+///
+/// # Errors
+/// [`io::ErrorKind::AddrInUse`] when the name is taken; a file also if nobody listens on it.
+pub fn bind(name: Name<'_>) -> io::Result<OwnedFd> {
+    let address = name.address()?;
+    let socket = stream_socket(SocketFlags::empty())?;
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
+}
+
+/// Begins to take clients, of which `backlog` may wait to be accepted; the kernel cuts that to
+/// `net.core.somaxconn`. [`accept`](crate::socket::accept) gives them.
+pub fn listen(socket: impl AsFd, backlog: i32) -> io::Result<()> {
+    Ok(rustix::net::listen(socket, backlog)?)
+}
+
+/// Process at the other end of a connection, as it was when it connected or began to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// Effective user id.
+    pub uid: u32,
+    /// Effective group id.
+    pub gid: u32,
+    /// Process id; 0 if it has none in the PID namespace of this process.
+    pub pid: u32,
+}
+
+/// Returns who is at the other end, as the kernel vouches (`SO_PEERCRED`). One system call.
+pub fn peer_credentials(socket: impl AsFd) -> io::Result<Credentials> {
+    // The type of `rustix` has no room for process id 0.
+    let mut raw = libc::ucred {
+        pid: 0,
+        uid: 0,
+        gid: 0,
+    };
+    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the descriptor lives as long as the borrow; the kernel writes at most `size` octets,
+    // which `raw` has, and how many it wrote.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut raw).cast(),
+            &raw mut size,
+        )
+    };
+    match result {
+        0 => Ok(Credentials {
+            uid: raw.uid,
+            gid: raw.gid,
+            pid: u32::try_from(raw.pid).unwrap_or(0),
+        }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Returns what peers see as the [`Credentials`] of this process.
+pub fn own_credentials() -> Credentials {
+    Credentials {
+        uid: rustix::process::geteuid().as_raw(),
+        gid: rustix::process::getegid().as_raw(),
+        pid: std::process::id(),
+    }
+}
+
+/// Enlarges the send buffer, if need be, so that it takes a write of `octets` in one piece.
+///
+/// A piece takes at most half of the buffer; a write of several pieces waits for room several
+/// times, each as long as [`set_send_timeout`](crate::socket::set_send_timeout) allows.
+pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
+    // The kernel doubles what it is asked for, and keeps 64 octets of the half for itself.
+    let least = octets + 64;
+    if sockopt::socket_send_buffer_size(&socket)? < 2 * least {
+        sockopt::set_socket_send_buffer_size(&socket, least)?;
+    }
+    Ok(())
+}
+
+fn stream_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
+    let flags = flags | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    socket.map_err(|error: Errno| error.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+
+    use super::*;
+    use crate::socket;
+
+    fn abstract_name(test: &str) -> String {
+        format!("oxorb-sys-{test}-{}", std::process::id())
+    }
+
+    #[test]
+    fn both_ends_know_who_the_other_is() {
+        let name = abstract_name("who");
+        let name = Name::Abstract(name.as_bytes());
+        let listener = bind(name).unwrap();
+        listen(&listener, 1).unwrap();
+        let here = connect(name).unwrap();
+        let there = socket::accept(&listener).unwrap();
+        let own = own_credentials();
+        assert_eq!(peer_credentials(&here).unwrap(), own);
+        assert_eq!(peer_credentials(&there).unwrap(), own);
+        socket::send(&here, &[IoSlice::new(b"GIOP")]).unwrap();
+        let mut buffer = Vec::new();
+        assert_eq!(socket::receive(&there, &mut buffer, 9).unwrap(), 4);
+        assert_eq!(buffer, b"GIOP");
+    }
+
+    #[test]
+    fn a_name_is_taken_once() {
+        let name = abstract_name("taken");
+        let name = Name::Abstract(name.as_bytes());
+        let first = bind(name).unwrap();
+        assert_eq!(bind(name).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+        bind(name).unwrap();
+    }
+
+    #[test]
+    fn nobody_connects_before_listening_and_nobody_waits() {
+        let name = abstract_name("backlog");
+        let name = Name::Abstract(name.as_bytes());
+        let refused = io::ErrorKind::ConnectionRefused;
+        assert_eq!(connect(name).unwrap_err().kind(), refused);
+        let listener = bind(name).unwrap();
+        assert_eq!(connect(name).unwrap_err().kind(), refused);
+        listen(&listener, 0).unwrap();
+        let mut waiting = Vec::new();
+        let full = (0..10).find_map(|_| connect(name).map(|it| waiting.push(it)).err());
+        assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn names_that_do_not_fit_are_refused() {
+        let long = "x".repeat(MAX_PATH + 1);
+        let too_long = io::ErrorKind::InvalidFilename;
+        for name in [
+            Name::Path(Path::new(&long)),
+            Name::Abstract(long.as_bytes()),
+        ] {
+            assert_eq!(bind(name).unwrap_err().kind(), too_long);
+            assert_eq!(connect(name).unwrap_err().kind(), too_long);
+        }
+        assert!(bind(Name::Abstract(&long.as_bytes()[1..])).is_ok());
+    }
+
+    #[test]
+    fn a_send_buffer_holds_a_piece() {
+        let name = abstract_name("buffer");
+        let listener = bind(Name::Abstract(name.as_bytes())).unwrap();
+        socket::set_buffers(&listener, Some(5_000), None).unwrap();
+        send_buffer(&listener, 32 << 10).unwrap();
+        assert!(sockopt::socket_send_buffer_size(&listener).unwrap() >= 65_536);
+    }
+}

@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{Frame, Header, Request, Violation};
+use oxorb_giop::{Frame, FrameContext, Header, Request, Violation};
 use oxorb_object::{CompletionStatus, SystemException, Version};
 
 use crate::deadline::Times;
@@ -63,6 +63,7 @@ impl Held<'_> {
 /// A copy of a request that another thread may serve. From [`Upcall::detach`].
 pub struct Detached {
     pub(crate) header: Header,
+    pub(crate) context: Option<Arc<FrameContext>>,
     pub(crate) message: Vec<u8>,
     pub(crate) dialect: Dialect,
     pub(crate) times: Times,
@@ -92,6 +93,7 @@ impl Detached {
         Request::parse(&frame)?.target.object_key()?;
         Ok(Detached {
             header: frame.header,
+            context: None,
             message,
             dialect,
             times: Times::default(),
@@ -112,6 +114,7 @@ impl Detached {
         let frame = Frame {
             header: self.header,
             bytes: &self.message,
+            context: self.context.as_ref(),
         };
         let request = Request::parse(&frame).expect("parsed before it was copied");
         let key = request
@@ -170,6 +173,7 @@ impl<'r> Upcall<'r> {
     pub fn detach(&self) -> Detached {
         Detached {
             header: self.arrived.frame.header,
+            context: self.arrived.frame.context.cloned(),
             message: self.arrived.frame.bytes.to_vec(),
             dialect: self.arrived.dialect,
             times: *self.arrived.times,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::{Dialect, Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, Header, Request, Response};
+use oxorb_giop::{Frame, FrameContext, Header, Request, Response};
 use oxorb_object::SystemException;
 
 use crate::deadline::Times;
@@ -59,6 +59,7 @@ use crate::{Orb, Ref, raise};
 pub struct Later {
     orb: Orb,
     header: Header,
+    context: Option<Arc<FrameContext>>,
     /// The request without its arguments.
     head: Vec<u8>,
     /// What its arguments and `head` take of the client's share.
@@ -120,6 +121,7 @@ impl Upcall<'_> {
         keep(Later {
             orb: orb.clone(),
             header: frame.header,
+            context: frame.context.cloned(),
             head: head.to_vec(),
             _values: values,
             dialect,
@@ -198,6 +200,7 @@ impl Later {
         let frame = Frame {
             header: self.header,
             bytes: &self.head,
+            context: self.context.as_ref(),
         };
         let request = Request::parse(&frame).expect("parsed before it was copied");
         let key = request

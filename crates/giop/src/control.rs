@@ -19,6 +19,9 @@ impl CancelRequest {
     /// # Errors
     /// [`Violation`] for a frame of another kind or one that ends early.
     pub fn parse(frame: &Frame<'_>) -> Result<Self, Violation> {
+        if let Some(context) = frame.context {
+            return context.messaging().cancel_request(frame);
+        }
         let mut fields = frame.fields(MessageType::CANCEL_REQUEST)?;
         Ok(Self {
             id: fields.ulong()?,

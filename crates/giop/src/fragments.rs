@@ -91,6 +91,7 @@ impl Fragments {
             let frame = Frame {
                 header,
                 bytes: start,
+                context: None,
             };
             let header_end = match header.kind {
                 MessageType::REQUEST => Request::parse(&frame)?.body,

@@ -1,12 +1,14 @@
 //! One whole message in memory.
 
+use std::sync::Arc;
+
 use oxorb_cdr::{Decoder, Dialect};
 use oxorb_object::ServiceContexts;
 
 use crate::order::ulong_from;
 use crate::{
-    CancelRequest, Header, LocateReply, LocateRequest, MessageType, Misbehaviour, Reply, Request,
-    Violation,
+    CancelRequest, FrameContext, Header, LocateReply, LocateRequest, MessageType, Misbehaviour,
+    Reply, Request, Violation, Wire,
 };
 
 /// A whole message, header included, fragments already joined.
@@ -21,6 +23,8 @@ pub struct Frame<'a> {
     pub header: Header,
     /// The message from its first octet to its last.
     pub bytes: &'a [u8],
+    /// How to understand a message of another protocol. `None`: it is GIOP's.
+    pub context: Option<&'a Arc<FrameContext>>,
 }
 
 impl<'a> Frame<'a> {
@@ -37,6 +41,44 @@ impl<'a> Frame<'a> {
             });
         };
         let header = Header::parse(start)?;
+        Self::exactly(header, bytes, None)
+    }
+
+    /// Looks at octets that are exactly one message of a protocol, as [`Inbox::take`](crate::Inbox::take) moved them out
+    /// and [`Inbox::context`](crate::Inbox::context) told how to understand them. Without `context` the message is GIOP's.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse).
+    #[inline]
+    pub fn parse_in(
+        bytes: &'a [u8],
+        context: Option<&'a Arc<FrameContext>>,
+    ) -> Result<Self, Violation> {
+        match context {
+            None => Self::parse(bytes),
+            Some(context) => Self::parse_other(bytes, context),
+        }
+    }
+
+    #[inline(never)]
+    fn parse_other(bytes: &'a [u8], context: &'a Arc<FrameContext>) -> Result<Self, Violation> {
+        let messaging = context.messaging();
+        let needed = messaging.start();
+        let Some(start) = bytes.get(..needed) else {
+            return Err(Violation::Truncated {
+                what: "the header",
+                needed,
+                left: bytes.len(),
+            });
+        };
+        Self::exactly(messaging.header(start)?, bytes, Some(context))
+    }
+
+    fn exactly(
+        header: Header,
+        bytes: &'a [u8],
+        context: Option<&'a Arc<FrameContext>>,
+    ) -> Result<Self, Violation> {
         if header.total() != bytes.len() {
             let (announced, given) = (header.total(), bytes.len());
             return Err(Violation::Peer(Misbehaviour::SizeMismatch {
@@ -44,7 +86,18 @@ impl<'a> Frame<'a> {
                 given,
             }));
         }
-        Ok(Self { header, bytes })
+        Ok(Self {
+            header,
+            bytes,
+            context,
+        })
+    }
+
+    /// Returns how the sender writes its messages, and so how an answer is to be written.
+    #[inline]
+    pub fn wire(&self) -> Wire {
+        let messaging = self.context.map(|context| context.messaging());
+        Wire::of(messaging, self.header.version)
     }
 
     /// A decoder over the whole message that starts right after the header. Use
@@ -55,7 +108,7 @@ impl<'a> Frame<'a> {
             false => Decoder::new(self.bytes, self.header.order, dialect),
             true => Decoder::in_pieces(self.bytes, self.header.order, dialect),
         };
-        decoder.at(Header::LEN)
+        decoder.at(usize::from(self.header.len))
     }
 
     /// Whether the message came in GIOP 1.1 fragments, so that what follows the header in `bytes` is not contiguous.
@@ -89,6 +142,9 @@ impl<'a> Frame<'a> {
     /// allows that: always, but for Requests of GIOP 1.0 and 1.1 with service contexts. 0 when it cannot be read.
     #[inline]
     pub fn request_id(&self) -> u32 {
+        if let Some(context) = self.context {
+            return context.messaging().request_id(self);
+        }
         if self.header.version.minor < 2 && self.header.kind == MessageType::REQUEST {
             return self.request_id_behind();
         }
@@ -113,8 +169,11 @@ impl<'a> Frame<'a> {
     }
 
     /// A decoder for this message's header fields, once its kind is what the caller expects.
+    ///
+    /// # Errors
+    /// [`Misbehaviour::Kind`] for a message of another kind.
     #[inline]
-    pub(crate) fn fields(&self, expected: MessageType) -> Result<Decoder<'a>, Violation> {
+    pub fn fields(&self, expected: MessageType) -> Result<Decoder<'a>, Violation> {
         if self.header.kind != expected {
             return Err(Violation::Peer(Misbehaviour::Kind {
                 expected,

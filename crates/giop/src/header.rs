@@ -20,7 +20,7 @@ use crate::{Misbehaviour, Unsupported, Violation};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// Protocol version of this message.
+    /// GIOP version of this message; of another protocol's, the one whose rules its values follow.
     pub version: Version,
     /// Byte order of the size and of everything after the header.
     pub order: ByteOrder,
@@ -28,12 +28,14 @@ pub struct Header {
     pub more_fragments: bool,
     /// What the message is.
     pub kind: MessageType,
+    /// Octets of the header itself: [`LEN`](Self::LEN), but in other protocols than GIOP.
+    pub len: u8,
     /// Octets after the header.
     pub size: u32,
 }
 
 impl Header {
-    /// Octets of a header on the wire.
+    /// Octets of a GIOP header on the wire.
     pub const LEN: usize = 12;
 
     /// Reads a header and checks everything that can be known from it alone.
@@ -63,6 +65,7 @@ impl Header {
             order,
             more_fragments: flags & MORE != 0,
             kind: MessageType(kind),
+            len: GIOP_LEN,
             size,
         };
         header.check()?;
@@ -86,6 +89,7 @@ impl Header {
             order,
             more_fragments: false,
             kind: MessageType(kind),
+            len: GIOP_LEN,
             size,
         })
     }
@@ -93,10 +97,10 @@ impl Header {
     /// Octets of the whole message, header included.
     #[inline]
     pub fn total(&self) -> usize {
-        Self::LEN + self.size as usize
+        usize::from(self.len) + self.size as usize
     }
 
-    /// The octets of this header.
+    /// The octets of this header, if it is GIOP's.
     #[inline]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let flags = u8::from(self.order.flag()) | if self.more_fragments { MORE } else { 0 };
@@ -125,6 +129,7 @@ impl Header {
             order,
             more_fragments: false,
             kind,
+            len: GIOP_LEN,
             size: 0,
         }
     }
@@ -223,6 +228,7 @@ impl fmt::Display for MessageType {
     }
 }
 
+const GIOP_LEN: u8 = Header::LEN as u8;
 const MORE: u8 = 2;
 const LITTLE: u8 = 1;
 const MAGIC: &[u8; 4] = b"GIOP";

@@ -2,12 +2,19 @@
 
 use core::fmt;
 
-use crate::{CancelRequest, Frame, Header, Limits, MessageType, Side, Violation};
+use std::sync::Arc;
+
+use crate::{
+    CancelRequest, Frame, FrameContext, Header, Limits, MessageType, Messaging, Side, Violation,
+    Wire,
+};
 
 use cancels::Cancels;
+use other::Other;
 use partial::Partials;
 
 mod cancels;
+mod other;
 mod partial;
 
 /// The receiving half of a connection: octets in, whole messages out, fragments joined.
@@ -44,6 +51,8 @@ mod partial;
 /// ```
 pub struct Inbox {
     limits: Limits,
+    /// Protocol of the messages; `None`: GIOP.
+    other: Option<Box<Other>>,
     /// Octets as they arrived.
     buffer: Vec<u8>,
     /// The first octet of `buffer` that belongs to no message already dropped.
@@ -61,10 +70,11 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// An empty inbox. Allocates nothing before the first [`room`](Self::room).
+    /// An empty inbox for GIOP. Allocates nothing before the first [`room`](Self::room).
     pub fn new(limits: &Limits) -> Self {
         Self {
             limits: limits.clone(),
+            other: None,
             buffer: Vec::new(),
             start: 0,
             announced: Announced::Nothing,
@@ -84,6 +94,27 @@ impl Inbox {
             buffer,
             ..Self::new(limits)
         }
+    }
+
+    /// Returns this inbox, empty, for messages of `wire`. Allocates only for another protocol than GIOP.
+    pub fn speaking(self, wire: Wire) -> Self {
+        Self {
+            other: Other::of(wire, &self.limits),
+            ..self
+        }
+    }
+
+    /// Returns the messaging this inbox reads, if it is another than GIOP.
+    #[inline]
+    pub fn messaging(&self) -> Option<&'static dyn Messaging> {
+        self.other.as_ref().map(|other| other.messaging())
+    }
+
+    /// Returns how to understand the announced message once it was [taken](Self::take) or copied, for
+    /// [`Frame::parse_in`]. `None`: it is GIOP's.
+    #[inline]
+    pub fn context(&self) -> Option<&Arc<FrameContext>> {
+        self.other.as_ref().map(|other| other.announced())
     }
 
     /// The memory that octets are read into, which may be another than it began with; what is in it means nothing any
@@ -151,6 +182,9 @@ impl Inbox {
     #[inline(always)]
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
+        if self.other.is_some() {
+            return self.poll_other();
+        }
         let unread = &self.buffer[self.start..];
         let Some(start) = unread.first_chunk::<{ Header::LEN }>() else {
             self.awaited = 0;
@@ -188,6 +222,7 @@ impl Inbox {
                     let frame = Frame {
                         header,
                         bytes: message,
+                        context: None,
                     };
                     if let Ok(cancel) = CancelRequest::parse(&frame) {
                         self.partials.cancel(cancel.id);
@@ -201,6 +236,7 @@ impl Inbox {
                 Frame {
                     header,
                     bytes: message,
+                    context: None,
                 },
                 &self.limits,
                 &mut self.joined,
@@ -213,12 +249,46 @@ impl Inbox {
         }
     }
 
+    /// As [`poll`](Self::poll), for other protocols than GIOP.
+    #[inline(never)]
+    fn poll_other(&mut self) -> Result<Option<Header>, Violation> {
+        let (unread, other) = (&self.buffer[self.start..], self.other.as_deref_mut());
+        let Some(header) = header_at(unread, other.as_deref()) else {
+            self.awaited = 0;
+            return Ok(None);
+        };
+        let header = header?;
+        let total = header.total();
+        if total > self.limits.max_message {
+            return Err(self.limits.too_large(total as u64, Side::Received));
+        }
+        let Some(bytes) = unread.get(..total) else {
+            self.awaited = total;
+            return Ok(None);
+        };
+        if let Some(other) = other {
+            other.arrived(header, bytes)?;
+            if header.kind == MessageType::CANCEL_REQUEST {
+                let frame = Frame {
+                    header,
+                    bytes,
+                    context: Some(other.announced()),
+                };
+                if let Ok(cancel) = CancelRequest::parse(&frame) {
+                    self.cancels.announced(cancel.id, self.start + total);
+                }
+            }
+        }
+        self.announced = Announced::InBuffer(header);
+        Ok(Some(header))
+    }
+
     /// Drops the message announced before, and looks at the next one without announcing it: its header, if all of it
     /// (of one in fragments: the next fragment) is there, or if it cannot be a message, which `poll` then says.
     pub fn peek(&mut self) -> Option<Result<Header, Violation>> {
         self.release();
         let unread = &self.buffer[self.start..];
-        let header = Header::parse(unread.first_chunk::<{ Header::LEN }>()?);
+        let header = header_at(unread, self.other.as_deref())?;
         let whole = header
             .as_ref()
             .map_or(true, |header| header.total() <= unread.len());
@@ -233,7 +303,19 @@ impl Inbox {
             more_fragments: false, // the boundaries are not known yet
             ..header
         };
-        Some(Frame { header, bytes })
+        let context = match &mut self.other {
+            Some(other) => {
+                // What is wrong with it is reported by `poll`.
+                other.arrived(header, bytes).ok()?;
+                Some(other.announced())
+            }
+            None => None,
+        };
+        Some(Frame {
+            header,
+            bytes,
+            context,
+        })
     }
 
     /// The message announced by the last [`poll`](Self::poll).
@@ -246,10 +328,12 @@ impl Inbox {
             Announced::InBuffer(header) => Frame {
                 header,
                 bytes: &self.buffer[self.start..self.start + header.total()],
+                context: self.context(),
             },
             Announced::Joined(header) => Frame {
                 header,
                 bytes: &self.joined,
+                context: None,
             },
             Announced::Nothing => no_message(),
         }
@@ -291,6 +375,10 @@ impl Inbox {
         to.partials = Partials::default();
         to.cancels.clear();
         to.announced = core::mem::replace(&mut self.announced, Announced::Nothing);
+        match &self.other {
+            None => to.other = None,
+            Some(other) => other.split_to(&mut to.other),
+        }
         match to.announced {
             Announced::InBuffer(header)
                 if self.start == 0 && self.buffer.len() == header.total() =>
@@ -346,7 +434,10 @@ impl Inbox {
             Announced::InBuffer(header) => self.start + header.total(),
             _ => self.start,
         };
-        behind < self.buffer.len() && self.cancels.names(&self.buffer, behind, id)
+        behind < self.buffer.len()
+            && self
+                .cancels
+                .names(&self.buffer, behind, id, self.other.as_deref())
     }
 
     /// Octets of memory held, whether used or spare.
@@ -355,6 +446,7 @@ impl Inbox {
             + self.joined.capacity()
             + self.partials.memory()
             + self.cancels.memory()
+            + self.other.as_ref().map_or(0, |other| other.memory())
     }
 
     /// Capacity of the buffers that stay between messages.
@@ -433,6 +525,14 @@ impl fmt::Debug for Inbox {
             .field("announced", &self.announced)
             .field("partials", &self.partials)
             .finish_non_exhaustive()
+    }
+}
+
+/// Reads the header at the start of these octets, once enough of them are there.
+fn header_at(octets: &[u8], other: Option<&Other>) -> Option<Result<Header, Violation>> {
+    match other {
+        None => Some(Header::parse(octets.first_chunk()?)),
+        Some(other) => other.header(octets),
     }
 }
 

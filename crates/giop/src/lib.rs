@@ -30,11 +30,13 @@ mod header;
 mod inbox;
 mod limits;
 mod locate;
+mod messaging;
 mod order;
 mod reply;
 mod request;
 mod target;
 mod violation;
+mod wire;
 mod write;
 
 pub use control::{CancelRequest, cancel_request, close_connection, message_error};
@@ -46,8 +48,12 @@ pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };
+pub use messaging::{Alias, FrameContext, Messaging, Needs, Short, Table, Terms};
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
-pub use request::{Request, RequestHeader, Response, begin_request};
+pub use request::{
+    Request, RequestHeader, Response, begin_request, read_operation, write_operation,
+};
 pub use target::{AddressingDisposition, IorView, ProfileView, Target, TargetAddress};
 pub use violation::{Answer, Misbehaviour, Side, Unsupported, Violation};
-pub use write::{Begun, finish};
+pub use wire::Wire;
+pub use write::{Begun, finish, finish_at};

@@ -22,6 +22,9 @@ impl<'a> LocateRequest<'a> {
     /// # Errors
     /// [`Violation`] for a frame of another kind or malformed fields.
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        if let Some(context) = frame.context {
+            return context.messaging().locate_request(frame);
+        }
         let mut fields = frame.fields(MessageType::LOCATE_REQUEST)?;
         let id = fields.ulong()?;
         let target = if frame.header.version >= Version::V1_2 {
@@ -50,6 +53,9 @@ impl LocateReply {
     /// # Errors
     /// [`Violation`] for a frame of another kind or malformed fields.
     pub fn parse(frame: &Frame<'_>) -> Result<Self, Violation> {
+        if let Some(context) = frame.context {
+            return context.messaging().locate_reply(frame);
+        }
         let mut fields = frame.fields(MessageType::LOCATE_REPLY)?;
         let id = fields.ulong()?;
         let status = LocateStatus(fields.ulong()?);

@@ -28,6 +28,9 @@ impl<'a> Reply<'a> {
     /// [`Violation`] for a frame of another kind or malformed fields. Unknown statuses are kept for the caller to refuse.
     #[inline]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        if let Some(context) = frame.context {
+            return context.messaging().reply(frame);
+        }
         match Self::parse_common(frame) {
             Some(reply) => Ok(reply),
             None => Self::parse_any(frame),

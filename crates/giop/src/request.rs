@@ -5,7 +5,8 @@ use oxorb_object::{ServiceContext, ServiceContexts, Version, write_contexts};
 
 use crate::order::{ulong_from, ulong_octets};
 use crate::{
-    Begun, Frame, Header, MessageType, Misbehaviour, Target, TargetAddress, Violation, write,
+    Alias, Begun, Frame, Header, MessageType, Misbehaviour, Target, TargetAddress, Terms,
+    Violation, write,
 };
 
 /// A received Request, borrowed from its frame.
@@ -21,6 +22,8 @@ pub struct Request<'a> {
     pub operation: &'a str,
     /// What else travelled with it.
     pub contexts: ServiceContexts<'a>,
+    /// Priority and time limit, where the protocol has fields for them; GIOP has not.
+    pub terms: Option<Terms>,
     /// Offset of the arguments in [`Frame::bytes`]; equal to its length when there are none.
     pub body: usize,
 }
@@ -32,6 +35,9 @@ impl<'a> Request<'a> {
     /// [`Violation`] for a frame of another kind or malformed fields.
     #[inline(always)]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
+        if let Some(context) = frame.context {
+            return context.messaging().request(frame);
+        }
         if frame.header.kind == MessageType::REQUEST
             && frame.header.version >= Version::V1_2
             && let Some(request) = Self::parse_common(frame)
@@ -96,6 +102,7 @@ impl<'a> Request<'a> {
             target: Target::Key(key),
             operation,
             contexts: ServiceContexts::none(order),
+            terms: None,
             body: frame.body_after(contexts_at + 4),
         })
     }
@@ -105,7 +112,7 @@ impl<'a> Request<'a> {
         let id = fields.ulong()?;
         let flags = fields.octets(4)?[0]; // and three reserved
         let target = Target::read(frame.bytes, &mut fields)?;
-        let operation = operation(&mut fields)?;
+        let operation = read_operation(&mut fields)?;
         let contexts = frame.contexts(&mut fields)?;
         let body = frame.body_after(fields.position());
         Ok(Self {
@@ -114,6 +121,7 @@ impl<'a> Request<'a> {
             target,
             operation,
             contexts,
+            terms: None,
             body,
         })
     }
@@ -164,7 +172,7 @@ impl<'a> Request<'a> {
             fields.octets(3)?; // reserved
         }
         let target = Target::read_key(&mut fields)?;
-        let operation = operation(&mut fields)?;
+        let operation = read_operation(&mut fields)?;
         let principal = fields.length(None, 1)?;
         let principal = fields.octets(principal)?;
         let request = Self {
@@ -173,6 +181,7 @@ impl<'a> Request<'a> {
             target,
             operation,
             contexts,
+            terms: None,
             body: fields.position(),
         };
         Ok((request, principal))
@@ -200,7 +209,7 @@ impl Response {
 
     /// Reads GIOP 1.2 response flags. Values the specification leaves undefined ask for a reply, as TAO reads them.
     #[inline]
-    const fn from_flags(flags: u8) -> Self {
+    pub const fn from_flags(flags: u8) -> Self {
         match flags {
             0 => Self::None,
             1 => Self::WithServer,
@@ -208,7 +217,8 @@ impl Response {
         }
     }
 
-    const fn flags(self) -> u8 {
+    /// Returns the GIOP 1.2 response flags.
+    pub const fn flags(self) -> u8 {
         match self {
             Self::None => 0,
             Self::WithServer => 1,
@@ -230,6 +240,10 @@ pub struct RequestHeader<'h> {
     pub operation: &'h str,
     /// Service contexts to send along.
     pub contexts: &'h [ServiceContext<'h>],
+    /// Priority and time limit, for protocols that have fields for them. GIOP leaves them out.
+    pub terms: Option<Terms>,
+    /// Number that stands for key and operation, for protocols that know such numbers. GIOP leaves it out.
+    pub alias: Option<Alias>,
 }
 
 /// Starts a Request: writes its header, size still 0, and leaves `e` where the arguments go.
@@ -248,6 +262,8 @@ pub struct RequestHeader<'h> {
 ///     key: TargetAddress::Key(b"key"),
 ///     operation: "add",
 ///     contexts: &[],
+///     terms: None,
+///     alias: None,
 /// };
 /// let begun = begin_request(&mut e, Version::V1_2, &header);
 /// e.long(42);
@@ -305,16 +321,20 @@ fn begin_1_2(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) 
     Begun::aligned(e)
 }
 
+/// Writes an operation name as it is, without code set conversion.
 #[inline]
-fn write_operation(e: &mut Encoder<'_>, name: &str) {
+pub fn write_operation(e: &mut Encoder<'_>, name: &str) {
     e.ulong(name.len() as u32 + 1);
     e.copy_octets(name.as_bytes());
     e.octet(0);
 }
 
-/// Reads an operation name: never converted, so it can be borrowed.
+/// Reads an operation name: a string that is never converted, so that it can be borrowed.
+///
+/// # Errors
+/// [`Misbehaviour::OperationName`], and octets that end early.
 #[inline]
-fn operation<'a>(fields: &mut Decoder<'a>) -> Result<&'a str, Violation> {
+pub fn read_operation<'a>(fields: &mut Decoder<'a>) -> Result<&'a str, Violation> {
     let length = fields.length(None, 1)?;
     let octets = fields.octets(length)?;
     operation_name(octets).ok_or(Violation::Peer(Misbehaviour::OperationName))
@@ -363,7 +383,7 @@ mod tests {
             let order = ByteOrder::from_flag(little);
             let mut e = Encoder::new(Vec::new(), order, Dialect::new(2));
             let key = TargetAddress::Key(&key);
-            let header = RequestHeader { id: 7, response: Response::WithServer, key, operation: &operation, contexts: &[] };
+            let header = RequestHeader { id: 7, response: Response::WithServer, key, operation: &operation, contexts: &[], terms: None, alias: None };
             let _ = begin_request(&mut e, Version::V1_2, &header);
             e.copy_octets(&body);
             let mut bytes = e.finish().to_vec();
@@ -373,7 +393,7 @@ mod tests {
                 *octet = value;
             }
             let header = Header::new(Version::V1_2, order, MessageType::REQUEST);
-            let frame = Frame { header, bytes: &bytes };
+            let frame = Frame { header, bytes: &bytes, context: None };
             let common = Request::parse_common(&frame);
             let general = Request::parse_1_2(&frame, frame.decoder(Dialect::new(2)));
             prop_assert!(common.is_some() || !whole, "an undamaged request is read the common way");

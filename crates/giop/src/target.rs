@@ -40,8 +40,12 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// Reads a bare object key, for protocols that know no other address: GIOP 1.0 and 1.1 among them.
+    ///
+    /// # Errors
+    /// Octets that end early.
     #[inline]
-    pub(crate) fn read_key(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
+    pub fn read_key(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
         let length = fields.length(None, 1)?;
         Ok(Self::Key(fields.octets(length)?))
     }
@@ -111,13 +115,14 @@ impl TargetAddress<'_> {
         }
     }
 
-    /// Writes the bare key, for GIOP 1.0 and 1.1.
+    /// Writes the bare key, for protocols that know no other address: GIOP 1.0 and 1.1 among them.
     #[inline]
-    pub(crate) fn write_key(&self, e: &mut Encoder<'_>) {
+    pub fn write_key(&self, e: &mut Encoder<'_>) {
         write_octets(e, self.key());
     }
 
-    fn key(&self) -> &[u8] {
+    /// Returns the object key; empty when none is found.
+    pub fn key(&self) -> &[u8] {
         match *self {
             Self::Key(key) => key,
             Self::Profile { tag, data } => {

@@ -22,9 +22,9 @@ impl Begun {
         self.body
     }
 
-    /// GIOP 1.2 Request and Reply: the body starts at a multiple of 8.
+    /// Ends the header fields where the body starts at a multiple of 8, as in GIOP 1.2 Requests and Replies.
     #[inline]
-    pub(crate) fn aligned(e: &mut Encoder<'_>) -> Self {
+    pub fn aligned(e: &mut Encoder<'_>) -> Self {
         let fields_end = e.position();
         e.align(8);
         Self {
@@ -45,9 +45,9 @@ impl Begun {
         Self { fields_end, body }
     }
 
-    /// Everything else: the body follows the header fields.
+    /// Ends the header fields where the body follows them at once.
     #[inline]
-    pub(crate) fn unaligned(e: &mut Encoder<'_>) -> Self {
+    pub fn unaligned(e: &mut Encoder<'_>) -> Self {
         let fields_end = e.position();
         Self {
             fields_end,
@@ -66,14 +66,29 @@ impl Begun {
 // In place: it gives a large error or nothing.
 #[inline(always)]
 pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
+    finish_at(e, begun, Header::LEN, SIZE_AT)
+}
+
+/// Ends a message of another protocol than GIOP: removes padding that no body followed and fills in the size, an unsigned
+/// long at offset `size_at`, of what follows a header of `len` octets.
+///
+/// # Errors
+/// Those of [`finish`].
+#[inline(always)]
+pub fn finish_at(
+    e: &mut Encoder<'_>,
+    begun: Begun,
+    len: usize,
+    size_at: usize,
+) -> Result<(), Violation> {
     // Padding before an empty body would be read as garbage by strict receivers.
     if e.position() == begun.body && begun.body != begun.fields_end {
         e.truncate(begun.fields_end);
     }
-    let size = e.position() - Header::LEN;
+    let size = e.position() - len;
     match u32::try_from(size) {
         Ok(size) => {
-            e.patch_ulong(SIZE_AT, size);
+            e.patch_ulong(size_at, size);
             Ok(())
         }
         Err(_) => Err(beyond_header(size)),

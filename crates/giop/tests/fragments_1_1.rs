@@ -361,6 +361,7 @@ impl Writer {
                     0 => MessageType::REPLY,
                     _ => MessageType::FRAGMENT,
                 },
+                len: Header::LEN as u8,
                 size: (piece.len() - Header::LEN) as u32,
             };
             piece[..Header::LEN].copy_from_slice(&header.to_bytes());
@@ -466,6 +467,7 @@ fn tiny_pieces_count_against_the_limits_with_what_is_kept_of_them() {
         order: ByteOrder::Big,
         more_fragments: true,
         kind,
+        len: Header::LEN as u8,
         size,
     };
     let mut stream = header(MessageType::REPLY, 12).to_bytes().to_vec();

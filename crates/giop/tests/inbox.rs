@@ -220,6 +220,7 @@ fn an_announced_size_costs_at_most_a_step_ahead_of_what_arrived() {
         order: ByteOrder::Big,
         more_fragments: false,
         kind: MessageType::REQUEST,
+        len: Header::LEN as u8,
         size: 1 << 29,
     };
     assert_eq!(feed(&mut inbox, &header.to_bytes()), 12);
@@ -449,6 +450,8 @@ fn the_first_fragment_holds_the_whole_header() {
         key: oxorb_giop::TargetAddress::Key(&key),
         operation: "op",
         contexts: &[],
+        terms: None,
+        alias: None,
     };
     let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
     e.copy_octets(&[1; 500]);

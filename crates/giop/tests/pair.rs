@@ -158,6 +158,8 @@ fn header<'h>(
         key: TargetAddress::Key(key),
         operation,
         contexts,
+        terms: None,
+        alias: None,
     }
 }
 

@@ -33,6 +33,8 @@ fn request_1_2_little_endian_pads_its_body_to_eight() {
         key: TargetAddress::Key(b"key"),
         operation: "add",
         contexts: &[],
+        terms: None,
+        alias: None,
     };
     // Padding octets of the short discriminant are ours to choose; zero.
     let begun = begin_request(&mut e, Version::V1_2, &header);
@@ -69,6 +71,8 @@ fn request_1_2_without_arguments_has_no_padding() {
         key: TargetAddress::Key(b"key"),
         operation: "add",
         contexts: &[],
+        terms: None,
+        alias: None,
     };
     let begun = begin_request(&mut e, Version::V1_2, &header);
     finish(&mut e, begun).unwrap();
@@ -107,6 +111,8 @@ fn request_1_0_and_1_1_carry_contexts_first_and_a_principal_last() {
                 id: 10,
                 data: &[0, 0, 0x12, 0x34],
             }],
+            terms: None,
+            alias: None,
         };
         let begun = begin_request(&mut e, version, &header);
         e.copy_octets(&[0xaa, 0xbb, 0xcc]);
@@ -334,6 +340,8 @@ fn a_target_may_be_a_profile_or_a_whole_reference() {
                     key: target,
                     operation: "op",
                     contexts: &[],
+                    terms: None,
+                    alias: None,
                 };
                 let begun = begin_request(&mut e, version, &header);
                 e.octet(9);

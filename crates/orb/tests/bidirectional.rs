@@ -440,6 +440,8 @@ fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
         key: TargetAddress::Key(&profile.object_key),
         operation: PING.name,
         contexts: std::slice::from_ref(&context),
+        terms: None,
+        alias: None,
     };
     let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
     e.longlong(1);

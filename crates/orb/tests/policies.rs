@@ -241,6 +241,8 @@ fn request_with(object: &ObjectRef, response: Response, policies: &PolicyValueWr
             id: context_id::INVOCATION_POLICIES,
             data: policies.octets(),
         }],
+        terms: None,
+        alias: None,
     };
     let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
     oxorb_giop::finish(&mut e, begun).unwrap();

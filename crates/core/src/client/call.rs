@@ -476,6 +476,8 @@ pub(crate) fn write_request<'a>(
         },
         operation: request.op.name,
         contexts,
+        terms: None,
+        alias: None,
     };
     e.reserve(HEADER_ROOM + request.op.request as usize);
     let begun = oxorb_giop::begin_request(e, request.version, &header);

@@ -340,6 +340,7 @@ fn id_of(reply: &Encoded<'_>) -> u32 {
     let frame = header.map(|header| Frame {
         header,
         bytes: start,
+        context: None,
     });
     let parsed = frame.and_then(|frame| Some(oxorb_giop::Reply::parse(&frame).ok()?.id));
     parsed.unwrap_or_default()

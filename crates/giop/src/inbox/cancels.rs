@@ -3,7 +3,8 @@
 use core::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use crate::{CancelRequest, Frame, Header, MessageType};
+use super::{header_at, other::Other};
+use crate::{CancelRequest, Frame, MessageType};
 
 /// Ids of the requests that messages not announced yet cancel.
 ///
@@ -23,19 +24,20 @@ impl Cancels {
     /// Whether a message of `buffer` from position `from` on, where one begins, cancels the request `id`. Looks at whole
     /// messages only.
     #[cold]
-    pub(super) fn names(&self, buffer: &[u8], from: usize, id: u32) -> bool {
-        self.look(buffer, from);
+    pub(super) fn names(&self, buffer: &[u8], from: usize, id: u32, other: Option<&Other>) -> bool {
+        self.look(buffer, from, other);
         let found = self.found.borrow();
         found
             .get(&id)
             .is_some_and(|end| *end > self.gone + from as u64)
     }
 
-    fn look(&self, buffer: &[u8], from: usize) {
+    fn look(&self, buffer: &[u8], from: usize, other: Option<&Other>) {
+        let context = other.map(Other::alone);
         let mut at = self.seen.get().max(from);
-        while let Some(start) = buffer[at..].first_chunk::<{ Header::LEN }>() {
+        while let Some(header) = header_at(&buffer[at..], other) {
             count_look();
-            let Ok(header) = Header::parse(start) else {
+            let Ok(header) = header else {
                 break;
             };
             let Some(bytes) = buffer[at..].get(..header.total()) else {
@@ -43,7 +45,11 @@ impl Cancels {
             };
             at += header.total();
             if header.kind == MessageType::CANCEL_REQUEST
-                && let Ok(cancel) = CancelRequest::parse(&Frame { header, bytes })
+                && let Ok(cancel) = CancelRequest::parse(&Frame {
+                    header,
+                    bytes,
+                    context,
+                })
             {
                 let end = self.gone + at as u64;
                 self.found.borrow_mut().insert(cancel.id, end);

@@ -187,6 +187,7 @@ impl Partial {
                 ..self.header
             },
             bytes: &self.octets,
+            context: None,
         };
         let mut fields = frame.decoder(Dialect::new(self.header.version.minor));
         frame.contexts(&mut fields).ok()?;

@@ -32,6 +32,8 @@ pub(crate) fn request(version: Version, order: ByteOrder, id: u32, body: &[u8]) 
             id: 10,
             data: &[0, 0, 0x12, 0x34],
         }],
+        terms: None,
+        alias: None,
     };
     let begun = begin_request(&mut e, version, &header);
     e.copy_octets(body);

@@ -240,6 +240,8 @@ pub(crate) fn request(
         key: TargetAddress::Key(&profile.object_key),
         operation: op.name,
         contexts: &[],
+        terms: None,
+        alias: None,
     };
     let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
     args(&mut e);

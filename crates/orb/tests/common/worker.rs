@@ -212,6 +212,8 @@ pub(crate) fn exchange(
         key: TargetAddress::Key(key),
         operation: "where",
         contexts,
+        terms: None,
+        alias: None,
     };
     let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
     oxorb_giop::finish(&mut e, begun).unwrap();

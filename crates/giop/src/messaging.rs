@@ -1,0 +1,269 @@
+//! The trait of protocols that carry CORBA's messages, and what their messages hold beyond GIOP's.
+
+use core::any::Any;
+use core::fmt;
+use core::ops::Deref;
+use std::sync::Arc;
+
+use oxorb_cdr::{ByteOrder, Encoder};
+use oxorb_object::{ServiceContext, Version};
+
+use crate::{
+    Begun, CancelRequest, Frame, Header, Limits, LocateReply, LocateRequest, LocateStatus,
+    MessageType, Reply, ReplyStatus, Request, RequestHeader, TargetAddress, Violation,
+};
+
+/// A protocol that carries CORBA's messages in octets of its own form.
+///
+/// The messages are GIOP's: requests, replies, locating, cancelling, closing. A messaging decides how their header fields
+/// look on the wire. It does no I/O and holds no state: one `static` of it serves all connections. What it has to remember
+/// of the messages of one connection stands in a [`Table`], which the connection's [`Inbox`](crate::Inbox) owns.
+///
+/// GIOP itself is no implementation of this trait: it is built into [`Wire`](crate::Wire), [`Frame`] and
+/// [`Inbox`](crate::Inbox), which ask a `Messaging` for every other protocol. Implementations are checked by the
+/// conformance suite.
+pub trait Messaging: fmt::Debug + Send + Sync + 'static {
+    /// Returns the name of the protocol, as in endpoints and reports: `giop-lite`. Two messagings are the same exactly
+    /// when their names are.
+    fn name(&self) -> &'static str;
+
+    /// Returns what the protocol asks of a transport, and what it cannot carry.
+    fn needs(&self) -> Needs;
+
+    /// Returns the GIOP version whose rules values follow in CDR: how wide characters and the like are laid out.
+    fn version(&self) -> Version {
+        Version::V1_2
+    }
+
+    /// Returns the number of octets from which [`header`](Self::header) reads a header: 1 to 255.
+    fn start(&self) -> usize;
+
+    /// Reads a header from exactly [`start`](Self::start) octets, and checks what can be known from it alone.
+    ///
+    /// [`Header::len`] of the result is [`start`](Self::start), [`Header::version`] is [`version`](Self::version), and
+    /// [`Header::more_fragments`] is `false`: messages of other protocols than GIOP arrive in one piece.
+    ///
+    /// # Errors
+    /// A [`Violation`] for octets that are no header.
+    fn header(&self, start: &[u8]) -> Result<Header, Violation>;
+
+    /// Makes what one connection remembers of the messages received. `None`, the default: each message is understood
+    /// alone.
+    fn table(&self, limits: &Limits) -> Option<Box<dyn Table>> {
+        let _ = limits;
+        None
+    }
+
+    /// Reads the header fields of a Request. Allocates nothing.
+    ///
+    /// # Errors
+    /// A [`Violation`] for malformed fields.
+    fn request<'f>(&self, frame: &Frame<'f>) -> Result<Request<'f>, Violation>;
+
+    /// Reads the header fields of a Reply. Allocates nothing.
+    ///
+    /// # Errors
+    /// A [`Violation`] for malformed fields.
+    fn reply<'f>(&self, frame: &Frame<'f>) -> Result<Reply<'f>, Violation>;
+
+    /// Reads a LocateRequest. Allocates nothing.
+    ///
+    /// # Errors
+    /// A [`Violation`] for malformed fields.
+    fn locate_request<'f>(&self, frame: &Frame<'f>) -> Result<LocateRequest<'f>, Violation>;
+
+    /// Reads a LocateReply. Allocates nothing.
+    ///
+    /// # Errors
+    /// A [`Violation`] for malformed fields.
+    fn locate_reply(&self, frame: &Frame<'_>) -> Result<LocateReply, Violation>;
+
+    /// Reads a CancelRequest. Allocates nothing.
+    ///
+    /// # Errors
+    /// A [`Violation`] for malformed fields.
+    fn cancel_request(&self, frame: &Frame<'_>) -> Result<CancelRequest, Violation>;
+
+    /// Returns the number of the Request or LocateRequest that `frame` is; 0 when it cannot be read.
+    fn request_id(&self, frame: &Frame<'_>) -> u32 {
+        if frame.header.kind == MessageType::LOCATE_REQUEST {
+            self.locate_request(frame).map_or(0, |locate| locate.id)
+        } else {
+            self.request(frame).map_or(0, |request| request.id)
+        }
+    }
+
+    /// Starts a Request in an empty encoder: writes the header, size still open, and leaves `e` where the arguments go.
+    fn begin_request(&self, e: &mut Encoder<'_>, header: &RequestHeader<'_>) -> Begun;
+
+    /// Starts a Reply in an empty encoder: writes the header, size still open, and leaves `e` where the body goes.
+    fn begin_reply(
+        &self,
+        e: &mut Encoder<'_>,
+        id: u32,
+        status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
+    ) -> Begun;
+
+    /// Starts a LocateRequest in an empty encoder. No body follows.
+    fn begin_locate_request(
+        &self,
+        e: &mut Encoder<'_>,
+        id: u32,
+        target: TargetAddress<'_>,
+    ) -> Begun;
+
+    /// Starts a LocateReply in an empty encoder, and leaves `e` where the body goes.
+    fn begin_locate_reply(&self, e: &mut Encoder<'_>, id: u32, status: LocateStatus) -> Begun;
+
+    /// Ends a message: fills in its size.
+    ///
+    /// # Errors
+    /// [`Violation::Limit`] on our side when the size does not fit the header.
+    fn finish(&self, e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation>;
+
+    /// Returns the octets of a CancelRequest for request `id`. `None` when the protocol has no such message.
+    fn cancel(&self, order: ByteOrder, id: u32) -> Option<Short>;
+
+    /// Returns the octets of a CloseConnection. `None` when the protocol has no such message.
+    fn close(&self, order: ByteOrder) -> Option<Short>;
+
+    /// Returns the octets of a MessageError. `None` when the protocol has no such message.
+    fn error(&self) -> Option<Short>;
+}
+
+/// What a messaging asks of a transport, and what its messages cannot carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// Whether messages may only travel over a stream: octets in order, none missing, in any split.
+    pub stream: bool,
+    /// Whether both ends must have the same byte order, because the messages do not tell theirs.
+    pub same_order: bool,
+    /// Whether messages carry no service contexts.
+    pub no_contexts: bool,
+    /// Whether a large message cannot be sent as several smaller ones.
+    pub no_fragments: bool,
+    /// Number of aliases a connection may define for (object key, operation); 0: the messaging knows none.
+    pub aliases: u16,
+}
+
+/// What one connection remembers of the messages it received, for a messaging whose messages refer to earlier ones.
+///
+/// Owned by the connection's [`Inbox`](crate::Inbox), which shows it each whole message in the order of arrival.
+pub trait Table: Send {
+    /// Takes a message in: remembers what it defines, and returns what it refers to. A message may be shown twice,
+    /// as the last one that was.
+    ///
+    /// # Errors
+    /// A [`Violation`] when it refers to something unknown, or defines more than the limits of the table allow.
+    fn arrived(&mut self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation>;
+
+    /// Returns the number of octets the table holds.
+    fn memory(&self) -> usize;
+}
+
+/// How to understand the messages of a connection that does not speak GIOP: their messaging, and what a message refers to.
+#[derive(Debug)]
+pub struct FrameContext {
+    messaging: &'static dyn Messaging,
+    known: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl FrameContext {
+    /// Returns the context of messages that are understood alone.
+    pub fn new(messaging: &'static dyn Messaging) -> Self {
+        Self {
+            messaging,
+            known: None,
+        }
+    }
+
+    /// Returns the context of messages that refer to what the messaging knows as `known`.
+    pub fn knowing(messaging: &'static dyn Messaging, known: impl Any + Send + Sync) -> Self {
+        Self {
+            messaging,
+            known: Some(Box::new(known)),
+        }
+    }
+
+    /// Returns the messaging.
+    #[inline]
+    pub fn messaging(&self) -> &'static dyn Messaging {
+        self.messaging
+    }
+
+    /// Returns what the message refers to, if it is a `T`.
+    #[inline]
+    pub fn known<T: Any>(&self) -> Option<&T> {
+        self.known.as_ref()?.downcast_ref()
+    }
+}
+
+impl PartialEq for FrameContext {
+    fn eq(&self, other: &Self) -> bool {
+        let known = |context: &Self| {
+            let known = context.known.as_ref();
+            known.map(|known| core::ptr::from_ref(&**known).cast::<()>())
+        };
+        self.messaging.name() == other.messaging.name() && known(self) == known(other)
+    }
+}
+
+impl Eq for FrameContext {}
+
+/// Priority and time limit of a request, in protocols that carry them as header fields. GIOP carries them as service
+/// contexts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Terms {
+    /// RT-CORBA priority of the call.
+    pub priority: Option<i16>,
+    /// Units of 100 ns from the moment the request was written until its reply is of no use.
+    pub within: Option<u64>,
+}
+
+/// A number that stands for an object key and an operation on one connection, in protocols that know such numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alias {
+    /// The number.
+    pub number: u16,
+    /// Whether the peer knows the number, because it answered a request that defined it. Otherwise the request defines
+    /// the number once more.
+    pub known: bool,
+}
+
+/// A whole message without arguments: 16 octets at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Short {
+    octets: [u8; Self::MAX],
+    len: u8,
+}
+
+impl Short {
+    /// Most octets of such a message.
+    pub const MAX: usize = 16;
+
+    /// Returns the message with these octets.
+    ///
+    /// # Panics
+    /// When there are more than [`MAX`](Self::MAX).
+    pub fn new(message: &[u8]) -> Self {
+        assert!(
+            message.len() <= Self::MAX,
+            "a short message has 16 octets at most"
+        );
+        let mut octets = [0; Self::MAX];
+        octets[..message.len()].copy_from_slice(message);
+        Self {
+            octets,
+            len: message.len() as u8,
+        }
+    }
+}
+
+impl Deref for Short {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.octets[..usize::from(self.len)]
+    }
+}

@@ -64,6 +64,25 @@ pub fn bind(name: Name<'_>) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Whether a process has a socket bound to a file: false for one that a process left behind. The
+/// process does not notice. Two system calls.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] when there is no file; others when this process may not write to it,
+/// which connecting takes.
+pub fn is_bound(path: &Path) -> io::Result<bool> {
+    let address = Name::Path(path).address()?;
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    // Datagrams do not get as far as a queue of clients: the system finds the socket, and says that
+    // it is of another type.
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) | Err(Errno::PROTOTYPE) => Ok(true),
+        Err(Errno::CONNREFUSED) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Begins to take clients, of which `backlog` may wait to be accepted; the kernel cuts that to
 /// `net.core.somaxconn`. [`accept`](crate::socket::accept) gives them.
 pub fn listen(socket: impl AsFd, backlog: i32) -> io::Result<()> {
@@ -189,6 +208,22 @@ mod tests {
         let mut waiting = Vec::new();
         let full = (0..10).find_map(|_| connect(name).map(|it| waiting.push(it)).err());
         assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_bound_file_is_told_from_one_left_behind_and_nobody_notices() {
+        let path = std::env::temp_dir().join(format!("oxorb-sys-bound-{}", std::process::id()));
+        assert_eq!(is_bound(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let listener = bind(Name::Path(&path)).unwrap();
+        assert!(is_bound(&path).unwrap(), "before it listens, too");
+        listen(&listener, 5).unwrap();
+        assert!(is_bound(&path).unwrap());
+        rustix::io::ioctl_fionbio(&listener, true).unwrap();
+        let nobody = socket::accept(&listener).unwrap_err();
+        assert_eq!(nobody.kind(), io::ErrorKind::WouldBlock);
+        drop(listener);
+        assert!(!is_bound(&path).unwrap());
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

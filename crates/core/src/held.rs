@@ -5,8 +5,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{Frame, FrameContext, Header, Request, Violation};
-use oxorb_object::{CompletionStatus, SystemException, Version};
+use oxorb_giop::{Frame, FrameContext, Header, Request, Violation, Wire};
+use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
@@ -20,7 +20,7 @@ pub struct Held<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) sink: &'r mut Sink,
     pub(crate) id: u32,
-    pub(crate) version: Version,
+    pub(crate) wire: Wire,
     pub(crate) dialect: Dialect,
     pub(crate) expects_reply: bool,
     /// The message, if there is one; or the panic of the servant.
@@ -34,12 +34,10 @@ impl Held<'_> {
         match self.answer {
             Ok(Kept::Nothing(_)) => {}
             Ok(Kept::Reply(message)) => self.sink.send_whole(message),
-            Ok(Kept::Later(ref mailbox)) => {
-                match self.sink.defer(self.orb, self.id, self.version) {
-                    Some(line) => mailbox.send_on(line),
-                    None => return self.fail(raise::NO_WAY_BACK),
-                }
-            }
+            Ok(Kept::Later(ref mailbox)) => match self.sink.defer(self.orb, self.id, self.wire) {
+                Some(line) => mailbox.send_on(line),
+                None => return self.fail(raise::NO_WAY_BACK),
+            },
             Err(panic) => panic::resume_unwind(panic),
         }
         Outcome::new()
@@ -50,7 +48,7 @@ impl Held<'_> {
         if self.expects_reply {
             self.sink.send_exception(
                 self.orb.options(),
-                self.version,
+                self.wire,
                 self.id,
                 self.dialect,
                 exception,
@@ -161,7 +159,7 @@ impl<'r> Upcall<'r> {
             orb: arrived.orb,
             sink,
             id: arrived.request.id,
-            version: arrived.frame.header.version,
+            wire: arrived.frame.wire(),
             dialect: arrived.dialect,
             expects_reply,
             answer: served.map(|()| memory.into_memory()),
@@ -189,7 +187,7 @@ impl<'r> Upcall<'r> {
             }
             Kept::Later(mailbox) if self.arrived.request.response.expected() => {
                 let (orb, id) = (self.arrived.orb, self.arrived.request.id);
-                match self.sink.defer(orb, id, self.arrived.frame.header.version) {
+                match self.sink.defer(orb, id, self.arrived.frame.wire()) {
                     Some(line) => mailbox.send_on(line),
                     None => return self.fail(raise::NO_WAY_BACK),
                 }

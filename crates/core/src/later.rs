@@ -112,7 +112,7 @@ impl Upcall<'_> {
         };
         let line = match waits {
             false => None,
-            true => match self.sink.defer(orb, request.id, frame.header.version) {
+            true => match self.sink.defer(orb, request.id, frame.wire()) {
                 None => return self.fail(raise::NO_WAY_BACK),
                 line => line,
             },

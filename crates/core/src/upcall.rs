@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
-use oxorb_giop::{Begun, Frame, ReplyStatus, Request, Response};
-use oxorb_object::{
-    CompletionStatus, Ior, Qos, ServiceContext, SystemException, Version, context_id,
-};
+use oxorb_giop::{Begun, Frame, ReplyStatus, Request, Response, Wire};
+use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, context_id};
 use oxorb_rt::Priority;
 
 use crate::deadline::Times;
@@ -388,30 +386,30 @@ impl<'r> Upcall<'r> {
             Response::WithServer | Response::None => return Outcome(()),
         }
         let id = self.arrived.request.id;
-        let version = self.arrived.frame.header.version;
+        let wire = self.arrived.frame.wire();
         let mut e = self
             .sink
             .encoder(self.arrived.orb.options(), self.arrived.dialect);
         let begun = match self.arrived.request.contexts.is_empty() {
-            true => oxorb_giop::begin_reply(&mut e, version, id, status, contexts),
+            true => wire.begin_reply(&mut e, id, status, contexts),
             false => {
                 let sent = self.priority_context();
-                begin_with_priority(&mut e, version, id, status, contexts, sent)
+                begin_with_priority(&mut e, wire, id, status, contexts, sent)
             }
         };
         let written = body(&mut e)
             .inspect(|()| probe::stamp(Stage::ResultsWritten))
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
-            .and_then(|()| finish(&mut e, begun, self.arrived.orb))
+            .and_then(|()| finish(&mut e, wire, begun, self.arrived.orb))
             .inspect(|()| probe::stamp(Stage::ReplyFramed));
         match written {
-            Ok(()) => self.sink.send(self.arrived.orb.options(), version, e),
+            Ok(()) => self.sink.send(self.arrived.orb.options(), wire, e),
             Err(exception) => {
                 // The results cannot be sent: the caller must know that it ran.
                 self.sink.discard(self.arrived.orb.options(), e.finish());
                 self.sink.send_exception(
                     self.arrived.orb.options(),
-                    version,
+                    wire,
                     id,
                     self.arrived.dialect,
                     exception,
@@ -426,21 +424,21 @@ impl<'r> Upcall<'r> {
 #[inline(never)]
 fn begin_with_priority(
     e: &mut Encoder<'_>,
-    version: Version,
+    wire: Wire,
     id: u32,
     status: ReplyStatus,
     contexts: &[ServiceContext<'_>],
     priority: Option<ServiceContext<'_>>,
 ) -> Begun {
     let Some(priority) = priority else {
-        return oxorb_giop::begin_reply(e, version, id, status, contexts);
+        return wire.begin_reply(e, id, status, contexts);
     };
     if contexts.is_empty() {
-        return oxorb_giop::begin_reply(e, version, id, status, &[priority]);
+        return wire.begin_reply(e, id, status, &[priority]);
     }
     let mut all = vec![priority];
     all.extend_from_slice(contexts);
-    oxorb_giop::begin_reply(e, version, id, status, &all)
+    wire.begin_reply(e, id, status, &all)
 }
 
 impl Rejected {
@@ -457,8 +455,8 @@ impl From<SystemException> for Rejected {
 }
 
 #[inline(always)]
-fn finish(e: &mut Encoder<'_>, begun: Begun, orb: &Orb) -> Result<(), SystemException> {
-    oxorb_giop::finish(e, begun)
+fn finish(e: &mut Encoder<'_>, wire: Wire, begun: Begun, orb: &Orb) -> Result<(), SystemException> {
+    wire.finish(e, begun)
         .and_then(|()| orb.options().limits.check_outgoing(e.position()))
         .map_err(|violation| violation.to_exception(CompletionStatus::Yes))
 }

@@ -60,10 +60,17 @@ impl<'a> Frame<'a> {
         }
     }
 
-    #[inline(never)]
-    fn parse_other(bytes: &'a [u8], context: &'a Arc<FrameContext>) -> Result<Self, Violation> {
-        let messaging = context.messaging();
-        let needed = messaging.start();
+    /// Looks at the beginning of a message, of which octets at the end may be missing: its header fields can be read as
+    /// far as they are there.
+    ///
+    /// # Errors
+    /// Those of [`Header::parse`].
+    pub fn beginning(
+        bytes: &'a [u8],
+        context: Option<&'a Arc<FrameContext>>,
+    ) -> Result<Self, Violation> {
+        let messaging = context.map(|context| context.messaging());
+        let needed = messaging.map_or(Header::LEN, |messaging| messaging.start());
         let Some(start) = bytes.get(..needed) else {
             return Err(Violation::Truncated {
                 what: "the header",
@@ -71,7 +78,22 @@ impl<'a> Frame<'a> {
                 left: bytes.len(),
             });
         };
-        Self::exactly(messaging.header(start)?, bytes, Some(context))
+        let header = match (messaging, start.first_chunk()) {
+            (Some(messaging), _) => messaging.header(start)?,
+            (None, Some(start)) => Header::parse(start)?,
+            (None, None) => unreachable!("`needed` octets are there"),
+        };
+        Ok(Self {
+            header,
+            bytes,
+            context,
+        })
+    }
+
+    #[inline(never)]
+    fn parse_other(bytes: &'a [u8], context: &'a Arc<FrameContext>) -> Result<Self, Violation> {
+        let header = Self::beginning(bytes, Some(context))?.header;
+        Self::exactly(header, bytes, Some(context))
     }
 
     fn exactly(

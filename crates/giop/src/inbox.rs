@@ -10,6 +10,8 @@ use crate::{
 };
 
 use cancels::Cancels;
+pub use other::Reading;
+
 use other::Other;
 use partial::Partials;
 
@@ -86,20 +88,28 @@ impl Inbox {
         }
     }
 
-    /// An empty inbox that reads into this memory for as long as messages fit.
-    pub fn with_buffer(limits: &Limits, mut buffer: Vec<u8>) -> Self {
+    /// Returns this inbox, before anything arrived, with memory to read into for as long as messages fit.
+    pub fn reading_into(self, mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         Self {
             habit: buffer.capacity().max(READ_AHEAD),
             buffer,
-            ..Self::new(limits)
+            ..self
         }
     }
 
     /// Returns this inbox, empty, for messages of `wire`. Allocates only for another protocol than GIOP.
     pub fn speaking(self, wire: Wire) -> Self {
         Self {
-            other: Other::of(wire, &self.limits),
+            other: Reading::of(wire, &self.limits).map(|reading| Box::new(Other::new(reading))),
+            ..self
+        }
+    }
+
+    /// Returns this inbox, empty, for what follows on a connection whose messages are read so. `None`: they are GIOP's.
+    pub fn continuing(self, reading: Option<&Reading>) -> Self {
+        Self {
+            other: reading.map(|reading| Box::new(Other::new(reading.clone()))),
             ..self
         }
     }
@@ -107,14 +117,14 @@ impl Inbox {
     /// Returns the messaging this inbox reads, if it is another than GIOP.
     #[inline]
     pub fn messaging(&self) -> Option<&'static dyn Messaging> {
-        self.other.as_ref().map(|other| other.messaging())
+        self.other.as_ref().map(|other| other.reading.messaging())
     }
 
     /// Returns how to understand the announced message once it was [taken](Self::take) or copied, for
     /// [`Frame::parse_in`]. `None`: it is GIOP's.
     #[inline]
     pub fn context(&self) -> Option<&Arc<FrameContext>> {
-        self.other.as_ref().map(|other| other.announced())
+        self.other.as_ref().map(|other| &other.announced)
     }
 
     /// The memory that octets are read into, which may be another than it began with; what is in it means nothing any
@@ -272,7 +282,7 @@ impl Inbox {
                 let frame = Frame {
                     header,
                     bytes,
-                    context: Some(other.announced()),
+                    context: Some(&other.announced),
                 };
                 if let Ok(cancel) = CancelRequest::parse(&frame) {
                     self.cancels.announced(cancel.id, self.start + total);
@@ -307,7 +317,7 @@ impl Inbox {
             Some(other) => {
                 // What is wrong with it is reported by `poll`.
                 other.arrived(header, bytes).ok()?;
-                Some(other.announced())
+                Some(&other.announced)
             }
             None => None,
         };
@@ -532,7 +542,7 @@ impl fmt::Debug for Inbox {
 fn header_at(octets: &[u8], other: Option<&Other>) -> Option<Result<Header, Violation>> {
     match other {
         None => Some(Header::parse(octets.first_chunk()?)),
-        Some(other) => other.header(octets),
+        Some(other) => other.reading.header(octets),
     }
 }
 

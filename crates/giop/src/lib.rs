@@ -43,7 +43,7 @@ pub use control::{CancelRequest, cancel_request, close_connection, message_error
 pub use fragments::{Fragments, Piece};
 pub use frame::{Frame, Message};
 pub use header::{Header, MessageType};
-pub use inbox::Inbox;
+pub use inbox::{Inbox, Reading};
 pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,

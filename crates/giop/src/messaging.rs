@@ -10,14 +10,14 @@ use oxorb_object::{ServiceContext, Version};
 
 use crate::{
     Begun, CancelRequest, Frame, Header, Limits, LocateReply, LocateRequest, LocateStatus,
-    MessageType, Reply, ReplyStatus, Request, RequestHeader, TargetAddress, Violation,
+    MessageType, Reply, ReplyStatus, Request, RequestHeader, TargetAddress, Violation, Wire,
 };
 
 /// A protocol that carries CORBA's messages in octets of its own form.
 ///
 /// The messages are GIOP's: requests, replies, locating, cancelling, closing. A messaging decides how their header fields
 /// look on the wire. It does no I/O and holds no state: one `static` of it serves all connections. What it has to remember
-/// of the messages of one connection stands in a [`Table`], which the connection's [`Inbox`](crate::Inbox) owns.
+/// of the messages of one connection stands in a [`Table`], which the inboxes of the connection share.
 ///
 /// GIOP itself is no implementation of this trait: it is built into [`Wire`](crate::Wire), [`Frame`] and
 /// [`Inbox`](crate::Inbox), which ask a `Messaging` for every other protocol. Implementations are checked by the
@@ -49,7 +49,7 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
 
     /// Makes what one connection remembers of the messages received. `None`, the default: each message is understood
     /// alone.
-    fn table(&self, limits: &Limits) -> Option<Box<dyn Table>> {
+    fn table(&self, limits: &Limits) -> Option<Arc<dyn Table>> {
         let _ = limits;
         None
     }
@@ -149,14 +149,16 @@ pub struct Needs {
 
 /// What one connection remembers of the messages it received, for a messaging whose messages refer to earlier ones.
 ///
-/// Owned by the connection's [`Inbox`](crate::Inbox), which shows it each whole message in the order of arrival.
-pub trait Table: Send {
+/// Shared by the inboxes of the connection, which show it each whole message in the order of arrival. Several threads read
+/// a connection one after another, never at once; but a table that locks does so for each message, so that entries which
+/// are set once and then only read are better.
+pub trait Table: Send + Sync {
     /// Takes a message in: remembers what it defines, and returns what it refers to. A message may be shown twice,
     /// as the last one that was.
     ///
     /// # Errors
     /// A [`Violation`] when it refers to something unknown, or defines more than the limits of the table allow.
-    fn arrived(&mut self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation>;
+    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation>;
 
     /// Returns the number of octets the table holds.
     fn memory(&self) -> usize;
@@ -184,6 +186,12 @@ impl FrameContext {
             messaging,
             known: Some(Box::new(known)),
         }
+    }
+
+    /// Returns the context of messages of `wire` that are understood alone; `None` for GIOP.
+    pub fn of(wire: Wire) -> Option<Arc<Self>> {
+        wire.messaging()
+            .map(|messaging| Arc::new(Self::new(messaging)))
     }
 
     /// Returns the messaging.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{Dialect, Encoder};
-use oxorb_giop::{Limits, MessageType, RequestHeader, TargetAddress};
+use oxorb_giop::{Limits, MessageType, RequestHeader, TargetAddress, Wire};
 use oxorb_object::{
     CodeSetContext, CompletionStatus, ServiceContext, SystemException, SystemExceptionKind,
     Version, minor, priority_range_context,
@@ -145,7 +145,7 @@ impl<'c> Call<'c, '_> {
         let waited = !link.reused || octets > SENT_AT_ONCE;
         link.limit_writes(timing.write_limit());
         let fragment_size = peer.options().fragment_size;
-        let (sent, buffer) = send_encoded(&*link.link, e, version, fragment_size);
+        let (sent, buffer) = send_encoded(&*link.link, e, Wire::Giop(version), fragment_size);
         probe::stamp(Stage::RequestSent);
         link.band = None;
         link.out = peer.options().keep(buffer);
@@ -179,7 +179,7 @@ impl<'c> Call<'c, '_> {
             return Err(lose(peer, &link, exception, violation.to_string()));
         }
         link.limit_writes(timing.write_limit());
-        let sent = write_message(&*link.link, &e.finish(), version, None);
+        let sent = write_message(&*link.link, &e.finish(), Wire::Giop(version), None);
         match sent {
             Ok(()) => Ok(Pending {
                 peer,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
-use oxorb_giop::{Inbox, Response};
+use oxorb_giop::{Inbox, Response, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, context_id,
     minor,
@@ -542,7 +542,12 @@ impl Multiplexed {
     ) -> Result<(), WriteError> {
         let Some(both) = &self.both_ways else {
             let _ = self.link.set_write_timeout(timing.write_limit());
-            return write_message(&*self.link, message, version, options.fragment_size);
+            return write_message(
+                &*self.link,
+                message,
+                Wire::Giop(version),
+                options.fragment_size,
+            );
         };
         let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
@@ -550,7 +555,12 @@ impl Multiplexed {
             .write_limit()
             .map_or(patience, |limit| limit.min(patience));
         let _ = self.link.set_write_timeout(Some(limit));
-        let written = write_message(&*self.link, message, version, options.fragment_size);
+        let written = write_message(
+            &*self.link,
+            message,
+            Wire::Giop(version),
+            options.fragment_size,
+        );
         let _ = self.link.set_write_timeout(Some(patience));
         written
     }

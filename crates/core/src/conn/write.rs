@@ -3,8 +3,7 @@
 use std::io::IoSlice;
 
 use oxorb_cdr::{Encoded, Encoder};
-use oxorb_giop::Fragments;
-use oxorb_object::Version;
+use oxorb_giop::{Fragments, Wire};
 use oxorb_transport::{Link, WriteError};
 
 /// Returns whether a message goes in one piece where pieces have so many octets at most.
@@ -19,7 +18,7 @@ fn fits(message: &[u8], fragment_size: Option<usize>) -> bool {
 pub(crate) fn send_encoded(
     link: &dyn Link,
     e: Encoder<'_>,
-    version: Version,
+    wire: Wire,
     fragment_size: Option<usize>,
 ) -> (Result<(), WriteError>, Vec<u8>) {
     match e.contiguous() {
@@ -27,7 +26,7 @@ pub(crate) fn send_encoded(
             let sent = link.write(&mut [IoSlice::new(message)]);
             (sent, e.into_buffer())
         }
-        _ => send_pieces(link, e, version, fragment_size),
+        _ => send_pieces(link, e, wire, fragment_size),
     }
 }
 
@@ -35,26 +34,26 @@ pub(crate) fn send_encoded(
 fn send_pieces(
     link: &dyn Link,
     e: Encoder<'_>,
-    version: Version,
+    wire: Wire,
     fragment_size: Option<usize>,
 ) -> (Result<(), WriteError>, Vec<u8>) {
     let message = e.finish();
-    let sent = write_message(link, &message, version, fragment_size);
+    let sent = write_message(link, &message, wire, fragment_size);
     (sent, message.into_buffer())
 }
 
-/// Writes one message: in one piece, or as GIOP 1.2 fragments when it is larger
-/// than `fragment_size` octets.
+/// Writes one message: in one piece, or in fragments when it is larger than `fragment_size` octets
+/// and the protocol has them.
 pub(crate) fn write_message(
     link: &dyn Link,
     message: &Encoded<'_>,
-    version: Version,
+    wire: Wire,
     fragment_size: Option<usize>,
 ) -> Result<(), WriteError> {
     if message.is_contiguous() && fits(message.contiguous(), fragment_size) {
         return link.write(&mut [IoSlice::new(message.contiguous())]);
     }
-    write_pieces(link, message, version, fragment_size)
+    write_pieces(link, message, wire, fragment_size)
 }
 
 /// A message that refers to memory elsewhere, or is too large to go in one piece.
@@ -62,13 +61,13 @@ pub(crate) fn write_message(
 fn write_pieces(
     link: &dyn Link,
     message: &Encoded<'_>,
-    version: Version,
+    wire: Wire,
     fragment_size: Option<usize>,
 ) -> Result<(), WriteError> {
     let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     let slices = message.io_slices(&mut slices);
     let fragments = fragment_size
-        .filter(|size| version >= Version::V1_2 && message.len() > *size)
+        .filter(|size| message.len() > *size && !wire.needs().no_fragments)
         .and_then(|size| Fragments::new(slices, size).ok());
     let Some(fragments) = fragments else {
         return link.write(slices);

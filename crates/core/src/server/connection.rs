@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::{ByteOrder, Dialect};
-use oxorb_giop::{Frame, Header, Inbox, Message, Request, Response};
+use oxorb_cdr::ByteOrder;
+use oxorb_giop::{Frame, Header, Inbox, Message, Request, Response, Wire};
 use oxorb_object::{Qos, SystemException, Urgency, Version};
 use oxorb_transport::Link;
 
@@ -127,7 +127,7 @@ impl Connection {
         link: Arc<dyn Link>,
         pool: Option<u32>,
     ) -> Connection {
-        let inbox = Inbox::new(&orb.options().limits);
+        let inbox = admitted.status.inbox(&orb.options().limits);
         let lines = Lines {
             status: admitted.status,
             pool,
@@ -199,12 +199,12 @@ impl Connection {
     }
 
     /// With buffers of a lane.
-    pub(super) fn with_buffers(self, orb: &Orb, buffers: Pair) -> Connection {
+    pub(super) fn with_buffers(self, buffers: Pair) -> Connection {
         let mut kept = Buffer::of(self.lines.status.client.as_ref());
         kept.planned(buffers.read.capacity());
         Connection {
             kept,
-            inbox: Some(Inbox::with_buffer(&orb.options().limits, buffers.read)),
+            inbox: self.inbox.map(|inbox| inbox.reading_into(buffers.read)),
             sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(self
                 .lines
                 .status
@@ -291,7 +291,7 @@ impl Connection {
                     Err(violation) => {
                         let peer = || self.link.peer();
                         orb.note(Incident::of(&violation), peer, || violation.to_string());
-                        refuse(&violation, self.version, &mut self.sink);
+                        refuse(&violation, self.wire(), &mut self.sink);
                         // Calls of this side may wait for what came.
                         if self.lines.status.calls().is_some() {
                             let exception = raise::bad_reply(&violation);
@@ -401,6 +401,11 @@ impl Connection {
         }
     }
 
+    /// Returns how the client certainly understands a message.
+    fn wire(&self) -> Wire {
+        self.lines.status.wire(self.version)
+    }
+
     pub(super) fn sink(&mut self) -> &mut Sink {
         &mut self.sink
     }
@@ -487,11 +492,10 @@ impl Connection {
             return false;
         };
         if request.response != Response::None {
-            let version = frame.header.version;
-            let plain = Dialect::new(version.minor);
+            let wire = frame.wire();
             self.sink.begin();
             self.sink
-                .send_exception(orb.options(), version, request.id, plain, exception);
+                .send_exception(orb.options(), wire, request.id, wire.dialect(), exception);
         }
         !self.sink.broken()
     }
@@ -671,9 +675,8 @@ impl Connection {
     }
 
     fn part(&mut self) {
-        self.sink.send_octets(&oxorb_giop::close_connection(
-            self.version,
-            ByteOrder::NATIVE,
-        ));
+        if let Some(close) = self.wire().close(ByteOrder::NATIVE) {
+            self.sink.send_octets(&close);
+        }
     }
 }

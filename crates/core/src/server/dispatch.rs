@@ -6,11 +6,10 @@ use std::sync::Arc;
 use oxorb_cdr::{Dialect, Encode as _};
 use oxorb_giop::{
     Answer, Frame, Inbox, LocateStatus, Message, MessageType, Misbehaviour, Request, Response,
-    Violation,
+    Violation, Wire,
 };
 use oxorb_object::{
     CodeSetContext, CommunicationClass, CompletionStatus, Qos, ServiceContexts, SystemException,
-    Version,
 };
 
 use super::registry::Client;
@@ -74,7 +73,7 @@ pub(super) fn dispatch(
         Err(violation) => {
             let peer = || desk.link().map_or_else(String::new, |link| link.peer());
             orb.note(Incident::of(&violation), peer, || violation.to_string());
-            refuse(&violation, frame.header.version, sink);
+            refuse(&violation, frame.wire(), sink);
             Next::Close
         }
     }
@@ -117,10 +116,12 @@ fn dispatch_other(
     }
 }
 
-/// Answers octets that are not GIOP as the specification wants it.
-pub(crate) fn refuse(violation: &Violation, version: Version, sink: &mut Sink) {
-    if violation.answer() == Answer::MessageError {
-        sink.send_octets(&oxorb_giop::message_error(version));
+/// Answers octets that are no message of the protocol, where it has a word for that.
+pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
+    if violation.answer() == Answer::MessageError
+        && let Some(error) = wire.error()
+    {
+        sink.send_octets(&error);
     }
 }
 
@@ -223,9 +224,8 @@ fn refuse_request(
     sink: &mut Sink,
 ) -> Result<(), Violation> {
     if request.response != Response::None {
-        let version = frame.header.version;
-        let plain = Dialect::new(version.minor);
-        sink.send_exception(orb.options(), version, request.id, plain, exception);
+        let wire = frame.wire();
+        sink.send_exception(orb.options(), wire, request.id, wire.dialect(), exception);
     }
     Ok(())
 }
@@ -288,8 +288,8 @@ pub(crate) fn upcall(
         ..
     } = *arrived;
     if request.response != Response::None && !sink.answered() {
-        let (version, id) = (frame.header.version, request.id);
-        sink.send_exception(orb.options(), version, id, dialect, raise::SERVANT_PANICKED);
+        let (wire, id) = (frame.wire(), request.id);
+        sink.send_exception(orb.options(), wire, id, dialect, raise::SERVANT_PANICKED);
     }
 }
 
@@ -304,15 +304,15 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
         Located::Unknown => (LocateStatus::UNKNOWN_OBJECT, None),
         Located::Forward(reference) => (LocateStatus::OBJECT_FORWARD, Some(reference.ior())),
     };
-    let version = frame.header.version;
-    let mut e = sink.encoder(orb.options(), Dialect::new(version.minor));
-    let begun = oxorb_giop::begin_locate_reply(&mut e, version, id, status);
+    let wire = frame.wire();
+    let mut e = sink.encoder(orb.options(), wire.dialect());
+    let begun = wire.begin_locate_reply(&mut e, id, status);
     if let Some(ior) = forward {
         // An IOR of our own making has no text that could not be written.
         let _ = ior.encode(&mut e);
     }
-    let _ = oxorb_giop::finish(&mut e, begun);
-    sink.send(orb.options(), version, e);
+    let _ = wire.finish(&mut e, begun);
+    sink.send(orb.options(), wire, e);
 }
 
 /// One of the requests that its client may have running; `None`: it counts nowhere.

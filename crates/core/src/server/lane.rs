@@ -323,7 +323,7 @@ impl Lane {
         let mut connection =
             Connection::new(orb, admitted, Arc::clone(&link), Some(self.plan.pool));
         if let Some(buffers) = self.memory.as_ref().and_then(Memory::take) {
-            connection = connection.with_buffers(orb, buffers);
+            connection = connection.with_buffers(buffers);
         }
         if self.plan.serving == Serving::ThreadPerConnection {
             let home = Home::Thread(Some(Arc::clone(self)));

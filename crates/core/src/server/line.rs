@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::ByteOrder;
-use oxorb_object::Version;
+use oxorb_giop::Wire;
 use oxorb_transport::Link;
 
 use super::connection::Lines;
@@ -15,20 +15,20 @@ use crate::{Orb, raise};
 
 /// Where the answer goes.
 pub(crate) enum Line {
-    Wire(Wire),
+    Link(OverLink),
     Mailbox(Arc<Mailbox>),
 }
 
 /// A share of the connection that a request came over. While it exists the connection is not closed in order, so that
 /// neither its client nor shutdown gives the answer up.
-pub(crate) struct Wire {
+pub(crate) struct OverLink {
     pub(super) orb: Orb,
     /// The connection's number in the registry.
     pub(super) connection: u64,
     /// The request's number.
     pub(super) request: u32,
-    /// What its client understands.
-    pub(super) version: Version,
+    /// Protocol of the request.
+    pub(super) wire: Wire,
     pub(super) link: Arc<dyn Link>,
     pub(super) lines: Lines,
     pub(super) turn: Arc<Turn>,
@@ -40,9 +40,9 @@ impl Line {
     /// Takes the answer; [`end`](Self::end) sees to what it took.
     pub(crate) fn sink(&self) -> Sink {
         match self {
-            Line::Wire(wire) => {
-                let sink = Sink::to_shared(Arc::clone(&wire.link), Arc::clone(&wire.turn));
-                sink.of(wire.lines.status.client.clone())
+            Line::Link(way) => {
+                let sink = Sink::to_shared(Arc::clone(&way.link), Arc::clone(&way.turn));
+                sink.of(way.lines.status.client.clone())
             }
             Line::Mailbox(_) => Sink::to_memory(Vec::new()),
         }
@@ -51,8 +51,8 @@ impl Line {
     /// The answer is in `sink`, which this line gave.
     pub(crate) fn end(self, sink: Sink) {
         match self {
-            Line::Wire(wire) if sink.broken() => wire.link.close(),
-            Line::Wire(_) => {}
+            Line::Link(way) if sink.broken() => way.link.close(),
+            Line::Link(_) => {}
             Line::Mailbox(mailbox) => {
                 if let Kept::Reply(message) = sink.into_memory() {
                     mailbox.deliver(message);
@@ -71,13 +71,13 @@ impl Line {
     /// Whether nobody waits for the answer any more.
     pub(crate) fn is_cancelled(&self) -> bool {
         match self {
-            Line::Wire(wire) => wire.turn.is_cancelled(wire.request),
+            Line::Link(way) => way.turn.is_cancelled(way.request),
             Line::Mailbox(mailbox) => mailbox.is_closed(),
         }
     }
 }
 
-impl Drop for Wire {
+impl Drop for OverLink {
     fn drop(&mut self) {
         self.turn.finish(self.request);
         if let Some(client) = &self.counted {
@@ -91,8 +91,9 @@ impl Drop for Wire {
         // Nobody reads it any more: it was only this answer that kept it open.
         if self.orb.is_closing() || status.was_told_to_end() {
             let mut sink = Sink::to_shared(Arc::clone(&self.link), Arc::clone(&self.turn));
-            let last = oxorb_giop::close_connection(self.version, ByteOrder::NATIVE);
-            sink.send_octets(&last);
+            if let Some(last) = self.wire.close(ByteOrder::NATIVE) {
+                sink.send_octets(&last);
+            }
         }
         if let Some(calls) = status.calls() {
             calls.end(raise::CONNECTION_LOST);

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use oxorb_cdr::ByteOrder;
+use oxorb_giop::Wire;
 use oxorb_object::{TcpProtocolProperties, Version};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
@@ -62,6 +63,7 @@ impl Listeners {
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
                 let tcp = Arc::clone(&self.tcp);
+                let wire = Wire::Giop(Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
                     Some(lane) => lane.builder(&orb, Purpose::Acceptor, ACCEPTOR),
                     None => orb
@@ -69,7 +71,7 @@ impl Listeners {
                         .builder(Purpose::Acceptor, ACCEPTOR, None),
                 };
                 builder
-                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), &tcp))
+                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), &tcp, wire))
                     .map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
@@ -121,6 +123,7 @@ fn accept(
     acceptor: &dyn Acceptor,
     lane: Option<&Arc<Lane>>,
     tcp: &OnceLock<TcpProtocolProperties>,
+    wire: Wire,
 ) {
     let priority = lane.and_then(|lane| lane.priority());
     if let Some(lane) = lane {
@@ -138,7 +141,7 @@ fn accept(
                     // A peer that is gone meanwhile is found out when it is served.
                     let _ = socket_options::apply(tcp, &*link, priority);
                 }
-                welcome(orb, acceptor.endpoint(), Arc::from(link), lane);
+                welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
             Err(_) if orb.is_closing() => return,
@@ -163,6 +166,7 @@ pub(crate) fn welcome(
     endpoint: &Endpoint,
     link: Arc<dyn Link>,
     lane: Option<&Arc<Lane>>,
+    wire: Wire,
 ) {
     let access = match endpoint.access.is_open() {
         true => &orb.options().access,
@@ -171,7 +175,7 @@ pub(crate) fn welcome(
     if link.peer_address().is_some_and(|peer| !access.admits(peer)) {
         let at = || format!("at {endpoint}");
         orb.note(Incident::AccessDenied, || link.peer(), at);
-        return turn_away(&*link);
+        return turn_away(&*link, wire);
     }
     let admitted = match orb.registry().admit(&link, orb.options()) {
         Ok(admitted) => admitted,
@@ -179,13 +183,14 @@ pub(crate) fn welcome(
             if let Refused::Limit(incident) = refused {
                 orb.note(incident, || link.peer(), String::new);
             }
-            return turn_away(&*link);
+            return turn_away(&*link, wire);
         }
     };
     if let Some(peer) = &admitted.purged {
         orb.note(Incident::Purged, || peer.clone(), String::new);
     }
     orb.watch().accepted.fetch_add(1, Ordering::Relaxed);
+    admitted.status.speak(wire, &orb.options().limits);
     let id = admitted.id;
     let taken = match lane {
         Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),
@@ -193,7 +198,7 @@ pub(crate) fn welcome(
     };
     if taken.is_err() {
         orb.registry().remove(id);
-        turn_away(&*link);
+        turn_away(&*link, wire);
     }
 }
 
@@ -204,8 +209,9 @@ fn make_room(orb: &Orb) {
     }
 }
 
-fn turn_away(link: &dyn Link) {
-    let close = oxorb_giop::close_connection(Version::V1_0, ByteOrder::NATIVE);
-    let _ = link.write(&mut [io::IoSlice::new(&close)]);
+fn turn_away(link: &dyn Link, wire: Wire) {
+    if let Some(close) = wire.close(ByteOrder::NATIVE) {
+        let _ = link.write(&mut [io::IoSlice::new(&close)]);
+    }
     link.close();
 }

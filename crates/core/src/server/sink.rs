@@ -6,8 +6,8 @@ use std::mem;
 use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encoded, Encoder};
-use oxorb_giop::{Frame, Header};
-use oxorb_object::{SystemException, Version};
+use oxorb_giop::{Frame, FrameContext, Reply, Wire};
+use oxorb_object::SystemException;
 use oxorb_transport::Link;
 
 use super::admission::Expected;
@@ -141,9 +141,9 @@ impl Sink {
 
     /// The way for an answer that does not come now; to be asked once, in the thread that serves the request with the
     /// number `id`. `None` when the request is served in a thread that has nothing to do with its connection.
-    pub(crate) fn defer(&mut self, orb: &Orb, id: u32, version: Version) -> Option<Line> {
+    pub(crate) fn defer(&mut self, orb: &Orb, id: u32, wire: Wire) -> Option<Line> {
         let line = match &self.target {
-            Target::Link(link) => Line::Wire(stand_in::keep(orb, link, id, version)?),
+            Target::Link(link) => Line::Link(stand_in::keep(orb, link, id, wire)?),
             Target::Memory(_) => {
                 let mailbox = Arc::<Mailbox>::default();
                 self.target = Target::Mailbox(Arc::clone(&mailbox));
@@ -210,7 +210,7 @@ impl Sink {
             .gather_above(gather_above)
     }
 
-    pub(crate) fn send(&mut self, options: &Options, version: Version, reply: Encoder<'_>) {
+    pub(crate) fn send(&mut self, options: &Options, wire: Wire, reply: Encoder<'_>) {
         self.answered = true;
         if let Target::Link(link) = &self.target
             && reply.position() <= SMALL
@@ -218,19 +218,19 @@ impl Sink {
             // What nearly every reply is.
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
-            let (sent, buffer) = send_encoded(&**link, reply, version, options.fragment_size);
+            let (sent, buffer) = send_encoded(&**link, reply, wire, options.fragment_size);
             probe::stamp(Stage::ReplySent);
             self.broken |= sent.is_err();
             return self.put_back(options, buffer);
         }
-        self.send_any(options, version, reply.finish());
+        self.send_any(options, wire, reply.finish());
     }
 
     /// Sends a reply that is large, in pieces, or not over a link.
     #[inline(never)]
-    fn send_any(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+    fn send_any(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
         match &mut self.target {
-            Target::Link(_) | Target::Shared(..) => self.send_over(options, version, reply),
+            Target::Link(_) | Target::Shared(..) => self.send_over(options, wire, reply),
             Target::Memory(kept) => {
                 let length = reply.len();
                 let mut message = reply.into_buffer();
@@ -241,16 +241,16 @@ impl Sink {
         }
     }
 
-    fn send_over(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+    fn send_over(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
         if reply.len() > SMALL {
-            return self.send_large(options, version, reply);
+            return self.send_large(options, wire, reply);
         }
-        self.write(options, version, reply);
+        self.write(options, wire, reply);
     }
 
     /// Sends a large reply, which counts against its client until it is written.
     #[cold]
-    fn send_large(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+    fn send_large(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
         // What is kept of the buffer is counted already.
         let octets = (reply.memory().saturating_sub(self.kept.octets())).max(reply.len());
         let mut encoding = stand_in::encoded();
@@ -272,20 +272,20 @@ impl Sink {
         };
         if let Some(_owed) = owed {
             drop(encoding);
-            return self.write(options, version, reply);
+            return self.write(options, wire, reply);
         }
-        let id = id_of(&reply);
+        let id = id_of(&reply, wire);
         self.discard(options, reply);
         drop(encoding);
-        let plain = Dialect::new(version.minor);
-        self.send_exception(options, version, id, plain, raise::REPLY_NOT_AFFORDED);
+        let plain = wire.dialect();
+        self.send_exception(options, wire, id, plain, raise::REPLY_NOT_AFFORDED);
     }
 
-    fn write(&mut self, options: &Options, version: Version, reply: Encoded<'_>) {
+    fn write(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
-            let sent = write_message(&**link, &reply, version, options.fragment_size);
+            let sent = write_message(&**link, &reply, wire, options.fragment_size);
             probe::stamp(Stage::ReplySent);
             self.broken |= sent.is_err();
         }
@@ -316,34 +316,28 @@ impl Sink {
     pub(crate) fn send_exception(
         &mut self,
         options: &Options,
-        version: Version,
+        wire: Wire,
         id: u32,
         dialect: Dialect,
         exception: SystemException,
     ) {
         let mut e = self.encoder(options, dialect);
-        let _ = oxorb_giop::system_exception_reply(&mut e, version, id, exception, &[]);
-        self.send(options, version, e);
+        let _ = wire.system_exception_reply(&mut e, id, exception, &[]);
+        self.send(options, wire, e);
     }
 }
 
-/// The number of the request that a finished reply answers.
-fn id_of(reply: &Encoded<'_>) -> u32 {
+/// Returns the number of the request that a finished reply answers.
+fn id_of(reply: &Encoded<'_>, wire: Wire) -> u32 {
     let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     let start: &[u8] = reply
         .io_slices(&mut slices)
         .first()
         .map_or(&[], |slice| slice);
-    let header = start
-        .first_chunk()
-        .and_then(|octets| Header::parse(octets).ok());
-    let frame = header.map(|header| Frame {
-        header,
-        bytes: start,
-        context: None,
-    });
-    let parsed = frame.and_then(|frame| Some(oxorb_giop::Reply::parse(&frame).ok()?.id));
-    parsed.unwrap_or_default()
+    let context = FrameContext::of(wire);
+    let frame = Frame::beginning(start, context.as_ref());
+    let parsed = frame.and_then(|frame| Reply::parse(&frame));
+    parsed.map_or(0, |reply| reply.id)
 }
 
 impl Target {

@@ -21,8 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use oxorb_giop::{Frame, Inbox, Request};
-use oxorb_object::Version;
+use oxorb_giop::{Frame, Inbox, Request, Wire};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
@@ -30,7 +29,7 @@ use super::connection::{Connection, Lines};
 use super::dispatch::{Next, Session, dispatch};
 use super::home::Home;
 use super::lane::Lane;
-use super::line::Wire;
+use super::line::OverLink;
 use super::registry::Client;
 use super::share::{Encoding, Values};
 use super::{Sink, admission, owed, per_connection};
@@ -187,7 +186,7 @@ pub(crate) fn pool() -> Option<u32> {
 
 /// A share of the connection that this thread serves, for the answer to its request `id`, which comes later and from
 /// any thread; `None` if it is not that of `link`.
-pub(super) fn keep(orb: &Orb, link: &Arc<dyn Link>, id: u32, version: Version) -> Option<Wire> {
+pub(super) fn keep(orb: &Orb, link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink> {
     DESK.with(|desk| {
         let mut served = desk.served.borrow_mut();
         let served = served
@@ -198,11 +197,11 @@ pub(super) fn keep(orb: &Orb, link: &Arc<dyn Link>, id: u32, version: Version) -
         turn.begin(id);
         status.share_unanswered();
         let counted = status.client.clone().filter(|_| desk.counted.get());
-        Some(Wire {
+        Some(OverLink {
             orb: orb.clone(),
             connection: served.id,
             request: id,
-            version,
+            wire,
             link: Arc::clone(link),
             lines: served.lines.clone(),
             turn,
@@ -513,7 +512,7 @@ impl Desk {
         let connection = Connection::of(
             served.id,
             Arc::clone(&served.link),
-            inbox.unwrap_or_else(|| Inbox::new(&served.orb.options().limits)),
+            inbox.unwrap_or_else(|| status.inbox(&served.orb.options().limits)),
             self.session.get(),
             served.lines.clone(),
             false,

@@ -7,7 +7,8 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb_giop::Inbox;
+use oxorb_giop::{Inbox, Limits, Reading, Wire};
+use oxorb_object::Version;
 
 use super::dispatch::Session;
 use super::home::WeakHome;
@@ -52,6 +53,8 @@ pub(crate) struct Status {
     turn: OnceLock<Arc<Turn>>,
     /// The calls that go the other way, on a bidirectional connection.
     calls: OnceLock<Arc<Multiplexed>>,
+    /// How messages are read, if their protocol is another than GIOP.
+    reading: OnceLock<Reading>,
     /// Set where another thread may take it over.
     origin: OnceLock<Origin>,
     /// Requests that run, or are about to, in threads that do not read it any more.
@@ -114,12 +117,31 @@ impl Status {
             session: Mutex::default(),
             turn: OnceLock::new(),
             calls: OnceLock::new(),
+            reading: OnceLock::new(),
             origin: OnceLock::new(),
             under_way: AtomicUsize::new(0),
             shared: AtomicBool::new(false),
             alone: AtomicU32::new(0),
             duration: AtomicU32::new(u32::MAX),
         }
+    }
+
+    /// Sets the protocol of the messages, before the first one. Without this call it is GIOP.
+    pub(super) fn speak(&self, wire: Wire, limits: &Limits) {
+        if let Some(reading) = Reading::of(wire, limits) {
+            let _ = self.reading.set(reading);
+        }
+    }
+
+    /// Returns the protocol of the messages, where GIOP's are of `version`.
+    pub(super) fn wire(&self, version: Version) -> Wire {
+        let reading = self.reading.get();
+        Wire::of(reading.map(Reading::messaging), version)
+    }
+
+    /// Returns an empty inbox for what follows.
+    pub(super) fn inbox(&self, limits: &Limits) -> Inbox {
+        Inbox::new(limits).continuing(self.reading.get())
     }
 
     /// Octets came after a silence.

@@ -19,7 +19,6 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::Inbox;
 use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 
@@ -215,7 +214,7 @@ pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Next {
             true => status.behind.lock().expect(UNPOISONED).take(),
             false => None,
         };
-        let inbox = inbox.unwrap_or_else(|| Inbox::new(&orb.options().limits));
+        let inbox = inbox.unwrap_or_else(|| status.inbox(&orb.options().limits));
         let session = *status.session.lock().expect(UNPOISONED);
         let lines = Lines { status, pool };
         let connection = Connection::of(id, link, inbox, session, lines, false);

@@ -1,74 +1,92 @@
 //! Messages of other protocols than GIOP.
 
+use core::fmt;
 use std::sync::Arc;
 
 use crate::{Frame, FrameContext, Header, Limits, Messaging, Table, Violation, Wire};
 
-/// What an inbox holds for a protocol other than GIOP.
-pub(super) struct Other {
+/// How the messages of one connection that does not speak GIOP are read: their messaging, and what it remembers of them.
+///
+/// All inboxes of a connection share it, also those that read one after another in different threads.
+#[derive(Clone)]
+pub struct Reading {
     messaging: &'static dyn Messaging,
     /// Context of messages that refer to nothing.
     alone: Arc<FrameContext>,
-    /// Context of the announced message.
-    announced: Arc<FrameContext>,
-    table: Option<Box<dyn Table>>,
+    table: Option<Arc<dyn Table>>,
 }
 
-impl Other {
-    /// Returns what an inbox holds for `wire`; nothing for GIOP.
-    pub(super) fn of(wire: Wire, limits: &Limits) -> Option<Box<Self>> {
+impl Reading {
+    /// Returns how messages of `wire` are read on a new connection. `None` for GIOP, which needs no help.
+    pub fn of(wire: Wire, limits: &Limits) -> Option<Self> {
         let messaging = wire.messaging()?;
-        let alone = Arc::new(FrameContext::new(messaging));
-        Some(Box::new(Self {
+        Some(Self {
             messaging,
-            announced: Arc::clone(&alone),
-            alone,
+            alone: Arc::new(FrameContext::new(messaging)),
             table: messaging.table(limits),
-        }))
+        })
     }
 
-    pub(super) fn messaging(&self) -> &'static dyn Messaging {
+    /// Returns the messaging.
+    pub fn messaging(&self) -> &'static dyn Messaging {
         self.messaging
     }
 
     /// Reads the header at the start of these octets, once enough of them are there.
     pub(super) fn header(&self, octets: &[u8]) -> Option<Result<Header, Violation>> {
-        Some(self.messaging.header(octets.get(..self.messaging.start())?))
+        let start = octets.get(..self.messaging.start())?;
+        Some(self.messaging.header(start))
+    }
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reading")
+            .field(&self.messaging.name())
+            .finish()
+    }
+}
+
+/// What an inbox holds for a protocol other than GIOP.
+pub(super) struct Other {
+    pub(super) reading: Reading,
+    /// Context of the announced message.
+    pub(super) announced: Arc<FrameContext>,
+}
+
+impl Other {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self {
+            announced: Arc::clone(&reading.alone),
+            reading,
+        }
     }
 
     /// Shows a whole message to the table, and keeps what it refers to.
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
-        let Some(table) = &mut self.table else {
+        let Some(table) = &self.reading.table else {
             return Ok(());
         };
         let frame = Frame {
             header,
             bytes,
-            context: Some(&self.alone),
+            context: Some(&self.reading.alone),
         };
         let known = table.arrived(&frame)?;
-        self.announced = known.unwrap_or_else(|| Arc::clone(&self.alone));
+        self.announced = known.unwrap_or_else(|| Arc::clone(&self.reading.alone));
         Ok(())
     }
 
-    /// Context of the announced message.
-    pub(super) fn announced(&self) -> &Arc<FrameContext> {
-        &self.announced
-    }
-
-    /// Context of a message that is only looked at.
+    /// Returns the context of a message that is only looked at.
     pub(super) fn alone(&self) -> &Arc<FrameContext> {
-        &self.alone
+        &self.reading.alone
     }
 
-    /// Makes `to` that of an inbox which holds the announced message only.
+    /// Makes `to` that of an inbox which holds the announced message.
     pub(super) fn split_to(&self, to: &mut Option<Box<Self>>) {
-        let (alone, announced) = (Arc::clone(&self.alone), Arc::clone(&self.announced));
         let split = Self {
-            messaging: self.messaging,
-            alone,
-            announced,
-            table: None,
+            reading: self.reading.clone(),
+            announced: Arc::clone(&self.announced),
         };
         match to {
             Some(to) => **to = split,
@@ -77,6 +95,7 @@ impl Other {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.table.as_ref().map_or(0, |table| table.memory())
+        let table = self.reading.table.as_ref();
+        table.map_or(0, |table| table.memory())
     }
 }

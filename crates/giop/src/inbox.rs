@@ -270,7 +270,11 @@ impl Inbox {
         let header = header?;
         let total = header.total();
         if total > self.limits.max_message {
-            return Err(self.limits.too_large(total as u64, Side::Received));
+            let limit = self.limits.too_large(total as u64, Side::Received);
+            return Err(match other {
+                Some(other) => other.oversized(unread, limit),
+                None => limit,
+            });
         }
         let Some(bytes) = unread.get(..total) else {
             self.awaited = total;

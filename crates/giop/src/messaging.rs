@@ -47,6 +47,13 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     /// A [`Violation`] for octets that are no header.
     fn header(&self, start: &[u8]) -> Result<Header, Violation>;
 
+    /// Returns what is wrong with a message that starts so and is larger than a limit allows: `limit`, unless the
+    /// protocol knows better.
+    fn oversized(&self, start: &[u8], limit: Violation) -> Violation {
+        let _ = start;
+        limit
+    }
+
     /// Makes what one connection remembers of the messages received. `None`, the default: each message is understood
     /// alone.
     fn table(&self, limits: &Limits) -> Option<Arc<dyn Table>> {

@@ -59,6 +59,36 @@ pub enum Side {
 pub enum Misbehaviour {
     /// The octets do not start with `GIOP`.
     Magic([u8; 4]),
+    /// The octets do not start as messages of this protocol do.
+    Protocol {
+        /// The protocol that was to be read.
+        expected: &'static str,
+        /// The first octets.
+        start: [u8; 4],
+    },
+    /// A size that is absurd, and less so in the other byte order, in a protocol whose messages do not tell theirs.
+    OtherByteOrder {
+        /// The protocol.
+        protocol: &'static str,
+        /// The size in the byte order of this machine.
+        size: u32,
+        /// The size in the other byte order.
+        swapped: u32,
+    },
+    /// A value that the protocol leaves undefined.
+    Undefined {
+        /// The protocol.
+        protocol: &'static str,
+        /// What has the value.
+        what: &'static str,
+        /// The value.
+        value: u32,
+    },
+    /// A number for object key and operation that no request of the connection has defined.
+    UnknownAlias {
+        /// The number.
+        number: u16,
+    },
     /// A GIOP 1.0 byte order that is neither 0 nor 1.
     ByteOrder(u8),
     /// A message without octets of a kind that always has some.
@@ -151,7 +181,9 @@ impl Violation {
     pub fn answer(&self) -> Answer {
         match self {
             // TLS or HTTP clients, port scanners: they would not understand a MessageError either.
-            Self::Peer(Misbehaviour::Magic(_)) => Answer::Close,
+            Self::Peer(Misbehaviour::Magic(_) | Misbehaviour::Protocol { .. }) => Answer::Close,
+            // Nor would a machine that reads every number the other way.
+            Self::Peer(Misbehaviour::OtherByteOrder { .. }) => Answer::Close,
             Self::Truncated { .. } | Self::Peer(_) | Self::Unsupported(_) => Answer::MessageError,
             Self::Limit {
                 side: Side::Received,
@@ -254,6 +286,31 @@ impl fmt::Display for Misbehaviour {
                     octets.escape_ascii()
                 )
             }
+            Self::Protocol { expected, start } => write!(
+                f,
+                "the peer does not speak {expected}: its message starts with \"{}\"; both sides must name the same \
+                 protocol",
+                start.escape_ascii()
+            ),
+            Self::OtherByteOrder {
+                protocol,
+                size,
+                swapped,
+            } => write!(
+                f,
+                "a {protocol} message announces {size} octets, or {swapped} in the other byte order: {protocol} has no \
+                 byte-order mark, so both machines must have the same byte order; use giop or giop-lite-rt between these"
+            ),
+            Self::Undefined {
+                protocol,
+                what,
+                value,
+            } => write!(f, "{protocol} has no {what} {value}"),
+            Self::UnknownAlias { number } => write!(
+                f,
+                "a request names its object and operation by the number {number}, which no request of this connection \
+                 has defined"
+            ),
             Self::ByteOrder(value) => write!(
                 f,
                 "the byte order of a GIOP 1.0 message is {value}, not 0 or 1"

@@ -62,6 +62,13 @@ impl Other {
         }
     }
 
+    /// Returns what is wrong with a message that is larger than a limit allows.
+    #[cold]
+    pub(super) fn oversized(&self, octets: &[u8], limit: Violation) -> Violation {
+        let start = octets.get(..self.messaging.start()).unwrap_or_default();
+        self.messaging.oversized(start, limit)
+    }
+
     /// Shows a whole message to the table, and keeps what it refers to.
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
         let Some(table) = &self.reading.table else {

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 33] = [
+const LAYERS: [Layer; 34] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -37,6 +37,11 @@ const LAYERS: [Layer; 33] = [
         package: "oxorb-giop",
         uses: &["oxorb-cdr", "oxorb-object"],
         why: "messages know nothing of the transport that moves them; only core joins the two",
+    },
+    Layer {
+        package: "oxorb-lite",
+        uses: &["oxorb-cdr", "oxorb-object", "oxorb-giop"],
+        why: "another messaging writes GIOP's messages in its own octets, and knows no transport either",
     },
     Layer {
         package: "oxorb-sys",

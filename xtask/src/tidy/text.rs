@@ -26,9 +26,14 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
         findings.extend(length(file, text));
         findings.extend(unfinished(file, text));
     }
-    if ["crates/cdr/src/", "crates/object/src/", "crates/giop/src/"]
-        .iter()
-        .any(|sans_io| file.starts_with(sans_io))
+    if [
+        "crates/cdr/src/",
+        "crates/object/src/",
+        "crates/giop/src/",
+        "crates/lite/src/",
+    ]
+    .iter()
+    .any(|sans_io| file.starts_with(sans_io))
     {
         findings.extend(outside_world(file, text));
     }
@@ -143,7 +148,7 @@ fn outside_world(file: &str, text: &str) -> Vec<Finding> {
         Finding::error(
             file,
             line,
-            "no clock, file, socket, thread or lock in cdr, object and giop",
+            "no clock, file, socket, thread or lock in cdr, object, giop and lite",
         )
     })
     .collect()

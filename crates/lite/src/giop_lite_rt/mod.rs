@@ -1,0 +1,146 @@
+//! GIOPlite/RT: `docs/design/giop-lite-rt.md` has the octets and the reasons.
+//!
+//! | offset | size | all messages | Request | Reply, LocateReply |
+//! |---|---|---|---|---|
+//! | 0 | 1 | byte order: 0 big, 1 little | | |
+//! | 1 | 1 | 0x10 (the version), and the type as in GIOP | | |
+//! | 2 | 2 | 0 | priority, a short; -1: none | status, then what follows (1: service contexts) |
+//! | 4 | 4 | octets after these eight | | |
+//! | 8 | 4 | request id, but in CloseConnection and MessageError | | |
+//! | 12 | 2 | | number of object key and operation; 0xffff: none | body, or service contexts |
+//! | 14 | 1 | | response flags: 0, 1, 3 as in GIOP 1.2 | |
+//! | 15 | 1 | | what follows: 1 names, 2 deadline, 4 service contexts | |
+
+mod control;
+mod header;
+mod locate;
+mod names;
+mod reply;
+mod request;
+
+use oxorb_cdr::{ByteOrder, Encoder};
+use oxorb_giop::{
+    Begun, CancelRequest, Frame, Header, Limits, LocateReply, LocateRequest, LocateStatus,
+    MessageType, Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short, Table,
+    TargetAddress, Violation, finish_at,
+};
+use oxorb_object::{ServiceContext, Version};
+
+use crate::octets::expect;
+
+use header::{LEN, SIZE_AT, parse};
+use names::{Names, Pair};
+
+pub(crate) use names::{NUMBERS, PAIR_OCTETS};
+
+/// GIOPlite/RT, whose connections remember what their numbers stand for.
+#[derive(Debug)]
+pub(crate) struct GiopLiteRt;
+
+impl Messaging for GiopLiteRt {
+    fn name(&self) -> &'static str {
+        "giop-lite-rt"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            stream: true,
+            same_order: false,
+            no_contexts: false,
+            no_fragments: true,
+            aliases: NUMBERS,
+        }
+    }
+
+    fn start(&self) -> usize {
+        LEN
+    }
+
+    fn header(&self, start: &[u8]) -> Result<Header, Violation> {
+        let start = start.first_chunk().expect("as many octets as `start` says");
+        let (order, kind, size) = parse(start)?;
+        Ok(Header {
+            version: Version::V1_2,
+            order,
+            more_fragments: false,
+            kind,
+            len: LEN as u8,
+            size,
+        })
+    }
+
+    fn table(&self, limits: &Limits) -> Option<Box<dyn Table>> {
+        Some(Box::new(Names::new(crate::GIOP_LITE_RT, limits)))
+    }
+
+    fn request<'f>(&self, frame: &Frame<'f>) -> Result<Request<'f>, Violation> {
+        expect(frame, MessageType::REQUEST)?;
+        let pair = frame.context.and_then(|context| context.known::<Pair>());
+        request::parse(frame.bytes, frame.header.order, pair)
+    }
+
+    fn reply<'f>(&self, frame: &Frame<'f>) -> Result<Reply<'f>, Violation> {
+        expect(frame, MessageType::REPLY)?;
+        reply::parse(frame.bytes, frame.header.order)
+    }
+
+    fn locate_request<'f>(&self, frame: &Frame<'f>) -> Result<LocateRequest<'f>, Violation> {
+        expect(frame, MessageType::LOCATE_REQUEST)?;
+        locate::parse_request(frame.bytes, frame.header.order)
+    }
+
+    fn locate_reply(&self, frame: &Frame<'_>) -> Result<LocateReply, Violation> {
+        expect(frame, MessageType::LOCATE_REPLY)?;
+        locate::parse_reply(frame.bytes, frame.header.order)
+    }
+
+    fn cancel_request(&self, frame: &Frame<'_>) -> Result<CancelRequest, Violation> {
+        expect(frame, MessageType::CANCEL_REQUEST)?;
+        control::parse_cancel(frame.bytes, frame.header.order)
+    }
+
+    fn begin_request(&self, e: &mut Encoder<'_>, header: &RequestHeader<'_>) -> Begun {
+        request::begin(e, header)
+    }
+
+    fn begin_reply(
+        &self,
+        e: &mut Encoder<'_>,
+        id: u32,
+        status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
+    ) -> Begun {
+        reply::begin(e, id, status, contexts)
+    }
+
+    fn begin_locate_request(
+        &self,
+        e: &mut Encoder<'_>,
+        id: u32,
+        target: TargetAddress<'_>,
+    ) -> Begun {
+        locate::begin_request(e, id, target)
+    }
+
+    fn begin_locate_reply(&self, e: &mut Encoder<'_>, id: u32, status: LocateStatus) -> Begun {
+        locate::begin_reply(e, id, status)
+    }
+
+    fn finish(&self, e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
+        finish_at(e, begun, LEN, SIZE_AT)
+    }
+
+    fn cancel(&self, order: ByteOrder, id: u32) -> Option<Short> {
+        Some(Short::new(&control::cancel_request(order, id)))
+    }
+
+    fn close(&self, order: ByteOrder) -> Option<Short> {
+        let message = control::bare(order, MessageType::CLOSE_CONNECTION);
+        Some(Short::new(&message))
+    }
+
+    fn error(&self) -> Option<Short> {
+        let message = control::bare(ByteOrder::NATIVE, MessageType::MESSAGE_ERROR);
+        Some(Short::new(&message))
+    }
+}

@@ -1,0 +1,85 @@
+//! Replies of GIOPlite/RT.
+
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
+use oxorb_giop::{Begun, MessageType, Misbehaviour, Reply, ReplyStatus, Violation};
+use oxorb_object::{ServiceContext, ServiceContexts, write_contexts};
+
+use super::header::{self, ID_AT, NAME, ulong_octets};
+use crate::octets::{octets, ulong_from};
+
+/// Offset of what follows the request id.
+pub(crate) const REST_AT: usize = ID_AT + 4;
+
+/// Service contexts follow.
+const CONTEXTS: u8 = 1;
+
+/// Starts a Reply.
+#[inline]
+pub(crate) fn begin(
+    e: &mut Encoder<'_>,
+    id: u32,
+    status: ReplyStatus,
+    contexts: &[ServiceContext<'_>],
+) -> Begun {
+    let follows = match contexts.is_empty() {
+        true => 0,
+        false => CONTEXTS,
+    };
+    start(e, MessageType::REPLY, [status.0 as u8, follows], id);
+    if !contexts.is_empty() {
+        write_contexts(e, contexts);
+    }
+    Begun::unaligned(e)
+}
+
+/// Writes a header and a request id.
+#[inline]
+pub(crate) fn start(e: &mut Encoder<'_>, kind: MessageType, fields: [u8; 2], id: u32) {
+    let order = e.order();
+    let mut start = [0; REST_AT];
+    start[..ID_AT].copy_from_slice(&header::octets(order, kind, fields, 0));
+    start[ID_AT..].copy_from_slice(&ulong_octets(order, id));
+    e.copy_octets(&start);
+}
+
+/// Reads a Reply.
+///
+/// # Errors
+/// [`Violation`] for fields that end early, and a set of fields that follow which this version does not have.
+#[inline]
+pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Violation> {
+    let Some(start) = message.first_chunk::<REST_AT>() else {
+        return Err(octets(message, "the fields of a reply", 0, REST_AT).unwrap_err());
+    };
+    let [_, _, status, follows, _, _, _, _, i0, i1, i2, i3] = *start;
+    let reply = Reply {
+        id: ulong_from(order, [i0, i1, i2, i3]),
+        status: ReplyStatus(u32::from(status)),
+        contexts: ServiceContexts::none(order),
+        body: REST_AT,
+    };
+    match follows {
+        0 => Ok(reply),
+        CONTEXTS => with_contexts(message, order, reply),
+        other => Err(Violation::Peer(Misbehaviour::Undefined {
+            protocol: NAME,
+            what: "set of fields that follow",
+            value: u32::from(other),
+        })),
+    }
+}
+
+#[cold]
+fn with_contexts<'a>(
+    message: &'a [u8],
+    order: ByteOrder,
+    reply: Reply<'a>,
+) -> Result<Reply<'a>, Violation> {
+    let mut fields = Decoder::new(message, order, Dialect::new(2)).at(REST_AT);
+    let contexts = ServiceContexts::read(message, false, &mut fields)?;
+    Ok(Reply {
+        contexts,
+        body: fields.position(),
+        ..reply
+    })
+}

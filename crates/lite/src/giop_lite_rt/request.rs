@@ -1,0 +1,263 @@
+//! Requests of GIOPlite/RT.
+
+use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, plain_str};
+use oxorb_giop::{
+    Begun, MessageType, Misbehaviour, Request, RequestHeader, Response, Target, Terms, Violation,
+};
+use oxorb_object::{ServiceContexts, write_contexts};
+
+use super::header::{self, ID_AT, NAME, ulong_octets, ushort_from, ushort_octets};
+use super::names::Pair;
+use crate::octets::{octets, ulong, ulong_from};
+
+/// Octets of what every Request has, header included.
+pub(crate) const FIXED: usize = 16;
+
+/// The number of requests whose object key and operation have none.
+pub(crate) const NO_NUMBER: u16 = u16::MAX;
+
+/// Offset of the number.
+const NUMBER_AT: usize = ID_AT + 4;
+
+/// Object key and operation follow in full.
+const NAMES: u8 = 1;
+/// A deadline follows: nanoseconds from the moment the request was written.
+const DEADLINE: u8 = 2;
+/// Service contexts follow.
+const CONTEXTS: u8 = 4;
+
+/// Octets of a deadline.
+const DEADLINE_OCTETS: usize = 8;
+
+/// Nanoseconds of a unit of `TimeT`.
+const UNIT: u64 = 100;
+
+/// Starts a Request. The arguments start at a multiple of 8.
+#[inline]
+pub(crate) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
+    let order = e.order();
+    let (number, known) = match request.alias {
+        Some(alias) => (alias.number, alias.known),
+        None => (NO_NUMBER, false),
+    };
+    let mut follows = 0;
+    if !known {
+        follows |= NAMES;
+    }
+    let terms = request.terms.unwrap_or_default();
+    if terms.within.is_some() {
+        follows |= DEADLINE;
+    }
+    if !request.contexts.is_empty() {
+        follows |= CONTEXTS;
+    }
+    let priority = terms.priority.unwrap_or(-1);
+    let fields = ushort_octets(order, priority as u16);
+    let mut start = [0; FIXED];
+    let header = header::octets(order, MessageType::REQUEST, fields, 0);
+    start[..ID_AT].copy_from_slice(&header);
+    start[ID_AT..NUMBER_AT].copy_from_slice(&ulong_octets(order, request.id));
+    start[NUMBER_AT..NUMBER_AT + 2].copy_from_slice(&ushort_octets(order, number));
+    start[FIXED - 2] = flags(request.response);
+    start[FIXED - 1] = follows;
+    e.copy_octets(&start);
+    if follows == 0 {
+        return Begun::unaligned(e);
+    }
+    begin_long(e, request, known)
+}
+
+/// Writes what most requests do not have.
+#[inline(never)]
+fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>, known: bool) -> Begun {
+    if let Some(units) = request.terms.and_then(|terms| terms.within) {
+        e.ulonglong(units.saturating_mul(UNIT));
+    }
+    if !known {
+        let (key, operation) = (request.key.key(), request.operation);
+        for name in [key, operation.as_bytes()] {
+            e.ulong(name.len() as u32);
+            e.copy_octets(name);
+        }
+    }
+    if !request.contexts.is_empty() {
+        write_contexts(e, request.contexts);
+    }
+    Begun::aligned(e)
+}
+
+/// Reads a Request; `pair` is what its number stands for.
+///
+/// # Errors
+/// [`Violation`] for fields that end early, an operation name that is none, and a number that stands for nothing.
+#[inline]
+pub(crate) fn parse<'a>(
+    message: &'a [u8],
+    order: ByteOrder,
+    pair: Option<&'a Pair>,
+) -> Result<Request<'a>, Violation> {
+    let Some(start) = message.first_chunk::<FIXED>() else {
+        return Err(octets(message, "the fields of a request", 0, FIXED).unwrap_err());
+    };
+    let [
+        ..,
+        p0,
+        p1,
+        _,
+        _,
+        _,
+        _,
+        i0,
+        i1,
+        i2,
+        i3,
+        n0,
+        n1,
+        flags,
+        follows,
+    ] = *start;
+    let priority = ushort_from(order, [p0, p1]) as i16;
+    let request = Request {
+        id: ulong_from(order, [i0, i1, i2, i3]),
+        response: response(flags),
+        target: Target::Key(&[]),
+        operation: "",
+        contexts: ServiceContexts::none(order),
+        terms: (priority >= 0).then_some(Terms {
+            priority: Some(priority),
+            within: None,
+        }),
+        body: FIXED,
+    };
+    if follows == 0
+        && let Some(pair) = pair
+    {
+        return Ok(Request {
+            target: Target::Key(pair.key()),
+            operation: pair.operation(),
+            ..request
+        });
+    }
+    let number = ushort_from(order, [n0, n1]);
+    parse_long(message, order, pair, request, number, follows)
+}
+
+/// Reads what most requests do not have.
+#[inline(never)]
+fn parse_long<'a>(
+    message: &'a [u8],
+    order: ByteOrder,
+    pair: Option<&'a Pair>,
+    mut request: Request<'a>,
+    number: u16,
+    follows: u8,
+) -> Result<Request<'a>, Violation> {
+    if follows & !(NAMES | DEADLINE | CONTEXTS) != 0 {
+        return Err(Violation::Peer(Misbehaviour::Undefined {
+            protocol: NAME,
+            what: "set of fields that follow",
+            value: u32::from(follows),
+        }));
+    }
+    let mut at = FIXED;
+    if follows & DEADLINE != 0 {
+        let nanoseconds = Decoder::new(message, order, Dialect::new(2))
+            .at(at)
+            .ulonglong()?;
+        request.terms = Some(Terms {
+            within: Some(nanoseconds / UNIT),
+            ..request.terms.unwrap_or_default()
+        });
+        at += DEADLINE_OCTETS;
+    }
+    if follows & NAMES != 0 {
+        let (key, operation, end) = names_at(message, order, at)?;
+        request.target = Target::Key(key);
+        request.operation = operation;
+        at = end;
+    } else {
+        let pair = pair.ok_or(Violation::Peer(Misbehaviour::UnknownAlias { number }))?;
+        request.target = Target::Key(pair.key());
+        request.operation = pair.operation();
+    }
+    if follows & CONTEXTS != 0 {
+        let mut fields = Decoder::new(message, order, Dialect::new(2)).at(at);
+        request.contexts = ServiceContexts::read(message, false, &mut fields)?;
+        at = fields.position();
+    }
+    request.body = at.next_multiple_of(8).min(message.len());
+    Ok(request)
+}
+
+/// What a request says of numbers.
+pub(crate) struct Numbered<'a> {
+    /// The number; `None`: names only.
+    pub(crate) number: Option<u16>,
+    /// Object key and operation, where the request has them in full.
+    pub(crate) names: Option<(&'a [u8], &'a str)>,
+}
+
+/// Reads what a request says of numbers, and nothing else.
+///
+/// # Errors
+/// [`Violation`] for names that cannot be read.
+#[inline]
+pub(crate) fn numbered(message: &[u8], order: ByteOrder) -> Result<Numbered<'_>, Violation> {
+    let Some(start) = message.first_chunk::<FIXED>() else {
+        return Err(octets(message, "the fields of a request", 0, FIXED).unwrap_err());
+    };
+    let [.., n0, n1, _, follows] = *start;
+    let number = ushort_from(order, [n0, n1]);
+    let names = match follows & NAMES {
+        0 => None,
+        _ => {
+            let deadline = match follows & DEADLINE {
+                0 => 0,
+                _ => DEADLINE_OCTETS,
+            };
+            let (key, operation, _) = names_at(message, order, FIXED + deadline)?;
+            Some((key, operation))
+        }
+    };
+    Ok(Numbered {
+        number: (number != NO_NUMBER).then_some(number),
+        names,
+    })
+}
+
+/// Reads object key and operation at `at`, and where they end.
+fn names_at(
+    message: &[u8],
+    order: ByteOrder,
+    at: usize,
+) -> Result<(&[u8], &str, usize), Violation> {
+    let length = ulong(message, order, "the length of the object key", at)?;
+    let key = octets(message, "the object key", at + 4, length as usize)?;
+    let at = (at + 4 + key.len()).next_multiple_of(4);
+    let length = ulong(message, order, "the length of the operation's name", at)?;
+    let name = octets(message, "the operation's name", at + 4, length as usize)?;
+    let end = at + 4 + name.len();
+    let text = plain_str(name).or_else(|| core::str::from_utf8(name).ok());
+    match text.filter(|name| !name.is_empty()) {
+        Some(operation) => Ok((key, operation, end)),
+        None => Err(Violation::Peer(Misbehaviour::OperationName)),
+    }
+}
+
+#[inline]
+const fn flags(response: Response) -> u8 {
+    match response {
+        Response::None => 0,
+        Response::WithServer => 1,
+        Response::WithTarget => 3,
+    }
+}
+
+#[inline]
+const fn response(flags: u8) -> Response {
+    match flags {
+        0 => Response::None,
+        1 => Response::WithServer,
+        _ => Response::WithTarget,
+    }
+}

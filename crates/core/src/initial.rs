@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use oxorb_cdr::CharSet;
 use oxorb_object::components::orb_type;
-use oxorb_object::corbaloc::{self, OtherAddress};
+use oxorb_object::corbaloc::Location;
 use oxorb_object::{
     CodeSetComponentInfo, Corbaloc, IiopEndpoint, IiopProfile, Ior, ReferenceError,
     SystemException, TaggedComponent, Url, Version, minor,
@@ -113,14 +113,11 @@ impl Orb {
     }
 
     fn locate(&self, url: &Corbaloc, depth: u32) -> Result<ObjectRef, ResolveError> {
-        let unknown = |other: &OtherAddress| Err(corbaloc::Error::Protocol(other.protocol.clone()));
-        match url.to_ior_with(unknown) {
-            Ok(Some(ior)) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
-            Ok(None) => self.initial(&String::from_utf8_lossy(&url.key), depth),
-            Err(error) => Err(ResolveError::Malformed {
-                text: url.to_string(),
-                error: ReferenceError::Corbaloc(error),
-            }),
+        match (&url.location, url.to_ior()) {
+            (_, Some(ior)) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
+            (Location::InitialReference | Location::Iiop(_), None) => {
+                self.initial(&String::from_utf8_lossy(&url.key), depth)
+            }
         }
     }
 

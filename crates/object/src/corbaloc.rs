@@ -3,14 +3,8 @@
 //! ```text
 //! corbaloc:<address>[,<address>...][/<key>]
 //! <address> = [iiop]:[<major>.<minor>@]<host>[:<port>]  |  rir:
-//!           | <protocol>:[<major>.<minor>@]<place>
-//!           | <protocol>:[<major>.<minor>@]<path>"|"
 //! corbaname:<address>[,<address>...][/<key>][#<name>]
 //! ```
-//!
-//! Places of other protocols are kept as text for whoever speaks them. One that begins with `/` or
-//! `@`, as the path of a UNIX socket does, is ended by `|`, as TAO has it; behind the last of them
-//! the key follows without a slash.
 
 use core::fmt;
 use core::str::FromStr;
@@ -18,8 +12,7 @@ use core::str::FromStr;
 use oxorb_cdr::Printable;
 
 use crate::{
-    CompletionStatus, IiopEndpoint, IiopProfile, Ior, SystemException, TaggedProfile, Version, hex,
-    minor,
+    CompletionStatus, IiopEndpoint, IiopProfile, Ior, SystemException, Version, hex, minor,
 };
 
 /// Port of an address that names none.
@@ -45,81 +38,51 @@ pub struct Corbaloc {
 }
 
 impl Corbaloc {
-    /// Returns the reference it stands for: one profile per address, all with the same key, the type
-    /// unknown. `None` for `rir:`, whose references are the ORB's own initial ones, and for addresses
-    /// of protocols other than IIOP.
+    /// The reference it stands for: one IIOP profile per address, all with the same key, the type unknown.
+    /// `None` for `rir:`, whose references are the ORB's own initial ones.
     pub fn to_ior(&self) -> Option<Ior> {
-        self.to_ior_with(|other| Err(Error::Protocol(other.protocol.clone())))
-            .ok()
-            .flatten()
-    }
-
-    /// Returns the reference it stands for, as [`to_ior`](Self::to_ior), but has `profile` make those
-    /// of other protocols. `None` for `rir:`.
-    ///
-    /// # Errors
-    /// The first of `profile`.
-    pub fn to_ior_with(
-        &self,
-        profile: impl Fn(&OtherAddress) -> Result<TaggedProfile, Error>,
-    ) -> Result<Option<Ior>, Error> {
-        let Location::Addresses(addresses) = &self.location else {
-            return Ok(None);
+        let Location::Iiop(addresses) = &self.location else {
+            return None;
         };
-        let profile = |address: &Address| match address {
-            Address::Iiop { version, endpoint } => {
-                let IiopEndpoint { host, port } = endpoint;
-                Ok(IiopProfile::new(*version, host, *port, &self.key).to_profile())
-            }
-            Address::Other(other) => profile(other),
+        let profile = |address: &Address| {
+            IiopProfile::new(
+                address.version,
+                &address.endpoint.host,
+                address.endpoint.port,
+                &self.key,
+            )
+            .to_profile()
         };
-        Ok(Some(Ior {
+        Some(Ior {
             type_id: String::new(),
-            profiles: addresses.iter().map(profile).collect::<Result<_, _>>()?,
-        }))
+            profiles: addresses.iter().map(profile).collect(),
+        })
     }
 
-    /// Returns the URL of a reference: its IIOP addresses and the first profile's key. `None` when it
-    /// has no IIOP profile.
+    /// The URL of a reference: its IIOP addresses and the first profile's key. `None` when it has no IIOP profile.
     ///
     /// Loses the type id, components and foreign profiles; profiles with another key are left out.
     pub fn from_ior(ior: &Ior) -> Option<Self> {
-        Self::from_ior_with(ior, |_| None)
-    }
-
-    /// Returns the URL of a reference, as [`from_ior`](Self::from_ior), but has `read` give key and
-    /// addresses of the profiles of other protocols that it knows.
-    pub fn from_ior_with(
-        ior: &Ior,
-        read: impl Fn(&TaggedProfile) -> Option<(Vec<u8>, Vec<OtherAddress>)>,
-    ) -> Option<Self> {
-        let mut key = None;
-        let mut all = Vec::new();
-        for tagged in &ior.profiles {
-            let (object_key, addresses) = match IiopProfile::parse(tagged) {
-                Ok(profile) => iiop_addresses(profile),
-                Err(_) => match read(tagged) {
-                    Some((key, others)) => (key, others.into_iter().map(Address::Other).collect()),
-                    None => continue,
-                },
-            };
-            if *key.get_or_insert_with(|| object_key.clone()) == object_key {
-                all.extend(addresses);
-            }
+        let mut profiles = ior.iiop_profiles().peekable();
+        let key = profiles.peek()?.object_key.clone();
+        let mut addresses = Vec::new();
+        for profile in profiles.filter(|profile| profile.object_key == key) {
+            let version = profile.version.min(Version::V1_2);
+            addresses.extend(
+                profile
+                    .endpoints()
+                    .into_iter()
+                    .map(|endpoint| Address { version, endpoint }),
+            );
+        }
+        if addresses.is_empty() {
+            return None;
         }
         Some(Self {
-            location: Location::Addresses(all),
-            key: key?,
+            location: Location::Iiop(addresses),
+            key,
         })
-        .filter(|url| !matches!(&url.location, Location::Addresses(all) if all.is_empty()))
     }
-}
-
-fn iiop_addresses(profile: IiopProfile) -> (Vec<u8>, Vec<Address>) {
-    let version = profile.version.min(Version::V1_2);
-    let endpoints = profile.endpoints().into_iter();
-    let addresses = endpoints.map(|endpoint| Address::Iiop { version, endpoint });
-    (profile.object_key, addresses.collect())
 }
 
 impl FromStr for Corbaloc {
@@ -186,49 +149,23 @@ impl fmt::Display for Corbaname {
 pub enum Location {
     /// `rir:`, an initial reference of the ORB that resolves the URL; the key is its name.
     InitialReference,
-    /// Addresses to try in order; never empty.
-    Addresses(Vec<Address>),
+    /// TCP addresses to try in order; never empty.
+    Iiop(Vec<Address>),
 }
 
-/// One address.
+/// One `iiop:` address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Address {
-    /// `iiop:`
-    Iiop {
-        /// Highest GIOP version to use there; 1.0 when the URL names none.
-        version: Version,
-        /// Host and port; 2809 when the URL names none.
-        endpoint: IiopEndpoint,
-    },
-    /// An address of another protocol.
-    Other(OtherAddress),
-}
-
-/// An address of a protocol other than IIOP.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct OtherAddress {
-    /// Word before the colon, in lower case.
-    pub protocol: String,
-    /// Highest GIOP version to use there; 1.2 when the URL names none.
+pub struct Address {
+    /// Highest GIOP version to use there; 1.0 when the URL names none.
     pub version: Version,
-    /// Place, in the protocol's own notation.
-    pub place: String,
-}
-
-impl OtherAddress {
-    /// An [`Error`] about this address.
-    pub fn error(&self, why: &'static str) -> Error {
-        Error::Address {
-            address: self.to_string(),
-            why,
-        }
-    }
+    /// Host and port; 2809 when the URL names none.
+    pub endpoint: IiopEndpoint,
 }
 
 impl FromStr for Address {
     type Err = Error;
 
-    /// Reads an IIOP address, `[<major>.<minor>@]<host>[:<port>]`.
+    /// Reads `[<major>.<minor>@]<host>[:<port>]`.
     fn from_str(text: &str) -> Result<Self, Error> {
         parse_place(text).map_err(|why| Error::Address {
             address: text.to_owned(),
@@ -239,29 +176,14 @@ impl FromStr for Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (version, IiopEndpoint { host, port }) = match self {
-            Self::Iiop { version, endpoint } => (version, endpoint),
-            Self::Other(other) => return other.fmt(f),
-        };
+        let IiopEndpoint { host, port } = &self.endpoint;
         if host.contains(':') {
             let host = host.replace('%', "%25");
-            write!(f, "iiop:{version}@[{host}]:{port}")
+            write!(f, "{}@[{host}]:{port}", self.version)
         } else {
-            write!(f, "iiop:{version}@{host}:{port}")
+            write!(f, "{}@{host}:{port}", self.version)
         }
     }
-}
-
-impl fmt::Display for OtherAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = if is_path(&self.place) { "|" } else { "" };
-        write!(f, "{}:{}@{}{end}", self.protocol, self.version, self.place)
-    }
-}
-
-/// Whether a place is one that `|` ends.
-fn is_path(place: &str) -> bool {
-    place.starts_with(['/', '@'])
 }
 
 /// What is wrong with a URL.
@@ -345,105 +267,49 @@ impl fmt::Display for Error {
 
 /// What follows the scheme, which is compared without case.
 pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
-    strip_ignoring_case(text.trim(), scheme)
+    let (start, rest) = text.trim().split_at_checked(scheme.len())?;
+    start.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
 fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
-    let initial = strip_ignoring_case(text, "rir:");
-    if let Some(key) = initial.filter(|key| key.is_empty() || key.starts_with('/')) {
+    let (addresses, key) = match text.split_once('/') {
+        Some((addresses, key)) => (addresses, unescape(key)?),
+        None => (text, Vec::new()),
+    };
+    let key = if key.is_empty() {
+        DEFAULT_KEY.to_owned()
+    } else {
+        key
+    };
+    if addresses.eq_ignore_ascii_case("rir:") {
         return Ok(Corbaloc {
             location: Location::InitialReference,
-            key: parse_key(key.strip_prefix('/').unwrap_or(key))?,
+            key,
         });
     }
-    let mut addresses = Vec::new();
-    let mut rest = text;
-    let key = loop {
-        let (address, more) = parse_address(rest)?;
-        addresses.push(address);
-        match more.strip_prefix(',') {
-            Some(more) => rest = more,
-            None => break more,
-        }
-    };
-    // A path ends where the key begins; other addresses end with a slash.
-    let key = match addresses.last() {
-        Some(Address::Other(other)) if is_path(&other.place) => key,
-        _ => key.strip_prefix('/').unwrap_or(key),
-    };
-    Ok(Corbaloc {
-        key: parse_key(key)?,
-        location: Location::Addresses(addresses),
-    })
+    let location = addresses
+        .split(',')
+        .map(parse_address)
+        .collect::<Result<_, _>>()
+        .map(Location::Iiop)?;
+    Ok(Corbaloc { location, key })
 }
 
-fn parse_key(text: &str) -> Result<Vec<u8>, Error> {
-    let key = unescape(text)?;
-    Ok(match key.is_empty() {
-        true => DEFAULT_KEY.to_owned(),
-        false => key,
-    })
-}
-
-fn strip_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
-    let (start, rest) = text.split_at_checked(prefix.len())?;
-    start.eq_ignore_ascii_case(prefix).then_some(rest)
-}
-
-/// Reads `<protocol>:<address>`, and returns what follows it.
-fn parse_address(text: &str) -> Result<(Address, &str), Error> {
-    let (whole, more) = text.split_at(text.find([',', '/']).unwrap_or(text.len()));
-    let malformed = |address: &str, why| Error::Address {
-        address: address.to_owned(),
-        why,
+/// Reads `<protocol>:<address>`.
+fn parse_address(text: &str) -> Result<Address, Error> {
+    let Some((protocol, address)) = text.split_once(':') else {
+        let why = "it names no protocol, not even an empty one";
+        return Err(Error::Address {
+            address: text.to_owned(),
+            why,
+        });
     };
-    let Some((protocol, place)) = whole.split_once(':') else {
-        return Err(malformed(
-            whole,
-            "it names no protocol, not even an empty one",
-        ));
-    };
-    let protocol = protocol.to_ascii_lowercase();
-    match protocol.as_str() {
-        "" | "iiop" => return Ok((place.parse()?, more)),
-        "rir" => return Err(Error::MixedInitialReference),
-        _ => {}
+    match protocol {
+        "" => address.parse(),
+        iiop if iiop.eq_ignore_ascii_case("iiop") => address.parse(),
+        rir if rir.eq_ignore_ascii_case("rir") => Err(Error::MixedInitialReference),
+        other => Err(Error::Protocol(other.to_owned())),
     }
-    // Places of other protocols may be paths, which hold slashes and commas.
-    let text = &text[protocol.len() + 1..];
-    let (version, from_place) = match split_version(text) {
-        Some((version, rest)) => (
-            parse_version(version)
-                .ok_or_else(|| malformed(whole, "its version is not <major>.<minor>"))?,
-            rest,
-        ),
-        None => (Version::V1_2, text),
-    };
-    let (place, more) = match is_path(from_place) {
-        true => from_place
-            .split_once('|')
-            .ok_or_else(|| malformed(text, "its path is not ended by |"))?,
-        false => from_place.split_at(from_place.find([',', '/']).unwrap_or(from_place.len())),
-    };
-    if place.is_empty() {
-        return Err(malformed(whole, "it names no place"));
-    }
-    let place = place.to_owned();
-    let other = OtherAddress {
-        protocol,
-        version,
-        place,
-    };
-    Ok((Address::Other(other), more))
-}
-
-/// Splits at the `@` behind a version, if there is one: a path may hold others.
-fn split_version(text: &str) -> Option<(&str, &str)> {
-    let digits_and_dot = |c: char| c.is_ascii_digit() || c == '.';
-    let rest = text.trim_start_matches(digits_and_dot);
-    let version = &text[..text.len() - rest.len()];
-    let rest = rest.strip_prefix('@')?;
-    (!version.is_empty()).then_some((version, rest))
 }
 
 /// Reads `[<major>.<minor>@]<host>[:<port>]`; otherwise says what is wrong with it.
@@ -481,7 +347,7 @@ fn parse_place(text: &str) -> Result<Address, &'static str> {
             .filter(|&port| port != 0)
             .ok_or("its port is not 1 to 65535")?,
     };
-    Ok(Address::Iiop {
+    Ok(Address {
         version,
         endpoint: IiopEndpoint { host, port },
     })
@@ -527,15 +393,10 @@ fn number<T: FromStr>(digits: &str) -> Option<T> {
 fn write_location_and_key(url: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &url.location {
         Location::InitialReference => f.write_str("rir:")?,
-        Location::Addresses(addresses) => {
+        Location::Iiop(addresses) => {
             for (i, address) in addresses.iter().enumerate() {
                 let comma = if i == 0 { "" } else { "," };
-                write!(f, "{comma}{address}")?;
-            }
-            if let Some(Address::Other(other)) = addresses.last()
-                && is_path(&other.place)
-            {
-                return escape(&url.key, f);
+                write!(f, "{comma}iiop:{address}")?;
             }
         }
     }

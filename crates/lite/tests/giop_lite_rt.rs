@@ -295,7 +295,7 @@ fn numbers_are_bounded_and_keep_their_meaning() {
         violation(GIOP_LITE_RT, &twice),
         Violation::Peer(Misbehaviour::Undefined {
             protocol: "GIOPlite/RT 1",
-            what: "second meaning of number",
+            what: "second meaning of alias",
             value: 5,
         })
     );

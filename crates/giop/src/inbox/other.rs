@@ -65,8 +65,8 @@ impl Other {
     /// Returns what is wrong with a message that is larger than a limit allows.
     #[cold]
     pub(super) fn oversized(&self, octets: &[u8], limit: Violation) -> Violation {
-        let start = octets.get(..self.messaging.start()).unwrap_or_default();
-        self.messaging.oversized(start, limit)
+        let start = octets.get(..self.reading.messaging.start()).unwrap_or_default();
+        self.reading.messaging.oversized(start, limit)
     }
 
     /// Shows a whole message to the table, and keeps what it refers to.

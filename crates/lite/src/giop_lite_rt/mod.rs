@@ -18,6 +18,8 @@ mod names;
 mod reply;
 mod request;
 
+use std::sync::Arc;
+
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
     Begun, CancelRequest, Frame, Header, Limits, LocateReply, LocateRequest, LocateStatus,
@@ -69,8 +71,8 @@ impl Messaging for GiopLiteRt {
         })
     }
 
-    fn table(&self, limits: &Limits) -> Option<Box<dyn Table>> {
-        Some(Box::new(Names::new(crate::GIOP_LITE_RT, limits)))
+    fn table(&self, _: &Limits) -> Option<Arc<dyn Table>> {
+        Some(Arc::new(Names::new(crate::GIOP_LITE_RT)))
     }
 
     fn request<'f>(&self, frame: &Frame<'f>) -> Result<Request<'f>, Violation> {

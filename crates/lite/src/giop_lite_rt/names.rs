@@ -1,22 +1,26 @@
-//! Numbers for object keys and operations, as one connection's server remembers them.
+//! Aliases for object keys and operations, as one connection's server remembers them.
 
 use std::mem;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use oxorb_giop::{
-    Frame, FrameContext, Limits, MessageType, Messaging, Misbehaviour, Side, Table, Violation,
+    Frame, FrameContext, MessageType, Messaging, Misbehaviour, Side, Table, Violation,
 };
 
 use super::header::NAME;
 use super::request;
 
-/// Numbers that a connection has: 0 to 1,023.
+/// Aliases that a connection has: 0 to 1,023.
 pub(crate) const NUMBERS: u16 = 1024;
 
-/// Most octets that object key and operation of a number have together.
+/// Most octets that object key and operation of an alias have together.
 pub(crate) const PAIR_OCTETS: usize = 256;
 
-/// Object key and operation that a number stands for.
+/// Aliases that memory is made for at a time.
+const AT_ONCE: usize = 32;
+
+/// Object key and operation that an alias stands for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     key: Box<[u8]>,
@@ -37,81 +41,91 @@ impl Pair {
     }
 }
 
-/// What the numbers of a connection stand for. A number never changes its meaning.
+/// Meanings of some aliases that follow each other: each is set once.
+type Some32 = [OnceLock<Arc<FrameContext>>; AT_ONCE];
+
+/// What the aliases of a connection stand for. An alias never changes its meaning, so that readers take no lock.
 pub(crate) struct Names {
     messaging: &'static dyn Messaging,
-    /// By number.
-    known: Vec<Option<Arc<FrameContext>>>,
-    /// Octets of all names.
-    octets: usize,
+    known: [OnceLock<Box<Some32>>; NUMBERS as usize / AT_ONCE],
+    /// Octets held besides those of this struct.
+    octets: AtomicUsize,
 }
 
 impl Names {
-    /// Returns the numbers of a new connection: none.
-    pub(crate) fn new(messaging: &'static dyn Messaging, _: &Limits) -> Names {
+    /// Returns the aliases of a new connection: none.
+    pub(crate) fn new(messaging: &'static dyn Messaging) -> Names {
         Names {
             messaging,
-            known: Vec::new(),
-            octets: 0,
+            known: [const { OnceLock::new() }; NUMBERS as usize / AT_ONCE],
+            octets: AtomicUsize::new(0),
         }
     }
 
+    #[inline]
     fn get(&self, number: u16) -> Option<&Arc<FrameContext>> {
-        self.known.get(usize::from(number))?.as_ref()
+        let number = usize::from(number);
+        let some = self.known.get(number / AT_ONCE)?.get()?;
+        some[number % AT_ONCE].get()
     }
 
-    /// Has `number` stand for this object key and operation. Allocates when it is new.
+    /// Has an alias stand for this object key and operation. Allocates when it is new.
     #[cold]
-    fn define(&mut self, number: u16, key: &[u8], operation: &str) -> Result<(), Violation> {
-        if number >= NUMBERS {
-            return Err(Violation::Limit {
-                what: "number of an object key and operation",
-                size: u64::from(number),
-                limit: u64::from(NUMBERS - 1),
-                setting: "fixed",
-                side: Side::Received,
-            });
-        }
+    fn define(&self, number: u16, key: &[u8], operation: &str) -> Result<(), Violation> {
         let octets = key.len() + operation.len();
-        if octets > PAIR_OCTETS {
-            return Err(Violation::Limit {
-                what: "octets of an object key and operation that get a number",
-                size: octets as u64,
-                limit: PAIR_OCTETS as u64,
-                setting: "fixed",
-                side: Side::Received,
-            });
+        if number >= NUMBERS {
+            return Err(beyond(
+                "alias of an object key and operation",
+                number.into(),
+                u64::from(NUMBERS) - 1,
+            ));
         }
-        if let Some(known) = self.get(number) {
-            let same = known
-                .known::<Pair>()
-                .is_some_and(|pair| pair.key() == key && pair.operation() == operation);
-            return match same {
-                true => Ok(()),
-                false => Err(Violation::Peer(Misbehaviour::Undefined {
-                    protocol: NAME,
-                    what: "second meaning of number",
-                    value: u32::from(number),
-                })),
-            };
+        if octets > PAIR_OCTETS {
+            let what = "octets of an object key and operation that get an alias";
+            return Err(beyond(what, octets as u64, PAIR_OCTETS as u64));
         }
         let place = usize::from(number);
-        if self.known.len() <= place {
-            self.known.resize(place + 1, None);
+        let some = self.known[place / AT_ONCE].get_or_init(|| {
+            self.octets
+                .fetch_add(mem::size_of::<Some32>(), Ordering::Relaxed);
+            Box::new([const { OnceLock::new() }; AT_ONCE])
+        });
+        let known = some[place % AT_ONCE].get_or_init(|| {
+            let held = octets + mem::size_of::<FrameContext>() + mem::size_of::<Pair>();
+            self.octets.fetch_add(held, Ordering::Relaxed);
+            let pair = Pair {
+                key: key.into(),
+                operation: operation.into(),
+            };
+            Arc::new(FrameContext::knowing(self.messaging, pair))
+        });
+        let same = known
+            .known::<Pair>()
+            .is_some_and(|pair| pair.key() == key && pair.operation() == operation);
+        match same {
+            true => Ok(()),
+            false => Err(Violation::Peer(Misbehaviour::Undefined {
+                protocol: NAME,
+                what: "second meaning of alias",
+                value: u32::from(number),
+            })),
         }
-        let pair = Pair {
-            key: key.into(),
-            operation: operation.into(),
-        };
-        self.known[place] = Some(Arc::new(FrameContext::knowing(self.messaging, pair)));
-        self.octets += octets;
-        Ok(())
+    }
+}
+
+fn beyond(what: &'static str, size: u64, limit: u64) -> Violation {
+    Violation::Limit {
+        what,
+        size,
+        limit,
+        setting: "fixed",
+        side: Side::Received,
     }
 }
 
 impl Table for Names {
     #[inline]
-    fn arrived(&mut self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation> {
+    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation> {
         if frame.header.kind != MessageType::REQUEST {
             return Ok(None);
         }
@@ -129,8 +143,6 @@ impl Table for Names {
     }
 
     fn memory(&self) -> usize {
-        let each = mem::size_of::<Option<Arc<FrameContext>>>();
-        let defined = mem::size_of::<FrameContext>() + mem::size_of::<Pair>();
-        self.octets + self.known.capacity() * (each + defined)
+        mem::size_of::<Self>() + self.octets.load(Ordering::Relaxed)
     }
 }

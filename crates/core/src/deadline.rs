@@ -115,7 +115,7 @@ impl Times {
                 return Err(raise::HELD_TOO_LONG);
             }
             if !wait.is_zero() {
-                crate::server::step_aside();
+                crate::conn::step_aside();
                 thread::sleep(wait);
             }
         }

@@ -292,7 +292,7 @@ impl InFlight {
         let alarms = self.reference.orb().alarms(self.priority);
         self.alarm = alarms.set(at, context.waker());
         if self.alarm.is_none() {
-            crate::server::step_aside();
+            crate::conn::step_aside();
             thread::sleep(at.saturating_duration_since(Instant::now()));
         }
         self.alarm.is_some()
@@ -537,7 +537,7 @@ impl fmt::Debug for InFlight {
 /// # let _ = first; }
 /// ```
 pub fn wait_until<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
-    crate::server::step_aside();
+    crate::conn::step_aside();
     let waker = Arc::new(Unpark(thread::current())).into();
     let mut context = Context::from_waker(&waker);
     loop {

@@ -287,7 +287,7 @@ impl Buffer {
 
     /// Waits until what is there now was handed to the transport.
     pub(crate) fn flush(&self, until: Option<Instant>) -> Result<(), SystemException> {
-        crate::server::step_aside();
+        crate::conn::step_aside();
         let mut state = self.state();
         let goal = state.sent + state.lost + state.in_hand + state.waiting;
         let lost = state.lost;

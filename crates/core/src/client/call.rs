@@ -16,10 +16,9 @@ use oxorb_transport::WriteError;
 use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
-use crate::conn::{send_encoded, write_message};
+use crate::conn::{send_encoded, wait_beside, write_message};
 use crate::op::{self, Operation};
 use crate::probe::{self, Stage};
-use crate::server::wait_beside;
 use crate::{Orb, raise};
 
 /// Room made for what comes before the arguments: more is rare, and grows as it comes.

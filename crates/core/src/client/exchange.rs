@@ -423,7 +423,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         self.retries += 1;
         self.fell_back = false;
         if delay > Duration::ZERO {
-            crate::server::step_aside();
+            crate::conn::step_aside();
             thread::sleep(delay);
         }
         self.timing.left_to_send().map_err(|_| exception)?;

@@ -47,7 +47,7 @@ impl Exchange<'_, '_> {
             }
             // What comes over the connection that this thread serves, a stand-in must read.
             if response != Response::None {
-                crate::server::step_aside();
+                crate::conn::step_aside();
             }
             let timing_of_reply = timing.awaiting(self.policies);
             let answer = shared

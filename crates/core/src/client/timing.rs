@@ -145,7 +145,7 @@ fn earlier(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
 
 /// Waits until an absolute time has come (`TimeT`); nothing of the kind takes longer than the call may.
 pub(crate) fn hold_until(start: u64) {
-    crate::server::step_aside();
+    crate::conn::step_aside();
     loop {
         let now = time::utc_now();
         if now >= start {

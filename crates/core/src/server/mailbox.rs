@@ -72,7 +72,7 @@ impl Mailbox {
 
     /// Blocks until the answer is there; `None` when `until` came first, and nobody waits any more.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Vec<u8>> {
-        super::step_aside();
+        crate::conn::step_aside();
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
         loop {

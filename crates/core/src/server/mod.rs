@@ -85,9 +85,7 @@ pub(crate) use share::Values;
 pub(crate) use sink::Kept;
 pub use sink::Sink;
 pub use stand_in::request_is_cancelled;
-pub(crate) use stand_in::{
-    afford, encodes, pool as pool_of_request, step_aside, values_of_request, wait_beside,
-};
+pub(crate) use stand_in::{afford, encodes, pool as pool_of_request, values_of_request};
 pub(crate) use takeover::Takeover;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use takeover::look;

@@ -34,7 +34,7 @@ use super::registry::Client;
 use super::share::{Encoding, Values};
 use super::{Sink, admission, owed, per_connection};
 use crate::client::Multiplexed;
-use crate::conn::Turn;
+use crate::conn::{Beside, Turn, serve_beside};
 use crate::lock::Mutex;
 use crate::sync::attributed;
 use crate::{Incident, Orb};
@@ -97,6 +97,7 @@ pub(super) fn at_desk<R>(
     connection: &mut Connection,
     serve: impl FnOnce(&Desk, &mut Connection) -> R,
 ) -> (R, bool) {
+    serve_beside(&BESIDE);
     DESK.with(|desk| {
         desk.session.set(connection.session);
         desk.in_upcall.set(false);
@@ -225,24 +226,18 @@ pub fn request_is_cancelled() -> bool {
     DESK.with(Desk::is_cancelled)
 }
 
-/// Before a thread blocks for something other than a reply on a link of its
-/// own: lets a stand-in read the connection it serves, if it serves one.
-pub(crate) fn step_aside() {
-    DESK.with(|desk| {
-        drop(desk.encoding.take());
-        if desk.must_look() {
-            desk.hand_over();
-        }
-    });
-}
-
-/// Before a thread reads a reply: returns when `reply` has something to read or
-/// `limit` has passed, having let a stand-in take the connection that this
-/// thread serves if anything came there meanwhile. Whether it waited at all.
-#[inline]
-pub(crate) fn wait_beside(reply: &dyn Link, limit: Option<Duration>) -> bool {
-    DESK.with(|desk| desk.must_look() && desk.wait_beside(reply, limit))
-}
+/// What threads with a desk do before they block.
+static BESIDE: Beside = Beside {
+    step_aside: || {
+        DESK.with(|desk| {
+            drop(desk.encoding.take());
+            if desk.must_look() {
+                desk.hand_over();
+            }
+        });
+    },
+    wait: |reply, limit| DESK.with(|desk| desk.must_look() && desk.wait_beside(reply, limit)),
+};
 
 impl Desk {
     /// What was received.

@@ -8,9 +8,10 @@ use oxorb_cdr::Dialect;
 use oxorb_giop::{Frame, FrameContext, Header, Request, Violation, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 
+use crate::conn::Kept;
 use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
-use crate::server::{self, Kept, Sink};
+use crate::server::{self, Sink};
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
 
@@ -35,7 +36,7 @@ impl Held<'_> {
             Ok(Kept::Nothing(_)) => {}
             Ok(Kept::Reply(message)) => self.sink.send_whole(message),
             Ok(Kept::Later(ref mailbox)) => match self.sink.defer(self.orb, self.id, self.wire) {
-                Some(line) => mailbox.send_on(line),
+                Some(line) => mailbox.send_on(Box::new(line)),
                 None => return self.fail(raise::NO_WAY_BACK),
             },
             Err(panic) => panic::resume_unwind(panic),
@@ -188,7 +189,7 @@ impl<'r> Upcall<'r> {
             Kept::Later(mailbox) if self.arrived.request.response.expected() => {
                 let (orb, id) = (self.arrived.orb, self.arrived.request.id);
                 match self.sink.defer(orb, id, self.arrived.frame.wire()) {
-                    Some(line) => mailbox.send_on(line),
+                    Some(line) => mailbox.send_on(Box::new(line)),
                     None => return self.fail(raise::NO_WAY_BACK),
                 }
             }

@@ -19,11 +19,11 @@ use super::exchange::{one_more, pause};
 use super::launch::{Again, Launch, Launched, Target};
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
+use crate::conn::Mailbox;
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
 use crate::policy::{Effective, RebindMode, Resolved, time};
 use crate::rt::thread_priority;
-use crate::server::Mailbox;
 use crate::sync::thread;
 use crate::{Ref, failure, raise};
 

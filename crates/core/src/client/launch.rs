@@ -16,10 +16,10 @@ use super::selection::Selection;
 use super::slot::Slot;
 use super::timing::Carried;
 use super::{Args, Peer, Reply, Timing, link, local};
+use crate::conn::Mailbox;
 use crate::op::{NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
 use crate::route::Route;
-use crate::server::Mailbox;
 use crate::sync::atomic::Ordering;
 use crate::{Ref, raise};
 

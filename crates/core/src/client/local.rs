@@ -10,9 +10,9 @@ use oxorb_rt::BufferPool;
 
 use super::call::{Request, write_request};
 use super::{Args, Reply, Timing};
+use crate::conn::{Kept, Mailbox};
 use crate::op::Operation;
 use crate::route::{Route, RouteProfile};
-use crate::server::{self, Kept, Mailbox, Sink};
 use crate::{Orb, Ref, raise};
 
 /// How a local call stands when its upcall has returned.
@@ -78,7 +78,7 @@ pub(crate) fn begin<'a>(
     contexts: &[ServiceContext<'_>],
 ) -> Result<Made, SystemException> {
     let orb: &Orb = reference.orb();
-    let _running = orb.begin_local()?;
+    let running = orb.begin_local()?;
     let request = Request {
         op,
         target: route.target(profile),
@@ -89,14 +89,13 @@ pub(crate) fn begin<'a>(
     let mut e = Encoder::new(take_buffer(), orb.options().byte_order, DIALECT);
     let written = write_request(&mut e, 0, &request, None, None, args, &orb.options().limits);
     let message = e.finish();
-    let mut sink = Sink::to_memory(take_buffer());
-    if written.is_ok() {
-        let octets = message.contiguous();
-        server::dispatch_local(orb, octets, DIALECT, &mut sink);
-    }
+    let kept = match &written {
+        Ok(()) => running.serve(message.contiguous(), DIALECT, take_buffer()),
+        Err(_) => Kept::Nothing(Vec::new()),
+    };
     put_buffer(message.into_buffer());
     written?;
-    match sink.into_memory() {
+    match kept {
         Kept::Reply(late) if timing.left(CompletionStatus::Yes).is_err() => {
             let reply = Reply::from_memory(orb, late, DIALECT)?;
             match reply.status() {

@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use oxorb_cdr::Dialect;
 use oxorb_object::SystemException;
 
 use super::{Inner, Orb, UNPOISONED};
+use crate::conn::Kept;
 use crate::main_thread::Busy;
-use crate::raise;
 use crate::sync::atomic::Ordering;
+use crate::{raise, server};
 
 /// How long an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -209,6 +211,13 @@ impl Orb {
 
 /// A call to an object of the caller's own ORB while it runs.
 pub(crate) struct LocalCall<'o>(&'o Orb);
+
+impl LocalCall<'_> {
+    /// Serves the call's request in this thread; a reply is written to `room`.
+    pub(crate) fn serve(&self, request: &[u8], dialect: Dialect, room: Vec<u8>) -> Kept {
+        server::serve_local(self.0, request, dialect, room)
+    }
+}
 
 impl Drop for LocalCall<'_> {
     fn drop(&mut self) {

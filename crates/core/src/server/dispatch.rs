@@ -15,6 +15,7 @@ use oxorb_object::{
 use super::registry::Client;
 use super::stand_in::Desk;
 use super::{Sink, both_ways};
+use crate::conn::Kept;
 use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
@@ -125,8 +126,9 @@ pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
     }
 }
 
-/// Serves a request of this very process; its reply stays in `sink`.
-pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: &mut Sink) {
+/// Serves a request of this very process; its reply is written to `room`.
+pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec<u8>) -> Kept {
+    let mut sink = Sink::to_memory(room);
     let frame = Frame::parse(message).expect("a message that was just written");
     let request = Request::parse(&frame).expect("a message that was just written");
     let key = request
@@ -142,9 +144,10 @@ pub(crate) fn dispatch_local(orb: &Orb, message: &[u8], dialect: Dialect, sink: 
         dialect,
         times: &times,
     };
-    upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
+    upcall(&arrived, &mut sink, ServerFlow::of(orb), |upcall| {
         adapt(orb, upcall)
     });
+    sink.into_memory()
 }
 
 fn serve(

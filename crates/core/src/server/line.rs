@@ -6,11 +6,10 @@ use oxorb_cdr::ByteOrder;
 use oxorb_giop::Wire;
 use oxorb_transport::Link;
 
+use super::Sink;
 use super::connection::Lines;
-use super::mailbox::Mailbox;
 use super::registry::Client;
-use super::{Kept, Sink};
-use crate::conn::Turn;
+use crate::conn::{Kept, Mailbox, Onward, Turn};
 use crate::{Orb, raise};
 
 /// Where the answer goes.
@@ -62,7 +61,7 @@ impl Line {
     }
 
     /// Sends an answer that was written somewhere else.
-    pub(super) fn deliver(self, message: Vec<u8>) {
+    fn deliver(self, message: Vec<u8>) {
         let mut sink = self.sink();
         sink.send_whole(message);
         self.end(sink);
@@ -74,6 +73,16 @@ impl Line {
             Line::Link(way) => way.turn.is_cancelled(way.request),
             Line::Mailbox(mailbox) => mailbox.is_closed(),
         }
+    }
+}
+
+impl Onward for Line {
+    fn deliver(self: Box<Self>, message: Vec<u8>) {
+        Line::deliver(*self, message);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        Line::is_cancelled(self)
     }
 }
 

@@ -17,7 +17,7 @@
 //! runs (side_by_side.rs, takeover.rs; home.rs and followers.rs: which).
 //!
 //! A servant may also answer later, from any thread (AMH): the request then takes a
-//! share of its connection along (line.rs), or a mailbox (mailbox.rs) if it never
+//! share of its connection along (line.rs), or a mailbox (conn/mailbox.rs) if it never
 //! came over one.
 //!
 //! While a connection is busy a request costs one read and one write, no queue,
@@ -41,7 +41,6 @@ mod lane_memory;
 mod large_replies;
 mod line;
 mod listener;
-mod mailbox;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod modules;
@@ -62,7 +61,7 @@ mod takeover;
 mod threadpool;
 
 pub use current_lane::CurrentLane;
-pub(crate) use dispatch::{dispatch_local, upcall};
+pub(crate) use dispatch::{serve_local, upcall};
 pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub(crate) use followers::Followers;
 pub(crate) use lane::Lane;
@@ -71,7 +70,6 @@ pub(crate) use line::Line;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use listener::welcome;
 pub(crate) use listener::{Listeners, OpenError};
-pub(crate) use mailbox::Mailbox;
 pub(crate) use modules::DispatchingModules;
 pub(crate) use per_connection::start_both_ways;
 #[cfg(all(test, feature = "model"))]
@@ -82,7 +80,6 @@ pub use reactor::ReactorChoice;
 pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
 pub(crate) use share::Values;
-pub(crate) use sink::Kept;
 pub use sink::Sink;
 pub use stand_in::request_is_cancelled;
 pub(crate) use stand_in::{afford, encodes, pool as pool_of_request, values_of_request};

@@ -13,13 +13,12 @@ use oxorb_transport::Link;
 use super::admission::Expected;
 use super::large_replies::LARGE;
 use super::line::Line;
-use super::mailbox::Mailbox;
 use super::owed::Owed;
 use super::registry::Client;
 use super::share::{Buffer, SMALL};
 use super::stand_in;
 use crate::Orb;
-use crate::conn::{Turn, send_encoded, write_message};
+use crate::conn::{Kept, Mailbox, Turn, send_encoded, write_message};
 use crate::options::Options;
 use crate::probe::{self, Stage};
 use crate::raise;
@@ -53,14 +52,6 @@ enum Target {
     Memory(Option<Vec<u8>>),
     /// The same, when it is there.
     Mailbox(Arc<Mailbox>),
-}
-
-/// What became of a request of this very process.
-pub(crate) enum Kept {
-    Reply(Vec<u8>),
-    /// No reply; the buffer for it.
-    Nothing(Vec<u8>),
-    Later(Arc<Mailbox>),
 }
 
 impl Sink {

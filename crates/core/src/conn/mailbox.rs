@@ -5,10 +5,26 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use super::line::Line;
 use crate::lock::Mutex;
 use crate::sync::MutexGuard;
 use crate::sync::thread::{self, Thread};
+
+/// Way over which an answer goes on that somebody else was to take.
+pub(crate) trait Onward: Send {
+    /// Sends the answer.
+    fn deliver(self: Box<Self>, message: Vec<u8>);
+
+    /// Returns whether nobody waits for the answer any more.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// What became of a request of this very process.
+pub(crate) enum Kept {
+    Reply(Vec<u8>),
+    /// No reply; the buffer for it.
+    Nothing(Vec<u8>),
+    Later(Arc<Mailbox>),
+}
 
 /// Holds one reply message, at most once.
 #[derive(Default)]
@@ -21,7 +37,7 @@ enum State {
     Empty,
     Awaited(Waker),
     /// When it comes, it goes on from here.
-    Onward(Line),
+    Onward(Box<dyn Onward>),
     Arrived(Vec<u8>),
     /// Taken, or of no use to anybody any more.
     Closed,
@@ -29,7 +45,7 @@ enum State {
 
 impl Mailbox {
     /// The answer is there.
-    pub(super) fn deliver(&self, message: Vec<u8>) {
+    pub(crate) fn deliver(&self, message: Vec<u8>) {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Closed) {
             State::Empty => *state = State::Arrived(message),
@@ -47,7 +63,7 @@ impl Mailbox {
     }
 
     /// Has the answer go on over `line`, at once if it is there.
-    pub(crate) fn send_on(&self, line: Line) {
+    pub(crate) fn send_on(&self, line: Box<dyn Onward>) {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Closed) {
             State::Arrived(message) => {
@@ -72,7 +88,7 @@ impl Mailbox {
 
     /// Blocks until the answer is there; `None` when `until` came first, and nobody waits any more.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Vec<u8>> {
-        crate::conn::step_aside();
+        super::step_aside();
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
         loop {
@@ -98,7 +114,7 @@ impl Mailbox {
     }
 
     /// Whether nobody waits any more.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         match &*self.state() {
             State::Closed => true,
             State::Onward(line) => line.is_cancelled(),

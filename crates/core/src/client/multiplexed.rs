@@ -2,9 +2,9 @@
 //!
 //! How answers come back is in `replies.rs`; who reads them, in `receive.rs` and `leader.rs`.
 
-use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use std::{io, ptr};
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
@@ -24,11 +24,10 @@ use super::replies::{End, Outcome, Outstanding, Replies, Waiter};
 use super::slot::Slot;
 use super::writer::{Left, Writers};
 use super::{Args, Peer, Timing, leader};
-use crate::conn::{Turn, write_message};
+use crate::conn::{Calls, Reader, Turn, write_message};
 use crate::failure::Attempt;
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
-use crate::server::{Lane, start_both_ways};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, Orb, WeakOrb, raise};
@@ -64,8 +63,8 @@ struct BothWays {
     opened_here: bool,
     /// The level whose calls it carries. `None`: all of them, as there is no other way to a client.
     level: Option<Option<Level>>,
-    /// The lane whose threads read it, and its number there.
-    lane: Option<(Weak<Lane>, u64)>,
+    /// Its reader, where that may be a thread that waits for an answer.
+    reader: Option<Box<dyn Reader>>,
     /// The data of the service context that tells it: ours or the client's.
     offer: Mutex<Vec<u8>>,
 }
@@ -110,11 +109,11 @@ impl Change<'_> {
     }
 
     /// Takes `connection` away if it is the one.
-    pub(super) fn unset(&self, connection: &Arc<Multiplexed>) {
+    pub(super) fn unset(&self, connection: &Multiplexed) {
         let current = self.of.connection.load();
         if current
             .as_ref()
-            .is_some_and(|it| Arc::ptr_eq(it, connection))
+            .is_some_and(|it| ptr::eq(&**it, connection))
         {
             self.set(None);
         }
@@ -122,9 +121,6 @@ impl Change<'_> {
 }
 
 impl Multiplexed {
-    /// How late a time-out may be noticed, at most.
-    pub(crate) const TICK: Duration = Duration::from_millis(50);
-
     /// The connection of `peer`, opened if need be.
     pub(crate) fn of(
         orb: &Orb,
@@ -223,12 +219,6 @@ impl Multiplexed {
         level: Option<Level>,
         link: Arc<dyn Link>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let admitted = orb.registry().join(&link).ok_or(raise::ORB_SHUT_DOWN)?;
-        let id = admitted.id;
-        // The tick is the reading thread's business, the patience of writes is
-        // that of a server: replies are written, too.
-        let _ = link.set_write_timeout(Some(orb.options().stall_timeout));
-        let _ = link.set_keep_alive(orb.options().keep_alive);
         let turn = Arc::<Turn>::default();
         let opened = Arc::new(Multiplexed {
             both_ways: Some(BothWays {
@@ -236,15 +226,12 @@ impl Multiplexed {
                 turn: Arc::clone(&turn),
                 opened_here: true,
                 level: Some(level),
-                lane: None,
+                reader: None,
                 offer: Mutex::default(),
             }),
             ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), 0)
         });
-        start_both_ways(orb, admitted, link, turn, Arc::clone(&opened)).map_err(|_| {
-            orb.registry().remove(id);
-            raise::NO_THREAD
-        })?;
+        orb.serve_both_ways(link, turn, Arc::clone(&opened) as Arc<dyn Calls>)?;
         Ok(opened)
     }
 
@@ -253,7 +240,7 @@ impl Multiplexed {
         orb: &Orb,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
-        lane: Option<(Weak<Lane>, u64)>,
+        reader: Option<Box<dyn Reader>>,
     ) -> Arc<Multiplexed> {
         // Odd: the even numbers are those of the side that opened it.
         let mut accepted = Multiplexed::new(Weak::new(), link, 1);
@@ -262,7 +249,7 @@ impl Multiplexed {
             turn,
             opened_here: false,
             level: None,
-            lane,
+            reader,
             offer: Mutex::default(),
         });
         Arc::new(accepted)
@@ -286,19 +273,6 @@ impl Multiplexed {
         self.both_ways.is_some()
     }
 
-    /// Whether the client has made that offer before.
-    pub(crate) fn has_offer(&self, offer: &[u8]) -> bool {
-        let known = |both: &BothWays| *both.offer.lock().expect(UNPOISONED) == offer;
-        self.both_ways.as_ref().is_some_and(known)
-    }
-
-    /// The client made an offer.
-    pub(crate) fn set_offer(&self, offer: &[u8]) {
-        if let Some(both) = &self.both_ways {
-            *both.offer.lock().expect(UNPOISONED) = offer.to_vec();
-        }
-    }
-
     /// From now on calls to `peer` go over this connection; false when another
     /// one is in use for it. A client that comes back from the same host is
     /// believed: its earlier connection may be dead without anybody knowing.
@@ -318,11 +292,6 @@ impl Multiplexed {
             .expect(UNPOISONED)
             .push(Arc::downgrade(peer));
         true
-    }
-
-    /// Whether a call waits for its answer.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.replies.is_awaited()
     }
 
     /// Sends the request of an asynchronous call; its slot is completed by whoever reads the connection.
@@ -495,10 +464,9 @@ impl Multiplexed {
     /// Has somebody read the answer where all threads of the connection's lane may wait for such.
     fn see_to_reader(&self) {
         if let Some(both) = &self.both_ways
-            && let Some((lane, id)) = &both.lane
-            && let Some((lane, orb)) = lane.upgrade().zip(both.orb.upgrade())
+            && let Some(reader) = &both.reader
         {
-            lane.awaits_answer(&orb, *id);
+            reader.awaits_answer();
         }
     }
 
@@ -642,6 +610,43 @@ impl Multiplexed {
         let end = End::new(raise::CONNECTION_LOST, cause);
         self.replies.fail_all(self.told(end));
         self.link.close();
+    }
+}
+
+/// As the threads of the server see it that read it.
+impl Calls for Multiplexed {
+    fn complete(&self, inbox: &mut Inbox) -> bool {
+        self.complete(inbox)
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.replies.is_awaited()
+    }
+
+    fn expire(&self, now: Instant, patience: Option<Duration>) {
+        self.expire(now, patience);
+    }
+
+    fn end(&self, exception: SystemException) {
+        self.end(exception);
+    }
+
+    fn has_offer(&self, offer: &[u8]) -> bool {
+        let known = |both: &BothWays| *both.offer.lock().expect(UNPOISONED) == offer;
+        self.both_ways.as_ref().is_some_and(known)
+    }
+
+    fn set_offer(&self, offer: &[u8]) {
+        if let Some(both) = &self.both_ways {
+            *both.offer.lock().expect(UNPOISONED) = offer.to_vec();
+        }
+    }
+
+    fn lead_to(self: Arc<Self>, host: &str, port: u16) -> bool {
+        let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
+        let peers = orb.map(|orb| orb.peers_at(host, port)).unwrap_or_default();
+        // All of them, whatever the first says.
+        peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }
 }
 

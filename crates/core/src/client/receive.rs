@@ -11,6 +11,7 @@ use oxorb_object::SystemException;
 use super::leader;
 use super::multiplexed::Multiplexed;
 use super::replies::End;
+use crate::conn::TICK;
 use crate::sync::atomic::Ordering;
 use crate::{failure, raise};
 
@@ -38,7 +39,7 @@ impl Multiplexed {
 
     /// The connection has ended: it takes no more calls; those outstanding end
     /// with `exception`.
-    pub(crate) fn end(self: &Arc<Self>, exception: SystemException) {
+    pub(crate) fn end(&self, exception: SystemException) {
         // Given up because nobody used it: no reason to doubt the others.
         let retired = exception == raise::CONNECTION_CLOSED && self.replies.is_closed();
         self.replies.fail_all(exception);
@@ -57,7 +58,7 @@ impl Multiplexed {
     /// calls that are still outstanding.
     fn receive(&self, mut inbox: Inbox) -> End {
         // Without it deadlines would go unnoticed.
-        if let Err(error) = self.link.set_read_timeout(Some(Self::TICK)) {
+        if let Err(error) = self.link.set_read_timeout(Some(TICK)) {
             return unreadable(&error);
         }
         let mut idle_ticks = 0;
@@ -84,7 +85,7 @@ impl Multiplexed {
             // On a busy connection, too, time passes.
             let now = leader::now();
             self.quiet_since.store(now, Ordering::Relaxed);
-            if Duration::from_nanos(now.saturating_sub(last_look)) >= Self::TICK {
+            if Duration::from_nanos(now.saturating_sub(last_look)) >= TICK {
                 last_look = now;
                 self.expire(Instant::now(), None);
             }

@@ -3,11 +3,13 @@
 //! The client half and the server half use it, and neither of them names the other.
 
 mod beside;
+mod calls;
 mod mailbox;
 mod turn;
 mod write;
 
 pub(crate) use beside::{Beside, serve_beside, step_aside, wait_beside};
+pub(crate) use calls::{Calls, Reader, TICK};
 pub(crate) use mailbox::{Kept, Mailbox, Onward};
 pub(crate) use turn::Turn;
 pub(crate) use write::{send_encoded, write_message};

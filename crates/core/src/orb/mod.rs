@@ -1,6 +1,7 @@
 //! The ORB itself: what belongs to it. Where it is reached is in `addresses.rs`, how it works and ends in `life.rs`.
 
 mod addresses;
+mod both_ways;
 mod exit_hooks;
 mod life;
 mod peers;

@@ -13,12 +13,13 @@
 //! our own addresses cannot be named, and whoever accepts offers should say by
 //! access rules from whom.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use super::lane::Lane;
 use super::stand_in::Desk;
 use super::threadpool::OwnAddress;
-use crate::client::Multiplexed;
-use crate::{Incident, Orb};
+use crate::conn::Reader;
+use crate::{Incident, Orb, WeakOrb};
 
 /// A client offers the connection at `desk` with its request to the object of `key`.
 #[cold]
@@ -53,7 +54,13 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
     let calls = calls.unwrap_or_else(|| {
         let turn = desk.lines(|lines| Some(Arc::clone(lines.status.turns())));
         let turn = turn.unwrap_or_default();
-        let calls = Multiplexed::accepted(orb, Arc::clone(&link), turn, desk.lane());
+        let reader = desk.lane().map(|(lane, id)| LaneReader {
+            lane,
+            orb: orb.downgrade(),
+            id,
+        });
+        let reader = reader.map(|reader| Box::new(reader) as Box<dyn Reader>);
+        let calls = orb.call_back_over(Arc::clone(&link), turn, reader);
         desk.use_both_ways(Arc::clone(&calls));
         calls
     });
@@ -64,8 +71,7 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
         if ours {
             continue;
         }
-        let peers = orb.peers_at(&point.host, point.port);
-        if peers.iter().filter(|peer| calls.serves(peer)).count() > 0 {
+        if Arc::clone(&calls).lead_to(&point.host, point.port) {
             taken.push(point.to_string());
         }
     }
@@ -74,6 +80,22 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
         false => format!("for {}", taken.join(", ")),
     };
     orb.note(Incident::BidirectionalAccepted, || link.peer(), detail);
+}
+
+/// Lane whose threads read a connection that carries calls, too.
+struct LaneReader {
+    lane: Weak<Lane>,
+    orb: WeakOrb,
+    /// Number of the connection there.
+    id: u64,
+}
+
+impl Reader for LaneReader {
+    fn awaits_answer(&self) {
+        if let Some((lane, orb)) = self.lane.upgrade().zip(self.orb.upgrade()) {
+            lane.awaits_answer(&orb, self.id);
+        }
+    }
 }
 
 /// Whether the object of `key` takes requests over connections that this ORB opened.

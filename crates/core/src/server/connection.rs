@@ -20,8 +20,7 @@ use super::share::{Buffer, Claim, Limits, SMALL};
 use super::stand_in::{self, Desk, UNPOISONED};
 use super::status::{Origin, Status};
 use super::{Sink, per_connection};
-use crate::client::Multiplexed;
-use crate::conn::Turn;
+use crate::conn::{self, Calls, Turn};
 use crate::probe::{self, Stage};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread;
@@ -142,7 +141,7 @@ impl Connection {
         admitted: Admitted,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
-        calls: Arc<Multiplexed>,
+        calls: Arc<dyn Calls>,
     ) -> Connection {
         let mut connection = Connection::new(orb, admitted, link, None);
         connection.session = Session::of_our_own();
@@ -526,7 +525,7 @@ impl Connection {
     /// How long to wait for the next octets before looking after time-outs.
     pub(crate) fn tick(&self, usual: Duration) -> Duration {
         match self.lines.status.calls() {
-            Some(calls) if calls.is_awaited() => Multiplexed::TICK.min(usual),
+            Some(calls) if calls.is_awaited() => conn::TICK.min(usual),
             _ => usual,
         }
     }
@@ -542,7 +541,7 @@ impl Connection {
     pub(super) fn pause(&self) {
         match self.link.poll_fd() {
             _ if self.throttled => thread::sleep(PAUSE),
-            Some(own) if oxorb_sys::poll::readable(own, Some(Multiplexed::TICK)).is_ok() => {}
+            Some(own) if oxorb_sys::poll::readable(own, Some(conn::TICK)).is_ok() => {}
             _ => thread::yield_now(),
         }
     }

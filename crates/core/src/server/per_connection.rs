@@ -12,8 +12,7 @@ use super::followers::Followers;
 use super::home::Home;
 use super::registry::Admitted;
 use crate::Orb;
-use crate::client::Multiplexed;
-use crate::conn::Turn;
+use crate::conn::{Calls, Turn};
 
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
@@ -36,7 +35,7 @@ pub(crate) fn start_both_ways(
     admitted: Admitted,
     link: Arc<dyn Link>,
     turn: Arc<Turn>,
-    calls: Arc<Multiplexed>,
+    calls: Arc<dyn Calls>,
 ) -> std::io::Result<()> {
     let connection = Connection::both_ways(orb, admitted, link, turn, calls);
     connection.can_be_taken_over(orb, &Home::Thread(None));

@@ -33,8 +33,7 @@ use super::line::OverLink;
 use super::registry::Client;
 use super::share::{Encoding, Values};
 use super::{Sink, admission, owed, per_connection};
-use crate::client::Multiplexed;
-use crate::conn::{Beside, Turn, serve_beside};
+use crate::conn::{Beside, Calls, Turn, serve_beside};
 use crate::lock::Mutex;
 use crate::sync::attributed;
 use crate::{Incident, Orb};
@@ -352,7 +351,7 @@ impl Desk {
     }
 
     /// From now on the connection carries calls of this side, too.
-    pub(super) fn use_both_ways(&self, calls: Arc<Multiplexed>) {
+    pub(super) fn use_both_ways(&self, calls: Arc<dyn Calls>) {
         self.lines(|lines| {
             lines.status.use_both_ways(calls);
             Some(())

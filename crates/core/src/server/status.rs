@@ -15,8 +15,7 @@ use super::home::WeakHome;
 use super::lane::Lane;
 use super::registry::Client;
 use crate::Orb;
-use crate::client::Multiplexed;
-use crate::conn::Turn;
+use crate::conn::{Calls, Turn};
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -52,7 +51,7 @@ pub(crate) struct Status {
     /// Write lock; `None` while a single thread uses the connection.
     turn: OnceLock<Arc<Turn>>,
     /// The calls that go the other way, on a bidirectional connection.
-    calls: OnceLock<Arc<Multiplexed>>,
+    calls: OnceLock<Arc<dyn Calls>>,
     /// How messages are read, if their protocol is another than GIOP.
     reading: OnceLock<Reading>,
     /// Set where another thread may take it over.
@@ -207,12 +206,12 @@ impl Status {
     }
 
     /// The calls that go the other way.
-    pub(crate) fn calls(&self) -> Option<&Arc<Multiplexed>> {
+    pub(crate) fn calls(&self) -> Option<&Arc<dyn Calls>> {
         self.calls.get()
     }
 
     /// From now on it carries calls of this side, too, whose writers have the same turns.
-    pub(super) fn use_both_ways(&self, calls: Arc<Multiplexed>) {
+    pub(super) fn use_both_ways(&self, calls: Arc<dyn Calls>) {
         let _ = self.calls.set(calls);
     }
 

@@ -1,0 +1,41 @@
+//! Calls of this side over a connection whose requests this side serves, too.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use oxorb_giop::Inbox;
+use oxorb_object::SystemException;
+
+/// How late the time-out of a call may be noticed, at most.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// Calls that go the other way over a connection that the server half reads: what that half needs to know of them.
+pub(crate) trait Calls: Send + Sync {
+    /// Gives the reply that the inbox announces to the call that waits for it; false when it cannot be read.
+    fn complete(&self, inbox: &mut Inbox) -> bool;
+
+    /// Returns whether a call waits for its answer.
+    fn is_awaited(&self) -> bool;
+
+    /// Fails the calls whose time is over, and tells the other side. `patience`: how long other writes to this
+    /// connection may take.
+    fn expire(&self, now: Instant, patience: Option<Duration>);
+
+    /// Takes no more calls: the connection has ended. Those outstanding end with `exception`.
+    fn end(&self, exception: SystemException);
+
+    /// Returns whether the client has made that offer before.
+    fn has_offer(&self, offer: &[u8]) -> bool;
+
+    /// Notes the offer that the client made.
+    fn set_offer(&self, offer: &[u8]);
+
+    /// Has calls to an address go over this connection from now on; false when another one is in use for it.
+    fn lead_to(self: Arc<Self>, host: &str, port: u16) -> bool;
+}
+
+/// Reader of a connection, where that may be a thread that waits for something else.
+pub(crate) trait Reader: Send + Sync {
+    /// Has somebody read the answer that a call now waits for.
+    fn awaits_answer(&self);
+}

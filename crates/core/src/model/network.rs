@@ -7,6 +7,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use oxorb_giop::Wire;
+use oxorb_object::Version;
 use oxorb_transport::{Endpoint, Facts, Link, Tuning, WriteError};
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex, MutexGuard};
@@ -58,7 +60,8 @@ pub(crate) fn connect_first_with(
         if let Some(Server(orb, lane)) = server.filter(open) {
             let (here, there) = pair();
             let endpoint = Endpoint::new("model", *port);
-            welcome(&orb, &endpoint, Arc::new(there), lane.as_ref());
+            let wire = Wire::Giop(Version::V1_0);
+            welcome(&orb, &endpoint, Arc::new(there), lane.as_ref(), wire);
             return Ok((index, Box::new(here)));
         }
     }

@@ -10,7 +10,7 @@
 //! });
 //! ```
 //!
-//! A transport of another crate names this crate among its `dev-dependencies` and writes the same
+//! A transport or messaging of another crate names this crate among its `dev-dependencies` and writes the same
 //! line into a test of its own.
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ use std::time::Duration;
 use oxorb_testkit::{Watchdog, watchdog};
 
 pub mod link;
+pub mod messaging;
 
 /// Starts the watchdog that ends a test which hangs, after a time no healthy run comes near.
 pub fn guard() -> Watchdog {

@@ -230,7 +230,7 @@ impl Eq for FrameContext {}
 /// contexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Terms {
-    /// RT-CORBA priority of the call.
+    /// RT-CORBA priority of the call, 0 or more.
     pub priority: Option<i16>,
     /// Units of 100 ns from the moment the request was written until its reply is of no use.
     pub within: Option<u64>,

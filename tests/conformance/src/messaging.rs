@@ -83,7 +83,7 @@ pub fn a_request_comes_back_as_written(wire: Wire) {
     }];
     let none: &[ServiceContext<'_>] = &[];
     let terms = Some(Terms {
-        priority: Some(-5),
+        priority: Some(5),
         within: Some(1 << 40),
     });
     let context = FrameContext::of(wire);

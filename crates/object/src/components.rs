@@ -36,6 +36,8 @@ pub mod tag {
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: u32 = 38;
     /// TAO: addresses with their priorities.
     pub const TAO_ENDPOINTS: u32 = 0x5441_4f02;
+    /// omniORB's UNIX socket beside a TCP address (TAG_OMNIORB_UNIX_TRANS).
+    pub const OMNIORB_UNIX: u32 = 0x4154_5402;
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -83,7 +85,7 @@ pub mod tag {
             0x5441_4f01 => "TAO_TAG_SSL_ENDPOINTS",
             0x5441_4f02 => "TAO_TAG_ENDPOINTS",
             0x4154_5401 => "omniORB BIDIR",
-            0x4154_5402 => "omniORB UNIX_TRANS",
+            OMNIORB_UNIX => "omniORB UNIX_TRANS",
             0x4154_5403 => "omniORB PERSISTENT_ID",
             0x4154_5404 => "omniORB RESTRICTED_CONNECTION",
             _ => return None,
@@ -138,6 +140,13 @@ pub enum Component {
     JavaCodebase(String),
     /// TAO's addresses with the priority of each; the first repeats the profile's own.
     TaoEndpoints(Vec<(IiopEndpoint, i16)>),
+    /// omniORB's UNIX socket, for clients on the same host.
+    OmniorbUnix {
+        /// Name of the host, as the host itself says it.
+        host: String,
+        /// Path of the socket.
+        path: String,
+    },
     /// Something else.
     Unknown,
 }
@@ -189,6 +198,45 @@ impl TaggedComponent {
         }
     }
 
+    /// Paths of UNIX sockets with the priority of the lane behind each, the profile's own first: what
+    /// TAO_TAG_ENDPOINTS is in a UIOP profile.
+    pub fn tao_sockets<'p>(sockets: impl ExactSizeIterator<Item = (&'p str, i16)>) -> Self {
+        let data = encapsulate(|e| {
+            e.ulong(sockets.len() as u32);
+            for (path, priority) in sockets {
+                write_text(e, path);
+                e.short(priority);
+            }
+        });
+        Self {
+            tag: tag::TAO_ENDPOINTS,
+            data,
+        }
+    }
+
+    /// Reads TAO_TAG_ENDPOINTS of a UIOP profile. Allocates for what it holds.
+    ///
+    /// # Errors
+    /// When the octets are malformed.
+    pub fn sockets(&self) -> Result<Vec<(String, i16)>, Malformed> {
+        let mut d = Decoder::encapsulated(&self.data, Dialect::GIOP_1_2)?;
+        let count = d.length(None, 7)?;
+        let one = |_| -> cdr::Result<_> { Ok((text(&mut d)?, d.short()?)) };
+        Ok((0..count).map(one).collect::<cdr::Result<_>>()?)
+    }
+
+    /// A UNIX socket of the same server, for clients on the host of this name (omniORB).
+    pub fn omniorb_unix(host: &str, path: &str) -> Self {
+        let data = encapsulate(|e| {
+            write_text(e, host);
+            write_text(e, path);
+        });
+        Self {
+            tag: tag::OMNIORB_UNIX,
+            data,
+        }
+    }
+
     /// Reads what the component says. Allocates for what it holds.
     ///
     /// # Errors
@@ -212,6 +260,13 @@ impl TaggedComponent {
             }
             tag::JAVA_CODEBASE => Component::JavaCodebase(text(&mut inside()?)?),
             tag::TAO_ENDPOINTS => Component::TaoEndpoints(tao_endpoints(&mut inside()?)?),
+            tag::OMNIORB_UNIX => {
+                let mut d = inside()?;
+                Component::OmniorbUnix {
+                    host: text(&mut d)?,
+                    path: text(&mut d)?,
+                }
+            }
             _ => Component::Unknown,
         })
     }

@@ -235,7 +235,7 @@ fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent 
         tag::POLICIES => policies::fields(&component.data),
         tag::CSI_SEC_MECH_LIST => security::fields(&component.data),
         tag::RMI_CUSTOM_MAX_STREAM_FORMAT => stream_format(&component.data),
-        tag::TAO_ENDPOINTS if profile == profile_tag::TAO_UIOP => socket_endpoints(&component.data),
+        tag::TAO_ENDPOINTS if profile == profile_tag::TAO_UIOP => component.sockets().map(sockets),
         _ => component.decode().map(fields),
     };
     let (fields, error) = match fields {
@@ -258,20 +258,6 @@ fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
         label: "stream format",
         value: format!("up to {version}"),
     }])
-}
-
-/// TAO_TAG_ENDPOINTS in a UIOP profile: paths of sockets with their priorities.
-fn socket_endpoints(data: &[u8]) -> Result<Vec<Field>, Malformed> {
-    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
-    let count = d.length(None, 7)?;
-    let one = |_| -> cdr::Result<Field> {
-        let path = text(&mut d)?;
-        Ok(Field {
-            label: "socket",
-            value: with_priority(&path, d.short()?),
-        })
-    };
-    Ok((0..count).map(one).collect::<cdr::Result<_>>()?)
 }
 
 /// An address and the priority of the lane behind it, if there is one.
@@ -316,8 +302,17 @@ fn fields(component: Component) -> Vec<Field> {
             .iter()
             .map(|(endpoint, priority)| field("address", with_priority(endpoint, *priority)))
             .collect(),
+        Component::OmniorbUnix { host, path } => vec![field("host", host), field("socket", path)],
         Component::Unknown => Vec::new(),
     }
+}
+
+fn sockets(sockets: Vec<(String, i16)>) -> Vec<Field> {
+    let one = |(path, priority): (String, i16)| Field {
+        label: "socket",
+        value: with_priority(&path, priority),
+    };
+    sockets.into_iter().map(one).collect()
 }
 
 fn code_set_fields(

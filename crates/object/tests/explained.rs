@@ -233,6 +233,33 @@ fn endpoints_of_unix_sockets_are_paths() {
 }
 
 #[test]
+fn sockets_read_back() {
+    let sockets = [("/run/a", -1), ("@b", 7)];
+    let component = TaggedComponent::tao_sockets(sockets.into_iter());
+    let read = component.sockets().unwrap();
+    assert_eq!(read, sockets.map(|(path, it)| (path.to_owned(), it)));
+    let cut = TaggedComponent {
+        data: component.data[..15].to_vec(),
+        ..component
+    };
+    assert!(cut.sockets().is_err());
+}
+
+#[test]
+fn the_socket_beside_a_port_is_explained() {
+    let component = TaggedComponent::omniorb_unix("here", "/tmp/omni-me/1");
+    let mut profile = IiopProfile::new(Version::V1_2, "here", 1, b"key");
+    profile.components = vec![component];
+    let Content::Iiop { components, .. } = explained(profile.to_profile()) else {
+        panic!()
+    };
+    assert_eq!(
+        shown(&components[0]),
+        ["host: here", "socket: /tmp/omni-me/1"]
+    );
+}
+
+#[test]
 fn endpoints_without_a_priority_are_plain_addresses() {
     let at = |port| IiopEndpoint {
         host: "host".to_owned(),

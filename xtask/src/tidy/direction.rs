@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 34] = [
+const LAYERS: [Layer; 35] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -74,6 +74,11 @@ const LAYERS: [Layer; 34] = [
         why: "core does not know the object adapter, which implements core's trait Adapter",
     },
     Layer {
+        package: "oxorb-uiop",
+        uses: &["oxorb-object", "oxorb-sys", "oxorb-transport", "oxorb-core"],
+        why: "a protocol is a transport, messages and a profile: what core joins, and no application uses",
+    },
+    Layer {
         package: "oxorb-poa",
         uses: &[
             "oxorb-cdr",
@@ -99,6 +104,7 @@ const LAYERS: [Layer; 34] = [
             "oxorb-dynamic",
             "oxorb-sched",
             "oxorb-dispatch",
+            "oxorb-uiop",
         ],
         why: "the facade shows the run-time crates and no compiler",
     },

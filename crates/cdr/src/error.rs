@@ -223,3 +223,15 @@ impl fmt::Debug for Error {
 }
 
 impl core::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four registers: whatever reads a value hands its error on.
+    #[test]
+    fn an_error_is_small() {
+        assert!(size_of::<Error>() <= 32, "{}", size_of::<Error>());
+        assert_eq!(size_of::<Result<String>>(), size_of::<Error>());
+    }
+}

@@ -1,6 +1,10 @@
 //! Octets that are the same text in every code set: ASCII, and no NUL. Whoever has looked at all of them need not have
 //! `from_utf8` look once more.
 
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::{
+    __m256i, _mm256_cmpgt_epi8, _mm256_min_epi8, _mm256_movemask_epi8, _mm256_setzero_si256,
+};
 use core::mem::MaybeUninit;
 
 /// The octets as text in memory of its own, if all are ASCII and none is NUL: copied and looked at in one pass.
@@ -72,6 +76,10 @@ fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     }
 }
 
+/// Octets of the widest vector that is used.
+#[cfg(target_arch = "x86_64")]
+const VECTOR: usize = size_of::<__m256i>();
+
 /// From so many octets on, wider vectors are worth a call and asking whether there are such.
 const LONG: usize = 128;
 
@@ -81,10 +89,67 @@ fn are_plain_long_blocks(octets: &[u8]) -> bool {
     are_plain_blocks::<LONG>(octets)
 }
 
+/// Copies what `are_plain_long_blocks` looks at. Loads each vector once, and stores it where it is aligned in the copy.
+///
+/// A store that crosses a cache line takes twice as long, and where the allocator puts a copy must not decide what copying
+/// takes. The first vector and the last block overlap what is between them.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
-    copy_plain_blocks::<LONG>(octets, places)
+    if octets.len() < LONG || octets.len() != places.len() {
+        return false;
+    }
+    let start = places.as_ptr().align_offset(VECTOR);
+    // Without the last octet: a block that ends with it is the last one.
+    let end = octets.len() - 1;
+    let (Some(first), Some(first_place)) = (octets.first_chunk(), places.first_chunk_mut()) else {
+        return false;
+    };
+    let first = vector(first);
+    put(first, first_place);
+    let mut least = [first; 4];
+    let last = octets.len() - LONG;
+    copy_vectors(&octets[last..], &mut places[last..], &mut least);
+    let (Some(octets), Some(places)) = (octets.get(start..end), places.get_mut(start..end)) else {
+        return false;
+    };
+    copy_vectors(octets, places, &mut least);
+    let [a, b, c, d] = least;
+    let least = _mm256_min_epi8(_mm256_min_epi8(a, b), _mm256_min_epi8(c, d));
+    _mm256_movemask_epi8(_mm256_cmpgt_epi8(least, _mm256_setzero_si256())) == -1
+}
+
+/// Copies vectors, four at a time, and leaves out those that are fewer.
+// Written out: of a loop over the four the compiler makes a call of `memcpy`, and a second loop to look at them.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn copy_vectors(octets: &[u8], places: &mut [MaybeUninit<u8>], least: &mut [__m256i; 4]) {
+    let blocks = octets.as_chunks().0.as_chunks().0.iter();
+    let places = places.as_chunks_mut().0.as_chunks_mut().0;
+    for ([a, b, c, d], [to_a, to_b, to_c, to_d]) in blocks.zip(places) {
+        let [a, b, c, d] = [vector(a), vector(b), vector(c), vector(d)];
+        put(a, to_a);
+        put(b, to_b);
+        put(c, to_c);
+        put(d, to_d);
+        least[0] = _mm256_min_epi8(least[0], a);
+        least[1] = _mm256_min_epi8(least[1], b);
+        least[2] = _mm256_min_epi8(least[2], c);
+        least[3] = _mm256_min_epi8(least[3], d);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn vector(octets: &[u8; VECTOR]) -> __m256i {
+    bytemuck::cast(*octets)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn put(vector: __m256i, place: &mut [MaybeUninit<u8>; VECTOR]) {
+    *place = bytemuck::cast::<_, [u8; VECTOR]>(vector).map(MaybeUninit::new);
 }
 
 /// The least octet of each lane, as signed numbers: only ASCII other than NUL is above zero. There is no way out in the
@@ -92,7 +157,7 @@ fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool
 /// before it.
 #[inline(always)]
 fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
-    let Some(last) = octets.last_chunk::<N>() else {
+    let Some((_, last)) = ends::<N>(octets) else {
         return false;
     };
     let mut least = last.map(u8::cast_signed);
@@ -105,7 +170,14 @@ fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
 /// The same, and copies each block.
 #[inline(always)]
 fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
-    let (Some(last), Some(last_place)) = (octets.last_chunk::<N>(), places.last_chunk_mut()) else {
+    if octets.len() < N || octets.len() != places.len() {
+        return false;
+    }
+    let last = octets.len() - N;
+    let (Some(last), Some(last_place)) = (
+        octets[last..].first_chunk::<N>(),
+        places[last..].first_chunk_mut(),
+    ) else {
         return false;
     };
     *last_place = last.map(MaybeUninit::new);
@@ -115,6 +187,14 @@ fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8
         lower(&mut least, block);
     }
     are_above_zero(&least)
+}
+
+/// Returns the first octets and the last, which overlap if there are too few.
+// Not by `last_chunk`, which can leave a comparison of the address with zero in the code.
+#[inline(always)]
+fn ends<const N: usize>(octets: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+    let last = octets.len().checked_sub(N)?;
+    Some((octets.first_chunk()?, octets[last..].first_chunk()?))
 }
 
 #[inline(always)]
@@ -132,11 +212,11 @@ fn are_above_zero<const N: usize>(least: &[i8; N]) -> bool {
 /// Of fewer than 16 octets: two words that overlap, or one of two halves that do.
 #[inline(always)]
 fn is_plain_and_short(octets: &[u8]) -> bool {
-    if let (Some(first), Some(last)) = (octets.first_chunk(), octets.last_chunk()) {
+    if let Some((first, last)) = ends(octets) {
         return is_plain_word(u64::from_ne_bytes(*first))
             && is_plain_word(u64::from_ne_bytes(*last));
     }
-    if let (Some(first), Some(last)) = (octets.first_chunk(), octets.last_chunk()) {
+    if let Some((first, last)) = ends(octets) {
         let halves = [*first, *last].map(u32::from_ne_bytes).map(u64::from);
         return is_plain_word(halves[0] << 32 | halves[1]);
     }
@@ -162,14 +242,16 @@ fn copy_short(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
 
 #[inline(always)]
 fn copy_ends<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
-    let (Some(first), Some(last)) = (octets.first_chunk::<N>(), octets.last_chunk::<N>()) else {
+    if octets.len() < N || octets.len() != places.len() {
         return false;
-    };
-    if let Some(place) = places.first_chunk_mut() {
-        *place = first.map(MaybeUninit::new);
     }
-    if let Some(place) = places.last_chunk_mut() {
-        *place = last.map(MaybeUninit::new);
+    for at in [0, octets.len() - N] {
+        if let (Some(end), Some(place)) = (
+            octets[at..].first_chunk::<N>(),
+            places[at..].first_chunk_mut(),
+        ) {
+            *place = end.map(MaybeUninit::new);
+        }
     }
     true
 }
@@ -178,11 +260,15 @@ fn copy_ends<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> b
 mod tests {
     use super::*;
 
-    /// Every length up to beyond a long block, aligned and not, and one octet of each kind everywhere in it.
+    /// Every length up to beyond a long block, some around further blocks, aligned and not, and one octet of each kind
+    /// everywhere in it.
     #[test]
     fn plain_is_ascii_without_nul_wherever_the_exception_is() {
-        let (longest, offsets) = if cfg!(miri) { (24, 1) } else { (150, 2) };
-        for length in 0..=longest {
+        let (longest, more, offsets) = match cfg!(miri) {
+            true => (24, [0; 6], 1),
+            false => (150, [255, 256, 257, 287, 288, 417], 2),
+        };
+        for length in (0..=longest).chain(more) {
             for offset in 0..offsets {
                 let mut octets: Vec<u8> = (1..=0x7F).cycle().take(offset + length).collect();
                 check(&octets[offset..], true);
@@ -193,6 +279,35 @@ mod tests {
                         octets[at] = before;
                     }
                 }
+            }
+        }
+    }
+
+    /// Wherever the places begin and the octets do, all are written, and none beside them.
+    #[test]
+    fn a_copy_is_whole_wherever_it_lies() {
+        let octets: Vec<u8> = (1..=0x7F).cycle().take(500).collect();
+        let lengths: &[usize] = match cfg!(miri) {
+            true => &[0, 7, 40],
+            false => &[
+                0, 7, 15, 16, 40, 127, 128, 129, 159, 160, 161, 256, 289, 384, 417,
+            ],
+        };
+        for &length in lengths {
+            for to in 0..33 {
+                let from = to % 5;
+                let mut room = vec![0xEE; to + length + 40];
+                assert!(copied_plain(
+                    &octets[from..][..length],
+                    &mut room[to..][..length]
+                ));
+                assert_eq!(
+                    room[to..][..length],
+                    octets[from..][..length],
+                    "{length} at {to}"
+                );
+                let beside = room[..to].iter().chain(&room[to + length..]);
+                assert!(beside.copied().all(|octet| octet == 0xEE));
             }
         }
     }

@@ -1,0 +1,74 @@
+//! What does not fit into the octets at hand: in the next chunk of a value, or in the next piece of the message.
+
+use super::Decoder;
+use crate::Result;
+use crate::pieces::Pieces;
+use crate::value::Incoming;
+
+/// State of a decoder whose next item does not fit into the octets that are left.
+pub(crate) struct Here<'de> {
+    pub(crate) octets: &'de [u8],
+    pub(crate) at: usize,
+    pub(crate) base: usize,
+    pub(crate) swap: bool,
+}
+
+impl<'de> Decoder<'de> {
+    /// Goes on in the next chunk or piece, if there is one, for an item that does not fit into the octets that are left.
+    #[inline(always)]
+    pub(super) fn beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
+        self.item_beyond(align, size, false)
+    }
+
+    /// Goes on in the next chunk or piece for a block of items, which has no alignment but that of its first.
+    #[inline(always)]
+    pub(super) fn block_beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
+        self.item_beyond(align, size, true)
+    }
+
+    #[inline(always)]
+    fn item_beyond(&mut self, align: usize, size: usize, block: bool) -> Result<&'de [u8]> {
+        // Field by field, so that a decoder on the stack stays in registers.
+        let here = Here {
+            octets: self.octets,
+            at: self.at,
+            base: self.base,
+            swap: self.swap,
+        };
+        let (item, octets, at) = here.beyond(self.values.as_deref_mut(), align, size, block)?;
+        (self.octets, self.at) = (octets, at);
+        Ok(item)
+    }
+
+    /// Gives the pieces of the message that `octets` are the first of.
+    pub(crate) fn start_pieces(&mut self, pieces: Pieces<'de>) {
+        let mut values = Box::new(Incoming::of(pieces.whole()));
+        values.pieces = Some(pieces);
+        self.values = Some(values);
+    }
+
+    /// Goes to a position that is not in the octets: in another piece, or beyond the end.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn at_a_distance(&mut self, position: usize) {
+        self.at = position;
+        self.reopen();
+        self.at = self.at.min(self.octets.len());
+    }
+
+    /// Takes the octets of the piece that reading is in now.
+    pub(crate) fn reopen(&mut self) {
+        if let Some(pieces) = self
+            .values
+            .as_mut()
+            .and_then(|values| values.pieces.as_mut())
+        {
+            self.octets = pieces.open(self.at);
+        }
+    }
+
+    /// Whether the message came in pieces, of which each aligns anew.
+    pub(crate) fn is_in_pieces(&self) -> bool {
+        (self.values.as_ref()).is_some_and(|values| values.pieces.is_some())
+    }
+}

@@ -15,8 +15,8 @@ use oxorb_object::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
 use super::alarm::Alarm;
-use super::exchange::{one_more, pause};
 use super::launch::{Again, Launch, Launched, Target};
+use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local};
 use crate::conn::Mailbox;
@@ -25,7 +25,7 @@ use crate::op::{Operation, UserException};
 use crate::policy::{Effective, RebindMode, Resolved, time};
 use crate::rt::thread_priority;
 use crate::sync::thread;
-use crate::{Ref, failure, raise};
+use crate::{Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
 const RESENDS: u32 = 3;
@@ -379,21 +379,22 @@ impl InFlight {
         self.reference.forward_to(ior, permanent)
     }
 
-    /// As a synchronous call that was answered does.
+    /// Binds the reference to where it led, if policy wants that.
     fn bind(&self) {
-        if let Some((_, Target { route, profile, .. })) = &self.sent
+        if let Some((_, target)) = &self.sent
             && self.policies().rebind != RebindMode::Transparent
             && self.reference.binding().bound().is_none()
         {
-            let losses = route.profiles[*profile].remote().losses();
-            self.reference.binding().bind(route, *profile, losses);
+            self.reference.binding().bind_to(target.addressee());
         }
     }
 
-    /// Results and user exceptions are the caller's; the rest is acted on here.
+    /// Acts on what an answer means, but for results and user exceptions, which are the caller's.
     fn settle(&mut self, reply: Result<Reply, SystemException>) -> Result<State, SystemException> {
+        let closed = matches!(&reply, Err(lost) if *lost == raise::CONNECTION_CLOSED);
+        let meaning = reply.and_then(|reply| self.meaning(reply));
         if let Some(flow) = &mut self.flow {
-            match intercepted::answered(flow, &reply) {
+            match intercepted::answered(flow, &meaning) {
                 Ok(()) => {}
                 Err(Interrupt::Raise(exception)) => return Err(exception),
                 Err(Interrupt::Forward(to)) => {
@@ -402,47 +403,39 @@ impl InFlight {
                 }
             }
         }
-        let reply = match reply {
-            Err(lost) if lost == raise::CONNECTION_CLOSED && self.resends < RESENDS => {
-                self.resends += 1;
-                return match self.send_on() {
-                    Err(moved) if moved == raise::FORWARDED => Err(raise::CONNECTION_CLOSED),
-                    sent => sent,
-                };
-            }
-            reply => reply?,
-        };
-        match reply.status() {
-            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
+        if closed && self.resends < RESENDS {
+            self.resends += 1;
+            return match self.send_on() {
+                Err(moved) if moved == raise::FORWARDED => Err(raise::CONNECTION_CLOSED),
+                sent => sent,
+            };
+        }
+        match meaning? {
+            Meaning::Answer(reply) => {
                 self.bind();
                 Ok(match self.policies().reply_start {
                     None => State::Settled(Some(Ok(reply))),
                     Some(start) => State::Held(reply, start),
                 })
             }
-            ReplyStatus::SYSTEM_EXCEPTION => {
-                let sent = self.sent.as_ref();
-                let made_by = sent.and_then(|(_, to)| to.route.profiles[to.profile].made_by);
-                Err(failure::raised_by(made_by, reply.system_exception()))
-            }
-            status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
-                let permanent = status == ReplyStatus::LOCATION_FORWARD_PERM;
-                self.forward_to(reply.read()?, permanent)?;
+            Meaning::Moved(ior, permanent) => {
+                self.forward_to(ior, permanent)?;
                 self.send_on()
             }
-            ReplyStatus::NEEDS_ADDRESSING_MODE => {
-                let wanted: i16 = reply.read()?;
-                let addressed = self.sent.as_ref().is_some_and(|(_, to)| {
-                    to.route.profiles[to.profile].set_addressing(wanted as u16)
-                });
-                if !addressed {
-                    return Err(raise::ADDRESSING_LOOP);
-                }
+            Meaning::Readdressed => {
                 self.forwards = one_more(self.forwards)?;
                 self.send_on()
             }
-            _ => Err(raise::UNKNOWN_REPLY_STATUS),
         }
+    }
+
+    /// Returns what a reply means, its service contexts noted for interceptors.
+    fn meaning(&self, reply: Reply) -> Result<Meaning, SystemException> {
+        if let Some(flow) = &self.flow {
+            reply.with_contexts(|contexts| flow.note(contexts));
+        }
+        let target = self.sent.as_ref().map(|(_, target)| target.addressee());
+        Meaning::of(reply, target.map(|to| to.profile))
     }
 
     /// The end of the call, unless policy says that it is made again and it certainly did not run.

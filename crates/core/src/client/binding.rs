@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 
+use super::draft::Addressee;
 use crate::route::Route;
 
 /// The binding of one reference (Messaging::RebindPolicy). Calls under `RebindMode::Transparent` do not touch it.
@@ -24,11 +25,13 @@ impl Binding {
         self.0.load_full()
     }
 
-    pub(crate) fn bind(&self, route: &Arc<Route>, profile: usize, losses: u32) {
+    /// Binds it to a profile that has answered.
+    pub(super) fn bind_to(&self, to: Addressee<'_>) {
+        let peer = to.profile.peer.as_ref();
         self.0.store(Some(Arc::new(Bound {
-            route: Arc::clone(route),
-            profile,
-            losses,
+            route: Arc::clone(to.route),
+            profile: to.index,
+            losses: peer.map_or(0, |peer| peer.losses()),
         })));
     }
 

@@ -8,16 +8,14 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::TargetAddress;
 use oxorb_object::{CodeSetContext, CompletionStatus, SystemException, minor};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
-use super::call::{Request, write_request};
+use super::draft::{Addressee, Draft, Terms};
 use super::level::Level;
 use super::reach::Untried;
 use super::selection::{Selection, Worth};
-use super::timing::Carried;
 use super::{Args, Peer, Timing, exchange, intercepted, link};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::lock::Mutex;
@@ -96,7 +94,8 @@ pub(super) fn send<'a>(
         profiles.restrict(&route, None, selection);
     }
     let index = profiles.in_order().next();
-    let profile = &route.profiles[index.ok_or(raise::NO_USABLE_PROFILE)?];
+    let index = index.ok_or(raise::NO_USABLE_PROFILE)?;
+    let profile = &route.profiles[index];
     let timing = Timing::start(policies)?;
     let mut flow = ClientFlow::of(reference, op);
     match intercepted::begin(flow.as_deref_mut()) {
@@ -107,13 +106,6 @@ pub(super) fn send<'a>(
             return Err(raise::FORWARDED);
         }
     }
-    let both;
-    let policies = if policies.priority.is_some() {
-        both = profile.published.reconcile(policies);
-        both.as_ref().map_err(|_| raise::IRRECONCILABLE)?
-    } else {
-        policies
-    };
     let peer = profile.remote();
     let level = Level::of(selection.as_ref());
     let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
@@ -122,36 +114,23 @@ pub(super) fn send<'a>(
         .as_deref()
         .map(ClientFlow::contexts)
         .unwrap_or_default();
-    let (mut written, carried, beside);
-    let contexts = if !policies.carries && worth.is_nothing() {
-        &added[..]
-    } else {
-        let synchronized = peer.options().synchronized_clocks;
-        written = None;
-        carried = Carried::of(policies, worth, timing, synchronized, &mut written);
-        beside = carried.beside(&added);
-        &beside
+    let to = Addressee::of(&route, index);
+    let terms = Terms {
+        policies,
+        worth,
+        timing: &timing,
     };
-    let request = Request {
-        op,
-        target: route.target(profile),
-        version: profile.version,
-        code_sets: profile.code_sets?,
-        contexts,
-    };
+    let mut room = None;
+    let draft = Draft::to(to, op, &terms, &added, &mut room)?;
     // The message is written once, so it must be the same for them.
     let others = profiles
         .in_order()
         .map(|at| &route.profiles[at])
-        .filter(|other| {
-            matches!(request.target, TargetAddress::Key(key) if *key == *other.key)
-                && other.version == profile.version
-                && other.code_sets == profile.code_sets
-        })
+        .filter(|other| draft.suits(other))
         .map(RouteProfile::remote)
         .filter(|other| !Arc::ptr_eq(other, peer));
     let buffer = Buffer::of(peer, level);
-    let added = buffer.add(peer, level, others, &request, args, policies.buffering);
+    let added = buffer.add(peer, level, others, &draft, args, policies.buffering);
     if let Some(flow) = &mut flow {
         let end = match &added {
             Ok(()) => Received::Sent,
@@ -213,7 +192,7 @@ impl Buffer {
         peer: &Arc<Peer>,
         level: Option<Level>,
         others: impl Iterator<Item = &'p Arc<Peer>> + Clone,
-        request: &Request<'_>,
+        draft: &Draft<'_>,
         args: Args<'_, 'a>,
         constraint: BufferingConstraint,
     ) -> Result<(), SystemException> {
@@ -231,13 +210,13 @@ impl Buffer {
         }
         // Which connection they will go over nobody knows, but it is one for all that wait: the first of them says how
         // their text is encoded.
-        let code_sets = request.code_sets;
+        let code_sets = draft.code_sets;
         let tell = code_sets.filter(|_| state.waiting == 0 || state.told != code_sets);
-        let dialect = link::dialect(code_sets, request.version.minor);
+        let dialect = link::dialect(code_sets, draft.version.minor);
         let id = state.next_id;
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
-        let written = write_request(&mut e, id, request, tell, None, args, &options.limits);
+        let written = draft.write(&mut e, id, tell, None, args, &options.limits);
         let message = e.finish();
         let room = options.buffered_oneways.saturating_sub(state.octets.len());
         let taken = written.and_then(|()| {

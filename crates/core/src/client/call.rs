@@ -6,23 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{Dialect, Encoder};
-use oxorb_giop::{Limits, MessageType, RequestHeader, TargetAddress, Wire};
+use oxorb_giop::{MessageType, TargetAddress, Wire};
 use oxorb_object::{
-    CodeSetContext, CompletionStatus, ServiceContext, SystemException, SystemExceptionKind,
-    Version, minor, priority_range_context,
+    CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, minor,
+    priority_range_context,
 };
 use oxorb_transport::WriteError;
 
+use super::draft::Draft;
 use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
 use crate::conn::{send_encoded, wait_beside, write_message};
-use crate::op::{self, Operation};
 use crate::probe::{self, Stage};
 use crate::{Orb, raise};
-
-/// Room made for what comes before the arguments: more is rare, and grows as it comes.
-const HEADER_ROOM: usize = 256;
 
 /// A longer message may wait for the server to read, so time has passed.
 const SENT_AT_ONCE: usize = 64 << 10;
@@ -30,21 +27,11 @@ const SENT_AT_ONCE: usize = 64 << 10;
 /// How long a CancelRequest may wait to be sent.
 pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
 
-/// Everything about one request but its arguments.
-pub(crate) struct Request<'r> {
-    pub(crate) op: Operation<'r>,
-    pub(crate) target: TargetAddress<'r>,
-    pub(crate) version: Version,
-    pub(crate) code_sets: Option<CodeSetContext>,
-    /// What travels with it besides.
-    pub(crate) contexts: &'r [ServiceContext<'r>],
-}
-
 /// A request that is to be sent over a connection. Whatever fails now is COMPLETED_NO.
 pub(crate) struct Call<'c, 'r> {
     pub(crate) peer: &'c Arc<Peer>,
     pub(crate) link: Box<ClientLink>,
-    pub(crate) request: &'r Request<'r>,
+    pub(crate) draft: &'r Draft<'r>,
 }
 
 /// What became of a request.
@@ -96,13 +83,13 @@ impl<'c> Call<'c, '_> {
         let Call {
             peer,
             mut link,
-            request,
+            draft,
         } = self;
-        let version = request.version;
+        let version = draft.version;
         // Told once per connection: a second, different answer is an error there.
         let tell = match link.knows_code_sets() {
             true => None,
-            false => request.code_sets,
+            false => draft.code_sets,
         };
         if tell.is_some() {
             link.set_code_sets(tell);
@@ -118,15 +105,8 @@ impl<'c> Call<'c, '_> {
             id: oxorb_object::context_id::RT_CORBA_PRIORITY_RANGE,
             data,
         });
-        let written = write_request(
-            &mut e,
-            id,
-            request,
-            tell,
-            band,
-            args,
-            &peer.options().limits,
-        );
+        let limits = &peer.options().limits;
+        let written = draft.write(&mut e, id, tell, band, args, limits);
         let octets = e.position();
         if written.is_err() || withhold(octets) {
             link.out = peer.options().keep(e.into_buffer());
@@ -433,58 +413,4 @@ pub(crate) fn exception_of(
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => raise::timeout(completed),
         _ => SystemException::comm_failure(minor, completed),
     }
-}
-
-/// Header, then arguments; the size is patched at the end. `once`: what the server
-/// is told about the connection besides code sets.
-pub(crate) fn write_request<'a>(
-    e: &mut Encoder<'a>,
-    id: u32,
-    request: &Request<'_>,
-    tell: Option<CodeSetContext>,
-    once: Option<ServiceContext<'_>>,
-    args: Args<'_, 'a>,
-    limits: &Limits,
-) -> Result<(), SystemException> {
-    let octets = tell.map(|code_sets| code_sets.to_bytes());
-    let code_sets = octets.as_ref().map(|data| ServiceContext {
-        id: oxorb_object::context_id::CODE_SETS,
-        data,
-    });
-    let several: Vec<_>;
-    let contexts = if code_sets.is_none() && once.is_none() {
-        request.contexts
-    } else if request.contexts.is_empty() && once.is_none() {
-        code_sets.as_slice()
-    } else {
-        let own = code_sets.iter().chain(&once);
-        several = own.chain(request.contexts).copied().collect();
-        &several
-    };
-    // One of our own servers finds servant and operation in one step.
-    let slotted = match request.target {
-        TargetAddress::Key(key) => op::slotted(key, request.op.slot),
-        _ => None,
-    };
-    let header = RequestHeader {
-        id,
-        response: request.op.response,
-        key: match &slotted {
-            Some(key) => TargetAddress::Key(key),
-            None => request.target,
-        },
-        operation: request.op.name,
-        contexts,
-        terms: None,
-        alias: None,
-    };
-    e.reserve(HEADER_ROOM + request.op.request as usize);
-    let begun = oxorb_giop::begin_request(e, request.version, &header);
-    probe::stamp(Stage::HeaderWritten);
-    args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
-    probe::stamp(Stage::ArgumentsWritten);
-    oxorb_giop::finish(e, begun)
-        .and_then(|()| limits.check_outgoing(e.position()))
-        .inspect(|()| probe::stamp(Stage::RequestFramed))
-        .map_err(|violation| violation.to_exception(CompletionStatus::No))
 }

@@ -5,26 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_giop::{ReplyStatus, Response};
-use oxorb_object::{CompletionStatus, Ior, ServiceContext, SystemException, SystemExceptionKind};
+use oxorb_object::{CompletionStatus, ServiceContext, SystemException};
 
 use super::binding::Bound;
-use super::call::{Call, Lost, Request, Sent};
+use super::call::{Call, Lost, Sent};
+use super::draft::{Addressee, Carried, Draft, Terms};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, Worth};
-use super::timing::Carried;
-use super::{Args, Peer, Reply, Timing, intercepted, local, timing};
+use super::settle::{Meaning, one_more, pause};
+use super::{Args, Reply, Timing, intercepted, local, timing};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::op::Operation;
-use crate::policy::{Effective, LocateFirst, RebindMode, Retry};
+use crate::policy::{Effective, LocateFirst, RebindMode};
 use crate::probe::{self, Stage};
-use crate::route::{Route, RouteProfile};
+use crate::route::Route;
 use crate::sync::thread;
-use crate::{Orb, Ref, raise};
-
-/// A forward that leads to a forward that leads ... ends here.
-const MAX_FORWARDS: u32 = 16;
+use crate::{Ref, raise};
 
 /// A call, from its first attempt to its end.
 pub(super) struct Exchange<'x, 'a> {
@@ -42,6 +40,14 @@ pub(super) struct Exchange<'x, 'a> {
     /// Nobody answered where it was forwarded to, so it went back to the original.
     fell_back: bool,
     retries: u32,
+}
+
+/// Fate of a request over one connection.
+enum Fate {
+    Ended(Step),
+    /// The server is to be asked first where the object is: the connection, nothing sent.
+    Withheld(Box<ClientLink>),
+    Lost(Lost),
 }
 
 /// What to do after one attempt.
@@ -134,21 +140,13 @@ impl<'x, 'a> Exchange<'x, 'a> {
         probe::stamp(Stage::RouteFound);
         let added = flow.map(ClientFlow::contexts).unwrap_or_default();
         let orb = self.reference.orb();
-        if let Some((index, profile)) = route.local(orb, self.selection.as_ref()) {
-            let mut written = None;
-            let carried = Carried::of(
-                self.policies,
-                self.worth(&route),
-                self.timing,
-                false,
-                &mut written,
-            );
-            let contexts = &carried.beside(&added);
+        if let Some((index, _)) = route.local(orb, self.selection.as_ref()) {
+            let to = Addressee::of(&route, index);
+            let mut room = None;
+            let draft = Draft::within(to, self.op, &self.terms(&route), &added, &mut room);
             let (reference, timing) = (self.reference, self.timing);
-            let reply = local::call(
-                reference, &route, profile, timing, self.op, self.args, contexts,
-            )?;
-            return Ok(match self.settle(&route, index, flow, reply)? {
+            let reply = local::call(reference, timing, &draft, self.args)?;
+            return Ok(match self.settle(to, flow, reply)? {
                 Step::Done(reply) => Round::Done(reply),
                 _ => Round::Forwarded,
             });
@@ -160,7 +158,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
         while let Some((index, link)) = reach::any(self, &route, &mut untried)? {
             probe::stamp(Stage::LinkTaken);
-            match self.attempt(&route, index, link, flow, &added)? {
+            let to = Addressee::of(&route, index);
+            match self.attempt(to, link, flow, &added)? {
                 Step::Done(reply) => return Ok(Round::Done(reply)),
                 Step::Again => return Ok(Round::Forwarded),
                 Step::NextProfile(exception) => unreachable = exception,
@@ -184,14 +183,32 @@ impl<'x, 'a> Exchange<'x, 'a> {
         Err(failure::record(unreachable, attempts))
     }
 
-    /// What travels with the request of what it is worth.
+    /// Returns the conditions of the call that travel with its request.
     #[inline]
-    pub(super) fn worth(&self, route: &Route) -> Worth {
+    pub(super) fn terms(&self, route: &Route) -> Terms<'_> {
         let worth = match &self.selection {
             None => Worth::default(),
             Some(selection) => selection.worth(route),
         };
-        worth.or_inherited(self.policies)
+        Terms {
+            policies: self.policies,
+            worth: worth.or_inherited(self.policies),
+            timing: &self.timing,
+        }
+    }
+
+    /// Drafts the request of the call, as of now.
+    #[inline(always)]
+    pub(super) fn draft<'r>(
+        &self,
+        to: Addressee<'r>,
+        added: &'r [ServiceContext<'r>],
+        room: &'r mut Option<Carried>,
+    ) -> Result<Draft<'r>, SystemException>
+    where
+        'x: 'r,
+    {
+        Draft::to(to, self.op, &self.terms(to.route), added, room)
     }
 
     pub(super) fn route(&self) -> Result<Arc<Route>, SystemException> {
@@ -201,155 +218,121 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// One request over one link; over a new one if the server had closed it.
+    /// Makes one request of the call to one server: drafts it, has a connection carry it, and reacts to what became of
+    /// it, until that is no reason for another connection.
     fn attempt(
         &mut self,
-        route: &Arc<Route>,
-        index: usize,
-        reached: Reached,
+        to: Addressee<'_>,
+        mut reached: Reached,
         flow: Option<&ClientFlow>,
         added: &[ServiceContext<'_>],
     ) -> Result<Step, SystemException> {
-        let profile = &route.profiles[index];
-        let peer = profile.remote();
-        let both;
-        let policies = if self.policies.priority.is_some() {
-            both = profile.published.reconcile(self.policies);
-            match &both {
-                Ok(both) => both,
-                Err(_) => {
-                    reached.give_back(peer);
-                    return Err(raise::IRRECONCILABLE);
-                }
-            }
-        } else {
-            self.policies
-        };
-        let code_sets = match profile.code_sets {
-            Ok(code_sets) => code_sets,
-            Err(incompatible) => {
-                reached.give_back(peer);
-                return Err(incompatible);
-            }
-        };
-        let mut reached = reached;
         loop {
-            let worth = self.worth(route);
-            let (mut written, mut room);
-            let (carried, together);
-            let contexts = if !policies.carries && worth.is_nothing() {
-                added
-            } else {
-                let synchronized = peer.options().synchronized_clocks;
-                (written, room) = (None, Carried::ROOM);
-                carried = Carried::of(policies, worth, self.timing, synchronized, &mut written);
-                if added.is_empty() {
-                    carried.fill(&mut room)
-                } else {
-                    together = carried.beside(added);
-                    &together
+            let mut room = None;
+            let draft = match self.draft(to, added, &mut room) {
+                Ok(draft) => draft,
+                Err(exception) => {
+                    reached.give_back(to.peer());
+                    return Err(exception);
                 }
             };
-            let request = Request {
-                op: self.op,
-                target: route.target(profile),
-                version: profile.version,
-                code_sets,
-                contexts,
+            let ended = match reached {
+                Reached::Link(link) => match self.carry(to, link, &draft, flow)? {
+                    Fate::Ended(step) => return Ok(step),
+                    fate => self.react(to, fate)?,
+                },
+                Reached::Shared => self.attempt_shared(to, &draft, flow)?,
             };
-            let link = match reached {
-                Reached::Link(link) => link,
-                Reached::Shared => {
-                    match self.attempt_shared(route, index, peer, &request, flow)? {
-                        Some(step) => return Ok(step),
-                        None => match reach::again(self, peer)? {
-                            Ok(link) => link,
-                            Err(exception) => return Ok(Step::NextProfile(exception)),
-                        },
-                    }
-                }
-            };
-            let call = Call {
-                peer,
-                link,
-                request: &request,
-            };
-            let withhold = |octets| {
-                policies.locate != LocateFirst::Never
-                    && policies.locate.wanted(octets)
-                    && !profile.is_located()
-            };
-            let lost = match call.send(self.args, self.timing, withhold)? {
-                Sent::Gone(pending) if self.op.response == Response::None => {
-                    pending.abandon();
-                    return self.settle(route, index, flow, None);
-                }
-                Sent::Gone(pending) => {
-                    let narrowed;
-                    let timing = match policies.reply {
-                        None => &self.timing,
-                        Some(_) => {
-                            narrowed = self.timing.awaiting(policies);
-                            &narrowed
-                        }
-                    };
-                    match pending.wait(self.reference.orb(), timing) {
-                        // Most of them end here, and a reply is moved once less than by way of `settle`.
-                        Ok(reply)
-                            if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION =>
-                        {
-                            self.bind(route, index);
-                            return Ok(Step::Done(Some(reply)));
-                        }
-                        Ok(reply) => return self.settle(route, index, flow, Some(reply)),
-                        Err(lost) => lost,
-                    }
-                }
-                Sent::Withheld(link) => {
-                    match self.locate(route, index, link)? {
-                        Step::Done(_) => {}
-                        step => return Ok(step),
-                    }
-                    reached = match reach::again(self, peer)? {
-                        Ok(link) => Reached::Link(link),
-                        Err(exception) => return Ok(Step::NextProfile(exception)),
-                    };
-                    continue;
-                }
-                Sent::Lost(lost) => lost,
-            };
-            // A connection that the server closed while it was idle, so that none of
-            // this request was read; or CloseConnection, which promises that it did
-            // not run: a new connection may carry it.
-            if !(lost.reused && lost.did_not_run()) {
-                return lost.end(peer, &mut self.attempts);
+            if let Some(step) = ended {
+                return Ok(step);
             }
-            self.timing.left(CompletionStatus::No)?;
-            reached = match reach::again(self, peer)? {
+            reached = match reach::again(self, to.peer())? {
                 Ok(link) => Reached::Link(link),
                 Err(exception) => return Ok(Step::NextProfile(exception)),
             };
         }
     }
 
+    /// Sends the request over a connection, and waits for its reply where it has one.
+    #[inline(always)]
+    fn carry(
+        &mut self,
+        to: Addressee<'_>,
+        link: Box<ClientLink>,
+        draft: &Draft<'_>,
+        flow: Option<&ClientFlow>,
+    ) -> Result<Fate, SystemException> {
+        let policies = self.policies;
+        let call = Call {
+            peer: to.peer(),
+            link,
+            draft,
+        };
+        let withhold = |octets| {
+            policies.locate != LocateFirst::Never
+                && policies.locate.wanted(octets)
+                && !to.profile.is_located()
+        };
+        let pending = match call.send(self.args, self.timing, withhold)? {
+            Sent::Gone(pending) => pending,
+            Sent::Withheld(link) => return Ok(Fate::Withheld(link)),
+            Sent::Lost(lost) => return Ok(Fate::Lost(lost)),
+        };
+        if self.op.response == Response::None {
+            pending.abandon();
+            return self.settle(to, flow, None).map(Fate::Ended);
+        }
+        let narrowed;
+        let timing = match policies.reply {
+            None => &self.timing,
+            Some(_) => {
+                narrowed = self.timing.awaiting(policies);
+                &narrowed
+            }
+        };
+        match pending.wait(self.reference.orb(), timing) {
+            // Most of them end here, and a reply is moved once less than by way of `settle`.
+            Ok(reply) if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION => {
+                self.bind(to);
+                Ok(Fate::Ended(Step::Done(Some(reply))))
+            }
+            Ok(reply) => self.settle(to, flow, Some(reply)).map(Fate::Ended),
+            Err(lost) => Ok(Fate::Lost(lost)),
+        }
+    }
+
+    /// Decides what follows from the fate of a request; `None`: another connection is to carry it.
+    #[cold]
+    fn react(&mut self, to: Addressee<'_>, fate: Fate) -> Result<Option<Step>, SystemException> {
+        match fate {
+            Fate::Ended(step) => Ok(Some(step)),
+            Fate::Withheld(link) => match self.locate(to, link)? {
+                Step::Done(_) => Ok(None),
+                elsewhere => Ok(Some(elsewhere)),
+            },
+            Fate::Lost(lost) if lost.may_go_again() => {
+                self.timing.left(CompletionStatus::No)?;
+                Ok(None)
+            }
+            Fate::Lost(lost) => lost.end(to.peer(), &mut self.attempts).map(Some),
+        }
+    }
+
     /// Asks the server of a profile where the object is. `Done`: there.
     pub(super) fn locate(
         &mut self,
-        route: &Arc<Route>,
-        index: usize,
+        to: Addressee<'_>,
         link: Box<ClientLink>,
     ) -> Result<Step, SystemException> {
-        let profile = &route.profiles[index];
-        let peer = profile.remote();
-        let target = route.target(profile);
-        let asked = Call::locate(peer, link, profile.version, target, self.timing);
+        let (profile, peer) = (to.profile, to.peer());
+        let asked = Call::locate(peer, link, profile.version, to.target(), self.timing);
         let pending = match asked {
             Ok(pending) => pending,
             Err(lost) => return lost.end_harmless(peer, &mut self.attempts),
         };
         match pending.wait(self.reference.orb(), &self.timing) {
             Ok(reply) => {
-                let step = self.settle(route, index, None, Some(reply))?;
+                let step = self.settle(to, None, Some(reply))?;
                 if matches!(step, Step::Done(_)) {
                     profile.set_located();
                 }
@@ -359,59 +342,39 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Results and user exceptions are the caller's; the rest is acted on here.
+    /// Acts on what a reply means, but for results and user exceptions, which are the caller's.
     pub(super) fn settle(
         &mut self,
-        route: &Arc<Route>,
-        index: usize,
+        to: Addressee<'_>,
         flow: Option<&ClientFlow>,
         reply: Option<Reply>,
     ) -> Result<Step, SystemException> {
         let Some(reply) = reply else {
-            self.bind(route, index);
+            self.bind(to);
             return Ok(Step::Done(None));
         };
         if let Some(flow) = flow {
             reply.with_contexts(|contexts| flow.note(contexts));
         }
-        match reply.status() {
-            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
-                self.bind(route, index);
+        match Meaning::of(reply, Some(to.profile))? {
+            Meaning::Answer(reply) => {
+                self.bind(to);
                 Ok(Step::Done(Some(reply)))
             }
-            ReplyStatus::SYSTEM_EXCEPTION => {
-                let made_by = route.profiles[index].made_by;
-                Err(failure::raised_by(made_by, reply.system_exception()))
-            }
-            status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
-                if self.bound.is_some() {
-                    return Err(raise::REBIND_MOVED);
-                }
-                let ior: Ior = reply.read()?;
-                let permanent = status == ReplyStatus::LOCATION_FORWARD_PERM;
+            Meaning::Moved(..) if self.bound.is_some() => Err(raise::REBIND_MOVED),
+            Meaning::Moved(ior, permanent) => {
                 self.reference.forward_to(ior, permanent)?;
                 Ok(Step::Again)
             }
-            ReplyStatus::NEEDS_ADDRESSING_MODE => {
-                let wanted: i16 = reply.read()?;
-                if route.profiles[index].set_addressing(wanted as u16) {
-                    Ok(Step::Again)
-                } else {
-                    Err(raise::ADDRESSING_LOOP)
-                }
-            }
-            Reply::NO_SUCH_OBJECT => Err(raise::NOT_LOCATED),
-            _ => Err(raise::UNKNOWN_REPLY_STATUS),
+            Meaning::Readdressed => Ok(Step::Again),
         }
     }
 
-    /// The reference leads here; from now on for good if policy wants that.
+    /// Binds the reference to where it led, if policy wants that.
     #[inline]
-    fn bind(&mut self, route: &Arc<Route>, index: usize) {
+    fn bind(&mut self, to: Addressee<'_>) {
         if self.policies.rebind != RebindMode::Transparent && self.bound.is_none() {
-            let peer = route.profiles[index].peer.as_ref();
-            let losses = peer.map_or(0, |peer| peer.losses());
-            self.reference.binding().bind(route, index, losses);
+            self.reference.binding().bind_to(to);
         }
     }
 
@@ -431,31 +394,6 @@ impl<'x, 'a> Exchange<'x, 'a> {
     }
 }
 
-/// How long to wait before a call that failed so is made again, having been so `retries` times; `None`: it is not.
-pub(super) fn pause(
-    retry: &Retry,
-    retries: u32,
-    exception: &SystemException,
-    timing: Timing,
-    orb: &Orb,
-) -> Option<Duration> {
-    if retries >= retry.times || !exception.is_safe_to_retry() || orb.is_closing() {
-        return None;
-    }
-    let doubled = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
-    let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
-    // What failed says more than that time is over.
-    let left = timing.left_to_send().ok()?;
-    left.is_none_or(|left| left > delay).then_some(delay)
-}
-
-pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
-    if forwards == MAX_FORWARDS {
-        return Err(raise::FORWARD_LOOP);
-    }
-    Ok(forwards + 1)
-}
-
 impl LocateFirst {
     pub(super) fn wanted(self, octets: usize) -> bool {
         match self {
@@ -463,47 +401,5 @@ impl LocateFirst {
             LocateFirst::Always => true,
             LocateFirst::Above(limit) => octets > limit,
         }
-    }
-}
-
-impl Lost {
-    /// Whether the request may be sent again without any risk of it running
-    /// twice. Time that is over stays over.
-    fn did_not_run(&self) -> bool {
-        self.exception.completed == CompletionStatus::No
-            && self.exception.kind != SystemExceptionKind::Timeout
-    }
-
-    /// What a failed attempt means for the call: another profile may serve a
-    /// request that did not run; otherwise the call has failed.
-    fn end(self, peer: &Peer, attempts: &mut Vec<Attempt>) -> Result<Step, SystemException> {
-        let elsewhere = self.did_not_run();
-        attempts.push(Attempt {
-            endpoint: peer.to_string(),
-            what: self.cause,
-        });
-        if elsewhere {
-            return Ok(Step::NextProfile(self.exception));
-        }
-        Err(failure::record(self.exception, std::mem::take(attempts)))
-    }
-
-    /// The same for a question that changes nothing: the call itself did not run.
-    pub(super) fn end_harmless(
-        mut self,
-        peer: &Peer,
-        attempts: &mut Vec<Attempt>,
-    ) -> Result<Step, SystemException> {
-        self.exception.completed = CompletionStatus::No;
-        self.end(peer, attempts)
-    }
-}
-
-impl RouteProfile {
-    /// The server of a profile that is not local.
-    pub(super) fn remote(&self) -> &Arc<Peer> {
-        self.peer
-            .as_ref()
-            .expect("local profiles are served locally")
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use oxorb_object::{CommunicationClass, PriorityModel, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
-use super::call::{Call, Request, Sent};
-use super::exchange::{Exchange, Step, one_more};
+use super::call::{Call, Sent};
+use super::draft::{Addressee, Draft};
+use super::exchange::{Exchange, Step};
 use super::level::Level;
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, class_of};
-use super::timing::Carried;
+use super::settle::one_more;
 use super::{Round, Timing, shared};
 use crate::op::Op;
 use crate::policy::{Effective, PolicyType};
@@ -85,12 +86,12 @@ impl Exchange<'_, '_> {
             untried.restrict(route, None, selection);
         }
         while let Some((index, reached)) = reach::any(self, route, &mut untried)? {
+            let to = Addressee::of(route, index);
             let step = match reached {
-                Reached::Link(link) if link.band.is_some() => self.bind_band(route, index, link)?,
-                Reached::Link(link) => self.locate(route, index, link)?,
+                Reached::Link(link) if link.band.is_some() => self.bind_band(to, link)?,
+                Reached::Link(link) => self.locate(to, link)?,
                 Reached::Shared => {
-                    let profile = &route.profiles[index];
-                    let (peer, version) = (profile.remote(), profile.version);
+                    let (peer, version) = (to.peer(), to.profile.version);
                     let timing = self.timing;
                     match shared::connection(
                         self.reference,
@@ -119,33 +120,17 @@ impl Exchange<'_, '_> {
     /// not know the operation serves the band all the same.
     fn bind_band(
         &mut self,
-        route: &Arc<Route>,
-        index: usize,
+        to: Addressee<'_>,
         link: Box<ClientLink>,
     ) -> Result<Step, SystemException> {
         static OP: Op = Op::twoway("_bind_priority_band");
-        let profile = &route.profiles[index];
-        let peer = profile.remote();
-        let mut written = None;
-        let carried = Carried::of(
-            self.policies,
-            self.worth(route),
-            self.timing,
-            false,
-            &mut written,
-        );
-        let mut room = Carried::ROOM;
-        let request = Request {
-            op: (&OP).into(),
-            target: route.target(profile),
-            version: profile.version,
-            code_sets: profile.code_sets?,
-            contexts: carried.fill(&mut room),
-        };
+        let peer = to.peer();
+        let mut room = None;
+        let op = (&OP).into();
         let call = Call {
             peer,
             link,
-            request: &request,
+            draft: &Draft::to(to, op, &self.terms(to.route), &[], &mut room)?,
         };
         let answered = match call.send(&|_| Ok(()), self.timing, |_| false)? {
             Sent::Gone(pending) => pending.wait(self.reference.orb(), &self.timing),
@@ -153,7 +138,7 @@ impl Exchange<'_, '_> {
             Sent::Withheld(_) => unreachable!("nothing is withheld"),
         };
         match answered {
-            Ok(reply) => match self.settle(route, index, None, Some(reply)) {
+            Ok(reply) => match self.settle(to, None, Some(reply)) {
                 Err(unknown) if is_unknown_operation(&unknown) => Ok(Step::Done(None)),
                 settled => settled,
             },

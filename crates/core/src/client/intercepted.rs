@@ -1,8 +1,8 @@
 //! A round of a call that client interceptors look at.
 
-use oxorb_giop::ReplyStatus;
 use oxorb_object::SystemException;
 
+use super::settle::Meaning;
 use super::{Exchange, Reply, Round};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::{Ref, raise};
@@ -33,10 +33,7 @@ pub(super) fn end(
         Ok(Round::Forwarded | Round::FellBack) => {
             flow.end(&Received::Forward(reference.effective()))
         }
-        Ok(Round::Done(Some(reply))) => match reply.exception_id() {
-            Some(id) => flow.end(&Received::UserException { id: &id }),
-            None => flow.end(&Received::Results),
-        },
+        Ok(Round::Done(Some(reply))) => end_with(flow, reply),
     };
     match ended {
         Ok(()) => round,
@@ -60,37 +57,25 @@ pub(super) fn begin(flow: Option<&mut ClientFlow>) -> Result<(), Interrupt> {
     }
 }
 
-/// The ending points of an asynchronous call, once: when its caller takes the answer.
+/// Runs the ending points of an asynchronous call, once: when its caller takes the answer.
 pub(super) fn answered(
     flow: &mut ClientFlow,
-    reply: &Result<Reply, SystemException>,
+    meaning: &Result<Meaning, SystemException>,
 ) -> Result<(), Interrupt> {
-    let reply = match reply {
-        Ok(reply) => reply,
+    let elsewhere = match meaning {
         Err(exception) => return flow.end(&Received::SystemException(*exception)),
+        Ok(Meaning::Answer(reply)) => return end_with(flow, reply),
+        Ok(Meaning::Moved(ior, _)) => Ref::new(flow.target().orb(), ior.clone()),
+        Ok(Meaning::Readdressed) => flow.target().clone(),
     };
-    reply.with_contexts(|contexts| flow.note(contexts));
-    match reply.status() {
-        ReplyStatus::USER_EXCEPTION => {
-            let id = reply.exception_id().unwrap_or_default();
-            flow.end(&Received::UserException { id: &id })
-        }
-        ReplyStatus::SYSTEM_EXCEPTION => {
-            let exception = reply.read().unwrap_or(raise::BAD_REPLY);
-            flow.end(&Received::SystemException(exception))
-        }
-        ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM => match reply.read() {
-            Ok(ior) => {
-                let to = Ref::new(flow.target().orb(), ior);
-                flow.end(&Received::Forward(to))
-            }
-            Err(exception) => flow.end(&Received::SystemException(exception)),
-        },
-        ReplyStatus::NEEDS_ADDRESSING_MODE => {
-            let to = flow.target().clone();
-            flow.end(&Received::Forward(to))
-        }
-        _ => flow.end(&Received::Results),
+    flow.end(&Received::Forward(elsewhere))
+}
+
+/// Shows the interceptors results, or a user exception.
+fn end_with(flow: &mut ClientFlow, reply: &Reply) -> Result<(), Interrupt> {
+    match reply.exception_id() {
+        Some(id) => flow.end(&Received::UserException { id: &id }),
+        None => flow.end(&Received::Results),
     }
 }
 

@@ -7,14 +7,14 @@ use oxorb_cdr::{Encoder, Result as CdrResult};
 use oxorb_giop::{Frame, Response};
 use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version};
 
-use super::call::Request;
-use super::exchange::{Exchange, Step, one_more};
+use super::draft::{Addressee, Draft};
+use super::exchange::{Exchange, Step};
 use super::level::Level;
 use super::multiplexed::Multiplexed;
 use super::reach::Untried;
 use super::selection::Selection;
+use super::settle::one_more;
 use super::slot::Slot;
-use super::timing::Carried;
 use super::{Args, Peer, Reply, Timing, link, local};
 use crate::conn::Mailbox;
 use crate::op::{NO_SLOT, Operation};
@@ -47,6 +47,12 @@ pub(super) struct Again {
     response: Response,
     args: Vec<u8>,
     code_sets: Option<CodeSetContext>,
+}
+
+impl Target {
+    pub(super) fn addressee(&self) -> Addressee<'_> {
+        Addressee::of(&self.route, self.profile)
+    }
 }
 
 impl Again {
@@ -140,18 +146,12 @@ impl Launch<'_> {
         loop {
             let route = exchange.route()?;
             exchange.selection = Selection::of(reference, &route, self.policies, self.op)?;
-            if let Some((_, profile)) = route.local(reference.orb(), exchange.selection.as_ref()) {
-                let mut written = None;
-                let carried = Carried::of(
-                    self.policies,
-                    exchange.worth(&route),
-                    timing,
-                    false,
-                    &mut written,
-                );
-                let contexts = &carried.beside(self.added);
-                let made =
-                    local::begin(reference, &route, profile, timing, self.op, args, contexts);
+            let local = route.local(reference.orb(), exchange.selection.as_ref());
+            if let Some((index, _)) = local {
+                let to = Addressee::of(&route, index);
+                let (terms, mut room) = (exchange.terms(&route), None);
+                let draft = Draft::within(to, self.op, &terms, self.added, &mut room);
+                let made = local::begin(reference, timing, &draft, args);
                 return made.map(|made| match made {
                     local::Made::Ended(reply) => Launched::Ended(reply),
                     local::Made::Later(mailbox) => Launched::Kept(mailbox),
@@ -190,28 +190,10 @@ impl Launch<'_> {
         let mut tried_once = 0_u64;
         while let Some((place, shared)) = self.connect(exchange, route, &untried)? {
             let index = untried[place];
-            let profile = &route.profiles[index];
-            let peer = profile.remote();
-            let reconciled = profile.published.reconcile(self.policies);
-            let policies = &reconciled.map_err(|_| raise::IRRECONCILABLE)?;
-            let synchronized = peer.options().synchronized_clocks;
-            let mut written = None;
-            let carried = Carried::of(
-                policies,
-                exchange.worth(route),
-                self.timing,
-                synchronized,
-                &mut written,
-            );
-            let contexts = &carried.beside(self.added);
-            let request = Request {
-                op: self.op,
-                target: route.target(profile),
-                version: profile.version,
-                code_sets: profile.code_sets?,
-                contexts,
-            };
-            match exchange.locate_first(route, index, &shared, &request)? {
+            let to = Addressee::of(route, index);
+            let mut room = None;
+            let draft = exchange.draft(to, self.added, &mut room)?;
+            match exchange.locate_first(to, &shared, &draft)? {
                 None => {}
                 Some(Step::NextProfile(exception)) => {
                     unreachable = exception;
@@ -220,7 +202,12 @@ impl Launch<'_> {
                 }
                 Some(_) => return Ok(Gone::Moved),
             }
-            match shared.send(profile, &request, args, self.timing.awaiting(policies)) {
+            match shared.send(
+                to.profile,
+                &draft,
+                args,
+                self.timing.awaiting(self.policies),
+            ) {
                 Ok(slot) => return Ok(Gone::Sent(slot, index, shared)),
                 Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
                 Err(exception) => return Err(exception),

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
 use oxorb_giop::ReplyStatus;
-use oxorb_object::{CompletionStatus, ServiceContext, SystemException, Version};
+use oxorb_object::{CompletionStatus, SystemException, Version};
 use oxorb_rt::BufferPool;
 
-use super::call::{Request, write_request};
+use super::draft::Draft;
 use super::{Args, Reply, Timing};
 use crate::conn::{Kept, Mailbox};
-use crate::op::Operation;
-use crate::route::{Route, RouteProfile};
 use crate::{Orb, Ref, raise};
 
 /// How a local call stands when its upcall has returned.
@@ -39,14 +37,11 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// servant that answers later is waited for until then: TIMEOUT, COMPLETED_MAYBE.
 pub(crate) fn call<'a>(
     reference: &Ref,
-    route: &Route,
-    profile: &RouteProfile,
     timing: Timing,
-    op: Operation<'_>,
+    draft: &Draft<'_>,
     args: Args<'_, 'a>,
-    contexts: &[ServiceContext<'_>],
 ) -> Result<Option<Reply>, SystemException> {
-    match begin(reference, route, profile, timing, op, args, contexts)? {
+    match begin(reference, timing, draft, args)? {
         Made::Ended(reply) => Ok(reply),
         Made::Later(mailbox) => wait(reference.orb(), &mailbox, timing).map(Some),
     }
@@ -70,24 +65,14 @@ pub(crate) fn answered(orb: &Orb, message: Vec<u8>) -> Result<Reply, SystemExcep
 /// so that a local call means exactly what a remote one does.
 pub(crate) fn begin<'a>(
     reference: &Ref,
-    route: &Route,
-    profile: &RouteProfile,
     timing: Timing,
-    op: Operation<'_>,
+    draft: &Draft<'_>,
     args: Args<'_, 'a>,
-    contexts: &[ServiceContext<'_>],
 ) -> Result<Made, SystemException> {
     let orb: &Orb = reference.orb();
     let running = orb.begin_local()?;
-    let request = Request {
-        op,
-        target: route.target(profile),
-        version: Version::V1_2,
-        code_sets: None,
-        contexts,
-    };
     let mut e = Encoder::new(take_buffer(), orb.options().byte_order, DIALECT);
-    let written = write_request(&mut e, 0, &request, None, None, args, &orb.options().limits);
+    let written = draft.write(&mut e, 0, None, None, args, &orb.options().limits);
     let message = e.finish();
     let kept = match &written {
         Ok(()) => running.serve(message.contiguous(), DIALECT, take_buffer()),

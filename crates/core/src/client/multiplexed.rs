@@ -16,7 +16,8 @@ use oxorb_object::{
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Link, WriteError};
 
-use super::call::{CANCEL_LIMIT, Request, exception_of, write_request};
+use super::call::{CANCEL_LIMIT, exception_of};
+use super::draft::Draft;
 use super::level::Level;
 use super::link::dialect;
 use super::local::{put_buffer, take_buffer};
@@ -298,13 +299,13 @@ impl Multiplexed {
     pub(crate) fn send<'a>(
         &self,
         profile: &RouteProfile,
-        request: &Request<'_>,
+        draft: &Draft<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Arc<Slot>, SystemException> {
         let slot = Slot::new();
         let waiter = Waiter::Slot(Arc::clone(&slot));
-        self.send_for(Some(waiter), profile, request, args, timing)?;
+        self.send_for(Some(waiter), profile, draft, args, timing)?;
         Ok(slot)
     }
 
@@ -312,18 +313,18 @@ impl Multiplexed {
     pub(super) fn call<'a>(
         self: &Arc<Self>,
         profile: &RouteProfile,
-        request: &Request<'_>,
+        draft: &Draft<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Option<Outcome>, SystemException> {
-        let waiter = match (request.op.response, self.led) {
+        let waiter = match (draft.op.response, self.led) {
             (Response::None, _) => None,
             // It may have to read itself.
             (_, true) => Some(Waiter::Awake),
             (_, false) => Some(Waiter::Thread(thread::current())),
         };
         let answered = waiter.is_some();
-        let id = self.send_for(waiter, profile, request, args, timing)?;
+        let id = self.send_for(waiter, profile, draft, args, timing)?;
         if !answered {
             return Ok(None);
         }
@@ -359,7 +360,7 @@ impl Multiplexed {
         &self,
         waiter: Option<Waiter>,
         profile: &RouteProfile,
-        request: &Request<'_>,
+        draft: &Draft<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<u32, SystemException> {
@@ -370,21 +371,21 @@ impl Multiplexed {
             _ => None,
         };
         let mut shared = self.writers.shared();
-        let telling = request.code_sets.is_some() && shared.code_sets.is_none();
+        let telling = draft.code_sets.is_some() && shared.code_sets.is_none();
         // Whoever waits for the answer learns of a write that fails, too.
         let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
         let may_leave = waits && !telling && self.both_ways.is_none();
         if !may_leave {
             shared = self.writers.take(shared);
         }
-        let tell = request.code_sets.filter(|_| shared.code_sets.is_none());
+        let tell = draft.code_sets.filter(|_| shared.code_sets.is_none());
         let code_sets = shared.code_sets.or(tell);
         let entered = match waiter {
             None => self.replies.pass(),
             Some(waiter) => {
                 let call = Outstanding {
                     deadline: timing.deadline(),
-                    version: request.version,
+                    version: draft.version,
                     untold: !profile.takes_cancel(),
                     code_sets,
                 };
@@ -406,13 +407,13 @@ impl Multiplexed {
                 return Err(exception);
             }
         };
-        let dialect = dialect(code_sets, request.version.minor);
+        let dialect = dialect(code_sets, draft.version.minor);
         let mut e = options.encoder(take_buffer(), dialect);
         let offer = (!offer.is_empty()).then_some(ServiceContext {
             id: context_id::BI_DIR_IIOP,
             data: &offer,
         });
-        let written = write_request(&mut e, id, request, tell, offer, args, &options.limits);
+        let written = draft.write(&mut e, id, tell, offer, args, &options.limits);
         let encoded = e.finish();
         if may_leave {
             let whole = options
@@ -443,7 +444,7 @@ impl Multiplexed {
         }
         let sent = match written {
             Ok(()) => self
-                .write(&encoded, request.version, options, timing)
+                .write(&encoded, draft.version, options, timing)
                 .map_err(|failed| self.not_sent(id, &failed)),
             Err(exception) => {
                 self.replies.forget(id);

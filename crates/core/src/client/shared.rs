@@ -6,13 +6,13 @@ use oxorb_cdr::Encoder;
 use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 
-use super::call::{Request, too_large_there, write_request};
+use super::call::too_large_there;
+use super::draft::{Addressee, Draft};
 use super::level::Level;
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, link, reach};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::policy::LocateFirst;
-use crate::route::Route;
 use crate::{ClientConnections, Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
@@ -24,13 +24,11 @@ impl Exchange<'_, '_> {
     #[cold]
     pub(super) fn attempt_shared(
         &mut self,
-        route: &Arc<Route>,
-        index: usize,
-        peer: &Arc<Peer>,
-        request: &Request<'_>,
+        to: Addressee<'_>,
+        draft: &Draft<'_>,
         flow: Option<&ClientFlow>,
     ) -> Result<Option<Step>, SystemException> {
-        let profile = &route.profiles[index];
+        let (profile, peer) = (to.profile, to.peer());
         let (reference, timing, response) = (self.reference, self.timing, self.op.response);
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
@@ -42,7 +40,7 @@ impl Exchange<'_, '_> {
                 Ok(None) => return Ok(None),
                 Err(exception) => return Ok(Some(Step::NextProfile(exception))),
             };
-            if let Some(step) = self.locate_first(route, index, &shared, request)? {
+            if let Some(step) = self.locate_first(to, &shared, draft)? {
                 return Ok(Some(step));
             }
             // What comes over the connection that this thread serves, a stand-in must read.
@@ -51,13 +49,13 @@ impl Exchange<'_, '_> {
             }
             let timing_of_reply = timing.awaiting(self.policies);
             let answer = shared
-                .call(profile, request, self.args, timing_of_reply)
+                .call(profile, draft, self.args, timing_of_reply)
                 .and_then(Option::transpose);
             let exception = match answer {
-                Ok(None) => return self.settle(route, index, flow, None).map(Some),
+                Ok(None) => return self.settle(to, flow, None).map(Some),
                 Ok(Some(answer)) => {
                     let reply = Reply::of_answer(reference.orb(), answer);
-                    return self.settle(route, index, flow, Some(reply)).map(Some);
+                    return self.settle(to, flow, Some(reply)).map(Some);
                 }
                 Err(exception) => exception,
             };
@@ -73,7 +71,7 @@ impl Exchange<'_, '_> {
                     what: format!("on the shared connection: {exception}"),
                 });
             } else if exception.kind == SystemExceptionKind::CommFailure
-                && let Ok(octets) = octets(peer, request, self.args)
+                && let Ok(octets) = octets(peer, draft, self.args)
                 && let Some(last) = told.last_mut()
             {
                 last.what += &too_large_there(octets, peer.options().fragment_size);
@@ -94,22 +92,20 @@ impl Exchange<'_, '_> {
     /// there may be no other way to that side.
     pub(super) fn locate_first(
         &mut self,
-        route: &Arc<Route>,
-        index: usize,
+        to: Addressee<'_>,
         shared: &Multiplexed,
-        request: &Request<'_>,
+        draft: &Draft<'_>,
     ) -> Result<Option<Step>, SystemException> {
-        let profile = &route.profiles[index];
-        let (peer, locate) = (profile.remote(), self.policies.locate);
+        let (profile, peer, locate) = (to.profile, to.peer(), self.policies.locate);
         if locate == LocateFirst::Never
             || profile.is_located()
             || shared.is_both_ways()
-            || !locate.wanted(octets(peer, request, self.args)?)
+            || !locate.wanted(octets(peer, draft, self.args)?)
         {
             return Ok(None);
         }
         let step = match reach::again(self, peer)? {
-            Ok(link) => self.locate(route, index, link)?,
+            Ok(link) => self.locate(to, link)?,
             Err(exception) => Step::NextProfile(exception),
         };
         Ok(match step {
@@ -155,12 +151,12 @@ pub(super) fn connection(
 /// How long the message would be.
 fn octets<'a>(
     peer: &Peer,
-    request: &Request<'_>,
+    draft: &Draft<'_>,
     args: Args<'_, 'a>,
 ) -> Result<usize, SystemException> {
     let options = peer.options();
-    let dialect = link::dialect(request.code_sets, request.version.minor);
+    let dialect = link::dialect(draft.code_sets, draft.version.minor);
     let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
-    write_request(&mut e, 0, request, None, None, args, &options.limits)?;
+    draft.write(&mut e, 0, None, None, args, &options.limits)?;
     Ok(e.finish().len())
 }

@@ -1,0 +1,361 @@
+//! Everything about one request but its arguments: to whom, which operation, and what travels with it.
+//!
+//! The only place that makes a [`Draft`] out of a call's policies, and the only one that writes a
+//! [`RequestHeader`], whatever connection the request takes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_cdr::Encoder;
+use oxorb_giop::{Limits, RequestHeader, TargetAddress};
+use oxorb_object::{
+    CodeSetContext, CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException,
+    Version, context_id, policy_type, priority_context,
+};
+use oxorb_rt::Priority;
+
+use super::selection::Worth;
+use super::{Args, Peer, Timing};
+use crate::op::{self, Operation};
+use crate::policy::{Effective, time};
+use crate::probe::{self, Stage};
+use crate::raise;
+use crate::route::{Route, RouteProfile};
+
+/// Room made for what comes before the arguments: more is rare, and grows as it comes.
+const HEADER_ROOM: usize = 256;
+
+/// Most contexts of a request without interceptors: code sets, one for the connection, three of its policies.
+const MAX_CONTEXTS: usize = 5;
+
+/// Profile of a route that a request goes to.
+#[derive(Clone, Copy)]
+pub(super) struct Addressee<'r> {
+    pub(super) route: &'r Arc<Route>,
+    /// Place of the profile in the route.
+    pub(super) index: usize,
+    pub(super) profile: &'r RouteProfile,
+}
+
+impl<'r> Addressee<'r> {
+    #[inline]
+    pub(super) fn of(route: &'r Arc<Route>, index: usize) -> Addressee<'r> {
+        Addressee {
+            route,
+            index,
+            profile: &route.profiles[index],
+        }
+    }
+
+    /// Returns the server of a profile that is not local.
+    #[inline]
+    pub(super) fn peer(self) -> &'r Arc<Peer> {
+        self.profile.remote()
+    }
+
+    /// Returns how the request names its object there.
+    #[inline]
+    pub(super) fn target(self) -> TargetAddress<'r> {
+        self.route.target(self.profile)
+    }
+}
+
+impl RouteProfile {
+    /// Returns the server of a profile that is not local.
+    pub(super) fn remote(&self) -> &Arc<Peer> {
+        self.peer
+            .as_ref()
+            .expect("local profiles are served locally")
+    }
+}
+
+/// Conditions of a call that travel with its request.
+pub(super) struct Terms<'t> {
+    pub(super) policies: &'t Effective,
+    pub(super) worth: Worth,
+    pub(super) timing: &'t Timing,
+}
+
+/// A request without its arguments, as it is written to any connection.
+pub(crate) struct Draft<'r> {
+    pub(super) op: Operation<'r>,
+    target: TargetAddress<'r>,
+    pub(super) version: Version,
+    pub(super) code_sets: Option<CodeSetContext>,
+    carried: Option<&'r Carried>,
+    /// Service contexts that interceptors added.
+    added: &'r [ServiceContext<'r>],
+}
+
+impl<'r> Draft<'r> {
+    /// Drafts a request to another process. `room` takes what travels with it.
+    ///
+    /// # Errors
+    /// Code sets or priorities that have nothing in common with those of the server.
+    #[inline(always)]
+    pub(super) fn to(
+        addressee: Addressee<'r>,
+        op: Operation<'r>,
+        terms: &Terms<'_>,
+        added: &'r [ServiceContext<'r>],
+        room: &'r mut Option<Carried>,
+    ) -> Result<Draft<'r>, SystemException> {
+        let profile = addressee.profile;
+        let code_sets = profile.code_sets?;
+        if terms.is_worth_telling() {
+            terms.write_for_peer(profile, room)?;
+        }
+        Ok(Draft {
+            op,
+            target: addressee.target(),
+            version: profile.version,
+            code_sets,
+            carried: room.as_ref(),
+            added,
+        })
+    }
+
+    /// Drafts a request to an object of this process.
+    pub(super) fn within(
+        addressee: Addressee<'r>,
+        op: Operation<'r>,
+        terms: &Terms<'_>,
+        added: &'r [ServiceContext<'r>],
+        room: &'r mut Option<Carried>,
+    ) -> Draft<'r> {
+        if terms.is_worth_telling() {
+            terms.write(terms.policies, false, room);
+        }
+        Draft {
+            op,
+            target: addressee.target(),
+            version: Version::V1_2,
+            code_sets: None,
+            carried: room.as_ref(),
+            added,
+        }
+    }
+
+    /// Returns whether the same octets are the request to another profile, too.
+    pub(super) fn suits(&self, profile: &RouteProfile) -> bool {
+        matches!(self.target, TargetAddress::Key(key) if *key == *profile.key)
+            && profile.version == self.version
+            && profile.code_sets == Ok(self.code_sets)
+    }
+
+    /// Writes header, arguments, and in the end the size. `tell`: code sets that the server is yet
+    /// to learn on this connection; `once`: what else it learns there.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments; a message larger than this side sends.
+    pub(super) fn write<'a>(
+        &self,
+        e: &mut Encoder<'a>,
+        id: u32,
+        tell: Option<CodeSetContext>,
+        once: Option<ServiceContext<'_>>,
+        args: Args<'_, 'a>,
+        limits: &Limits,
+    ) -> Result<(), SystemException> {
+        let (told, mut room);
+        let several: Vec<_>;
+        let contexts = if tell.is_none() && once.is_none() && self.carried.is_none() {
+            self.added
+        } else {
+            told = tell.map(|code_sets| code_sets.to_bytes());
+            let code_sets = told.as_ref().map(|data| ServiceContext {
+                id: context_id::CODE_SETS,
+                data,
+            });
+            let carried = self.carried.into_iter().flat_map(Carried::contexts);
+            let own = code_sets.into_iter().chain(once).chain(carried);
+            if self.added.is_empty() {
+                room = [ServiceContext { id: 0, data: &[] }; MAX_CONTEXTS];
+                fill(&mut room, own)
+            } else {
+                several = own.chain(self.added.iter().copied()).collect();
+                &several
+            }
+        };
+        // One of our own servers finds servant and operation in one step.
+        let slotted = match self.target {
+            TargetAddress::Key(key) => op::slotted(key, self.op.slot),
+            _ => None,
+        };
+        let header = RequestHeader {
+            id,
+            response: self.op.response,
+            key: match &slotted {
+                Some(key) => TargetAddress::Key(key),
+                None => self.target,
+            },
+            operation: self.op.name,
+            contexts,
+            terms: None,
+            alias: None,
+        };
+        e.reserve(HEADER_ROOM + self.op.request as usize);
+        let begun = oxorb_giop::begin_request(e, self.version, &header);
+        probe::stamp(Stage::HeaderWritten);
+        args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
+        probe::stamp(Stage::ArgumentsWritten);
+        oxorb_giop::finish(e, begun)
+            .and_then(|()| limits.check_outgoing(e.position()))
+            .inspect(|()| probe::stamp(Stage::RequestFramed))
+            .map_err(|violation| violation.to_exception(CompletionStatus::No))
+    }
+}
+
+/// Puts the contexts there are into `room`, without an allocation.
+fn fill<'r, 'c>(
+    room: &'r mut [ServiceContext<'c>; MAX_CONTEXTS],
+    contexts: impl Iterator<Item = ServiceContext<'c>>,
+) -> &'r [ServiceContext<'c>] {
+    let mut count = 0;
+    for (place, context) in room.iter_mut().zip(contexts) {
+        *place = context;
+        count += 1;
+    }
+    &room[..count]
+}
+
+/// What of a call's policies travels with its request, in the service context INVOCATION_POLICIES.
+///
+/// Times that were given as absolute ones travel as such. Of relative ones what is left travels, as the relative policy
+/// that it is: so the clocks of both sides need not agree. Where they do (option SynchronizedClocks), the end times go
+/// along, which other ORBs understand. Allocates nothing.
+///
+/// The caller's priority travels beside them, in RTCorbaPriority, where the object wants to know it; and in RIOP what the
+/// call is worth, where a policy says that.
+pub(crate) struct Carried {
+    policies: Option<PolicyValueWriter>,
+    priority: Option<[u8; 4]>,
+    qos: Option<[u8; Qos::OCTETS]>,
+}
+
+impl Carried {
+    fn contexts(&self) -> impl Iterator<Item = ServiceContext<'_>> {
+        let policies = self.policies.as_ref().map(|written| ServiceContext {
+            id: context_id::INVOCATION_POLICIES,
+            data: written.octets(),
+        });
+        let priority = self.priority.as_ref().map(|octets| ServiceContext {
+            id: context_id::RT_CORBA_PRIORITY,
+            data: octets,
+        });
+        let qos = self.qos.as_ref().map(|octets| ServiceContext {
+            id: context_id::RIOP,
+            data: octets,
+        });
+        policies.into_iter().chain(priority).chain(qos)
+    }
+}
+
+impl Terms<'_> {
+    #[inline]
+    fn is_worth_telling(&self) -> bool {
+        self.policies.carries || !self.worth.is_nothing()
+    }
+
+    /// Writes what the server of a profile is to know, its own policies taken into account.
+    #[inline(never)]
+    fn write_for_peer(
+        &self,
+        profile: &RouteProfile,
+        room: &mut Option<Carried>,
+    ) -> Result<(), SystemException> {
+        let both;
+        let policies = if self.policies.priority.is_some() {
+            both = profile.published.reconcile(self.policies);
+            both.as_ref().map_err(|_| raise::IRRECONCILABLE)?
+        } else {
+            self.policies
+        };
+        let synchronized_clocks = profile.remote().options().synchronized_clocks;
+        self.write(policies, synchronized_clocks, room);
+        Ok(())
+    }
+
+    /// Writes into `room` what travels as of now: it is large, most calls have none, and nothing is
+    /// to move it.
+    fn write(&self, policies: &Effective, synchronized_clocks: bool, room: &mut Option<Carried>) {
+        let worth = &self.worth;
+        let carried = room.insert(Carried {
+            policies: None,
+            priority: worth
+                .priority
+                .map(|priority| priority_context(priority.get())),
+            qos: policies
+                .qos
+                .or(worth.qos)
+                .map(|qos| complete(qos, worth.priority).encode()),
+        });
+        if policies.carries {
+            write_policies(
+                policies,
+                self.timing,
+                synchronized_clocks,
+                &mut carried.policies,
+            );
+        }
+    }
+}
+
+/// With the calling thread's priority, where none is named.
+fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
+    let ours = || {
+        travels
+            .or_else(crate::rt::thread_priority)
+            .map(Priority::get)
+    };
+    qos.priority = qos.priority.or_else(ours);
+    qos
+}
+
+#[cold]
+fn write_policies(
+    policies: &Effective,
+    timing: &Timing,
+    synchronized_clocks: bool,
+    room: &mut Option<PolicyValueWriter>,
+) {
+    let mut written = PolicyValueWriter::new();
+    let since = timing.start.elapsed();
+    let left = |limit: Duration| time::units(limit.saturating_sub(since));
+    let end = |limit: Option<Duration>| {
+        let limit = limit.filter(|_| synchronized_clocks)?;
+        Some(time::utc_now().saturating_add(left(limit)))
+    };
+    let round_trip = policies.round_trip.filter(|_| policies.round_trip_carried);
+    let first = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    };
+    let times = [
+        (policy_type::REQUEST_START_TIME, policies.request_start),
+        (
+            policy_type::REQUEST_END_TIME,
+            first(policies.request_end, end(policies.request)),
+        ),
+        (policy_type::REPLY_START_TIME, policies.reply_start),
+        (
+            policy_type::REPLY_END_TIME,
+            first(policies.reply_end, end(round_trip)),
+        ),
+    ];
+    for (kind, time) in times {
+        if let Some(time) = time {
+            written.utc(kind, time);
+        }
+    }
+    if let Some(limit) = policies.request {
+        written.time(policy_type::RELATIVE_REQUEST_TIMEOUT, left(limit));
+    }
+    if let Some(limit) = round_trip {
+        written.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, left(limit));
+    }
+    if let Some(range) = policies.priority {
+        written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
+    }
+    *room = Some(written).filter(|written| !written.is_empty());
+}

@@ -12,7 +12,7 @@ use oxorb_object::{CodeSetContext, CompletionStatus, SystemException, minor};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
-use super::draft::{Addressee, Draft, Terms};
+use super::draft::{Addressee, Conditions, Draft};
 use super::level::Level;
 use super::reach::Untried;
 use super::selection::{Selection, Worth};
@@ -115,13 +115,13 @@ pub(super) fn send<'a>(
         .map(ClientFlow::contexts)
         .unwrap_or_default();
     let to = Addressee::of(&route, index);
-    let terms = Terms {
+    let conditions = Conditions {
         policies,
         worth,
         timing: &timing,
     };
     let mut room = None;
-    let draft = Draft::to(to, op, &terms, &added, &mut room)?;
+    let draft = Draft::to(to, op, &conditions, &added, &mut room)?;
     // The message is written once, so it must be the same for them.
     let others = profiles
         .in_order()

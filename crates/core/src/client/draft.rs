@@ -70,7 +70,7 @@ impl RouteProfile {
 }
 
 /// Conditions of a call that travel with its request.
-pub(super) struct Terms<'t> {
+pub(super) struct Conditions<'t> {
     pub(super) policies: &'t Effective,
     pub(super) worth: Worth,
     pub(super) timing: &'t Timing,
@@ -96,14 +96,14 @@ impl<'r> Draft<'r> {
     pub(super) fn to(
         addressee: Addressee<'r>,
         op: Operation<'r>,
-        terms: &Terms<'_>,
+        conditions: &Conditions<'_>,
         added: &'r [ServiceContext<'r>],
         room: &'r mut Option<Carried>,
     ) -> Result<Draft<'r>, SystemException> {
         let profile = addressee.profile;
         let code_sets = profile.code_sets?;
-        if terms.is_worth_telling() {
-            terms.write_for_peer(profile, room)?;
+        if conditions.is_worth_telling() {
+            conditions.write_for_peer(profile, room)?;
         }
         Ok(Draft {
             op,
@@ -119,12 +119,12 @@ impl<'r> Draft<'r> {
     pub(super) fn within(
         addressee: Addressee<'r>,
         op: Operation<'r>,
-        terms: &Terms<'_>,
+        conditions: &Conditions<'_>,
         added: &'r [ServiceContext<'r>],
         room: &'r mut Option<Carried>,
     ) -> Draft<'r> {
-        if terms.is_worth_telling() {
-            terms.write(terms.policies, false, room);
+        if conditions.is_worth_telling() {
+            conditions.write(conditions.policies, false, room);
         }
         Draft {
             op,
@@ -251,7 +251,7 @@ impl Carried {
     }
 }
 
-impl Terms<'_> {
+impl Conditions<'_> {
     #[inline]
     fn is_worth_telling(&self) -> bool {
         self.policies.carries || !self.worth.is_nothing()

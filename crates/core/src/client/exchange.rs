@@ -9,7 +9,7 @@ use oxorb_object::{CompletionStatus, ServiceContext, SystemException};
 
 use super::binding::Bound;
 use super::call::{Call, Lost, Sent};
-use super::draft::{Addressee, Carried, Draft, Terms};
+use super::draft::{Addressee, Carried, Conditions, Draft};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, Worth};
@@ -143,7 +143,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         if let Some((index, _)) = route.local(orb, self.selection.as_ref()) {
             let to = Addressee::of(&route, index);
             let mut room = None;
-            let draft = Draft::within(to, self.op, &self.terms(&route), &added, &mut room);
+            let draft = Draft::within(to, self.op, &self.conditions(&route), &added, &mut room);
             let (reference, timing) = (self.reference, self.timing);
             let reply = local::call(reference, timing, &draft, self.args)?;
             return Ok(match self.settle(to, flow, reply)? {
@@ -185,12 +185,12 @@ impl<'x, 'a> Exchange<'x, 'a> {
 
     /// Returns the conditions of the call that travel with its request.
     #[inline]
-    pub(super) fn terms(&self, route: &Route) -> Terms<'_> {
+    pub(super) fn conditions(&self, route: &Route) -> Conditions<'_> {
         let worth = match &self.selection {
             None => Worth::default(),
             Some(selection) => selection.worth(route),
         };
-        Terms {
+        Conditions {
             policies: self.policies,
             worth: worth.or_inherited(self.policies),
             timing: &self.timing,
@@ -208,7 +208,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
     where
         'x: 'r,
     {
-        Draft::to(to, self.op, &self.terms(to.route), added, room)
+        Draft::to(to, self.op, &self.conditions(to.route), added, room)
     }
 
     pub(super) fn route(&self) -> Result<Arc<Route>, SystemException> {

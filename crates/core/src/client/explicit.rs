@@ -130,7 +130,7 @@ impl Exchange<'_, '_> {
         let call = Call {
             peer,
             link,
-            draft: &Draft::to(to, op, &self.terms(to.route), &[], &mut room)?,
+            draft: &Draft::to(to, op, &self.conditions(to.route), &[], &mut room)?,
         };
         let answered = match call.send(&|_| Ok(()), self.timing, |_| false)? {
             Sent::Gone(pending) => pending.wait(self.reference.orb(), &self.timing),

@@ -149,8 +149,8 @@ impl Launch<'_> {
             let local = route.local(reference.orb(), exchange.selection.as_ref());
             if let Some((index, _)) = local {
                 let to = Addressee::of(&route, index);
-                let (terms, mut room) = (exchange.terms(&route), None);
-                let draft = Draft::within(to, self.op, &terms, self.added, &mut room);
+                let (conditions, mut room) = (exchange.conditions(&route), None);
+                let draft = Draft::within(to, self.op, &conditions, self.added, &mut room);
                 let made = local::begin(reference, timing, &draft, args);
                 return made.map(|made| match made {
                     local::Made::Ended(reply) => Launched::Ended(reply),

@@ -1,7 +1,11 @@
-//! Entry point of the fuzz target of messages: whatever the octets are, nothing may panic, hang, or
+//! Entry points of the fuzz targets of messages and sessions: whatever the octets are, nothing may panic, hang, or
 //! exceed the limits.
 
-use crate::{Frame, Header, Inbox, Limits, Message, Target};
+mod session;
+
+pub use session::session;
+
+use crate::{Frame, Inbox, Limits, Message, Target};
 
 /// Reads `data` as what a peer sends, in reads whose size the first octet chooses; every message in every detail.
 pub fn receive(data: &[u8]) {
@@ -42,14 +46,15 @@ pub fn receive(data: &[u8]) {
 
 fn examine(frame: Frame<'_>) {
     assert_eq!(frame.header.total(), frame.bytes.len());
-    assert!(frame.bytes.len() >= Header::LEN);
+    assert!(frame.bytes.len() >= usize::from(frame.header.len));
     let Ok(message) = frame.message() else { return };
+    let start = usize::from(frame.header.len);
     let (target, contexts, body) = match message {
         Message::Request(request) => (Some(request.target), Some(request.contexts), request.body),
         Message::Reply(reply) => (None, Some(reply.contexts), reply.body),
-        Message::LocateRequest(locate) => (Some(locate.target), None, Header::LEN),
+        Message::LocateRequest(locate) => (Some(locate.target), None, start),
         Message::LocateReply(reply) => (None, None, reply.body),
-        _ => (None, None, Header::LEN),
+        _ => (None, None, start),
     };
     assert!(body <= frame.bytes.len());
     if let Some(contexts) = contexts {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ORDERS, VERSIONS, every_kind, split};
-use oxorb_giop::fuzz;
+use oxorb_giop::{Wire, fuzz};
 use oxorb_object::Version;
 
 #[test]
@@ -31,5 +31,33 @@ fn the_entry_point_takes_seeds_and_every_change_of_one_octet() {
                 seed[at] ^= change;
             }
         }
+    }
+}
+
+#[test]
+fn sessions_take_any_events_in_any_order() {
+    for version in VERSIONS {
+        sessions(Wire::Giop(version));
+    }
+}
+
+fn sessions(wire: Wire) {
+    let mut state = 7_u64;
+    for round in 0..300 {
+        let events: Vec<u8> = (0..200 + round)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 56) as u8
+            })
+            .collect();
+        fuzz::session(wire, &events);
+        // Without nonsense, so that every message must arrive.
+        let sound: Vec<u8> = events
+            .chunks_exact(2)
+            .flat_map(|event| [event[0] % 15, event[1]])
+            .collect();
+        fuzz::session(wire, &sound);
     }
 }

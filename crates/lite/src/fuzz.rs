@@ -1,6 +1,7 @@
 //! Entry points of the fuzz target of messages: whatever the octets are, nothing may panic, hang, or exceed the limits.
 
 use oxorb_giop::{Inbox, Limits, Message, Messaging, Wire};
+use oxorb_object::Version;
 
 /// Reads `data` as what a peer sends in a protocol that the first octet chooses, in reads whose size the second chooses;
 /// every message in every detail.
@@ -10,6 +11,18 @@ pub fn receive(data: &[u8]) {
     };
     let messaging = crate::ALL[usize::from(*protocol) % crate::ALL.len()];
     receive_as(messaging, *read, stream);
+}
+
+/// Has two ends of a connection do what `data` says, in the protocol that the first octet chooses: GIOP of some version, or
+/// one of this crate.
+pub fn session(data: &[u8]) {
+    let Some((&protocol, events)) = data.split_first() else {
+        return;
+    };
+    let giop = [Version::V1_0, Version::V1_1, Version::V1_2].map(Wire::Giop);
+    let other = crate::ALL.iter().map(|messaging| Wire::Other(*messaging));
+    let wires: Vec<Wire> = giop.into_iter().chain(other).collect();
+    oxorb_giop::fuzz::session(wires[usize::from(protocol) % wires.len()], events);
 }
 
 fn receive_as(messaging: &'static dyn Messaging, read: u8, stream: &[u8]) {

@@ -65,7 +65,9 @@ impl Other {
     /// Returns what is wrong with a message that is larger than a limit allows.
     #[cold]
     pub(super) fn oversized(&self, octets: &[u8], limit: Violation) -> Violation {
-        let start = octets.get(..self.reading.messaging.start()).unwrap_or_default();
+        let start = octets
+            .get(..self.reading.messaging.start())
+            .unwrap_or_default();
         self.reading.messaging.oversized(start, limit)
     }
 

@@ -23,6 +23,7 @@
 #[doc(hidden)]
 pub mod fuzz;
 
+mod aliases;
 mod control;
 mod fragments;
 mod frame;
@@ -39,6 +40,7 @@ mod violation;
 mod wire;
 mod write;
 
+pub use aliases::Aliases;
 pub use control::{CancelRequest, cancel_request, close_connection, message_error};
 pub use fragments::{Fragments, Piece};
 pub use frame::{Frame, Message};

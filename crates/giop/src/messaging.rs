@@ -152,6 +152,8 @@ pub struct Needs {
     pub no_fragments: bool,
     /// Number of aliases a connection may define for (object key, operation); 0: the messaging knows none.
     pub aliases: u16,
+    /// Most octets that object key and operation of an alias have together.
+    pub alias_octets: u16,
 }
 
 /// What one connection remembers of the messages it received, for a messaging whose messages refer to earlier ones.
@@ -241,8 +243,8 @@ pub struct Terms {
 pub struct Alias {
     /// The number.
     pub number: u16,
-    /// Whether the peer knows the number, because it answered a request that defined it. Otherwise the request defines
-    /// the number once more.
+    /// Whether the peer knows the number, because a request that was sent before defined it. Otherwise this request
+    /// defines it.
     pub known: bool,
 }
 

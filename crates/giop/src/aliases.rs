@@ -1,0 +1,283 @@
+//! Numbers for object keys and operations, as one connection's client gives them.
+
+use crate::Alias;
+
+/// The aliases that a client has defined on one connection: a number for each pair of object key and operation.
+///
+/// A pair is found in a table that is hashed; the pair of the last request is found without a hash. Allocates for a pair
+/// that is new, and never afterwards. A number never changes its meaning: when all are given, further pairs have none.
+///
+/// ```
+/// use oxorb_giop::{Alias, Aliases};
+///
+/// let mut aliases = Aliases::new(2, 256);
+/// assert_eq!(aliases.of(b"key", "ping"), Some(Alias { number: 0, known: false }));
+/// assert_eq!(aliases.of(b"key", "ping"), Some(Alias { number: 0, known: true }));
+/// assert_eq!(aliases.of(b"key", "stop"), Some(Alias { number: 1, known: false }));
+/// assert_eq!(aliases.of(b"key", "help"), None, "there are two numbers");
+/// ```
+#[derive(Debug)]
+pub struct Aliases {
+    /// Pairs by number.
+    pairs: Vec<Pair>,
+    /// Names of all pairs, one behind the other.
+    names: Vec<u8>,
+    /// Numbers by hash, [`FREE`] where there is none; a power of two of places, half of them free at least.
+    places: Vec<u16>,
+    /// Number of the last pair that was asked for.
+    last: u16,
+    /// Numbers there are.
+    most: u16,
+    /// Octets that the names of a pair may have together.
+    longest: usize,
+}
+
+/// Where the names of a pair lie, and their hash.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    hash: u32,
+    start: u32,
+    key: u16,
+    operation: u16,
+}
+
+/// A place without a number.
+const FREE: u16 = u16::MAX;
+
+/// Places of the smallest table.
+const PLACES: usize = 16;
+
+impl Aliases {
+    /// Returns the aliases of a new connection: none, of `most` numbers for pairs of `longest` octets at most. Allocates
+    /// nothing.
+    pub fn new(most: u16, longest: u16) -> Self {
+        Self {
+            pairs: Vec::new(),
+            names: Vec::new(),
+            places: Vec::new(),
+            last: 0,
+            most: most.min(FREE),
+            longest: longest.into(),
+        }
+    }
+
+    /// Returns the alias of a pair for the next request of the connection, which is expected to be sent: the alias counts
+    /// as known from then on. `None` when there is no number for it.
+    #[inline]
+    pub fn of(&mut self, key: &[u8], operation: &str) -> Option<Alias> {
+        if self.is(self.last, key, operation) {
+            let number = self.last;
+            return Some(Alias {
+                number,
+                known: true,
+            });
+        }
+        self.look_up(key, operation)
+    }
+
+    /// Returns the alias of a pair that is known.
+    #[inline]
+    pub fn known(&self, key: &[u8], operation: &str) -> Option<Alias> {
+        let number = match self.is(self.last, key, operation) {
+            true => self.last,
+            false => self.find(key, operation, hash(key, operation))?,
+        };
+        Some(Alias {
+            number,
+            known: true,
+        })
+    }
+
+    /// Forgets an alias that was given just now and that the request to define it was not sent with.
+    #[cold]
+    pub fn take_back(&mut self, alias: Alias) {
+        if alias.known || usize::from(alias.number) + 1 != self.pairs.len() {
+            return;
+        }
+        let place = self
+            .places
+            .iter()
+            .position(|number| *number == alias.number);
+        // Nothing was entered after it, so no search passes over its place.
+        if let (Some(place), Some(pair)) = (place, self.pairs.pop()) {
+            self.places[place] = FREE;
+            self.names.truncate(pair.start as usize);
+        }
+        self.last = 0;
+    }
+
+    #[inline]
+    fn is(&self, number: u16, key: &[u8], operation: &str) -> bool {
+        let Some(pair) = self.pairs.get(usize::from(number)) else {
+            return false;
+        };
+        let names = &self.names[pair.start as usize..];
+        let (key_octets, operation_octets) = (usize::from(pair.key), usize::from(pair.operation));
+        key_octets == key.len()
+            && operation_octets == operation.len()
+            && names[..key_octets] == *key
+            && names[key_octets..key_octets + operation_octets] == *operation.as_bytes()
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, key: &[u8], operation: &str) -> Option<Alias> {
+        let hash = hash(key, operation);
+        if let Some(number) = self.find(key, operation, hash) {
+            self.last = number;
+            return Some(Alias {
+                number,
+                known: true,
+            });
+        }
+        self.define(key, operation, hash)
+    }
+
+    fn find(&self, key: &[u8], operation: &str, hash: u32) -> Option<u16> {
+        let mask = self.places.len().checked_sub(1)?;
+        let mut place = hash as usize & mask;
+        loop {
+            let number = self.places[place];
+            if number == FREE {
+                return None;
+            }
+            if self.pairs[usize::from(number)].hash == hash && self.is(number, key, operation) {
+                return Some(number);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn define(&mut self, key: &[u8], operation: &str, hash: u32) -> Option<Alias> {
+        let number = u16::try_from(self.pairs.len()).ok()?;
+        if number >= self.most || key.len() + operation.len() > self.longest {
+            return None;
+        }
+        let pair = Pair {
+            hash,
+            start: u32::try_from(self.names.len()).ok()?,
+            key: key.len() as u16,
+            operation: operation.len() as u16,
+        };
+        self.names.extend_from_slice(key);
+        self.names.extend_from_slice(operation.as_bytes());
+        self.pairs.push(pair);
+        if self.pairs.len() * 2 > self.places.len() {
+            self.places = vec![FREE; (self.places.len() * 2).max(PLACES)];
+            for other in 0..=number {
+                self.enter(other);
+            }
+        } else {
+            self.enter(number);
+        }
+        self.last = number;
+        Some(Alias {
+            number,
+            known: false,
+        })
+    }
+
+    /// Enters a number at the first free place for its pair.
+    fn enter(&mut self, number: u16) {
+        let mask = self.places.len() - 1;
+        let mut place = self.pairs[usize::from(number)].hash as usize & mask;
+        while self.places[place] != FREE {
+            place = (place + 1) & mask;
+        }
+        self.places[place] = number;
+    }
+}
+
+/// Mixes the octets of a pair, eight at a time. The client itself chooses what it calls, so nobody else can make pairs that
+/// collide.
+fn hash(key: &[u8], operation: &str) -> u32 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = key.len() as u64;
+    for octets in [key, operation.as_bytes()] {
+        let mut chunks = octets.chunks_exact(8);
+        for chunk in &mut chunks {
+            let word = chunk.try_into().map_or(0, u64::from_le_bytes);
+            mixed = (mixed.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+        }
+        let mut last = [0; 8];
+        let rest = chunks.remainder();
+        last[..rest.len()].copy_from_slice(rest);
+        mixed = (mixed.rotate_left(5) ^ u64::from_le_bytes(last)).wrapping_mul(FACTOR);
+    }
+    (mixed >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn every_pair_keeps_its_number_while_the_table_grows() {
+        let mut aliases = Aliases::new(1024, 256);
+        for round in 0..3 {
+            for number in 0..1024u16 {
+                let key = u32::from(number / 4).to_be_bytes();
+                let operation = ["a", "b", "c", "d"][usize::from(number % 4)];
+                let known = round > 0;
+                assert_eq!(
+                    aliases.of(&key, operation),
+                    Some(Alias { number, known }),
+                    "round {round}"
+                );
+            }
+        }
+        assert_eq!(aliases.of(b"one more", "a"), None);
+        assert_eq!(aliases.known(b"one more", "a"), None);
+        assert!(
+            aliases
+                .known(&[0, 0, 0, 9], "b")
+                .is_some_and(|alias| alias.number == 37)
+        );
+    }
+
+    #[test]
+    fn long_names_have_no_number() {
+        let mut aliases = Aliases::new(8, 8);
+        assert_eq!(aliases.of(b"12345", "6789"), None);
+        assert!(aliases.of(b"12345", "678").is_some());
+        // The border between key and operation counts.
+        assert!(
+            aliases
+                .of(b"1234", "5678")
+                .is_some_and(|alias| !alias.known)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_back_was_never_given(
+            calls in prop::collection::vec((0..40u8, 0..3u8, any::<bool>()), 0..200),
+        ) {
+            let mut aliases = Aliases::new(32, 256);
+            let mut model: HashMap<(u8, u8), u16> = HashMap::new();
+            for (key, operation, sent) in calls {
+                let name = ["ping", "stop", "go_on"][usize::from(operation)];
+                let alias = aliases.of(&[key; 26], name);
+                let before = model.get(&(key, operation)).copied();
+                match (before, alias) {
+                    (Some(number), Some(alias)) => {
+                        prop_assert_eq!(alias, Alias { number, known: true });
+                        aliases.take_back(alias);
+                    }
+                    (None, Some(alias)) => {
+                        prop_assert_eq!(usize::from(alias.number), model.len());
+                        prop_assert!(!alias.known);
+                        match sent {
+                            true => drop(model.insert((key, operation), alias.number)),
+                            false => aliases.take_back(alias),
+                        }
+                    }
+                    (None, None) => prop_assert_eq!(model.len(), 32),
+                    (Some(_), None) => prop_assert!(false, "a number was lost"),
+                }
+            }
+        }
+    }
+}

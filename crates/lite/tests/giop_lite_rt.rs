@@ -9,7 +9,7 @@ use oxorb_giop::{
     Request, RequestHeader, Response, Target, TargetAddress, Terms, Unsupported, Violation,
 };
 use oxorb_lite::{ALIAS_OCTETS, ALIASES, GIOP_LITE_RT};
-use oxorb_object::ServiceContext;
+use oxorb_object::{PolicyValueWriter, ServiceContext, context_id, policy_type};
 
 const LITTLE: ByteOrder = ByteOrder::Little;
 
@@ -126,10 +126,57 @@ fn priority_and_deadline_travel_in_the_header() {
 }
 
 #[test]
+fn contexts_of_priority_and_deadline_become_header_fields() {
+    let mut policies = PolicyValueWriter::new();
+    policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 20);
+    let other = ServiceContext {
+        id: 99,
+        data: b"\x01abc",
+    };
+    let context = |id, data| ServiceContext { id, data };
+    let contexts = [
+        context(context_id::INVOCATION_POLICIES, policies.octets()),
+        other,
+        context(context_id::RT_CORBA_PRIORITY, &[0, 0, 1, 44]),
+    ];
+    let terms = Some(Terms {
+        priority: Some(300),
+        within: Some(20),
+    });
+    let mut inbox = inbox(GIOP_LITE_RT);
+    let header = request(7, b"key", "add", &contexts, None, FIRST);
+    feed(&mut inbox, &written(&header, LITTLE, Some(1)));
+    next(&mut inbox, |request| {
+        assert_eq!(request.terms, terms);
+        assert_eq!(request.contexts.iter().collect::<Vec<_>>(), [other]);
+    });
+    let header = request(8, b"key", "add", &contexts[2..], None, LATER);
+    let later = written(&header, LITTLE, None);
+    assert_eq!(later.len(), 16);
+    feed(&mut inbox, &later);
+    next(&mut inbox, |request| {
+        assert_eq!(request.terms.and_then(|terms| terms.priority), Some(300));
+        assert!(request.contexts.is_empty());
+    });
+
+    // Policies that say more travel as they are.
+    let mut policies = PolicyValueWriter::new();
+    policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 20);
+    policies.utc(policy_type::REPLY_END_TIME, 5);
+    let contexts = [context(context_id::INVOCATION_POLICIES, policies.octets())];
+    let header = request(9, b"key", "add", &contexts, None, LATER);
+    feed(&mut inbox, &written(&header, LITTLE, None));
+    next(&mut inbox, |request| {
+        assert_eq!(request.terms, None);
+        assert_eq!(request.contexts.iter().collect::<Vec<_>>(), contexts);
+    });
+}
+
+#[test]
 fn service_contexts_follow_where_there_are_any() {
     let contexts = [
         ServiceContext {
-            id: 10,
+            id: 98,
             data: &[0, 0, 0, 5],
         },
         ServiceContext {

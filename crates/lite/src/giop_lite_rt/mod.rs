@@ -17,6 +17,7 @@ mod locate;
 mod names;
 mod reply;
 mod request;
+mod terms;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ impl Messaging for GiopLiteRt {
             no_contexts: false,
             no_fragments: true,
             aliases: NUMBERS,
+            alias_octets: PAIR_OCTETS as u16,
         }
     }
 

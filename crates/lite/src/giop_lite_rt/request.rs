@@ -4,10 +4,11 @@ use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, plain_str};
 use oxorb_giop::{
     Begun, MessageType, Misbehaviour, Request, RequestHeader, Response, Target, Terms, Violation,
 };
-use oxorb_object::{ServiceContexts, write_contexts};
+use oxorb_object::ServiceContexts;
 
 use super::header::{self, ID_AT, NAME, ulong_octets, ushort_from, ushort_octets};
 use super::names::Pair;
+use super::terms;
 use crate::octets::{octets, ulong, ulong_from};
 
 /// Octets of what every Request has, header included.
@@ -15,6 +16,9 @@ pub(crate) const FIXED: usize = 16;
 
 /// The number of requests whose object key and operation have none.
 pub(crate) const NO_NUMBER: u16 = u16::MAX;
+
+/// The priority of requests that have none.
+const NO_PRIORITY: i16 = -1;
 
 /// Offset of the number.
 const NUMBER_AT: usize = ID_AT + 4;
@@ -30,47 +34,63 @@ const CONTEXTS: u8 = 4;
 const DEADLINE_OCTETS: usize = 8;
 
 /// Nanoseconds of a unit of `TimeT`.
-const UNIT: u64 = 100;
+pub(super) const UNIT: u64 = 100;
 
 /// Starts a Request. The arguments start at a multiple of 8.
 #[inline]
 pub(crate) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
+    match request.alias {
+        Some(alias) if alias.known && request.contexts.is_empty() && request.terms.is_none() => {
+            start(e, request, alias.number, NO_PRIORITY, 0);
+            Begun::unaligned(e)
+        }
+        _ => begin_long(e, request),
+    }
+}
+
+/// Writes what every request has.
+#[inline]
+fn start(
+    e: &mut Encoder<'_>,
+    request: &RequestHeader<'_>,
+    number: u16,
+    priority: i16,
+    follows: u8,
+) {
     let order = e.order();
-    let (number, known) = match request.alias {
-        Some(alias) => (alias.number, alias.known),
-        None => (NO_NUMBER, false),
-    };
-    let mut follows = 0;
-    if !known {
-        follows |= NAMES;
-    }
-    let terms = request.terms.unwrap_or_default();
-    if terms.within.is_some() {
-        follows |= DEADLINE;
-    }
-    if !request.contexts.is_empty() {
-        follows |= CONTEXTS;
-    }
-    let priority = terms.priority.unwrap_or(-1);
     let fields = ushort_octets(order, priority as u16);
     let mut start = [0; FIXED];
     let header = header::octets(order, MessageType::REQUEST, fields, 0);
     start[..ID_AT].copy_from_slice(&header);
     start[ID_AT..NUMBER_AT].copy_from_slice(&ulong_octets(order, request.id));
     start[NUMBER_AT..NUMBER_AT + 2].copy_from_slice(&ushort_octets(order, number));
-    start[FIXED - 2] = flags(request.response);
+    start[FIXED - 2] = request.response.flags();
     start[FIXED - 1] = follows;
     e.copy_octets(&start);
-    if follows == 0 {
-        return Begun::unaligned(e);
-    }
-    begin_long(e, request, known)
 }
 
-/// Writes what most requests do not have.
+/// Writes a request that has more than every request has.
 #[inline(never)]
-fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>, known: bool) -> Begun {
-    if let Some(units) = request.terms.and_then(|terms| terms.within) {
+fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
+    let (number, known) = match request.alias {
+        Some(alias) => (alias.number, alias.known),
+        None => (NO_NUMBER, false),
+    };
+    let (terms, carried) = terms::of(request);
+    let others = request.contexts.len() - carried.count();
+    let mut follows = 0;
+    if !known {
+        follows |= NAMES;
+    }
+    if terms.within.is_some() {
+        follows |= DEADLINE;
+    }
+    if others > 0 {
+        follows |= CONTEXTS;
+    }
+    let priority = terms.priority.unwrap_or(NO_PRIORITY);
+    start(e, request, number, priority, follows);
+    if let Some(units) = terms.within {
         e.ulonglong(units.saturating_mul(UNIT));
     }
     if !known {
@@ -80,8 +100,14 @@ fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>, known: bool) -> 
             e.copy_octets(name);
         }
     }
-    if !request.contexts.is_empty() {
-        write_contexts(e, request.contexts);
+    if others > 0 {
+        e.ulong(others as u32);
+        let others = request.contexts.iter().enumerate();
+        for (_, context) in others.filter(|(at, _)| !carried.is(*at)) {
+            e.ulong(context.id);
+            e.ulong(context.data.len() as u32);
+            e.copy_octets(context.data);
+        }
     }
     Begun::aligned(e)
 }
@@ -119,7 +145,7 @@ pub(crate) fn parse<'a>(
     let priority = ushort_from(order, [p0, p1]) as i16;
     let request = Request {
         id: ulong_from(order, [i0, i1, i2, i3]),
-        response: response(flags),
+        response: Response::from_flags(flags),
         target: Target::Key(&[]),
         operation: "",
         contexts: ServiceContexts::none(order),
@@ -241,23 +267,5 @@ fn names_at(
     match text.filter(|name| !name.is_empty()) {
         Some(operation) => Ok((key, operation, end)),
         None => Err(Violation::Peer(Misbehaviour::OperationName)),
-    }
-}
-
-#[inline]
-const fn flags(response: Response) -> u8 {
-    match response {
-        Response::None => 0,
-        Response::WithServer => 1,
-        Response::WithTarget => 3,
-    }
-}
-
-#[inline]
-const fn response(flags: u8) -> Response {
-    match flags {
-        0 => Response::None,
-        1 => Response::WithServer,
-        _ => Response::WithTarget,
     }
 }

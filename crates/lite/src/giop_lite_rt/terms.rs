@@ -1,0 +1,60 @@
+//! Priority and deadline, which GIOP carries as service contexts.
+
+use oxorb_giop::{RequestHeader, Terms};
+use oxorb_object::{
+    PolicyValues, ServiceContext, context_id, parse_priority_context, policy_type, time_value,
+};
+
+/// Service contexts that the header carries instead, by their places in the list.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Carried {
+    priority: Option<usize>,
+    deadline: Option<usize>,
+}
+
+impl Carried {
+    /// Returns the number of these contexts.
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.priority.is_some()) + usize::from(self.deadline.is_some())
+    }
+
+    /// Whether the context at a place is one of them.
+    pub(super) fn is(&self, at: usize) -> bool {
+        Some(at) == self.priority || Some(at) == self.deadline
+    }
+}
+
+/// Returns priority and deadline of a request, and the contexts that say nothing else.
+pub(super) fn of(request: &RequestHeader<'_>) -> (Terms, Carried) {
+    let mut terms = request.terms.unwrap_or_default();
+    let mut carried = Carried::default();
+    for (at, context) in request.contexts.iter().enumerate() {
+        match context.id {
+            context_id::RT_CORBA_PRIORITY if terms.priority.is_none() => {
+                terms.priority = priority(context);
+                carried.priority = terms.priority.map(|_| at);
+            }
+            context_id::INVOCATION_POLICIES if terms.within.is_none() => {
+                terms.within = round_trip(context);
+                carried.deadline = terms.within.map(|_| at);
+            }
+            _ => {}
+        }
+    }
+    (terms, carried)
+}
+
+fn priority(context: &ServiceContext<'_>) -> Option<i16> {
+    let priority = parse_priority_context(context.data).ok()?;
+    (priority >= 0).then_some(priority)
+}
+
+/// Returns the time until the reply is of no use, of policies that say that and nothing else.
+fn round_trip(context: &ServiceContext<'_>) -> Option<u64> {
+    let mut policies = PolicyValues::parse(context.data).ok()?;
+    let (kind, value) = policies.next()?.ok()?;
+    let alone = kind == policy_type::RELATIVE_ROUNDTRIP_TIMEOUT && policies.next().is_none();
+    let units = time_value(value).ok().filter(|_| alone)?;
+    // Nanoseconds travel, and they are to come back as the same units.
+    units.checked_mul(super::request::UNIT).map(|_| units)
+}

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use oxorb_giop::Request;
 use oxorb_object::{
-    Malformed, PolicyValues, ServiceContexts, SystemException, context_id, policy_type, time_value,
-    utc_value,
+    Malformed, PolicyValues, SystemException, context_id, policy_type, time_value, utc_value,
 };
 
 use crate::policy::time;
@@ -32,16 +32,33 @@ impl Times {
         reply_by: None,
     };
 
-    /// What the contexts of a request that was received now say. Without any this is one comparison; with them it reads
-    /// the clock and allocates nothing.
+    /// Returns what a request that was received now says, in its contexts or, in protocols with fields for that, its
+    /// terms. Without any this is two comparisons; with them it reads the clock and allocates nothing.
     #[inline]
-    pub(crate) fn of(contexts: &ServiceContexts<'_>) -> Result<Times, Malformed> {
-        if contexts.is_empty() {
+    pub(crate) fn of(request: &Request<'_>) -> Result<Times, Malformed> {
+        let contexts = &request.contexts;
+        if contexts.is_empty() && request.terms.is_none() {
             return Ok(Times::default());
         }
-        match contexts.find(context_id::INVOCATION_POLICIES) {
-            Some(context) => Times::read(context.data),
-            None => Ok(Times::default()),
+        let times = match contexts.find(context_id::INVOCATION_POLICIES) {
+            Some(context) => Times::read(context.data)?,
+            None => Times::default(),
+        };
+        Ok(match request.terms.and_then(|terms| terms.within) {
+            Some(units) => times.within(units),
+            None => times,
+        })
+    }
+
+    /// Returns these times, where the reply is of no use after so many units of 100 ns from now.
+    fn within(self, units: u64) -> Times {
+        let end = Instant::now().checked_add(time::duration(units));
+        Times {
+            reply_by: match (self.reply_by, end) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (one, other) => one.or(other),
+            },
+            ..self
         }
     }
 

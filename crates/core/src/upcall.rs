@@ -180,11 +180,16 @@ impl<'r> Upcall<'r> {
         self.slot = slot;
     }
 
-    /// The priority of its caller, where the request says it (the service context RTCorbaPriority). Allocates nothing.
+    /// Returns the priority of its caller, where the request says it: in the service context RTCorbaPriority, or in a field
+    /// of protocols that have one. Allocates nothing.
     ///
     /// # Errors
     /// MARSHAL for a context that is malformed, BAD_PARAM for a priority below 0.
     pub fn priority(&self) -> Result<Option<Priority>, SystemException> {
+        if let Some(priority) = self.arrived.request.terms.and_then(|terms| terms.priority) {
+            let priority = Priority::new(priority).map_err(|_| raise::BAD_PRIORITY)?;
+            return Ok(Some(priority));
+        }
         let Some(context) = self.priority_context() else {
             return Ok(None);
         };

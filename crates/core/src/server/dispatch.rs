@@ -135,7 +135,7 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
         .target
         .object_key()
         .expect("a message that was just written");
-    let times = Times::of(&request.contexts).expect("contexts that were just written");
+    let times = Times::of(&request).expect("contexts that were just written");
     let arrived = Arrived {
         orb,
         frame: &frame,
@@ -192,8 +192,8 @@ fn serve(
     }
     let read;
     let mut times = Times::NONE;
-    if !request.contexts.is_empty() {
-        read = Times::of(&request.contexts)?;
+    if !request.contexts.is_empty() || request.terms.is_some() {
+        read = Times::of(request)?;
         times = &read;
         if let Err(exception) = times.admit(orb.options().hold_time) {
             return fail(sink, exception);

@@ -147,6 +147,9 @@ impl<'a> Arriving<'a> {
 
     /// The priority that the caller runs at, if the request says so and it is one.
     pub fn priority(&self) -> Option<Priority> {
+        if let Some(priority) = self.request.terms.and_then(|terms| terms.priority) {
+            return Priority::new(priority).ok();
+        }
         let context = self.request.contexts.find(context_id::RT_CORBA_PRIORITY)?;
         Priority::new(oxorb_object::parse_priority_context(context.data).ok()?).ok()
     }

@@ -80,7 +80,7 @@ impl fmt::Display for Finding {
     }
 }
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     // Cargo says where this package lies when it runs it; nothing of that is compiled in.
     let package = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| "xtask".to_owned());
     Path::new(&package)

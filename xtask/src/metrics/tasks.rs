@@ -1,0 +1,160 @@
+//! Tasks of an ORB, and the files that do them.
+
+/// Task, as the paper's Table 3 names it where that does.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Task {
+    pub(super) name: &'static str,
+    /// Methods, lines and mean complexity in TAO and in SunSoft IIOP.
+    pub(super) paper: Option<[(u32, u32, u32); 2]>,
+}
+
+const SERVER: usize = 0;
+const CLIENT: usize = 1;
+const SEND: usize = 2;
+const READ: usize = 3;
+const INVOKE: usize = 4;
+const PROCESS: usize = 5;
+const DISPATCH: usize = 6;
+const TRANSPORT: usize = 7;
+const THREADS: usize = 8;
+const CDR: usize = 9;
+const REFERENCES: usize = 10;
+const REST: usize = 11;
+
+/// All of them, in the order of the report.
+pub(super) const TASKS: &[Task] = &[
+    task(
+        "Connection management (server)",
+        Some([(2, 43, 7), (3, 190, 14)]),
+    ),
+    task(
+        "Connection management (client)",
+        Some([(3, 11, 1), (1, 64, 16)]),
+    ),
+    task(
+        "Message send (client and server)",
+        Some([(1, 46, 12), (1, 43, 12)]),
+    ),
+    task(
+        "Message read (client and server)",
+        Some([(1, 67, 19), (1, 56, 18)]),
+    ),
+    task("Invocation (client)", Some([(2, 205, 26), (2, 188, 27)])),
+    task(
+        "Message processing (client and server)",
+        Some([(3, 41, 2), (1, 151, 24)]),
+    ),
+    task(
+        "Object adapter dispatch (server)",
+        Some([(2, 79, 6), (1, 61, 10)]),
+    ),
+    task("Data transfer (transports)", None),
+    task("Request demultiplexing to threads (lanes, queues)", None),
+    task("CDR and types", None),
+    task("References and profiles", None),
+    task("ORB, policies, settings, interceptors", None),
+];
+
+const fn task(name: &'static str, paper: Option<[(u32, u32, u32); 2]>) -> Task {
+    Task { name, paper }
+}
+
+/// Where files lie, below `crates`, and what they do; of several that begin a file's name the longest counts.
+const PLACES: &[(&str, usize)] = &[
+    ("cdr/src/", CDR),
+    ("core/src/", REST),
+    ("core/src/adapter", DISPATCH),
+    ("core/src/client/", INVOKE),
+    ("core/src/client/cache", CLIENT),
+    ("core/src/client/kept", CLIENT),
+    ("core/src/client/launch", CLIENT),
+    ("core/src/client/leader", CLIENT),
+    ("core/src/client/link", CLIENT),
+    ("core/src/client/multiplexed", CLIENT),
+    ("core/src/client/peer", CLIENT),
+    ("core/src/client/reach", CLIENT),
+    ("core/src/client/receive", READ),
+    ("core/src/client/replies", READ),
+    ("core/src/client/selection", CLIENT),
+    ("core/src/client/shared", CLIENT),
+    ("core/src/client/slot", CLIENT),
+    ("core/src/client/writer", SEND),
+    ("core/src/concurrency", THREADS),
+    ("core/src/conn/", READ),
+    ("core/src/conn/write", SEND),
+    ("core/src/held", REFERENCES),
+    ("core/src/preconnect", CLIENT),
+    ("core/src/protocol", REFERENCES),
+    ("core/src/published", REFERENCES),
+    ("core/src/reference", REFERENCES),
+    ("core/src/route", REFERENCES),
+    ("core/src/servant", DISPATCH),
+    ("core/src/server/", SERVER),
+    ("core/src/server/assign", THREADS),
+    ("core/src/server/current_lane", THREADS),
+    ("core/src/server/dispatch", DISPATCH),
+    ("core/src/server/followers", THREADS),
+    ("core/src/server/lane", THREADS),
+    ("core/src/server/line", THREADS),
+    ("core/src/server/modules", THREADS),
+    ("core/src/server/queue", THREADS),
+    ("core/src/server/rate_groups", THREADS),
+    ("core/src/server/registry", THREADS),
+    ("core/src/server/reserve", THREADS),
+    ("core/src/server/side_by_side", THREADS),
+    ("core/src/server/sink", SEND),
+    ("core/src/server/stand_in", THREADS),
+    ("core/src/server/threadpool", THREADS),
+    ("dispatch/src/", THREADS),
+    ("giop/src/", PROCESS),
+    ("giop/src/fragments", READ),
+    ("giop/src/frame", READ),
+    ("giop/src/header", READ),
+    ("giop/src/inbox", READ),
+    ("giop/src/order", SEND),
+    ("giop/src/write", SEND),
+    ("lite/src/", PROCESS),
+    ("object/src/", REFERENCES),
+    ("orb/src/", REST),
+    ("perfect/src/", DISPATCH),
+    ("poa/src/", DISPATCH),
+    ("rt/src/", THREADS),
+    ("sys/src/", TRANSPORT),
+    ("transport/src/", TRANSPORT),
+    ("uiop/src/", TRANSPORT),
+];
+
+/// Names of files and folders of tests, models and fuzzing.
+const NO_TASK: [&str; 5] = ["tests", "model", "fuzz", "faulty", "recorded"];
+
+/// Returns the task of a file, named from `crates` on; `None` for tools, services and tests.
+pub(super) fn of(file: &str) -> Option<&'static Task> {
+    let mut parts = file.split('/').map(|part| part.trim_end_matches(".rs"));
+    if parts.any(|part| NO_TASK.contains(&part)) {
+        return None;
+    }
+    let fits = PLACES.iter().filter(|(place, _)| file.starts_with(place));
+    let (_, task) = fits.max_by_key(|(place, _)| place.len())?;
+    Some(&TASKS[*task])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_place_counts() {
+        let name = |file| of(file).map(|task| task.name);
+        assert_eq!(
+            name("core/src/server/listener.rs"),
+            Some(TASKS[SERVER].name)
+        );
+        assert_eq!(
+            name("core/src/server/lane_memory.rs"),
+            Some(TASKS[THREADS].name)
+        );
+        assert_eq!(name("giop/src/inbox/mod.rs"), Some(TASKS[READ].name));
+        assert_eq!(name("cdr/src/model.rs"), None);
+        assert_eq!(name("cli/src/main.rs"), None);
+    }
+}

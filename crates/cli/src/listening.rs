@@ -1,7 +1,5 @@
 //! Addresses and access rules of a service: `--host` and `--listen`, and the summary at the start.
 
-use std::net::IpAddr;
-
 use oxorb::{Builder, Orb};
 use oxorb_naming::Federation;
 use serde_json::{Value, json};
@@ -59,14 +57,11 @@ impl<'a> Access<'a> {
 
     /// Whether only this machine reaches every endpoint.
     fn is_local(&self) -> bool {
-        let local = |host: &str| {
-            host.eq_ignore_ascii_case("localhost")
-                || host
-                    .parse()
-                    .is_ok_and(|address: IpAddr| address.is_loopback())
-        };
-        let mut endpoints = self.orb.options().listen.iter();
-        endpoints.all(|endpoint| local(&endpoint.host))
+        let options = self.orb.options();
+        options.listen.iter().all(|endpoint| {
+            let protocol = options.protocols.named(&endpoint.protocol);
+            protocol.is_some_and(|protocol| protocol.transport().is_local(endpoint))
+        })
     }
 
     fn endpoints(&self) -> Vec<String> {

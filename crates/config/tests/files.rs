@@ -202,7 +202,7 @@ fn a_threadpool_names_its_architecture() {
     ";
     let orb = oxorb_core::Orb::new({
         let mut options = Options::default();
-        options.listen.push("iiop://127.0.0.1:0".parse().unwrap());
+        options.listen_on("iiop://127.0.0.1:0").unwrap();
         options
     });
     let read = Configuration::parse(text, "x.toml").unwrap();

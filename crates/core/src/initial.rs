@@ -4,15 +4,19 @@
 use std::fmt;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use oxorb_cdr::CharSet;
 use oxorb_object::components::orb_type;
 use oxorb_object::corbaloc::Location;
 use oxorb_object::{
-    CodeSetComponentInfo, Corbaloc, IiopEndpoint, IiopProfile, Ior, ReferenceError,
-    SystemException, TaggedComponent, Url, Version, minor,
+    CodeSetComponentInfo, Corbaloc, Ior, ReferenceError, SystemException, TaggedComponent, Url,
+    Version, corbaloc, minor,
 };
+use oxorb_rt::Priority;
 
+use crate::protocol::{Found, Profile, Protocol};
+use crate::published::PublishedAddress;
 use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming, raise};
 
 /// A file, or an initial reference, may lead to a URL that leads to another ...
@@ -91,18 +95,21 @@ impl Orb {
             text: text.to_owned(),
             error,
         };
-        match oxorb_object::parse_reference(text.trim()).map_err(malformed)? {
+        let url = match oxorb_object::parse_reference(text.trim()) {
+            // The grammar of its addresses is that protocol's.
+            Err(ReferenceError::Corbaloc(corbaloc::Error::Protocol(word)))
+                if self.options().protocols.located(&word).is_some() =>
+            {
+                return self.follow_by_table(text);
+            }
+            read => read.map_err(malformed)?,
+        };
+        match url {
             Url::Ior(ior) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
             Url::Corbaloc(url) => self.locate(&url, depth),
             Url::Corbaname(url) => {
                 let context = self.locate(&url.context, depth)?;
-                if url.name.is_empty() {
-                    return Ok(context);
-                }
-                naming::resolve_str(&context, &url.name).map_err(|why| ResolveError::Name {
-                    name: url.name,
-                    why,
-                })
+                self.named(context, url.name)
             }
             Url::File(path) => {
                 let content =
@@ -110,6 +117,31 @@ impl Orb {
                 self.follow(&content, depth + 1)
             }
         }
+    }
+
+    /// Follows a URL with an address that IIOP's grammar does not know.
+    fn follow_by_table(&self, text: &str) -> Result<ObjectRef, ResolveError> {
+        let found = self.options().protocols.read_url(text);
+        let found = found.map_err(|error| ResolveError::Malformed {
+            text: text.to_owned(),
+            error,
+        })?;
+        match found {
+            Found::Object(ior) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
+            Found::Name(ior, name) => {
+                let context = ObjectRef::from_ref(Ref::new(self, ior));
+                self.named(context, name)
+            }
+        }
+    }
+
+    /// Resolves a name in a context; no name is the context itself.
+    fn named(&self, context: ObjectRef, name: String) -> Result<ObjectRef, ResolveError> {
+        if name.is_empty() {
+            return Ok(context);
+        }
+        let found = naming::resolve_str(&context, &name);
+        found.map_err(|why| ResolveError::Name { name, why })
     }
 
     fn locate(&self, url: &Corbaloc, depth: u32) -> Result<ObjectRef, ResolveError> {
@@ -143,42 +175,98 @@ impl Orb {
     }
 }
 
-/// The IOR of one of our objects: a profile for the first address of each
-/// endpoint, with the others as alternates of it.
-pub(crate) fn build_ior<'a>(
-    type_id: &str,
-    key: &[u8],
-    components: &[TaggedComponent],
+/// A reference to one of our objects, but for its addresses.
+pub(crate) struct Published<'a> {
+    type_id: &'a str,
+    key: &'a [u8],
+    components: &'a [TaggedComponent],
     native: CharSet,
-    addresses: impl Iterator<Item = (&'a str, u16, Version)>,
-) -> Ior {
-    let mut profiles: Vec<IiopProfile> = Vec::new();
-    for (host, port, version) in addresses {
-        match profiles.last_mut() {
-            // GIOP 1.0 profiles have no room for components.
-            Some(last) if last.port == port && version >= Version::V1_1 => {
-                last.components
-                    .push(TaggedComponent::alternate_iiop_address(&IiopEndpoint {
-                        host: host.to_owned(),
-                        port,
-                    }));
-            }
-            _ => {
-                let mut profile = IiopProfile::new(version, host, port, key);
-                if version >= Version::V1_1 {
-                    profile.components = vec![
-                        TaggedComponent::orb_type(orb_type::OXORB),
-                        TaggedComponent::code_sets(&CodeSetComponentInfo::native_to(native)),
-                    ];
-                    profile.components.extend_from_slice(components);
-                }
-                profiles.push(profile);
-            }
+}
+
+impl<'a> Published<'a> {
+    pub(crate) fn new(
+        type_id: &'a str,
+        key: &'a [u8],
+        components: &'a [TaggedComponent],
+        native: CharSet,
+    ) -> Self {
+        Published {
+            type_id,
+            key,
+            components,
+            native,
         }
     }
-    Ior {
-        type_id: type_id.to_owned(),
-        profiles: profiles.iter().map(IiopProfile::to_profile).collect(),
+
+    /// Returns the IOR: a profile for the first address of each endpoint, with the others as
+    /// alternates of it where its kind has such.
+    pub(crate) fn at(&self, addresses: &[PublishedAddress]) -> Ior {
+        let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
+        for at in addresses {
+            match profiles.last_mut() {
+                Some((protocol, last))
+                    if Arc::ptr_eq(protocol, &at.protocol)
+                        && protocol.profile().joins(last, &at.address) =>
+                {
+                    last.addresses.push(at.address.clone());
+                }
+                _ => profiles.push((&at.protocol, self.profile(at))),
+            }
+        }
+        self.ior(&profiles)
+    }
+
+    /// Returns the IOR of an object that lanes serve: for each protocol a profile with the first of
+    /// its addresses, others of the same lane as alternates of it and, if `told`, all of them with the
+    /// priorities of their lanes.
+    pub(crate) fn at_lanes(&self, addresses: &[(PublishedAddress, Priority)], told: bool) -> Ior {
+        let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
+        for (first, priority) in addresses {
+            let protocol = &first.protocol;
+            if profiles
+                .iter()
+                .any(|(known, _)| Arc::ptr_eq(known, protocol))
+            {
+                continue;
+            }
+            let mut profile = self.profile(first);
+            let ours = addresses
+                .iter()
+                .filter(|(at, _)| Arc::ptr_eq(&at.protocol, protocol));
+            for (at, of) in ours {
+                if told {
+                    profile.lanes.push((at.address.clone(), of.get()));
+                }
+                if of == priority && at != first && protocol.profile().joins(&profile, &at.address)
+                {
+                    profile.addresses.push(at.address.clone());
+                }
+            }
+            profiles.push((protocol, profile));
+        }
+        self.ior(&profiles)
+    }
+
+    fn profile(&self, at: &PublishedAddress) -> Profile {
+        let mut profile = Profile::new(at.address.clone(), at.version, self.key);
+        // Version 1.0 has no room for components.
+        if at.version >= Version::V1_1 {
+            profile.components = vec![
+                TaggedComponent::orb_type(orb_type::OXORB),
+                TaggedComponent::code_sets(&CodeSetComponentInfo::native_to(self.native)),
+            ];
+            profile.components.extend_from_slice(self.components);
+        }
+        profile
+    }
+
+    fn ior(&self, profiles: &[(&Arc<Protocol>, Profile)]) -> Ior {
+        let written = profiles.iter();
+        let written = written.map(|(protocol, profile)| protocol.profile().write(profile));
+        Ior {
+            type_id: self.type_id.to_owned(),
+            profiles: written.collect(),
+        }
     }
 }
 

@@ -45,6 +45,7 @@ mod orb;
 mod passes;
 pub mod policy;
 mod preconnect;
+pub mod protocol;
 mod published;
 mod qos;
 mod raise;

@@ -1,45 +1,64 @@
 //! The addresses that references say.
 
-use oxorb_object::Version;
-use oxorb_transport::Endpoint;
+use std::sync::Arc;
 
-use crate::{Incident, Orb, SetupError};
+use oxorb_object::Version;
+use oxorb_transport::{Address, Endpoint};
+
+use crate::protocol::Protocol;
+use crate::{Incident, Orb, SettingError, SetupError};
 
 /// One address that goes into references.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) host: String,
-    pub(crate) port: u16,
+#[derive(Debug, Clone)]
+pub(crate) struct PublishedAddress {
+    pub(crate) protocol: Arc<Protocol>,
+    pub(crate) address: Address,
     pub(crate) version: Version,
 }
 
-impl Address {
-    pub(crate) fn parts(&self) -> (&str, u16, Version) {
-        (&self.host, self.port, self.version)
+impl PartialEq for PublishedAddress {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.protocol, &other.protocol)
+            && (&self.address, self.version) == (&other.address, other.version)
     }
 }
 
 impl Orb {
-    /// Where clients reach an endpoint that is open.
-    pub(crate) fn addresses_of(&self, endpoint: &Endpoint) -> Result<Vec<Address>, SetupError> {
+    /// Returns the protocol spoken at an endpoint.
+    pub(crate) fn protocol_at(&self, endpoint: &Endpoint) -> Result<&Arc<Protocol>, SetupError> {
+        let protocols = &self.options().protocols;
+        protocols.named(&endpoint.protocol).ok_or_else(|| {
+            let known: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
+            let known = known.join(", ");
+            SetupError::Setting(SettingError {
+                setting: format!("-ORBListenEndpoints {endpoint}"),
+                problem: format!("this ORB has no such protocol, only {known}"),
+            })
+        })
+    }
+
+    /// Returns where clients reach an endpoint that is open.
+    pub(crate) fn addresses_of(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<Vec<PublishedAddress>, SetupError> {
         let version = endpoint
             .version
             .map_or(Version::V1_2, |(major, minor)| Version { major, minor })
             .min(self.options().max_giop);
-        let published = oxorb_transport::published(endpoint, &self.options().publish)
+        let protocol = self.protocol_at(endpoint)?;
+        let transport = protocol.transport();
+        let published = transport
+            .published(endpoint, &self.options().publish)
             .map_err(SetupError::Interfaces)?;
-        let local = |(host, _): &(String, u16)| {
-            host.parse()
-                .is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-        };
-        if endpoint.is_wildcard() && published.iter().all(local) {
+        if transport.falls_short(endpoint, &published) {
             self.note(Incident::OnlyLoopback, || endpoint.to_string(), String::new);
         }
         Ok(published
             .into_iter()
-            .map(|(host, port)| Address {
-                host,
-                port,
+            .map(|address| PublishedAddress {
+                protocol: Arc::clone(protocol),
+                address,
                 version,
             })
             .collect())

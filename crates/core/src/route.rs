@@ -5,13 +5,12 @@ use std::sync::Arc;
 use oxorb_giop::TargetAddress;
 use oxorb_object::code_sets;
 use oxorb_object::components::{Component, orb_type, tag as component_tag};
-use oxorb_object::{
-    CodeSetComponentInfo, CodeSetContext, IiopEndpoint, IiopProfile, Ior, SystemException, Version,
-    profile_tag,
-};
+use oxorb_object::{CodeSetComponentInfo, CodeSetContext, Ior, SystemException, Version};
+use oxorb_transport::Address;
 
 use crate::client::{Peer, Selection};
 use crate::policy::Published;
+use crate::protocol::Profile;
 use crate::scheduler::Scheduled;
 use crate::server::{LaneOf, OwnAddress};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
@@ -39,6 +38,8 @@ pub(crate) struct Route {
 /// One address of an object.
 #[derive(Debug)]
 pub(crate) struct RouteProfile {
+    /// Tag of the profile: which protocol it is.
+    pub(crate) tag: u32,
     /// Peer to connect to; `None` for this ORB itself, outside of its lanes.
     pub(crate) peer: Option<Arc<Peer>>,
     /// The lane of this ORB that listens there.
@@ -78,37 +79,38 @@ impl Route {
     pub(crate) fn parse(orb: &Orb, ior: &Ior) -> Result<Route, SystemException> {
         let mut profiles = Vec::new();
         for (index, tagged) in ior.profiles.iter().enumerate() {
-            if tagged.tag != profile_tag::INTERNET_IOP {
-                continue;
-            }
-            let Ok(iiop) = IiopProfile::parse(tagged) else {
+            let Some(protocol) = orb.options().protocols.tagged(tagged.tag) else {
                 continue;
             };
-            let version = iiop.version.min(orb.options().max_giop);
-            let code_sets = negotiate(&iiop, version, orb.options());
+            let Ok(profile) = protocol.profile().read(tagged) else {
+                continue;
+            };
+            let version = profile.version.min(orb.options().max_giop);
+            let code_sets = negotiate(&profile, version, orb.options());
             let agreed = code_sets.ok().flatten();
-            let published = Published::of(&iiop);
-            let made_by = iiop.component(component_tag::ORB_TYPE);
+            let published = Published::of(&profile);
+            let made_by = profile.component(component_tag::ORB_TYPE);
             let made_by = match made_by.and_then(|component| component.decode().ok()) {
                 Some(Component::OrbType(orb)) => Some(orb),
                 _ => None,
             };
-            let key: Box<[u8]> = iiop.object_key.as_slice().into();
-            for (IiopEndpoint { host, port }, priority) in addresses(&iiop) {
+            let key: Box<[u8]> = profile.key.as_slice().into();
+            for (address, priority) in addresses(&profile) {
                 if profiles.len() == MAX_ENDPOINTS {
                     break;
                 }
-                let (peer, lane) = match orb.own_address(&host, port) {
-                    OwnAddress::No => (Some(orb.peer(&host, port, agreed)), None),
+                let (peer, lane) = match orb.own_address(&address) {
+                    OwnAddress::No => (Some(orb.peer(protocol, &address, agreed)), None),
                     OwnAddress::Orb if orb.options().collocation == Collocation::None => {
-                        (Some(orb.peer(&host, port, agreed)), None)
+                        (Some(orb.peer(protocol, &address, agreed)), None)
                     }
                     OwnAddress::Orb => (None, None),
-                    OwnAddress::Lane(lane, host, port) => {
-                        (Some(orb.peer(&host, port, agreed)), Some(lane))
+                    OwnAddress::Lane(lane, at) => {
+                        (Some(orb.peer(protocol, &at, agreed)), Some(lane))
                     }
                 };
                 profiles.push(RouteProfile {
+                    tag: tagged.tag,
                     peer,
                     lane,
                     version,
@@ -209,22 +211,20 @@ impl RouteProfile {
     }
 }
 
-/// The addresses of a profile, and the priority of the lane behind each. Where TAO_TAG_ENDPOINTS names lanes, an address that
-/// it does not name belongs to none of them.
-fn addresses(profile: &IiopProfile) -> Vec<(IiopEndpoint, i16)> {
-    let lanes = profile.lanes();
-    if !lanes.is_empty() {
-        return lanes;
+/// Returns the addresses of a profile, and the priority of the lane behind each.
+fn addresses(profile: &Profile) -> Vec<(Address, i16)> {
+    if !profile.lanes.is_empty() {
+        return profile.lanes.clone();
     }
-    let plain = profile.endpoints().into_iter();
-    plain.map(|endpoint| (endpoint, NO_LANE)).collect()
+    let plain = profile.addresses.iter();
+    plain.map(|address| (address.clone(), NO_LANE)).collect()
 }
 
 /// TAO_INVALID_PRIORITY.
 const NO_LANE: i16 = -1;
 
 fn negotiate(
-    profile: &IiopProfile,
+    profile: &Profile,
     version: Version,
     options: &Options,
 ) -> Result<Option<CodeSetContext>, SystemException> {

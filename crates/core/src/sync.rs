@@ -14,7 +14,6 @@ mod chosen {
     pub(crate) use std::{thread, thread_local};
 
     pub(crate) use oxorb_sys::thread as attributed;
-    pub(crate) use oxorb_transport::connect_first_with;
 }
 
 #[cfg(all(test, feature = "model"))]
@@ -25,7 +24,6 @@ mod chosen {
     pub(crate) use shuttle::{thread, thread_local};
 
     pub(crate) use crate::model::attributed;
-    pub(crate) use crate::model::network::connect_first_with;
 }
 
 pub(crate) use chosen::*;

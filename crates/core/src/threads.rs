@@ -100,7 +100,7 @@ impl Orb {
     /// use oxorb_core::{Options, Orb, ThreadPurpose};
     ///
     /// let mut options = Options::default();
-    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// options.listen_on("iiop://127.0.0.1:0")?;
     /// let orb = Orb::new(options);
     /// orb.listen()?;
     /// let threads = orb.threads();

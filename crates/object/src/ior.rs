@@ -162,6 +162,8 @@ pub mod profile_tag {
     pub const TAO_DIOP: u32 = 0x5441_4f04;
     /// TAO over SCTP.
     pub const TAO_SCIOP: u32 = 0x5441_4f0e;
+    /// OxORB: a place in the memory of the server's process (`PlaceProfile`).
+    pub const OXORB_MEMORY: u32 = 0x4f58_4f10;
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -175,6 +177,7 @@ pub mod profile_tag {
             TAO_DIOP => "TAO DIOP (UDP)",
             0x5441_4f05 => "TAO COIOP",
             TAO_SCIOP => "TAO SCIOP (SCTP)",
+            OXORB_MEMORY => "OxORB memory",
             0x4f43_4902 => "OCI HTIOP (HTTP tunnel)",
             0x3039 => "Tandem NSKFS",
             0x303a => "Tandem NSKPW",

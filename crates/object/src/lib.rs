@@ -30,6 +30,7 @@ mod iiop_profile;
 mod ior;
 mod malformed;
 mod note;
+mod place_profile;
 mod policy_values;
 mod priorities;
 mod riop;
@@ -46,6 +47,7 @@ pub use iiop_profile::{IiopEndpoint, IiopProfile};
 pub use ior::{Ior, IorError, TaggedProfile, profile_tag, write_octets};
 pub use malformed::Malformed;
 pub use note::{Explainer, Keeper, Note};
+pub use place_profile::PlaceProfile;
 pub use policy_values::{
     MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,
     utc_value,

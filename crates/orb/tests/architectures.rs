@@ -543,7 +543,7 @@ fn filtered(concurrency: Concurrency) -> Filtered {
     let pools = Arc::<OnceLock<[ThreadpoolId; 2]>>::default();
     let (log, known) = (Arc::clone(&asked), Arc::clone(&pools));
     let by_operation = move |request: &Arriving<'_>| {
-        assert!(request.peer().unwrap().is_loopback() && request.octets() > 12);
+        assert!(request.peer().ip().unwrap().is_loopback() && request.octets() > 12);
         log.lock().unwrap().push(request.operation().to_owned());
         let alarm = request.operation() == "wait";
         alarm.then(|| PoolThread::of(known.get().unwrap()[0]))

@@ -113,7 +113,7 @@ fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
             "",
         ),
         (
-            Box::new("a/b\\".parse::<oxorb_transport::Endpoint>().unwrap_err()),
+            Box::new(orb.options().protocols.parse("a/b\\").unwrap_err()),
             "",
         ),
         (Box::new(unreachable(&orb, closed_port())), "127.0.0.1:"),

@@ -410,12 +410,11 @@ impl Adapter for RootAdapter {
 
 /// The key in a reference that leads to this very ORB.
 pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
-    object
-        .ior()
-        .profiles
-        .iter()
-        .find_map(|profile| oxorb_object::IiopProfile::parse(profile).ok())
-        .map(|profile| profile.object_key)
+    let protocols = &object.orb().options().protocols;
+    object.ior().profiles.iter().find_map(|profile| {
+        let kind = protocols.tagged(profile.tag)?.profile();
+        Some(kind.read(profile).ok()?.key)
+    })
 }
 
 /// The reference as one to an object of any type.

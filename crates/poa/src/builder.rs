@@ -115,7 +115,8 @@ impl PoaBuilder {
         let orb = self.parent.adapter.orb();
         let pool = policies.realtime.threadpool.zip(orb.as_ref());
         let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
-        rt_policies::check(&policies, &self.list, lanes.as_ref())?;
+        let spoken = orb.as_ref().map(|orb| &orb.options().protocols);
+        rt_policies::check(&policies, &self.list, lanes.as_ref(), spoken)?;
         let objects = match policies.lookup {
             Lookup::Active | Lookup::Hash => ObjectMap::hashed(),
             Lookup::Linear => ObjectMap::linear(),

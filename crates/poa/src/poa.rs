@@ -48,7 +48,7 @@ use crate::{
 /// }
 ///
 /// let mut options = Options::default();
-/// options.listen.push("iiop://127.0.0.1:0".parse()?);
+/// options.listen_on("iiop://127.0.0.1:0")?;
 /// let orb = Orb::new(options);
 /// let root = RootAdapter::install(&orb); // with the facade: `orb.root_poa()`
 /// let accounts = root.create_poa(

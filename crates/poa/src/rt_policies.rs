@@ -1,9 +1,9 @@
 //! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
 
+use oxorb_core::protocol::Protocols as SpokenProtocols;
 use oxorb_core::{Serving, ThreadpoolId, ThreadpoolLanes};
 use oxorb_object::{
     PriorityBands, PriorityModel, PriorityModelPolicy, Protocols, TcpProtocolProperties,
-    profile_tag,
 };
 
 use crate::policies::{InvalidPolicy, Policies, Policy, ThreadPolicy};
@@ -56,6 +56,8 @@ struct Candidate<'a> {
     thread: ThreadPolicy,
     /// The lanes of the threadpool that is named, if it exists.
     lanes: Option<&'a ThreadpoolLanes>,
+    /// The protocols of the ORB, if it still exists.
+    spoken: Option<&'a SpokenProtocols>,
 }
 
 /// What must not be.
@@ -71,11 +73,13 @@ pub(crate) fn check(
     policies: &Policies,
     list: &[Policy],
     lanes: Option<&ThreadpoolLanes>,
+    spoken: Option<&SpokenProtocols>,
 ) -> Result<(), InvalidPolicy> {
     let candidate = Candidate {
         policies: &policies.realtime,
         thread: policies.thread,
         lanes,
+        spoken,
     };
     let broken = RULES.iter().filter(|rule| (rule.broken)(&candidate));
     let indices = broken.map(|rule| {
@@ -196,11 +200,11 @@ const RULES: [Rule; 12] = [
         party: |policy| is_thread(policy) || is_threadpool(policy),
     },
     Rule {
-        text: "server_protocols: this ORB listens for TCP (tag 0) only",
+        text: "server_protocols: each must be a protocol that the ORB speaks, by the tag of its profiles (0: IIOP)",
         broken: |c| {
             c.policies.server_protocols.is_some_and(|protocols| {
-                let tcp = |tag| tag == profile_tag::INTERNET_IOP;
-                protocols.is_empty() || !protocols.iter().all(|each| tcp(each.protocol_type))
+                let spoken = |tag| c.spoken.is_some_and(|spoken| spoken.tagged(tag).is_some());
+                protocols.is_empty() || !protocols.iter().all(|each| spoken(each.protocol_type))
             })
         },
         party: |policy| matches!(policy, Policy::ServerProtocol(_)),

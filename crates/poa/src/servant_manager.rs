@@ -68,7 +68,7 @@ impl From<SystemException> for Refused {
 /// }
 ///
 /// let mut options = Options::default();
-/// options.listen.push("iiop://127.0.0.1:0".parse()?);
+/// options.listen_on("iiop://127.0.0.1:0")?;
 /// let orb = Orb::new(options);
 /// let accounts = RootAdapter::install(&orb).create_poa(
 ///     "accounts",

@@ -15,7 +15,7 @@ use crate::{ManagerState, ObjectId, Poa, PoaError, PoaManager, Policies};
 /// # use oxorb_core::{Options, Orb};
 /// # use oxorb_poa::RootAdapter;
 /// # let mut options = Options::default();
-/// # options.listen.push("iiop://127.0.0.1:0".parse()?);
+/// # options.listen_on("iiop://127.0.0.1:0")?;
 /// # let orb = Orb::new(options);
 /// # let root = RootAdapter::install(&orb);
 /// let template = root.create_poa("accounts", Default::default())?.template();

@@ -7,7 +7,7 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -257,7 +257,7 @@ impl Connecting {
         }
     }
 
-    /// The blocking socket, connected; to be called once [`Connecting::first`] said so.
+    /// The blocking socket, connected; to be called once [`first_writable`] said so.
     ///
     /// # Errors
     /// Why it could not be connected.
@@ -266,34 +266,41 @@ impl Connecting {
         rustix::io::ioctl_fionbio(&self.0, false)?;
         Ok(self.0)
     }
+}
 
-    /// Waits until one of several is connected or has failed, and says which; `None` when `timeout` came first. One
-    /// system call, and one more for each signal that interrupts it.
-    ///
-    /// # Errors
-    /// None known; what `poll` reports.
-    pub fn first<'c>(
-        all: impl IntoIterator<Item = &'c Connecting>,
-        timeout: Duration,
-    ) -> io::Result<Option<usize>> {
-        let mut polled: Vec<_> = all
-            .into_iter()
-            .map(|Connecting(socket)| PollFd::new(socket, PollFlags::OUT))
-            .collect();
-        let start = Instant::now();
-        loop {
-            let left = timeout.saturating_sub(start.elapsed());
-            let left = Timespec::try_from(left).ok(); // too far away to count is for ever
-            match rustix::event::poll(&mut polled, left.as_ref()) {
-                Ok(0) => return Ok(None),
-                Ok(_) => {
-                    return Ok(polled
-                        .iter()
-                        .position(|polled| !polled.revents().is_empty()));
-                }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+impl AsFd for Connecting {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Waits until one of several descriptors is writable or has failed, as a socket is that has
+/// connected or cannot, and returns its index; `None` when `timeout` came first. One system call, and
+/// one more for each signal that interrupts it.
+///
+/// # Errors
+/// None known; what `poll` reports.
+pub fn first_writable<'f>(
+    all: impl IntoIterator<Item = BorrowedFd<'f>>,
+    timeout: Duration,
+) -> io::Result<Option<usize>> {
+    let mut polled: Vec<_> = all
+        .into_iter()
+        .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT))
+        .collect();
+    let start = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(start.elapsed());
+        let left = Timespec::try_from(left).ok(); // too far away to count is for ever
+        match rustix::event::poll(&mut polled, left.as_ref()) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {
+                return Ok(polled
+                    .iter()
+                    .position(|polled| !polled.revents().is_empty()));
             }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

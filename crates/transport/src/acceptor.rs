@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::{Endpoint, Link, Protocol, tcp};
+use crate::{Endpoint, Link};
 
 /// A listening endpoint.
 ///
@@ -24,46 +24,21 @@ pub trait Acceptor: Send + Sync {
     /// Stops listening, for good. May be called any number of times.
     fn close(&self);
 
-    /// What was asked for, with the port that was really taken.
+    /// Returns the endpoint asked for, with the place that was really taken: the port that the system
+    /// chose, for one.
     fn endpoint(&self) -> &Endpoint;
-}
-
-/// Listens on `endpoint`. Resolves a host name, so it may block; off the request path.
-///
-/// # Errors
-/// [`ListenError`]: says which address could not be had, why, and what may be done.
-pub fn listen(endpoint: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {
-    match endpoint.protocol {
-        Protocol::Iiop => Ok(Box::new(tcp::TcpAcceptor::listen(endpoint)?)),
-    }
 }
 
 /// An endpoint on which nobody can listen now.
 pub struct ListenError {
     /// The endpoint asked for.
     pub endpoint: Endpoint,
-    /// The address on which it failed, `host:port`.
+    /// The address on which it failed, in the transport's own notation.
     pub address: String,
     /// Why.
     pub error: io::Error,
-}
-
-impl ListenError {
-    /// What the user may do about it, when there is something to say.
-    pub fn advice(&self) -> Option<&'static str> {
-        Some(match self.error.kind() {
-            io::ErrorKind::AddrInUse => {
-                "another process listens there: stop it, or choose another port (0 lets the system choose)"
-            }
-            io::ErrorKind::AddrNotAvailable => {
-                "no interface of this host has that address: choose one of its own, or leave the host empty for all"
-            }
-            io::ErrorKind::PermissionDenied => {
-                "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE): choose a higher port"
-            }
-            _ => return None,
-        })
-    }
+    /// Sentence about what the user may do, when there is something to say.
+    pub advice: Option<&'static str>,
 }
 
 impl fmt::Display for ListenError {
@@ -73,7 +48,7 @@ impl fmt::Display for ListenError {
             "cannot listen on {} (endpoint {}): {}",
             self.address, self.endpoint, self.error
         )?;
-        match self.advice() {
+        match self.advice {
             Some(advice) => write!(f, "; {advice}"),
             None => Ok(()),
         }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use crate::PeerId;
+
 /// Who may connect, by address: rules of which the first that matches decides.
 ///
 /// Without any rule everybody may. When none matches, a list with an `allow` refuses and one of
@@ -11,13 +13,16 @@ use std::str::FromStr;
 /// `deny 10.9.0.0/16` alone *all but these*.
 ///
 /// An address says where a connection comes from, not who sends it; behind a NAT all clients have
-/// the same. It keeps a port closed to a network, and is no authentication.
+/// the same. It keeps a port closed to a network, and is no authentication. Users and groups are
+/// those of processes on this host, as the kernel vouches (`uid:1000`, `gid:100`). A process
+/// always admits itself; a peer of which nothing is known is one of `all` and nobody else.
 ///
 /// ```
 /// let rules: oxorb_transport::Access = "deny 10.9.0.0/16, allow 10.0.0.0/8, allow ::1".parse()?;
-/// assert!(rules.admits("10.1.2.3".parse().unwrap()));
-/// assert!(!rules.admits("10.9.2.3".parse().unwrap()));
-/// assert!(!rules.admits("192.168.1.1".parse().unwrap()), "not named");
+/// let from = |address: &str| oxorb_transport::PeerId::Ip(address.parse().unwrap());
+/// assert!(rules.admits(from("10.1.2.3")));
+/// assert!(!rules.admits(from("10.9.2.3")));
+/// assert!(!rules.admits(from("192.168.1.1")), "not named");
 ///
 /// let error = "allow 10.0.0.0/40".parse::<oxorb_transport::Access>().unwrap_err();
 /// assert_eq!(error.to_string(), "\"10.0.0.0/40\": the prefix of an IPv4 address has 0 to 32 bits");
@@ -31,12 +36,18 @@ pub struct Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     allow: bool,
-    network: Network,
+    party: Party,
 }
 
-/// Addresses with the same first bits; `None`: all there are.
+/// The peers that a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network(Option<(IpAddr, u8)>);
+enum Party {
+    All,
+    /// Addresses with the same first bits.
+    Network(IpAddr, u8),
+    User(u32),
+    Group(u32),
+}
 
 impl Access {
     /// Whether there is no rule: everybody is admitted.
@@ -44,22 +55,25 @@ impl Access {
         self.rules.is_empty()
     }
 
-    /// Whether a peer of that address may connect. A few comparisons for each rule.
-    pub fn admits(&self, peer: IpAddr) -> bool {
-        let peer = peer.to_canonical();
-        match self.rules.iter().find(|rule| rule.network.contains(peer)) {
+    /// Whether a peer may connect. A few comparisons for each rule.
+    pub fn admits(&self, peer: PeerId) -> bool {
+        if peer == PeerId::Process {
+            return true;
+        }
+        match self.rules.iter().find(|rule| rule.party.contains(peer)) {
             Some(rule) => rule.allow,
             None => !self.rules.iter().any(|rule| rule.allow),
         }
     }
 
-    /// Adds a rule behind the others: a network as `10.0.0.0/8`, an address, or `all`.
+    /// Adds a rule behind the others: a network as `10.0.0.0/8`, an address, `uid:NUMBER`,
+    /// `gid:NUMBER`, or `all`.
     ///
     /// # Errors
     /// [`AccessError`] when the text is none of these.
-    pub fn add(&mut self, allow: bool, network: &str) -> Result<(), AccessError> {
-        let network = network.parse()?;
-        self.rules.push(Rule { allow, network });
+    pub fn add(&mut self, allow: bool, party: &str) -> Result<(), AccessError> {
+        let party = party.parse()?;
+        self.rules.push(Rule { allow, party });
         Ok(())
     }
 
@@ -67,7 +81,7 @@ impl Access {
     pub(crate) fn rules(&self) -> impl Iterator<Item = (bool, String)> {
         self.rules
             .iter()
-            .map(|rule| (rule.allow, rule.network.to_string()))
+            .map(|rule| (rule.allow, rule.party.to_string()))
     }
 }
 
@@ -103,40 +117,62 @@ impl fmt::Display for Access {
     }
 }
 
-impl Network {
-    fn contains(&self, address: IpAddr) -> bool {
-        let Some((network, bits)) = self.0 else {
-            return true;
-        };
-        match (network, address) {
-            (IpAddr::V4(network), IpAddr::V4(address)) => {
-                let differ = network.to_bits() ^ address.to_bits();
-                differ.leading_zeros() >= u32::from(bits)
+impl Party {
+    fn contains(&self, peer: PeerId) -> bool {
+        match (*self, peer) {
+            (Self::All, _) => true,
+            (Self::Network(network, bits), PeerId::Ip(address)) => {
+                within(address.to_canonical(), network, bits)
             }
-            (IpAddr::V6(network), IpAddr::V6(address)) => {
-                let differ = network.to_bits() ^ address.to_bits();
-                differ.leading_zeros() >= u32::from(bits)
-            }
+            (Self::User(wanted), PeerId::User { uid, .. }) => uid == wanted,
+            (Self::Group(wanted), PeerId::User { gid, .. }) => gid == wanted,
             _ => false,
         }
     }
 }
 
-impl FromStr for Network {
+fn within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
+    match (network, address) {
+        (IpAddr::V4(network), IpAddr::V4(address)) => {
+            let differ = network.to_bits() ^ address.to_bits();
+            differ.leading_zeros() >= u32::from(bits)
+        }
+        (IpAddr::V6(network), IpAddr::V6(address)) => {
+            let differ = network.to_bits() ^ address.to_bits();
+            differ.leading_zeros() >= u32::from(bits)
+        }
+        _ => false,
+    }
+}
+
+impl FromStr for Party {
     type Err = AccessError;
 
     fn from_str(text: &str) -> Result<Self, AccessError> {
         if matches!(text, "all" | "*") {
-            return Ok(Network(None));
+            return Ok(Self::All);
+        }
+        let id = |id: &str| {
+            let digits = id.bytes().all(|octet| octet.is_ascii_digit());
+            let number = id.parse().ok().filter(|_| digits);
+            number.ok_or_else(|| AccessError::new(text, "a user or group is given by its number"))
+        };
+        if let Some(user) = text.strip_prefix("uid:") {
+            return Ok(Self::User(id(user)?));
+        }
+        if let Some(group) = text.strip_prefix("gid:") {
+            return Ok(Self::Group(id(group)?));
         }
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
-        let address: IpAddr = address
-            .trim_matches(['[', ']'])
-            .parse()
-            .map_err(|_| AccessError::new(text, "expected an address, ADDRESS/BITS, or all"))?;
+        let address: IpAddr = address.trim_matches(['[', ']']).parse().map_err(|_| {
+            AccessError::new(
+                text,
+                "expected an address, ADDRESS/BITS, uid:NUMBER, gid:NUMBER, or all",
+            )
+        })?;
         let (width, problem) = match address {
             IpAddr::V4(_) => (32, "the prefix of an IPv4 address has 0 to 32 bits"),
             IpAddr::V6(_) => (128, "the prefix of an IPv6 address has 0 to 128 bits"),
@@ -146,15 +182,17 @@ impl FromStr for Network {
             Some(Ok(bits)) if bits <= width => bits,
             Some(_) => return Err(AccessError::new(text, problem)),
         };
-        Ok(Network(Some((address, bits))))
+        Ok(Self::Network(address, bits))
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for Party {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => f.write_str("all"),
-            Some((address, bits)) => write!(f, "{address}/{bits}"),
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Network(address, bits) => write!(f, "{address}/{bits}"),
+            Self::User(id) => write!(f, "uid:{id}"),
+            Self::Group(id) => write!(f, "gid:{id}"),
         }
     }
 }
@@ -199,7 +237,7 @@ mod tests {
         rules
             .parse::<Access>()
             .unwrap()
-            .admits(peer.parse().unwrap())
+            .admits(PeerId::Ip(peer.parse().unwrap()))
     }
 
     #[test]
@@ -241,6 +279,8 @@ mod tests {
             ("allow somewhere", "somewhere"),
             ("deny ::1/129", "::1/129"),
             ("deny 1.2.3.4/", "1.2.3.4/"),
+            ("allow uid:root", "uid:root"),
+            ("allow gid:+5", "gid:+5"),
         ] {
             assert_eq!(text.parse::<Access>().unwrap_err().text, part);
         }
@@ -248,8 +288,24 @@ mod tests {
 
     #[test]
     fn display_reads_back() {
-        let text = "deny 10.9.0.0/16, allow fd00::/8, deny all";
+        let text = "deny 10.9.0.0/16, allow uid:1000, deny gid:7, allow fd00::/8, deny all";
         let rules: Access = text.parse().unwrap();
         assert_eq!(rules.to_string(), text);
+    }
+
+    #[test]
+    fn peers_without_an_address() {
+        let user = |uid, gid| PeerId::User { uid, gid, pid: 1 };
+        let admits = |rules: &str, peer| rules.parse::<Access>().unwrap().admits(peer);
+        assert!(admits("allow uid:1000", user(1000, 5)));
+        assert!(!admits("allow uid:1000", user(5, 1000)));
+        assert!(admits("deny uid:1000, allow gid:5", user(7, 5)));
+        assert!(!admits("allow 0.0.0.0/0, allow ::/0", user(0, 0)));
+        assert!(!admits("allow 10.0.0.0/8", PeerId::Unknown));
+        assert!(admits("allow all", PeerId::Unknown));
+        assert!(
+            admits("deny all", PeerId::Process),
+            "a process admits itself"
+        );
     }
 }

@@ -2,117 +2,64 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
-use std::str::FromStr;
 
-use crate::Access;
-
-mod parse;
+use crate::{Access, Scheme};
 
 /// An endpoint to listen on.
 ///
-/// # Grammar
-///
-/// The notation of TAO's `-ORBListenEndpoints`, and that of omniORB's `-ORBendPoint`:
-///
-/// ```text
-/// list      = endpoint *( ";" endpoint )
-/// endpoint  = "iiop://" [ address *( "," address ) ] [ "/" option *( "&" option ) ]
-///           | "giop:tcp:" [ host ] ":" [ port [ "-" last ] ]
-/// address   = [ version "@" ] [ host ] [ ":" port ]
-/// host      = name | IPv4 address | "[" IPv6 address "]" | "*"
-/// option    = "portspan=" count | "hostname_in_ior=" host | "reuse_addr=" ( "0" | "1" )
-///           | ( "allow=" | "deny=" ) network
-/// network   = address [ "/" bits ] | "all"
-/// ```
-///
-/// An empty host and `*` mean all interfaces, IPv4 and IPv6; `0.0.0.0` and `[::]` mean all of
-/// one kind. An absent port and 0 let the system choose.
-///
-/// ```
-/// use oxorb_transport::Endpoint;
-///
-/// let endpoint: Endpoint = "iiop://[::1]:2809/portspan=10".parse()?;
-/// assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 2809));
-/// assert_eq!(endpoint, "giop:tcp:[::1]:2809-2818".parse()?);
-///
-/// let error = "iiop://gateway:99999".parse::<Endpoint>().unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     r#"endpoint "iiop://gateway:99999", at "99999": a port is a number from 0 to 65535"#
-/// );
-/// # Ok::<(), oxorb_transport::EndpointError>(())
-/// ```
+/// Its text is `PROTOCOL://[MAJOR.MINOR@]PLACE[/OPTION=VALUE&...]`. What may stand for `PLACE`, and
+/// which options there are besides `allow` and `deny`, is the transport's own: see
+/// [`tcp::Place`](crate::tcp::Place). Names of protocols are made by whoever joins transports and
+/// messages; to a transport they are text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// What is spoken there.
-    pub protocol: Protocol,
-    /// The highest GIOP version to publish; `None` leaves it to the ORB.
+    /// Name of the protocol spoken there.
+    pub protocol: Cow<'static, str>,
+    /// Version to publish; `None` leaves it to the ORB. Opaque to transports.
     pub version: Option<(u8, u8)>,
-    /// A name or an address without brackets; empty for all interfaces.
-    pub host: String,
-    /// The port; 0 lets the system choose.
-    pub port: u16,
-    /// How many ports to try, from `port` upwards (TAO's `portspan`). At least 1.
-    pub port_span: u16,
-    /// The host to write into references instead of the addresses found (TAO's
-    /// `hostname_in_ior`): for servers behind NAT, and for names that outlive addresses.
-    pub publish: Option<String>,
-    /// Whether to take the port although connections of an earlier process linger there
-    /// (TAO's `reuse_addr`, here on unless switched off).
-    pub reuse_address: bool,
-    /// Who may connect; without a rule, whom the ORB admits in general.
+    /// Place in the transport's own notation, in its canonical form.
+    pub place: String,
+    /// The transport's own options and their values, as far as they are no defaults.
+    pub options: Vec<(&'static str, String)>,
+    /// Character between place and options.
+    pub separator: char,
+    /// Rules about peers that may connect; without one, those of the ORB hold.
     pub access: Access,
 }
 
 impl Endpoint {
-    /// An endpoint with nothing special about it.
-    pub fn new(host: impl Into<String>, port: u16) -> Self {
+    /// An endpoint without options.
+    pub fn new(scheme: Scheme, place: impl Into<String>) -> Self {
         Self {
-            protocol: Protocol::Iiop,
+            protocol: Cow::Borrowed(scheme.as_str()),
             version: None,
-            host: host.into(),
-            port,
-            port_span: 1,
-            publish: None,
-            reuse_address: true,
+            place: place.into(),
+            options: Vec::new(),
+            separator: '/',
             access: Access::default(),
         }
     }
 
-    /// Reads endpoints separated by `;` (and, within one, addresses separated by `,`).
+    /// Reads an option that endpoints of all transports have: `allow` and `deny`. Returns false for
+    /// any other.
     ///
     /// # Errors
-    /// [`EndpointError`] for the first that cannot be understood.
-    pub fn parse_list(text: &str) -> Result<Vec<Self>, EndpointError> {
-        parse::list(text)
-    }
-
-    /// Whether it stands for all interfaces, of one kind or of both.
-    pub fn is_wildcard(&self) -> bool {
-        match self.host.parse::<IpAddr>() {
-            Ok(address) => address.is_unspecified(),
-            Err(_) => self.host.is_empty(),
-        }
-    }
-
-    /// Whether it serves clients that come by IPv4, and by IPv6, when it is a wildcard.
-    pub(crate) fn wildcard_families(&self) -> (bool, bool) {
-        match self.host.parse::<IpAddr>() {
-            Ok(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) => (true, false),
-            Ok(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) => (false, true),
-            _ => (true, true),
-        }
-    }
-}
-
-/// Reads exactly one endpoint.
-impl FromStr for Endpoint {
-    type Err = EndpointError;
-
-    fn from_str(text: &str) -> Result<Self, EndpointError> {
-        parse::single(text)
+    /// When the value is no network and nobody else who may connect.
+    pub fn common_option(
+        &mut self,
+        name: Part<'_>,
+        value: Part<'_>,
+    ) -> Result<bool, EndpointError> {
+        let allow = match name.text() {
+            "allow" => true,
+            "deny" => false,
+            _ => return Ok(false),
+        };
+        self.access
+            .add(allow, value.text())
+            .map_err(|error| value.error(error.problem))?;
+        Ok(true)
     }
 }
 
@@ -123,54 +70,17 @@ impl fmt::Display for Endpoint {
         if let Some((major, minor)) = self.version {
             write!(f, "{major}.{minor}@")?;
         }
-        write!(f, "{}", host_port(&self.host, self.port))?;
-        let mut separator = '/';
-        let mut option = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {
+        f.write_str(&self.place)?;
+        let own = self.options.iter();
+        let own = own.map(|(name, value)| (*name, value.clone()));
+        let access = self.access.rules();
+        let access = access.map(|(allow, who)| (if allow { "allow" } else { "deny" }, who));
+        let mut separator = self.separator;
+        for (name, value) in own.chain(access) {
             f.write_char(std::mem::replace(&mut separator, '&'))?;
-            f.write_fmt(text)
-        };
-        if self.port_span != 1 {
-            option(f, format_args!("portspan={}", self.port_span))?;
-        }
-        if let Some(host) = &self.publish {
-            option(f, format_args!("hostname_in_ior={}", bracketed(host)))?;
-        }
-        if !self.reuse_address {
-            option(f, format_args!("reuse_addr=0"))?;
-        }
-        for (allow, network) in self.access.rules() {
-            let verb = if allow { "allow" } else { "deny" };
-            option(f, format_args!("{verb}={network}"))?;
+            write!(f, "{name}={value}")?;
         }
         Ok(())
-    }
-}
-
-/// Joins a host and a port for people, with brackets round an IPv6 address.
-pub(crate) fn host_port(host: &str, port: u16) -> String {
-    format!("{}:{port}", bracketed(host))
-}
-
-fn bracketed(host: &str) -> Cow<'_, str> {
-    match host.contains(':') {
-        true => Cow::Owned(format!("[{host}]")),
-        false => Cow::Borrowed(host),
-    }
-}
-
-/// What is spoken at an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Protocol {
-    /// GIOP over TCP.
-    Iiop,
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Iiop => "iiop",
-        })
     }
 }
 
@@ -179,10 +89,10 @@ impl fmt::Display for Protocol {
 pub struct EndpointError {
     /// The whole text.
     pub text: String,
-    /// Where in it, in octets.
+    /// The faulty part of it, in octets.
     pub place: Range<usize>,
-    /// What is wrong there: a full sentence without the full stop.
-    pub problem: &'static str,
+    /// The fault: a full sentence without the full stop.
+    pub problem: Cow<'static, str>,
 }
 
 impl fmt::Display for EndpointError {
@@ -206,5 +116,79 @@ impl fmt::Debug for EndpointError {
 
 impl std::error::Error for EndpointError {}
 
-#[cfg(test)]
-mod tests;
+/// A piece of a text that knows its place in it, so that errors point there.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'t> {
+    text: &'t str,
+    whole: &'t str,
+}
+
+impl<'t> Part<'t> {
+    /// The whole of a text.
+    pub fn new(text: &'t str) -> Self {
+        Self { text, whole: text }
+    }
+
+    /// Returns the text of this piece.
+    pub fn text(self) -> &'t str {
+        self.text
+    }
+
+    /// Splits at the first `separator`; `None` if there is none.
+    #[must_use]
+    pub fn split(self, separator: char) -> (Self, Option<Self>) {
+        match self.text.split_once(separator) {
+            Some((before, after)) => (self.piece(before), Some(self.piece(after))),
+            None => (self, None),
+        }
+    }
+
+    /// Splits at an octet.
+    #[must_use]
+    pub fn split_at(self, at: usize) -> (Self, Self) {
+        let (before, after) = self.text.split_at(at);
+        (self.piece(before), self.piece(after))
+    }
+
+    /// Returns what stands behind a prefix.
+    #[must_use]
+    pub fn after(self, prefix: &str) -> Option<Self> {
+        Some(self.piece(self.text.strip_prefix(prefix)?))
+    }
+
+    /// Reads a `MAJOR.MINOR@` at the beginning and returns it with the rest.
+    ///
+    /// # Errors
+    /// When something else stands before the `@`.
+    pub fn version(self) -> Result<(Option<(u8, u8)>, Self), EndpointError> {
+        let (version, Some(rest)) = self.split('@') else {
+            return Ok((None, self));
+        };
+        let numbers = version.text.split_once('.');
+        let numbers = numbers.and_then(|(major, minor)| Some((digits(major)?, digits(minor)?)));
+        match numbers {
+            Some(numbers) => Ok((Some(numbers), rest)),
+            None => Err(version.error("a version is written MAJOR.MINOR, as in 1.2")),
+        }
+    }
+
+    /// An error about this piece.
+    pub fn error(self, problem: impl Into<Cow<'static, str>>) -> EndpointError {
+        let start = self.text.as_ptr() as usize - self.whole.as_ptr() as usize;
+        EndpointError {
+            text: self.whole.to_owned(),
+            place: start..start + self.text.len(),
+            problem: problem.into(),
+        }
+    }
+
+    fn piece(self, text: &'t str) -> Self {
+        Self { text, ..self }
+    }
+}
+
+/// Reads a decimal number without a sign.
+fn digits(text: &str) -> Option<u8> {
+    let all = text.bytes().all(|octet| octet.is_ascii_digit());
+    text.parse().ok().filter(|_| all)
+}

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Facts, Link, Tuning, WriteError};
+use crate::{Facts, Link, PeerId, Properties, WriteError};
 
 /// What goes wrong. The default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,20 +195,12 @@ impl<L: Link> Link for Faulty<L> {
         self.inner.peer()
     }
 
-    fn peer_address(&self) -> Option<std::net::IpAddr> {
-        self.inner.peer_address()
+    fn identity(&self) -> PeerId {
+        self.inner.identity()
     }
 
-    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
-        self.inner.set_keep_alive(idle)
-    }
-
-    fn tune(&self, tuning: &Tuning) -> io::Result<()> {
-        self.inner.tune(tuning)
-    }
-
-    fn set_dscp(&self, dscp: u8) -> io::Result<()> {
-        self.inner.set_dscp(dscp)
+    fn apply(&self, properties: &Properties) -> io::Result<()> {
+        self.inner.apply(properties)
     }
 
     fn local(&self) -> String {

@@ -1,16 +1,19 @@
-//! Links that move bytes: TCP, memory, and wrappers for tests.
+//! Transports, and the links they make: TCP, memory, and wrappers for tests.
 //!
 //! A [`Link`] is a connected pipe of octets, an [`Acceptor`] gives one for each peer that
-//! connects, an [`Endpoint`] is the text form of where to listen. [`connect`] and [`listen`] make
-//! them. Each trait states its obligations; `tests/conformance` proves them for every
-//! implementation, and a new one inherits the whole suite with one line.
+//! connects, and a [`Transport`] makes both: it reads the text of an [`Endpoint`] to listen on, and
+//! connects to an [`Address`]. [`connect_first`] connects to whichever of several addresses answers
+//! first, over whatever transports. Each trait states its obligations; the crate
+//! `oxorb-conformance` proves them for every implementation, and a new one inherits the suites with
+//! one line each.
 //!
 //! ```
 //! use std::{io::IoSlice, time::Duration};
+//! use oxorb_transport::{Transport, tcp::{Place, Tcp}};
 //!
-//! let acceptor = oxorb_transport::listen(&"iiop://127.0.0.1:0".parse()?)?;
-//! let port = acceptor.endpoint().port;
-//! let client = oxorb_transport::connect("127.0.0.1", port, Duration::from_secs(5))?;
+//! let acceptor = Tcp.listen(&Place::new("127.0.0.1", 0).into())?;
+//! let address = Tcp.own_address(acceptor.endpoint());
+//! let client = oxorb_transport::connect(&Tcp, &address, Duration::from_secs(5))?;
 //! let server = acceptor.accept()?;
 //!
 //! client.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])?;
@@ -26,18 +29,28 @@
 
 mod acceptor;
 mod access;
+mod address;
 mod endpoint;
 pub mod faulty;
+mod identity;
 mod link;
 pub mod mem;
-mod publish;
+mod properties;
+mod race;
 pub mod recorded;
 pub mod stream;
 pub mod tcp;
+mod transport;
 
-pub use acceptor::{Acceptor, ListenError, listen};
+pub use acceptor::{Acceptor, ListenError};
 pub use access::{Access, AccessError};
-pub use endpoint::{Endpoint, EndpointError, Protocol};
-pub use link::{Facts, Link, Tuning, WriteError};
-pub use publish::{Publish, published, published_hosts};
-pub use tcp::{ConnectError, LookUps, connect, connect_first, connect_first_with};
+pub use address::{Address, AddressError, Scheme};
+pub use endpoint::{Endpoint, EndpointError, Part};
+pub use identity::PeerId;
+pub use link::{Facts, Link, WriteError};
+pub use properties::Properties;
+pub use race::{
+    Attempt, ConnectError, LookUps, Target, connect, connect_first, connect_first_with,
+};
+pub use tcp::Publish;
+pub use transport::{Connecting, LookUp, Notation, Resolve, Start, Transport};

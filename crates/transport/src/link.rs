@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io::{self, IoSlice};
-use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+use crate::{PeerId, Properties};
 
 /// A connected pipe of octets to one peer.
 ///
@@ -109,39 +110,19 @@ pub trait Link: Send + Sync {
     /// The other end, for people: `192.168.1.7:2809`. Allocates.
     fn peer(&self) -> String;
 
-    /// The network address of the other end, if it has one: what access rules and limits for each
-    /// client go by.
-    fn peer_address(&self) -> Option<IpAddr>;
+    /// Returns who the other end is: access rules, limits for each client and request filters
+    /// decide by it.
+    fn identity(&self) -> PeerId;
 
-    /// Has the system find out whether a silent peer still exists: after `idle` of silence it
-    /// asks, and a peer that answers nothing for about as long again ends the link. `None`: never.
-    /// Does nothing where there is no network between.
-    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()>;
-
-    /// Shapes a connection that was just made. Does nothing where there is no network between.
-    fn tune(&self, tuning: &Tuning) -> io::Result<()>;
-
-    /// Marks what is sent from now on with a DSCP, 0 to 63, for the network. One or two system calls. Does nothing where
-    /// there is no network between.
-    fn set_dscp(&self, dscp: u8) -> io::Result<()>;
+    /// Sets properties of the connection, and ignores those that its transport does not have. A
+    /// system call or two for each that it has.
+    ///
+    /// # Errors
+    /// When the system refuses one; those before it in [`Properties`] are set then.
+    fn apply(&self, properties: &Properties) -> io::Result<()>;
 
     /// This end, for people. Allocates.
     fn local(&self) -> String;
-}
-
-/// Properties of one connection, as far as they differ from what the system does by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Tuning {
-    /// Octets of the kernel's send buffer.
-    pub send_buffer: Option<usize>,
-    /// Octets of the kernel's receive buffer.
-    pub receive_buffer: Option<usize>,
-    /// The system finds out whether a silent peer still exists, after so long.
-    pub keep_alive: Option<Duration>,
-    /// Small writes may wait to be sent together with others (not `TCP_NODELAY`).
-    pub delay: bool,
-    /// Past all routers.
-    pub dont_route: bool,
 }
 
 /// What a link is able to do, as data: the layers above decide from it how to frame and batch.
@@ -242,17 +223,11 @@ macro_rules! forward {
             fn peer(&self) -> String {
                 (**self).peer()
             }
-            fn peer_address(&self) -> Option<IpAddr> {
-                (**self).peer_address()
+            fn identity(&self) -> PeerId {
+                (**self).identity()
             }
-            fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
-                (**self).set_keep_alive(idle)
-            }
-            fn tune(&self, tuning: &Tuning) -> io::Result<()> {
-                (**self).tune(tuning)
-            }
-            fn set_dscp(&self, dscp: u8) -> io::Result<()> {
-                (**self).set_dscp(dscp)
+            fn apply(&self, properties: &Properties) -> io::Result<()> {
+                (**self).apply(properties)
             }
             fn local(&self) -> String {
                 (**self).local()

@@ -1,6 +1,6 @@
-//! A pair of links within one process.
+//! Links within one process, and a transport of them.
 //!
-//! Behaves like a connected stream socket with a small buffer each way, but has no descriptor and
+//! A link behaves like a connected stream socket with a small buffer each way, but has no descriptor and
 //! makes no system call unless a thread must wait. For tests, and for calls that stay within the
 //! process.
 
@@ -10,7 +10,11 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{Facts, Link, Tuning, WriteError};
+use crate::{Facts, Link, PeerId, Properties, WriteError};
+
+mod transport;
+
+pub use transport::{Memory, SCHEME};
 
 /// Two connected links, with room for `capacity` octets (at least one) each way.
 ///
@@ -121,19 +125,11 @@ impl Link for MemLink {
         Facts::RELIABLE_STREAM
     }
 
-    fn peer_address(&self) -> Option<std::net::IpAddr> {
-        None
+    fn identity(&self) -> PeerId {
+        PeerId::Process
     }
 
-    fn tune(&self, _tuning: &Tuning) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set_dscp(&self, _dscp: u8) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set_keep_alive(&self, _idle: Option<Duration>) -> io::Result<()> {
+    fn apply(&self, _properties: &Properties) -> io::Result<()> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::{Facts, Link, Tuning, WriteError};
+use crate::{Facts, Link, PeerId, Properties, WriteError};
 
 /// A link that keeps a copy of all octets, both ways, in a [`Recording`].
 ///
@@ -143,20 +143,12 @@ impl<L: Link> Link for Recorded<L> {
         self.inner.peer()
     }
 
-    fn peer_address(&self) -> Option<std::net::IpAddr> {
-        self.inner.peer_address()
+    fn identity(&self) -> PeerId {
+        self.inner.identity()
     }
 
-    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
-        self.inner.set_keep_alive(idle)
-    }
-
-    fn tune(&self, tuning: &Tuning) -> io::Result<()> {
-        self.inner.tune(tuning)
-    }
-
-    fn set_dscp(&self, dscp: u8) -> io::Result<()> {
-        self.inner.set_dscp(dscp)
+    fn apply(&self, properties: &Properties) -> io::Result<()> {
+        self.inner.apply(properties)
     }
 
     fn local(&self) -> String {

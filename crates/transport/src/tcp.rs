@@ -8,13 +8,20 @@ use std::time::Duration;
 use oxorb_sys::socket;
 
 use crate::stream::Stream;
-use crate::{Facts, Link, Tuning, WriteError};
+use crate::{Facts, Link, PeerId, Properties, Scheme, WriteError};
 
 mod accept;
-mod connect;
+mod endpoint;
+mod publish;
+mod transport;
 
 pub use accept::TcpAcceptor;
-pub use connect::{Attempt, ConnectError, LookUps, connect, connect_first, connect_first_with};
+pub use endpoint::Place;
+pub use publish::Publish;
+pub use transport::{Tcp, address, connect, host_and_port};
+
+/// The scheme of TCP's addresses.
+pub const SCHEME: Scheme = Scheme::new("tcp");
 
 /// A TCP connection. Small writes go out at once (`TCP_NODELAY`).
 ///
@@ -108,29 +115,33 @@ impl Link for TcpLink {
         self.peer.to_string()
     }
 
-    fn peer_address(&self) -> Option<IpAddr> {
-        Some(self.peer.ip())
+    fn identity(&self) -> PeerId {
+        PeerId::Ip(self.peer.ip())
     }
 
-    fn set_keep_alive(&self, idle: Option<Duration>) -> io::Result<()> {
-        socket::set_keep_alive(self.stream.socket(), idle)
-    }
-
-    fn tune(&self, tuning: &Tuning) -> io::Result<()> {
-        socket::set_buffers(
-            self.stream.socket(),
-            tuning.send_buffer,
-            tuning.receive_buffer,
-        )?;
-        socket::set_keep_alive(self.stream.socket(), tuning.keep_alive)?;
-        if tuning.dont_route {
-            socket::set_dont_route(self.stream.socket(), true)?;
+    fn apply(&self, properties: &Properties) -> io::Result<()> {
+        let &Properties {
+            send_buffer,
+            receive_buffer,
+            keep_alive,
+            delay,
+            dont_route,
+            dscp,
+            queue_priority,
+            busy_poll,
+        } = properties;
+        let socket = self.stream.socket();
+        socket::set_buffers(socket, send_buffer, receive_buffer)?;
+        keep_alive.map_or(Ok(()), |idle| socket::set_keep_alive(socket, idle))?;
+        delay.map_or(Ok(()), |delay| socket::set_no_delay(socket, !delay))?;
+        dont_route.map_or(Ok(()), |past| socket::set_dont_route(socket, past))?;
+        dscp.map_or(Ok(()), |dscp| socket::set_dscp(socket, dscp))?;
+        let queue = queue_priority.map(i32::from);
+        queue.map_or(Ok(()), |queue| socket::set_queue_priority(socket, queue))?;
+        match busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time)) {
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(error),
+            _ => Ok(()),
         }
-        socket::set_no_delay(self.stream.socket(), !tuning.delay)
-    }
-
-    fn set_dscp(&self, dscp: u8) -> io::Result<()> {
-        socket::set_dscp(self.stream.socket(), dscp)
     }
 
     fn local(&self) -> String {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
-use oxorb_transport::{Endpoint, Link, connect, listen};
+use oxorb_transport::tcp::{Place, Tcp, connect};
+use oxorb_transport::{Link, Transport as _};
 use rustix::process::{Pid, Signal, kill_process};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -56,9 +57,9 @@ fn interrupted(test: &str, blocks: impl FnOnce(u16), releases: impl FnOnce(&dyn 
     if let Ok(port) = env::var(PORT) {
         return blocks(port.parse().unwrap());
     }
-    let acceptor = listen(&Endpoint::new("127.0.0.1", 0)).unwrap();
+    let acceptor = Tcp.listen(&Place::new("127.0.0.1", 0).into()).unwrap();
     let mut command = rerun(test);
-    command.env(PORT, acceptor.endpoint().port.to_string());
+    command.env(PORT, Place::of(acceptor.endpoint()).port.to_string());
     let mut process = Process::spawn(command);
     let link = acceptor.accept().unwrap();
     process.wait_for_line("ready", LIMIT);

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use oxorb_testkit::alloc::{CountingAllocator, allocations};
 use oxorb_testkit::{syscalls, watchdog};
-use oxorb_transport::{Endpoint, Link, connect, listen};
+use oxorb_transport::tcp::{Place, Tcp, connect};
+use oxorb_transport::{Link, Transport as _};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
@@ -15,8 +16,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 const PINGS: usize = 10;
 
 fn pair() -> (Box<dyn Link>, Box<dyn Link>) {
-    let acceptor = listen(&Endpoint::new("127.0.0.1", 0)).unwrap();
-    let client = connect("127.0.0.1", acceptor.endpoint().port, LIMIT).unwrap();
+    let acceptor = Tcp.listen(&Place::new("127.0.0.1", 0).into()).unwrap();
+    let client = connect("127.0.0.1", Place::of(acceptor.endpoint()).port, LIMIT).unwrap();
     (client, acceptor.accept().unwrap())
 }
 

@@ -10,6 +10,8 @@
 //! });
 //! ```
 //!
+//! The suite [`transport!`] holds that of links, over connections that the transport makes.
+//!
 //! A transport or messaging of another crate names this crate among its `dev-dependencies` and writes the same
 //! line into a test of its own.
 #![forbid(unsafe_code)]
@@ -20,6 +22,7 @@ use oxorb_testkit::{Watchdog, watchdog};
 
 pub mod link;
 pub mod messaging;
+pub mod transport;
 
 /// Starts the watchdog that ends a test which hangs, after a time no healthy run comes near.
 pub fn guard() -> Watchdog {

@@ -22,6 +22,10 @@ macro_rules! link {
             #[allow(unused_imports, reason = "not every pair needs them all")]
             use super::*;
 
+            $crate::link!(@all $pair);
+        }
+    };
+    (@all $pair:expr) => {
             $crate::link!(@each $pair,
                 octets_arrive_in_order,
                 a_write_larger_than_any_buffer_arrives_whole,
@@ -51,7 +55,6 @@ macro_rules! link {
                 the_descriptor_is_readable_when_a_read_would_not_block,
                 both_ends_agree_on_names_and_facts,
             );
-        }
     };
     (@each $pair:expr, $($test:ident),* $(,)?) => {
         $(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use oxorb_cdr::Dialect;
 use oxorb_giop::{Inbox, Limits};
 use oxorb_object::{CodeSetContext, PriorityBand};
-use oxorb_transport::Link;
+use oxorb_transport::{Link, Properties};
 
 use super::Peer;
 use super::cache::Counted;
@@ -91,7 +91,10 @@ impl ClientLink {
     #[cold]
     fn remark(&mut self, dscp: Option<u8>) {
         // A network that does not know it carries the call all the same.
-        let _ = dscp.map(|dscp| self.link.set_dscp(dscp));
+        let _ = self.link.apply(&Properties {
+            dscp,
+            ..Properties::default()
+        });
         self.dscp = dscp;
     }
 

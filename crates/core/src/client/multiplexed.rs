@@ -14,7 +14,7 @@ use oxorb_object::{
     minor,
 };
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Link, WriteError};
+use oxorb_transport::{Address, Link, WriteError};
 
 use super::call::{CANCEL_LIMIT, exception_of};
 use super::draft::Draft;
@@ -281,7 +281,7 @@ impl Multiplexed {
         let current = peer.shared.both_ways.change();
         if let Some(other) = current.usable()
             && !Arc::ptr_eq(&other, self)
-            && other.link.peer_address() != self.link.peer_address()
+            && other.link.identity().client() != self.link.identity().client()
         {
             return false;
         }
@@ -643,9 +643,13 @@ impl Calls for Multiplexed {
         }
     }
 
-    fn lead_to(self: Arc<Self>, host: &str, port: u16) -> bool {
+    fn lead_to(self: Arc<Self>, address: &Address) -> bool {
         let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
-        let peers = orb.map(|orb| orb.peers_at(host, port)).unwrap_or_default();
+        let peers = orb.and_then(|orb| {
+            let protocol = orb.options().protocols.giop_to(address)?;
+            Some(orb.peers_at(protocol, address))
+        });
+        let peers = peers.unwrap_or_default();
         // All of them, whatever the first says.
         peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use oxorb_object::SystemException;
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::Link;
+use oxorb_transport::{Address, Link, Target, connect_first_with};
 
 use super::Timing;
 use super::cache::Cache;
@@ -18,18 +18,18 @@ use super::selection::{Apart, Owner, Selection};
 use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
+use crate::protocol::Protocol;
 use crate::raise;
 use crate::rt;
-use crate::sync;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::threads::Threads;
 
-/// One server address. Interned by the ORB: one `Peer` per address.
+/// One server address. Interned by the ORB: one `Peer` for each address and protocol spoken there.
 pub(crate) struct Peer {
     /// Unique in this process: what thread-private connections are found by.
     id: u64,
-    host: String,
-    port: u16,
+    protocol: Arc<Protocol>,
+    address: Address,
     options: Arc<Options>,
     cache: Arc<Cache>,
     /// Connections nobody uses at the moment (`ClientConnections::Cached`).
@@ -62,8 +62,8 @@ crate::sync::thread_local! {
 
 impl Peer {
     pub(crate) fn new(
-        host: &str,
-        port: u16,
+        protocol: &Arc<Protocol>,
+        address: &Address,
         options: &Arc<Options>,
         cache: &Arc<Cache>,
         threads: &Arc<Threads>,
@@ -75,8 +75,8 @@ impl Peer {
         };
         Peer {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            host: host.to_owned(),
-            port,
+            protocol: Arc::clone(protocol),
+            address: address.clone(),
             options: Arc::clone(options),
             cache: Arc::clone(cache),
             idle: Mutex::default(),
@@ -116,6 +116,11 @@ impl Peer {
     /// Unique in this process.
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Returns the protocol spoken there.
+    pub(crate) fn protocol(&self) -> &Arc<Protocol> {
+        &self.protocol
     }
 
     /// Starts the threads of its connections.
@@ -164,9 +169,9 @@ impl Peer {
         }
         let limits = &self.options.limits;
         let counted = (!by_thread).then(|| self.cache.count(self, &self.options));
-        if let Some(tuning) = selection.and_then(Selection::tuning) {
+        if let Some(properties) = selection.and_then(Selection::properties) {
             // A property that this system does not have is no reason not to call.
-            let _ = link.tune(&tuning);
+            let _ = link.apply(&properties);
         }
         let mut link = ClientLink::new(self, link, limits, losses_seen, now, counted);
         link.trusted_until = self.trusted_until(now);
@@ -252,9 +257,9 @@ impl Peer {
             limit = limit.min(left);
         }
         let losses: Vec<u32> = peers.iter().map(|peer| peer.losses()).collect();
-        let targets: Vec<(&str, u16)> = peers
+        let targets: Vec<Target<'_>> = peers
             .iter()
-            .map(|peer| (peer.host.as_str(), peer.port))
+            .map(|peer| (peer.protocol.transport(), &peer.address))
             .collect();
         // The caller waits for them: they are as urgent.
         let look_ups = |look_up| {
@@ -262,11 +267,11 @@ impl Peer {
             let started = threads.spawn(Purpose::LookUp, name, rt::thread_priority(), look_up);
             started.map(drop)
         };
-        let mut connected = sync::connect_first_with(&targets, limit, &look_ups);
+        let mut connected = connect_first_with(&targets, limit, &look_ups);
         let exhausted = oxorb_sys::descriptor::exhausted;
         // For want of a descriptor: one that idles gives its own.
         while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
-            connected = sync::connect_first_with(&targets, limit, &look_ups);
+            connected = connect_first_with(&targets, limit, &look_ups);
         }
         match connected {
             Ok((won, link)) => {
@@ -404,11 +409,7 @@ fn drop_orphans() {
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
+        f.write_str(self.address.for_people())
     }
 }
 

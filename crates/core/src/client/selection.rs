@@ -6,10 +6,9 @@ use std::sync::{Arc, Weak};
 
 use oxorb_object::{
     CommunicationClass, PriorityBand, PriorityModel, Qos, SystemException, TcpProtocolProperties,
-    profile_tag,
 };
 use oxorb_rt::{Priority, dscp};
-use oxorb_transport::Tuning;
+use oxorb_transport::Properties;
 
 use crate::failure::{self, Attempt};
 use crate::op::Operation;
@@ -269,7 +268,7 @@ impl Selection {
         if let Some(protocols) = protocols {
             let ours = protocols
                 .iter()
-                .find(|one| one.protocol_type == profile_tag::INTERNET_IOP);
+                .find(|one| one.protocol_type == profile.tag);
             self.tcp = ours.ok_or(raise::NO_PROTOCOL)?.tcp;
         }
         let Some(model) = published.model else {
@@ -303,15 +302,16 @@ impl Selection {
     }
 
     /// How its connections are made.
-    pub(super) fn tuning(&self) -> Option<Tuning> {
+    pub(super) fn properties(&self) -> Option<Properties> {
         let tcp = self.tcp?;
         let octets = |size: i32| usize::try_from(size).ok().filter(|size| *size > 0);
-        Some(Tuning {
+        Some(Properties {
             send_buffer: octets(tcp.send_buffer_size),
             receive_buffer: octets(tcp.recv_buffer_size),
-            keep_alive: tcp.keep_alive.then_some(KEEP_ALIVE),
-            delay: !tcp.no_delay,
-            dont_route: tcp.dont_route,
+            keep_alive: Some(tcp.keep_alive.then_some(KEEP_ALIVE)),
+            delay: Some(!tcp.no_delay),
+            dont_route: tcp.dont_route.then_some(true),
+            ..Properties::default()
         })
     }
 }

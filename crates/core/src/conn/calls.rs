@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
 use oxorb_object::SystemException;
+use oxorb_transport::Address;
 
 /// How late the time-out of a call may be noticed, at most.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -31,7 +32,7 @@ pub(crate) trait Calls: Send + Sync {
     fn set_offer(&self, offer: &[u8]);
 
     /// Has calls to an address go over this connection from now on; false when another one is in use for it.
-    fn lead_to(self: Arc<Self>, host: &str, port: u16) -> bool;
+    fn lead_to(self: Arc<Self>, address: &Address) -> bool;
 }
 
 /// Reader of a connection, where that may be a thread that waits for something else.

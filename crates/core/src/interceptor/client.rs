@@ -153,15 +153,17 @@ impl ClientRequest<'_> {
     /// The first profile of [`effective_target`](Self::effective_target) that this ORB can use.
     pub fn effective_profile(&self) -> Option<TaggedProfile> {
         let ior = self.target.effective();
-        let usable =
-            |profile: &&TaggedProfile| profile.tag == oxorb_object::profile_tag::INTERNET_IOP;
+        let protocols = &self.target.orb().options().protocols;
+        let usable = |profile: &&TaggedProfile| protocols.tagged(profile.tag).is_some();
         ior.ior().profiles.iter().find(usable).cloned()
     }
 
     /// The data of the first component with this tag in [`effective_profile`](Self::effective_profile).
     pub fn effective_component(&self, tag: u32) -> Option<Vec<u8>> {
-        let profile = oxorb_object::IiopProfile::parse(&self.effective_profile()?).ok()?;
-        Some(profile.component(tag)?.data.clone())
+        let profile = self.effective_profile()?;
+        let protocols = &self.target.orb().options().protocols;
+        let kind = protocols.tagged(profile.tag)?.profile();
+        Some(kind.read(&profile).ok()?.component(tag)?.data.clone())
     }
 
     /// Adds a service context to the request; `data` should be an encapsulation.

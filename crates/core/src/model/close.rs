@@ -14,7 +14,7 @@ fn an_idle_connection_is_closed_while_it_is_used_again() {
             idle_timeout: Some(Duration::ZERO),
             ..Options::default()
         });
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         for number in 1..4 {
             let told = run(&object, number);
@@ -29,7 +29,7 @@ fn an_idle_connection_is_closed_while_it_is_used_again() {
 fn a_connection_makes_room_while_it_is_used_again() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         assert_eq!(run(&object, 1), Ok(2));
         let orb = server.orb.clone();
@@ -51,7 +51,7 @@ fn a_connection_makes_room_while_it_is_used_again() {
 fn a_shared_connection_is_closed_while_calls_are_outstanding() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let orb = server.orb.clone();
         let purge = thread::spawn(move || orb.registry().purge_one_as_of(u64::MAX));

@@ -12,7 +12,7 @@ fn calls_while_their_object_moves() {
             Server::start(Options::default()),
             Server::start(Options::default()),
         );
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = before.object(&client);
         let callers: Vec<_> = [10, 20]
             .into_iter()
@@ -48,7 +48,7 @@ fn calls_while_their_object_moves_back() {
             Server::start(Options::default()),
             Server::start(Options::default()),
         );
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = home.object(&client);
         home.forward_to(Some(away.object(&home.orb)));
         assert_eq!(run(&object, 1), Ok(2));

@@ -18,7 +18,7 @@ fn every_call_gets_its_answer(concurrency: Concurrency) {
     for shared in [false, true] {
         explore(move || {
             let server = Server::start(options(concurrency));
-            let client = Orb::new(Options::default());
+            let client = super::client();
             let object = server.object(&client);
             let callers: Vec<_> = [10, 20, 30]
                 .into_iter()
@@ -83,7 +83,7 @@ fn a_queue_that_is_full() {
         };
         explore(move || {
             let server = Server::start(options(concurrency));
-            let client = Orb::new(Options::default());
+            let client = super::client();
             let object = server.object(&client);
             let calls: Vec<_> = (1..5).map(|n| (n, run_async(&object, n))).collect();
             for (number, reply) in calls {
@@ -110,7 +110,7 @@ fn a_server_ends_while_requests_are_handed_on() {
     ] {
         explore(move || {
             let server = Server::start(options(concurrency));
-            let client = Orb::new(Options::default());
+            let client = super::client();
             let object = server.object(&client);
             let asynchronous = object.clone();
             let callers = [
@@ -142,7 +142,7 @@ fn a_lane_ends_with_requests_in_its_queue() {
             threads: 1,
             queue: 8,
         }));
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let calls: Vec<_> = (1..4).map(|n| (n, run_async(&object, n))).collect();
         let lane = server.lane.clone().expect("a lane");

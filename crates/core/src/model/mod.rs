@@ -51,6 +51,19 @@ pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
     println!("{random} executions at random, {pct} with few preemptions");
 }
 
+/// A client without settings.
+pub(crate) fn client() -> Orb {
+    client_with(Options::default())
+}
+
+/// A client that connects to servers of the model.
+pub(crate) fn client_with(options: Options) -> Orb {
+    Orb::new(Options {
+        protocols: network::protocols(),
+        ..options
+    })
+}
+
 /// A server whose object adds one to a number and remembers which it was asked for.
 pub(crate) struct Server {
     pub(crate) orb: Orb,
@@ -110,7 +123,10 @@ impl Server {
         options: Options,
         lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
     ) -> Server {
-        let orb = Orb::new(options);
+        let orb = Orb::new(Options {
+            protocols: network::protocols(),
+            ..options
+        });
         let worker = Arc::new(Worker::default());
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
         let lane = lane(&orb);

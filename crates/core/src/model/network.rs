@@ -2,19 +2,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use oxorb_giop::Wire;
 use oxorb_object::Version;
-use oxorb_transport::{Endpoint, Facts, Link, Tuning, WriteError};
+use oxorb_transport::tcp::{self, Place};
+use oxorb_transport::{
+    Acceptor, Address, Endpoint, EndpointError, Facts, Link, ListenError, Notation, Part, PeerId,
+    Properties, Publish, Scheme, Start, Transport, WriteError,
+};
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex, MutexGuard};
 use shuttle::thread;
 
 use crate::Orb;
+use crate::protocol::{Protocol, Protocols};
 use crate::server::{Lane, welcome};
 
 /// Who listens. Of `std`, and never held while anything else happens: not a part of what is examined.
@@ -45,28 +50,72 @@ impl Drop for Listening {
     }
 }
 
-/// In place of `oxorb_transport::connect_first_with`.
-pub(crate) fn connect_first_with(
-    targets: &[(&str, u16)],
-    _: Duration,
-    _: oxorb_transport::LookUps<'_>,
-) -> Result<(usize, Box<dyn Link>), Vec<io::Error>> {
-    for (index, (_, port)) in targets.iter().enumerate() {
+/// The network as a transport: addresses are those of TCP, and only their ports count.
+#[derive(Debug)]
+pub(crate) struct Network;
+
+/// Returns the protocols of an ORB within a model.
+pub(crate) fn protocols() -> Protocols {
+    Protocols::of([Protocol::iiop_over(Arc::new(Network))]).expect("one protocol")
+}
+
+impl Transport for Network {
+    fn scheme(&self) -> Scheme {
+        tcp::SCHEME
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn endpoints(&self, _: Notation, text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
+        Err(text.error("servers of a model listen by themselves"))
+    }
+
+    fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {
+        Err(ListenError {
+            endpoint: at.clone(),
+            address: at.place.clone(),
+            error: io::ErrorKind::Unsupported.into(),
+            advice: None,
+        })
+    }
+
+    fn published(&self, at: &Endpoint, _: &[Publish]) -> io::Result<Vec<Address>> {
+        Ok(vec![self.own_address(at)])
+    }
+
+    fn own_address(&self, at: &Endpoint) -> Address {
+        Address::new(tcp::SCHEME, &at.place)
+    }
+
+    fn is_fixed(&self, _: &Endpoint) -> bool {
+        true
+    }
+
+    fn is_local(&self, _: &Endpoint) -> bool {
+        true
+    }
+
+    fn following(&self, _: &Endpoint, _: u32) -> Option<Endpoint> {
+        None
+    }
+
+    fn start(&self, to: &Address) -> io::Result<Start> {
+        let refused = io::ErrorKind::ConnectionRefused;
+        let (_, port) = tcp::host_and_port(to).ok_or(refused)?;
         let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = servers.get(port).cloned();
+        let server = servers.get(&port).cloned();
         drop(servers);
         // One that ends has closed its port, or has not yet.
         let open = |Server(orb, _): &Server| !orb.is_closing() || thread_rng().r#gen();
-        if let Some(Server(orb, lane)) = server.filter(open) {
-            let (here, there) = pair();
-            let endpoint = Endpoint::new("model", *port);
-            let wire = Wire::Giop(Version::V1_0);
-            welcome(&orb, &endpoint, Arc::new(there), lane.as_ref(), wire);
-            return Ok((index, Box::new(here)));
-        }
+        let Server(orb, lane) = server.filter(open).ok_or(refused)?;
+        let (here, there) = pair();
+        let endpoint = Place::new("model", port).into();
+        let wire = Wire::of(orb.options().protocols.first().messaging(), Version::V1_0);
+        welcome(&orb, &endpoint, Arc::new(there), lane.as_ref(), wire);
+        Ok(Start::Done(Box::new(here)))
     }
-    let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
-    Err(targets.iter().map(|_| refused()).collect())
 }
 
 /// Two connected links.
@@ -231,19 +280,11 @@ impl Link for ModelLink {
         "a model".to_owned()
     }
 
-    fn peer_address(&self) -> Option<IpAddr> {
-        Some(Ipv4Addr::LOCALHOST.into())
+    fn identity(&self) -> PeerId {
+        PeerId::Ip(Ipv4Addr::LOCALHOST.into())
     }
 
-    fn tune(&self, _: &Tuning) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set_dscp(&self, _: u8) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set_keep_alive(&self, _: Option<Duration>) -> io::Result<()> {
+    fn apply(&self, _: &Properties) -> io::Result<()> {
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::ClientConnections;
 fn every_call_gets_its_own_answer() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let callers: Vec<_> = [10, 20, 30]
             .into_iter()
@@ -39,7 +39,7 @@ fn every_call_gets_its_own_answer() {
 fn answers_time_outs_and_calls_given_up() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let hurried = object.with_timeout(Duration::from_micros(1));
         let late = thread::spawn(move || run_async(&hurried, 1).wait());
@@ -69,7 +69,7 @@ fn answers_time_outs_and_calls_given_up() {
 fn connections_that_break() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let alone = object.clone();
         let shared = object.clone();
@@ -103,7 +103,7 @@ const SHARED: [ClientConnections; 2] = [
 ];
 
 fn sharing(client_connections: ClientConnections) -> Orb {
-    Orb::new(Options {
+    super::client_with(Options {
         client_connections,
         ..Options::default()
     })

@@ -10,7 +10,7 @@ use super::*;
 fn calls_while_their_server_ends() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let asynchronous = object.clone();
         // The second one goes over a connection that was used before, if it still stands.
@@ -39,7 +39,7 @@ fn nested_calls_while_their_server_ends() {
         let behind = Server::start(Options::default());
         let server = Server::start(Options::default());
         *server.worker.asks.lock().unwrap() = Some(behind.object(&server.orb));
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let caller = thread::spawn(move || [1, 2].map(|n| (n, run(&object, n))));
         server.orb.shutdown(true).unwrap();
@@ -61,7 +61,7 @@ fn nested_calls_while_their_server_ends() {
 fn calls_while_their_own_orb_ends() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let asynchronous = object.clone();
         let callers = [
@@ -94,7 +94,7 @@ fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &
 fn an_orb_that_is_ended_twice() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let caller = thread::spawn(move || run(&object, 1));
         let orb = Arc::new(server.orb.clone());

@@ -20,7 +20,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
                 concurrency,
                 ..Options::default()
             });
-            let client = Orb::new(Options::default());
+            let client = super::client();
             let object = server.object(&client);
             let gate = &server.worker.gate;
             gate.stops.store(1, Ordering::SeqCst);
@@ -47,7 +47,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
 fn whoever_takes_over_and_whoever_answers_never_both_have_the_connection() {
     explore(|| {
         let server = Server::start(Options::default());
-        let client = Orb::new(Options::default());
+        let client = super::client();
         let object = server.object(&client);
         let watching = server.orb.clone();
         let watcher = thread::spawn(move || {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::Limits;
 use oxorb_object::Version;
-use oxorb_transport::{Access, Endpoint, Publish};
+use oxorb_transport::{Access, Endpoint, EndpointError, Properties, Publish};
 
 pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
@@ -22,6 +22,7 @@ pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
+use crate::protocol::Protocols;
 use crate::rt::RealTime;
 use crate::server::{ReactorChoice, ThreadFilters};
 pub use collocation::Collocation;
@@ -50,6 +51,9 @@ pub enum ClientConnections {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
+    /// Protocols that the ORB speaks, those it prefers first. Endpoints are read by them: set them
+    /// before.
+    pub protocols: Protocols,
     /// Where to listen; empty: one system-chosen port on all interfaces, opened
     /// when the first object needs an address.
     pub listen: Vec<Endpoint>,
@@ -207,6 +211,7 @@ pub(crate) const CONNECTIONS_PER_CLIENT: usize = 500;
 impl Default for Options {
     fn default() -> Self {
         Options {
+            protocols: Protocols::default(),
             listen: Vec::new(),
             publish: Vec::new(),
             init_refs: Vec::new(),
@@ -259,6 +264,23 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Adds endpoints to listen on, as text: `iiop://127.0.0.1:0`, several separated by `;`.
+    ///
+    /// # Errors
+    /// [`EndpointError`] for the first that none of the [`protocols`](Self::protocols) understands.
+    pub fn listen_on(&mut self, endpoints: &str) -> Result<(), EndpointError> {
+        self.listen.extend(self.protocols.parse(endpoints)?);
+        Ok(())
+    }
+
+    /// Returns the properties of every connection.
+    pub(crate) fn connection(&self) -> Properties {
+        Properties {
+            keep_alive: Some(self.keep_alive),
+            ..Properties::default()
+        }
+    }
+
     /// A buffer for the next message, out of that of the last one: a large
     /// message must not cost its memory for as long as the connection lives.
     #[inline]

@@ -262,6 +262,6 @@ mod tests {
     #[test]
     fn the_spellings_of_other_orbs_work() {
         let (options, _) = take(&["-ORBendPoint", "giop:tcp:127.0.0.1:2809"]).unwrap();
-        assert_eq!(options.listen[0].port, 2809);
+        assert_eq!(options.listen[0].place, "127.0.0.1:2809");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_giop::setting;
-use oxorb_transport::{AccessError, Endpoint, Publish};
+use oxorb_transport::{AccessError, Publish};
 
 use super::Options;
 use super::collocation::{COLLOCATION, Collocation};
@@ -67,12 +67,7 @@ pub static SETTINGS: &[Setting] = &[
         name: "ListenEndpoints",
         value: "ENDPOINTS",
         help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...].",
-        apply: |options, text| {
-            options
-                .listen
-                .extend(Endpoint::parse_list(text).map_err(|error| error.to_string())?);
-            Ok(())
-        },
+        apply: |options, text| options.listen_on(text).map_err(|error| error.to_string()),
     },
     Setting {
         name: "EndPointPublish",
@@ -440,7 +435,7 @@ pub static SETTINGS: &[Setting] = &[
         value: "POOL:LANE=ENDPOINTS",
         help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: the ports that follow those of -ORBListenEndpoints, in the order in which threadpools are created, where these are fixed; otherwise ports that the system chooses.",
         apply: |options, text| {
-            let lane = LaneEndpoints::parse(text)?;
+            let lane = LaneEndpoints::parse(text, &options.protocols)?;
             options.realtime.lane_endpoints.push(lane);
             Ok(())
         },

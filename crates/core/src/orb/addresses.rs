@@ -2,12 +2,13 @@
 
 use oxorb_object::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
 use oxorb_rt::Priority;
-use oxorb_transport::Endpoint;
+use oxorb_transport::{Address, Endpoint, tcp};
 
 use super::{Orb, SetupError, UNPOISONED};
-use crate::published::Address;
+use crate::initial::Published;
+use crate::published::PublishedAddress;
 use crate::server::{Lane, OwnAddress};
-use crate::{Ref, ThreadpoolError, ThreadpoolId};
+use crate::{Ref, SettingError, ThreadpoolError, ThreadpoolId};
 
 impl Orb {
     /// Opens the listening endpoints, if that has not happened yet. Creating
@@ -29,10 +30,9 @@ impl Orb {
         components: &[TaggedComponent],
     ) -> Result<Ref, SetupError> {
         let addresses = self.published()?;
-        let addresses = addresses.iter().map(Address::parts);
         let native = self.options().native_chars;
-        let ior = crate::initial::build_ior(type_id, key, components, native, addresses);
-        Ok(Ref::new(self, ior))
+        let plain = Published::new(type_id, key, components, native);
+        Ok(Ref::new(self, plain.at(addresses)))
     }
 
     /// A reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`, or the
@@ -53,27 +53,14 @@ impl Orb {
     ) -> Result<Ref, ThreadpoolError> {
         let found = self.inner.pools.addresses(pool, wanted);
         let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
-        let Some((first, priority)) = found.addresses.first() else {
+        if found.addresses.is_empty() {
             return Err(ThreadpoolError::BadParameter(
                 "no lane of the threadpool serves this priority",
             ));
-        };
-        let native = self.options().native_chars;
-        let mut components = components.to_vec();
-        if found.has_lanes {
-            let endpoint = |(address, priority): &(Address, Priority)| {
-                let (host, port) = (address.host.clone(), address.port);
-                (IiopEndpoint { host, port }, priority.get())
-            };
-            let all: Vec<_> = found.addresses.iter().map(endpoint).collect();
-            components.push(TaggedComponent::tao_endpoints(&all));
         }
-        // One profile: its address, and others of the same lane as alternates of it.
-        let same =
-            |(address, of): &&(Address, Priority)| of == priority && address.port == first.port;
-        let addresses = found.addresses.iter().filter(same);
-        let addresses = addresses.map(|(address, _)| address.parts());
-        let ior = crate::initial::build_ior(type_id, key, &components, native, addresses);
+        let native = self.options().native_chars;
+        let reference = Published::new(type_id, key, components, native);
+        let ior = reference.at_lanes(&found.addresses, found.has_lanes);
         Ok(Ref::new(self, ior))
     }
 
@@ -86,27 +73,31 @@ impl Orb {
         }
     }
 
-    /// Where this ORB listens, as far as it does by now.
+    /// Returns where this ORB listens with GIOP over TCP, as far as it does by now.
     pub(crate) fn listen_points(&self) -> Option<Vec<IiopEndpoint>> {
-        let point = |address: &Address| IiopEndpoint {
-            host: address.host.clone(),
-            port: address.port,
+        let point = |at: &PublishedAddress| {
+            let (host, port) = tcp::host_and_port(&at.address)?;
+            let giop = at.protocol.messaging().is_none();
+            giop.then(|| IiopEndpoint {
+                host: host.to_owned(),
+                port,
+            })
         };
         let addresses = self.inner.published.get()?;
-        Some(addresses.iter().map(point).collect())
+        Some(addresses.iter().filter_map(point).collect())
     }
 
     /// Returns which of our addresses one is.
-    pub(crate) fn own_address(&self, host: &str, port: u16) -> OwnAddress {
-        let own = |address: &Address| address.port == port && address.host == host;
+    pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
+        let own = |at: &PublishedAddress| at.address == *address;
         let published = self.inner.published.get();
         if published.is_some_and(|addresses| addresses.iter().any(own)) {
             return OwnAddress::Orb;
         }
-        self.inner.pools.own_address(host, port)
+        self.inner.pools.own_address(address)
     }
 
-    fn published(&self) -> Result<&[Address], SetupError> {
+    fn published(&self) -> Result<&[PublishedAddress], SetupError> {
         if let Some(addresses) = self.inner.published.get() {
             return Ok(addresses);
         }
@@ -115,14 +106,10 @@ impl Orb {
             return Err(SetupError::ShutDown);
         }
         if self.inner.published.get().is_none() {
-            let default = [Endpoint::new("", 0)];
-            let wanted = match self.options().listen.as_slice() {
-                [] => &default,
-                listed => listed,
-            };
+            let wanted = self.endpoints()?;
             self.start_modules()?;
             let lane = || Lane::of_orb(self);
-            let open = self.inner.listeners.open(self, wanted, lane)?;
+            let open = self.inner.listeners.open(self, &wanted, lane)?;
             let mut addresses = Vec::new();
             for endpoint in &open {
                 for address in self.addresses_of(endpoint)? {
@@ -134,5 +121,20 @@ impl Orb {
             let _ = self.inner.published.set(addresses);
         }
         Ok(self.inner.published.get().expect("set above"))
+    }
+
+    /// Returns the endpoints of the configuration or, without any, that of the first protocol.
+    pub(crate) fn endpoints(&self) -> Result<Vec<Endpoint>, SetupError> {
+        let options = self.options();
+        if !options.listen.is_empty() {
+            return Ok(options.listen.clone());
+        }
+        match options.protocols.default_endpoint() {
+            Ok(endpoint) => Ok(vec![endpoint]),
+            Err(error) => Err(SetupError::Setting(SettingError {
+                setting: "-ORBListenEndpoints".to_owned(),
+                problem: format!("is needed: {error}"),
+            })),
+        }
     }
 }

@@ -23,7 +23,7 @@ impl Orb {
         // The tick is the reading thread's business, the patience of writes is
         // that of a server: replies are written, too.
         let _ = link.set_write_timeout(Some(self.options().stall_timeout));
-        let _ = link.set_keep_alive(self.options().keep_alive);
+        let _ = link.apply(&self.options().connection());
         server::start_both_ways(self, admitted, link, turn, calls).map_err(|_| {
             self.registry().remove(id);
             raise::NO_THREAD

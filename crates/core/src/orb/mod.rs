@@ -23,7 +23,7 @@ use crate::log::{Log, LogLevel};
 use crate::main_thread::MainThread;
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
-use crate::published::Address;
+use crate::published::PublishedAddress;
 use crate::rt::{NamedMutexes, Scheduling};
 use crate::scheduler::Enforcer;
 use crate::server::{DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
@@ -81,7 +81,7 @@ struct Inner {
     cache: Arc<Cache>,
     listeners: Listeners,
     /// Where we are reached; opened when the first object needs an address.
-    published: OnceLock<Vec<Address>>,
+    published: OnceLock<Vec<PublishedAddress>>,
     opening: Mutex<()>,
     pools: Pools,
     registry: Registry,

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use oxorb_object::CodeSetContext;
+use oxorb_transport::Address;
 
 use super::{Inner, MANY_PEERS, Orb, UNPOISONED};
 use crate::client::{Multiplexed, Peer};
+use crate::protocol::Protocol;
 
 /// Servers by address, and by the code sets in which text travels to them.
 ///
@@ -14,7 +16,7 @@ use crate::client::{Multiplexed, Peer};
 /// or on none as those of `corbaloc:` do, have connections of their own, or the encoding of their text would depend on
 /// which of them was called first.
 #[derive(Default)]
-pub(super) struct Peers(HashMap<(String, u16), Vec<Known>>);
+pub(super) struct Peers(HashMap<Address, Vec<Known>>);
 
 struct Known {
     code_sets: Option<CodeSetContext>,
@@ -37,11 +39,11 @@ impl Peers {
 }
 
 impl Orb {
-    /// Returns the peer at an address for references with these code sets.
+    /// Returns the peer that speaks a protocol at an address, for references with these code sets.
     pub(crate) fn peer(
         &self,
-        host: &str,
-        port: u16,
+        protocol: &Arc<Protocol>,
+        address: &Address,
         code_sets: Option<CodeSetContext>,
     ) -> Arc<Peer> {
         let mut peers = self.inner.peers.lock().expect(UNPOISONED);
@@ -49,8 +51,10 @@ impl Orb {
         if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
             peers.purge();
         }
-        let known = peers.0.entry((host.to_owned(), port)).or_default();
-        let found = known.iter().find(|known| known.code_sets == code_sets);
+        let known = peers.0.entry(address.clone()).or_default();
+        let same = |known: &&Known| Arc::ptr_eq(known.peer.protocol(), protocol);
+        let mut found = known.iter().filter(same);
+        let found = found.find(|known| known.code_sets == code_sets);
         let peer = match found {
             Some(found) => Arc::clone(&found.peer),
             None => {
@@ -60,10 +64,10 @@ impl Orb {
                     threads,
                     ..
                 } = &*self.inner;
-                let peer = Arc::new(Peer::new(host, port, options, cache, threads));
+                let peer = Arc::new(Peer::new(protocol, address, options, cache, threads));
                 peer.set_both_ways(self.offers_bidirectional());
                 // What goes both ways is one connection, whoever is called over it.
-                let open = known.iter().find_map(|known| {
+                let open = known.iter().filter(same).find_map(|known| {
                     Multiplexed::open_to(&known.peer, None).filter(|open| open.is_both_ways())
                 });
                 if let Some(open) = open {
@@ -82,12 +86,17 @@ impl Orb {
         peer
     }
 
-    /// Returns the peers at an address for references with any code sets, at least one.
-    pub(crate) fn peers_at(&self, host: &str, port: u16) -> Vec<Arc<Peer>> {
-        let peer = self.peer(host, port, None);
+    /// Returns the peers that speak a protocol at an address, for references with any code sets; at
+    /// least one.
+    pub(crate) fn peers_at(&self, protocol: &Arc<Protocol>, address: &Address) -> Vec<Arc<Peer>> {
+        let peer = self.peer(protocol, address, None);
         let peers = self.inner.peers.lock().expect(UNPOISONED);
-        match peers.0.get(&(host.to_owned(), port)) {
-            Some(known) => known.iter().map(|known| Arc::clone(&known.peer)).collect(),
+        let same = |peer: &&Arc<Peer>| Arc::ptr_eq(peer.protocol(), protocol);
+        match peers.0.get(address) {
+            Some(known) => {
+                let all = known.iter().map(|known| &known.peer);
+                all.filter(same).cloned().collect()
+            }
             None => vec![peer],
         }
     }

@@ -146,6 +146,7 @@ impl From<OpenError> for SetupError {
         match error {
             OpenError::Listen(error) => SetupError::Listen(error),
             OpenError::Threads(error) => SetupError::Threads(error),
+            OpenError::Setup(error) => error,
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{
-    IiopProfile, PriorityBands, PriorityModelPolicy, Protocols, RtPolicyValue, policy_type,
-    range_value,
+    PriorityBands, PriorityModelPolicy, Protocols, RtPolicyValue, policy_type, range_value,
 };
+
+use crate::protocol::Profile;
 
 use super::{
     ClientProtocol, Effective, Policy as _, PolicyType, PriorityBandedConnection, RealTimePolicies,
@@ -22,7 +23,7 @@ pub(crate) struct Published {
 
 impl Published {
     /// Those of a profile. What is unknown or unreadable promises nothing.
-    pub(crate) fn of(profile: &IiopProfile) -> Published {
+    pub(crate) fn of(profile: &Profile) -> Published {
         let mut published = Published::default();
         let component = profile.component(tag::POLICIES);
         let Some(Ok(Component::Policies(policies))) = component.map(|found| found.decode()) else {

@@ -7,6 +7,8 @@ use oxorb_rt::{Mapping, NativeRange, PriorityMapping, PriorityTransform};
 use oxorb_sys::schedule::Class;
 use oxorb_transport::Endpoint;
 
+use crate::protocol::Protocols;
+
 use crate::RunTimeScheduler;
 
 /// The real-time part of [`Options`](crate::Options): how CORBA priorities reach the scheduler.
@@ -59,14 +61,16 @@ pub struct LaneEndpoints {
 
 impl LaneEndpoints {
     /// Reads `POOL:LANE=ENDPOINTS`, with `*` for all pools or all lanes.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, protocols: &Protocols) -> Result<Self, String> {
         const FORM: &str =
             "expected POOL:LANE=ENDPOINTS, as in 1:0=iiop://:5000 or *:*=iiop://:5000/portspan=16";
         let (pool, lane, endpoints) = lane_and_value(text).ok_or(FORM)?;
         Ok(LaneEndpoints {
             pool,
             lane,
-            endpoints: Endpoint::parse_list(endpoints.trim()).map_err(|error| error.to_string())?,
+            endpoints: protocols
+                .parse(endpoints.trim())
+                .map_err(|error| error.to_string())?,
         })
     }
 

@@ -15,6 +15,8 @@
 
 use std::sync::{Arc, Weak};
 
+use oxorb_transport::tcp;
+
 use super::lane::Lane;
 use super::stand_in::Desk;
 use super::threadpool::OwnAddress;
@@ -67,11 +69,9 @@ pub(super) fn consider(orb: &Orb, desk: &Desk, key: &[u8], offer: &[u8]) {
     calls.set_offer(offer);
     let mut taken = Vec::new();
     for point in &points {
-        let ours = !matches!(orb.own_address(&point.host, point.port), OwnAddress::No);
-        if ours {
-            continue;
-        }
-        if Arc::clone(&calls).lead_to(&point.host, point.port) {
+        let address = tcp::address(&point.host, point.port);
+        let ours = !matches!(orb.own_address(&address), OwnAddress::No);
+        if !ours && Arc::clone(&calls).lead_to(&address) {
             taken.push(point.to_string());
         }
     }

@@ -1,13 +1,12 @@
 //! The application picks the thread: a chain of filters that look at each request before anybody serves it (A5.5).
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use oxorb_giop::{Frame, Request};
 use oxorb_object::{Qos, SystemException, context_id};
 use oxorb_rt::Priority;
-use oxorb_transport::Link;
+use oxorb_transport::{Link, PeerId};
 
 use super::lane::Lane;
 use super::threadpool::ThreadpoolId;
@@ -32,7 +31,7 @@ use crate::{Interface, Orb, SLOTTED_KEY, SLOTTED_KEY_LEN, raise};
 ///
 /// let alarms = Arc::new(OnceLock::new());
 /// let mut options = Options::default();
-/// options.listen.push("iiop://127.0.0.1:0".parse()?);
+/// options.listen_on("iiop://127.0.0.1:0")?;
 /// let pool = Arc::clone(&alarms);
 /// options.thread_filters.add(move |request: &Arriving<'_>| {
 ///     let urgent = request.operation() == "alarm";
@@ -165,9 +164,11 @@ impl<'a> Arriving<'a> {
         Request::principal(&self.frame).unwrap_or_default()
     }
 
-    /// Where the request comes from.
-    pub fn peer(&self) -> Option<IpAddr> {
-        self.link.as_ref()?.peer_address()
+    /// Returns who sent the request, as far as the transport knows; [`PeerId::Process`] for a call
+    /// without a connection.
+    pub fn peer(&self) -> PeerId {
+        let link = self.link.as_ref();
+        link.map_or(PeerId::Process, |link| link.identity())
     }
 
     /// Octets of the whole message.

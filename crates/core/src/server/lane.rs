@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use oxorb_rt::Priority;
 use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::Link;
+use oxorb_transport::{Link, Properties};
 
 use super::assign::Work;
 use super::connection::{Connection, Served};
@@ -34,7 +34,6 @@ use super::queue::Queue;
 use super::reactor::{self, Armed, Reactor, ReactorChoice};
 use super::registry::Admitted;
 use super::reserve::Reserve;
-use super::socket_options;
 use super::takeover::Takeover;
 use super::threadpool::{LaneOf, LaneScheduling, QueueOrder, Serving};
 use crate::lock::Mutex;
@@ -311,14 +310,14 @@ impl Lane {
         if self.is_stopping() {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        if let Some(dscp) = self.plan.dscp {
-            link.set_dscp(dscp)?;
-        }
-        if let Some(priority) = self.plan.socket_priority {
-            socket_options::socket_priority(&*link, priority)?;
-        }
-        if let Some(time) = self.plan.busy_poll {
-            socket_options::busy_poll(&*link, time)?;
+        let properties = Properties {
+            dscp: self.plan.dscp,
+            queue_priority: self.plan.socket_priority,
+            busy_poll: self.plan.busy_poll,
+            ..Properties::default()
+        };
+        if properties != Properties::default() {
+            link.apply(&properties)?;
         }
         let mut connection =
             Connection::new(orb, admitted, Arc::clone(&link), Some(self.plan.pool));

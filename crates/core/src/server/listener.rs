@@ -7,16 +7,17 @@ use std::time::Duration;
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::Wire;
 use oxorb_object::{TcpProtocolProperties, Version};
+use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Properties};
 
 use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
-use super::socket_options;
 use crate::lock::Mutex;
+use crate::protocol::Protocol;
 use crate::sync::{atomic::Ordering, attributed::Thread, thread};
-use crate::{Incident, Orb};
+use crate::{Incident, Orb, SetupError};
 
 const ACCEPTOR: &str = "oxorb-accept";
 
@@ -48,22 +49,25 @@ impl Listeners {
         endpoints: &[Endpoint],
         lane: impl FnOnce() -> io::Result<Option<Arc<Lane>>>,
     ) -> Result<Vec<Endpoint>, OpenError> {
-        let acceptors: Vec<Arc<dyn Acceptor>> = endpoints
-            .iter()
-            .map(|endpoint| oxorb_transport::listen(endpoint).map(Arc::from))
-            .collect::<Result<_, _>>()
-            .map_err(OpenError::Listen)?;
+        let open = |endpoint: &Endpoint| {
+            let protocol = orb.protocol_at(endpoint).map_err(OpenError::Setup)?;
+            let acceptor = protocol.transport().listen(endpoint);
+            let acceptor = acceptor.map_err(OpenError::Listen)?;
+            Ok((Arc::clone(protocol), Arc::from(acceptor)))
+        };
+        let acceptors: Vec<(Arc<Protocol>, Arc<dyn Acceptor>)> =
+            endpoints.iter().map(open).collect::<Result<_, _>>()?;
         let lane = lane().map_err(OpenError::Threads)?;
         if let Some(lane) = &lane {
             let _ = self.lane.set(Arc::clone(lane));
         }
         let mut real = Vec::new();
-        for acceptor in acceptors {
+        for (protocol, acceptor) in acceptors {
             real.push(acceptor.endpoint().clone());
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
                 let tcp = Arc::clone(&self.tcp);
-                let wire = Wire::Giop(Version::V1_0); // any version understands the oldest
+                let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
                     Some(lane) => lane.builder(&orb, Purpose::Acceptor, ACCEPTOR),
                     None => orb
@@ -116,6 +120,7 @@ const UNPOISONED: &str = "no panic while the lock is held";
 pub(crate) enum OpenError {
     Listen(ListenError),
     Threads(io::Error),
+    Setup(SetupError),
 }
 
 fn accept(
@@ -136,10 +141,10 @@ fn accept(
                 short = false;
                 // A peer that vanishes silently would hold its place for ever; where the
                 // system does not offer this, `idle_timeout` does it.
-                let _ = link.set_keep_alive(orb.options().keep_alive);
+                let _ = link.apply(&orb.options().connection());
                 if let Some(tcp) = tcp.get() {
                     // A peer that is gone meanwhile is found out when it is served.
-                    let _ = socket_options::apply(tcp, &*link, priority);
+                    let _ = link.apply(&properties(tcp, priority));
                 }
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
             }
@@ -172,7 +177,7 @@ pub(crate) fn welcome(
         true => &orb.options().access,
         false => &endpoint.access,
     };
-    if link.peer_address().is_some_and(|peer| !access.admits(peer)) {
+    if !access.admits(link.identity()) {
         let at = || format!("at {endpoint}");
         orb.note(Incident::AccessDenied, || link.peer(), at);
         return turn_away(&*link, wire);
@@ -209,6 +214,28 @@ fn make_room(orb: &Orb) {
     }
 }
 
+/// Returns the properties of connections that ServerProtocolPolicy names, for a lane of this
+/// priority.
+fn properties(tcp: &TcpProtocolProperties, priority: Option<Priority>) -> Properties {
+    let octets = |size: i32| usize::try_from(size).ok().filter(|size| *size > 0);
+    let marked = priority.filter(|_| tcp.enable_network_priority);
+    // 0 to 6 go without privilege.
+    let queue = |priority: Priority| {
+        let queue = i32::from(priority.get()) * 7 / (i32::from(Priority::MAX.get()) + 1);
+        u8::try_from(queue).unwrap_or(0)
+    };
+    Properties {
+        send_buffer: octets(tcp.send_buffer_size),
+        receive_buffer: octets(tcp.recv_buffer_size),
+        dont_route: tcp.dont_route.then_some(true),
+        keep_alive: (!tcp.keep_alive).then_some(None),
+        dscp: marked.map(oxorb_rt::dscp),
+        queue_priority: marked.map(queue),
+        ..Properties::default()
+    }
+}
+
+/// Closes a new connection in order, so that its client tries elsewhere.
 fn turn_away(link: &dyn Link, wire: Wire) {
     if let Some(close) = wire.close(ByteOrder::NATIVE) {
         let _ = link.write(&mut [io::IoSlice::new(&close)]);

@@ -54,7 +54,6 @@ mod reserve;
 mod share;
 mod side_by_side;
 mod sink;
-mod socket_options;
 mod stand_in;
 mod status;
 mod takeover;

@@ -53,7 +53,7 @@ impl Threadpool {
     /// use oxorb_core::{Options, Orb, RateGroup, Threadpool};
     ///
     /// let mut options = Options::default();
-    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// options.listen_on("iiop://127.0.0.1:0")?;
     /// let orb = Orb::new(options);
     /// let rates = [RateGroup::hz(20, 2), RateGroup::hz(1, 1)];
     /// let pool = orb.create_threadpool(Threadpool::rate_groups(rates))?;

@@ -1,11 +1,10 @@
 //! Which connections are open: whom they belong to, which of them idle, and how shutdown ends them.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_transport::Link;
+use oxorb_transport::{Link, PeerId};
 
 use super::lane::Lane;
 use super::owed;
@@ -37,7 +36,7 @@ pub(crate) struct Registry {
 struct State {
     next_id: u64,
     links: HashMap<u64, Entry>,
-    clients: HashMap<IpAddr, Arc<Client>>,
+    clients: HashMap<PeerId, Arc<Client>>,
     /// Connections that were told to end and have not yet.
     ending: usize,
 }
@@ -49,7 +48,7 @@ struct Entry {
     pool: u32,
 }
 
-/// All connections that come from one address.
+/// All connections of one client, as their transports know it: of one network address, or one user.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     /// Changed under the registry's lock only.
@@ -125,16 +124,16 @@ impl Registry {
         if self.closing.load(Ordering::SeqCst) {
             return Err(Refused::Closing);
         }
-        let address = link.peer_address();
-        let client = address.map(|address| Arc::clone(state.clients.entry(address).or_default()));
+        let identity = link.identity().client();
+        let client = Arc::clone(state.clients.entry(identity).or_default());
         let mut purged = None;
-        if let (Some(client), Some(limit)) = (&client, options.max_connections_per_client)
+        if let Some(limit) = options.max_connections_per_client
             && client.connections.load(Ordering::Relaxed) - client.ending.load(Ordering::Relaxed)
                 >= limit
         {
             let of_client = |entry: &Entry| {
                 let of = entry.status.client.as_ref();
-                of.is_some_and(|of| Arc::ptr_eq(of, client))
+                of.is_some_and(|of| Arc::ptr_eq(of, &client))
             };
             purged = self.purge_at(&mut state, self.now(), of_client);
             if purged.is_none() {
@@ -144,14 +143,12 @@ impl Registry {
         if state.links.len() - state.ending >= options.max_connections {
             purged = self.purge_at(&mut state, self.now(), |_| true);
             if purged.is_none() {
-                self.forget(&mut state, address);
+                self.forget(&mut state, identity);
                 return Err(Refused::Limit(Incident::TooManyConnections));
             }
         }
-        if let Some(client) = &client {
-            client.connections.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(self.enter(&mut state, link, client, purged))
+        client.connections.fetch_add(1, Ordering::Relaxed);
+        Ok(self.enter(&mut state, link, Some(client), purged))
     }
 
     /// Registers a connection that this side opened and that requests may come over, too.
@@ -349,20 +346,19 @@ impl Registry {
                 if entry.status.told.load(Ordering::Relaxed) {
                     client.ending.fetch_sub(1, Ordering::Relaxed);
                 }
-                self.forget(&mut state, entry.link.peer_address());
+                self.forget(&mut state, entry.link.identity().client());
             }
         }
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Nobody needs to remember a client without connections.
-    fn forget(&self, state: &mut State, address: Option<IpAddr>) {
-        if let Some(address) = address
-            && let Some(client) = state.clients.get(&address)
+    /// Forgets a client without connections.
+    fn forget(&self, state: &mut State, identity: PeerId) {
+        if let Some(client) = state.clients.get(&identity)
             && client.connections.load(Ordering::Relaxed) == 0
         {
-            state.clients.remove(&address);
+            state.clients.remove(&identity);
         }
     }
 

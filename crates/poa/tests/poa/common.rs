@@ -23,7 +23,7 @@ pub(crate) fn start() -> (Orb, Poa) {
 
 pub(crate) fn start_with(configure: impl FnOnce(&mut Options)) -> (Orb, Poa) {
     let mut options = Options::default();
-    options.listen.push("iiop://127.0.0.1:0".parse().unwrap());
+    options.listen_on("iiop://127.0.0.1:0").unwrap();
     configure(&mut options);
     let orb = Orb::new(options);
     let root = RootAdapter::install(&orb);

@@ -14,7 +14,9 @@ fn persistent_references_lead_to_the_same_object_in_a_second_life() {
     let port = free_port();
     let live = || {
         start_with(|options| {
-            options.listen = vec![format!("iiop://127.0.0.1:{port}").parse().unwrap()];
+            options
+                .listen_on(&format!("iiop://127.0.0.1:{port}"))
+                .unwrap();
         })
     };
     let (first, root) = live();

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use oxorb_sys::socket::{self, Listen, Shutdown};
 
-use super::TcpLink;
-use crate::{Acceptor, Endpoint, Link, ListenError, endpoint::host_port};
+use super::{Place, TcpLink};
+use crate::{Acceptor, Endpoint, Link, ListenError};
 
 /// How many clients may wait to be accepted: what Linux allows unless told otherwise
 /// (`net.core.somaxconn`).
@@ -28,17 +28,19 @@ impl TcpAcceptor {
     /// # Errors
     /// [`ListenError`] for the first address that failed, when none could be had.
     pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+        let place = Place::of(endpoint);
         let failed = |address: String, error: io::Error| ListenError {
             endpoint: endpoint.clone(),
             address,
+            advice: advice(&error),
             error,
         };
-        let named = || host_port(&endpoint.host, endpoint.port);
-        let candidates = candidates(endpoint).map_err(|error| failed(named(), error))?;
+        let named = || place.to_string();
+        let candidates = candidates(&place).map_err(|error| failed(named(), error))?;
         let mut first_failure = None;
         for (address, dual_stack) in candidates {
             let how = Listen {
-                reuse_address: endpoint.reuse_address,
+                reuse_address: place.reuse_address,
                 dual_stack,
                 backlog: BACKLOG,
             };
@@ -56,10 +58,11 @@ impl TcpAcceptor {
         let port = socket::local_address(&socket)?.port();
         Ok(Self {
             socket,
-            endpoint: Endpoint {
+            endpoint: Place {
                 port,
-                ..endpoint.clone()
-            },
+                ..Place::of(endpoint)
+            }
+            .endpoint(endpoint),
             closed: AtomicBool::new(false),
         })
     }
@@ -93,29 +96,41 @@ impl Acceptor for TcpAcceptor {
 }
 
 /// The addresses to try in turn, each with whether it serves IPv4 and IPv6 alike.
-fn candidates(endpoint: &Endpoint) -> io::Result<Vec<(SocketAddr, bool)>> {
-    let hosts: Vec<(IpAddr, bool)> = match (endpoint.is_wildcard(), endpoint.wildcard_families()) {
+fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
+    let hosts: Vec<(IpAddr, bool)> = match (place.is_wildcard(), place.wildcard_families()) {
         (true, (true, true)) => vec![
             (Ipv6Addr::UNSPECIFIED.into(), true),
             (Ipv4Addr::UNSPECIFIED.into(), false), // for a kernel without IPv6
         ],
-        _ => (endpoint.host.as_str(), 0)
+        _ => (place.host.as_str(), 0)
             .to_socket_addrs()?
             .map(|address| (address.ip(), false))
             .collect(),
     };
-    let span = if endpoint.port == 0 {
-        1
-    } else {
-        endpoint.port_span
-    };
-    let ports = (0..span).filter_map(|offset| endpoint.port.checked_add(offset));
+    let span = if place.port == 0 { 1 } else { place.port_span };
+    let ports = (0..span).filter_map(|offset| place.port.checked_add(offset));
     Ok(ports
         .flat_map(|port| {
             let at = move |&(host, dual)| (SocketAddr::new(host, port), dual);
             hosts.iter().map(at).collect::<Vec<_>>()
         })
         .collect())
+}
+
+/// Returns what the user may do about a port that cannot be had.
+fn advice(error: &io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another process listens there: stop it, or choose another port (0 lets the system choose)"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "no interface of this host has that address: choose one of its own, or leave the host empty for all"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE): choose a higher port"
+        }
+        _ => return None,
+    })
 }
 
 fn is_about_peer(error: &io::Error) -> bool {

@@ -1,37 +1,38 @@
-//! The obligations of `Acceptor`, and what goes wrong while listening and connecting.
+//! Listening and connecting over TCP, beyond what every transport does.
 
 use std::io::{ErrorKind, IoSlice};
 use std::net::{TcpListener, TcpStream};
-use std::thread;
 use std::time::Duration;
 
 use oxorb_conformance::guard;
-use oxorb_transport::{Acceptor, Endpoint, connect, listen};
+use oxorb_transport::tcp::{Place, Tcp, connect};
+use oxorb_transport::{Acceptor, ListenError, Notation, Part, Transport};
 
 const LONG: Duration = Duration::from_secs(20);
 
 fn loopback() -> Box<dyn Acceptor> {
-    listen(&Endpoint::new("127.0.0.1", 0)).unwrap()
+    listen(Place::new("127.0.0.1", 0)).unwrap()
 }
 
-#[test]
-fn peers_come_in_order_and_once() {
-    let _guard = guard();
-    let acceptor = loopback();
-    let port = acceptor.endpoint().port;
-    let clients: Vec<_> = (0..20)
-        .map(|_| connect("127.0.0.1", port, LONG).unwrap())
-        .collect();
-    for client in &clients {
-        assert_eq!(acceptor.accept().unwrap().peer(), client.local());
-    }
+fn listen(place: Place) -> Result<Box<dyn Acceptor>, ListenError> {
+    Tcp.listen(&place.into())
+}
+
+/// Reads what stands behind `iiop://`.
+fn place(text: &str) -> Option<Place> {
+    let read = Tcp.endpoints(Notation::Url, Part::new(text));
+    Some(Place::of(&read.ok()?[0]))
+}
+
+fn port(acceptor: &dyn Acceptor) -> u16 {
+    Place::of(acceptor.endpoint()).port
 }
 
 #[test]
 fn a_peer_that_is_gone_does_not_stop_the_next() {
     let _guard = guard();
     let acceptor = loopback();
-    let port = acceptor.endpoint().port;
+    let port = port(&*acceptor);
     for hard in [true, false, true, true, false] {
         let gone = TcpStream::connect(("127.0.0.1", port)).unwrap();
         if hard {
@@ -53,42 +54,9 @@ fn a_peer_that_is_gone_does_not_stop_the_next() {
 }
 
 #[test]
-fn close_wakes_every_accept_and_links_live_on() {
-    let _guard = guard();
-    let acceptor = loopback();
-    let port = acceptor.endpoint().port;
-    let client = connect("127.0.0.1", port, LONG).unwrap();
-    let server = acceptor.accept().unwrap();
-    thread::scope(|scope| {
-        let waiting: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| acceptor.accept().err()))
-            .collect();
-        thread::sleep(Duration::from_millis(20));
-        acceptor.close();
-        acceptor.close();
-        for thread in waiting {
-            let error = thread.join().unwrap().expect("no peer came");
-            assert_eq!(error.kind(), ErrorKind::NotConnected);
-        }
-    });
-    assert_eq!(
-        acceptor.accept().err().unwrap().kind(),
-        ErrorKind::NotConnected
-    );
-    assert!(
-        connect("127.0.0.1", port, LONG).is_err(),
-        "peers are refused"
-    );
-    client.write(&mut [IoSlice::new(b"alive")]).unwrap();
-    let mut buffer = Vec::new();
-    server.read(&mut buffer, 5).unwrap();
-    assert_eq!(buffer, b"alive");
-}
-
-#[test]
 fn the_endpoint_has_the_real_port() {
     let acceptor = loopback();
-    let endpoint = acceptor.endpoint();
+    let endpoint = Place::of(acceptor.endpoint());
     assert_ne!(endpoint.port, 0);
     assert_eq!(endpoint.host, "127.0.0.1");
 }
@@ -96,9 +64,9 @@ fn the_endpoint_has_the_real_port() {
 #[test]
 fn all_interfaces_serve_both_families() {
     let _guard = guard();
-    let acceptor = listen(&"iiop://".parse().unwrap()).unwrap();
+    let acceptor = listen(place("").unwrap()).unwrap();
     for host in ["127.0.0.1", "::1", "localhost"] {
-        let client = connect(host, acceptor.endpoint().port, LONG).unwrap();
+        let client = connect(host, port(&*acceptor), LONG).unwrap();
         let server = acceptor.accept().unwrap();
         assert_eq!(
             server.peer(),
@@ -112,7 +80,7 @@ fn all_interfaces_serve_both_families() {
 fn a_port_that_is_taken_says_so_and_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let error = listen(&Endpoint::new("127.0.0.1", port)).err().unwrap();
+    let error = listen(Place::new("127.0.0.1", port)).err().unwrap();
     assert_eq!(error.error.kind(), ErrorKind::AddrInUse);
     let text = error.to_string();
     assert!(text.contains(&format!("127.0.0.1:{port}")), "{text}");
@@ -125,23 +93,22 @@ fn a_span_of_ports_passes_over_one_that_is_taken() {
     let found = (0..50).any(|_| {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
-        let text = format!("iiop://127.0.0.1:{port}/portspan=2");
-        let Ok(endpoint) = text.parse::<Endpoint>() else {
+        let Some(both) = place(&format!("127.0.0.1:{port}/portspan=2")) else {
             return false; // the very last port
         };
-        listen(&endpoint).is_ok_and(|acceptor| acceptor.endpoint().port == port + 1)
+        listen(both).is_ok_and(|acceptor| super::acceptor::port(&*acceptor) == port + 1)
     });
     assert!(found);
 }
 
 #[test]
 fn a_foreign_address_and_an_unknown_name_are_explained() {
-    let foreign = listen(&Endpoint::new("192.0.2.1", 0))
+    let foreign = listen(Place::new("192.0.2.1", 0))
         .err()
         .unwrap()
         .to_string();
     assert!(foreign.contains("no interface of this host"), "{foreign}");
-    let unknown = listen(&Endpoint::new("no-such-host.invalid", 0))
+    let unknown = listen(Place::new("no-such-host.invalid", 0))
         .err()
         .unwrap()
         .to_string();
@@ -164,7 +131,7 @@ fn a_refused_connection_names_every_address() {
     let error = connect("localhost", port, LONG).err().unwrap();
     let text = error.to_string();
     for attempt in &error.attempts {
-        assert!(text.contains(&attempt.address.to_string()), "{text}");
+        assert!(text.contains(attempt.address.for_people()), "{text}");
     }
 }
 

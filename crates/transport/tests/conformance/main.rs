@@ -1,22 +1,23 @@
-//! Every implementation of [`Link`](oxorb_transport::Link), against every obligation.
-//!
-//! A new implementation inherits the whole suite with one line below: its name, and a function
-//! that makes a connected pair.
+//! Every implementation of [`Link`](oxorb_transport::Link) and of
+//! [`Transport`](oxorb_transport::Transport), against every obligation, by one line each.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use oxorb_conformance::link;
 use oxorb_conformance::link::Pair;
+use oxorb_conformance::{link, transport};
 use oxorb_transport::faulty::{Faults, Faulty};
+use oxorb_transport::mem::{self, Memory};
 use oxorb_transport::recorded::Recorded;
-use oxorb_transport::{Link, mem};
+use oxorb_transport::tcp::{Place, Tcp};
+use oxorb_transport::{Link, Transport as _};
 
 mod acceptor;
 
-link!(tcp_ipv4, || tcp("127.0.0.1"));
-link!(tcp_ipv6, || tcp("::1"));
-link!(tcp_dual_stack, || tcp_to("", "127.0.0.1"));
-link!(memory, || boxed(mem::pair(64 * 1024)));
+transport!(tcp_ipv4, || (Arc::new(Tcp), "127.0.0.1"));
+transport!(tcp_ipv6, || (Arc::new(Tcp), "[::1]:0"));
+transport!(tcp_dual_stack, || (Arc::new(Tcp), ""));
+transport!(memory, || (Arc::new(Memory::new()), ""));
+
 link!(memory_of_one_octet_less_than_a_page, || boxed(mem::pair(
     4095
 )));
@@ -26,23 +27,19 @@ link!(faulty_in_small_pieces, || {
         write_at_most: Some(777),
         ..Faults::default()
     };
-    let (a, b) = tcp("127.0.0.1");
+    let (a, b) = tcp();
     boxed((Faulty::new(a, faults), Faulty::new(b, faults)))
 });
 link!(recorded, || {
-    let (a, b) = tcp("127.0.0.1");
+    let (a, b) = tcp();
     boxed((Recorded::new(a).0, Recorded::new(b).0))
 });
 
-fn tcp(host: &str) -> Pair {
-    tcp_to(host, host)
-}
-
-fn tcp_to(listen: &str, connect: &str) -> Pair {
-    let endpoint = oxorb_transport::Endpoint::new(listen, 0);
-    let acceptor = oxorb_transport::listen(&endpoint).unwrap();
-    let port = acceptor.endpoint().port;
-    let client = oxorb_transport::connect(connect, port, Duration::from_secs(20)).unwrap();
+fn tcp() -> Pair {
+    let acceptor = Tcp.listen(&Place::new("127.0.0.1", 0).into()).unwrap();
+    let address = Tcp.own_address(acceptor.endpoint());
+    let limit = std::time::Duration::from_secs(20);
+    let client = oxorb_transport::connect(&Tcp, &address, limit).unwrap();
     (client, acceptor.accept().unwrap())
 }
 

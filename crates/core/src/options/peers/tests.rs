@@ -26,7 +26,7 @@ fn a_start_script_of_taos_starts() {
     )
     .unwrap();
     assert_eq!(options.log_level, LogLevel::Debug);
-    assert_eq!(options.listen[0].port, 2809);
+    assert_eq!(options.listen[0].place, "127.0.0.1:2809");
     assert_eq!(options.init_refs[0].0, "NameService");
     assert_eq!(options.ignored.len(), 3, "{:?}", options.ignored);
     assert_eq!(

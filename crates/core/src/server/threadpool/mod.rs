@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_object::{CompletionStatus, TcpProtocolProperties};
 use oxorb_rt::Priority;
-use oxorb_transport::Endpoint;
+use oxorb_transport::{Address, Endpoint};
 
 use super::filter::PoolThread;
 use super::lane::{Lane, Plan};
@@ -20,7 +20,7 @@ use super::listener::{Listeners, OpenError};
 use super::reserve::{self, Reserve};
 use crate::LaneNumber;
 use crate::lock::Mutex;
-use crate::published::Address;
+use crate::published::PublishedAddress;
 use crate::sync::MutexGuard;
 use crate::{Orb, SetupError, raise};
 
@@ -73,9 +73,9 @@ struct OpenLane {
     lane: Arc<Lane>,
     priority: Priority,
     listeners: Listeners,
-    addresses: Vec<Address>,
+    addresses: Vec<PublishedAddress>,
     /// Addresses at which this process connects to each.
-    at: Vec<(String, u16)>,
+    at: Vec<Address>,
     /// The system chose none of its ports.
     fixed: bool,
 }
@@ -96,14 +96,14 @@ pub(crate) enum OwnAddress {
     No,
     /// The ORB listens there.
     Orb,
-    /// A lane is published there, and listens at this host and port.
-    Lane(LaneOf, String, u16),
+    /// A lane is published there; this process reaches it at another address.
+    Lane(LaneOf, Address),
 }
 
 /// Addresses of a threadpool, for references.
 pub(crate) struct PoolAddresses {
     /// With the priority of the lane behind each.
-    pub(crate) addresses: Vec<(Address, Priority)>,
+    pub(crate) addresses: Vec<(PublishedAddress, Priority)>,
     pub(crate) has_lanes: bool,
 }
 
@@ -135,8 +135,8 @@ impl Pools {
     }
 
     /// Returns the lane that is published there.
-    pub(crate) fn own_address(&self, host: &str, port: u16) -> OwnAddress {
-        let own = |address: &Address| address.port == port && address.host == host;
+    pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
+        let own = |at: &PublishedAddress| at.address == *address;
         let pools = self.lock();
         for (pool, lane) in pools
             .iter()
@@ -147,8 +147,7 @@ impl Pools {
                     pool: pool.0,
                     lane: lane.lane.plan.lane,
                 };
-                let (host, port) = lane.at[at].clone();
-                return OwnAddress::Lane(name, host, port);
+                return OwnAddress::Lane(name, lane.at[at].clone());
             }
         }
         OwnAddress::No
@@ -217,7 +216,7 @@ impl Orb {
     /// use oxorb_core::{Options, Orb, Threadpool};
     ///
     /// let mut options = Options::default();
-    /// options.listen.push("iiop://127.0.0.1:0".parse()?);
+    /// options.listen_on("iiop://127.0.0.1:0")?;
     /// let orb = Orb::new(options);
     /// let pool = orb.create_threadpool(Threadpool::new(2))?;
     /// orb.destroy_threadpool(pool)?;
@@ -370,12 +369,17 @@ impl Orb {
     pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
         let Some(pool) = pool else {
             let listen = &self.options().listen;
-            return !listen.is_empty() && listen.iter().all(|endpoint| endpoint.port != 0);
+            return !listen.is_empty() && listen.iter().all(|at| self.is_fixed(at));
         };
         let pools = self.pools().lock();
         pools
             .get(&pool)
             .is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
+    }
+
+    fn is_fixed(&self, endpoint: &Endpoint) -> bool {
+        let protocol = self.protocol_at(endpoint);
+        protocol.is_ok_and(|protocol| protocol.transport().is_fixed(endpoint))
     }
 
     /// Returns the addresses on which a lane listens, the `number`th of the ORB from 1.
@@ -393,26 +397,16 @@ impl Orb {
             return Ok(endpoints);
         }
         let next = |endpoint: &Endpoint| {
-            let last = u32::from(endpoint.port) + u32::from(endpoint.port_span.max(1)) - 1;
-            let port = match endpoint.port {
-                0 => Ok(0),
-                _ => u16::try_from(last + number),
-            };
-            Ok(Endpoint {
-                port: port.map_err(|_| SetupError::LanePort {
-                    pool: id,
-                    lane: at,
-                    follows: endpoint.to_string(),
-                    error: None,
-                })?,
-                port_span: 1,
-                ..endpoint.clone()
+            let transport = self.protocol_at(endpoint)?.transport();
+            let next = transport.following(endpoint, number);
+            next.ok_or_else(|| SetupError::LanePort {
+                pool: id,
+                lane: at,
+                follows: endpoint.to_string(),
+                error: None,
             })
         };
-        match options.listen.as_slice() {
-            [] => Ok(vec![Endpoint::new("", 0)]),
-            listed => listed.iter().map(next).collect(),
-        }
+        self.endpoints()?.iter().map(next).collect()
     }
 }
 
@@ -426,7 +420,7 @@ impl Pool {
             };
             let number = before + at as u32 + 1;
             let endpoints = orb.lane_endpoints(id, at, number)?;
-            open.fixed = endpoints.iter().all(|endpoint| endpoint.port != 0);
+            open.fixed = endpoints.iter().all(|endpoint| orb.is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
             let real = open.listeners.open(orb, &endpoints, started);
@@ -441,22 +435,12 @@ impl Pool {
             })?;
             for endpoint in &real {
                 let addresses = orb.addresses_of(endpoint)?;
-                let own = own_host(endpoint);
-                open.at
-                    .extend(addresses.iter().map(|_| (own.clone(), endpoint.port)));
+                let own = orb.protocol_at(endpoint)?.transport().own_address(endpoint);
+                open.at.extend(addresses.iter().map(|_| own.clone()));
                 open.addresses.extend(addresses);
             }
         }
         Ok(())
-    }
-}
-
-/// The host by which this process reaches an endpoint of its own.
-fn own_host(endpoint: &Endpoint) -> String {
-    match endpoint.host.as_str() {
-        "::" => "::1".to_owned(),
-        _ if endpoint.is_wildcard() => "127.0.0.1".to_owned(),
-        host => host.to_owned(),
     }
 }
 

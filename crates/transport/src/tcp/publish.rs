@@ -10,9 +10,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use oxorb_sys::interface::{self, InterfaceAddress};
 
-use crate::Endpoint;
+use super::{Place, address, endpoint::host_and_port};
+use crate::{Address, Part};
 
-/// The hosts under which clients reach `endpoint`, the likeliest first; never empty, and never
+/// Returns the hosts under which clients reach `place`, the likeliest first; never none, and never
 /// `0.0.0.0` or `::`.
 ///
 /// - `hostname_in_ior`, if given, alone;
@@ -25,17 +26,17 @@ use crate::Endpoint;
 ///
 /// # Errors
 /// When the system does not tell its interfaces.
-pub fn published_hosts(endpoint: &Endpoint) -> io::Result<Vec<String>> {
-    if let Some(host) = &endpoint.publish {
+pub(super) fn published_hosts(place: &Place) -> io::Result<Vec<String>> {
+    if let Some(host) = &place.publish {
         return Ok(vec![host.clone()]);
     }
-    if !endpoint.is_wildcard() {
-        return Ok(vec![endpoint.host.clone()]);
+    if !place.is_wildcard() {
+        return Ok(vec![place.host.clone()]);
     }
     let hosts = reachable(
         &interface::addresses()?,
         &interface::default_route_addresses(),
-        endpoint.wildcard_families(),
+        place.wildcard_families(),
     );
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
@@ -53,7 +54,7 @@ pub fn published_hosts(endpoint: &Endpoint) -> io::Result<Vec<String>> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publish {
-    /// `addr`: what [`published_hosts`] finds.
+    /// `addr`: the addresses of this host that clients can connect to.
     Addresses,
     /// `ipv4`: of these the IPv4 addresses.
     Ipv4,
@@ -61,8 +62,8 @@ pub enum Publish {
     Ipv6,
     /// `hostname`: the name of this host, which clients must be able to resolve.
     Hostname,
-    /// `HOST`, `HOST:PORT`, `giop:tcp:HOST:PORT`: where clients come in, whatever is listened on
-    /// here: a port forwarded by a gateway or by Docker.
+    /// `HOST`, `HOST:PORT`, `PROTOCOL://HOST:PORT`, `giop:tcp:HOST:PORT`: the address at which
+    /// clients come in, whatever is listened on here: a port forwarded by a gateway or by Docker.
     Address {
         /// A name or an address without brackets.
         host: String,
@@ -87,57 +88,55 @@ impl Publish {
             "ipv6" | "all(ipv6)" => Publish::Ipv6,
             "hostname" | "name" => Publish::Hostname,
             _ => {
-                let address = ["giop:tcp:", "iiop://"]
+                // Whatever names the protocol: the address is one of TCP.
+                let address = ["://", ":tcp:"]
                     .iter()
-                    .find_map(|prefix| text.strip_prefix(prefix))
+                    .find_map(|end| Some(text.split_once(end)?.1))
                     .unwrap_or(text);
-                let at: Endpoint = format!("iiop://{address}").parse().map_err(
-                    |error: crate::EndpointError| format!("{text:?}: {}", error.problem),
-                )?;
-                if at.is_wildcard() {
+                let (host, port) = host_and_port(Part::new(address))
+                    .map_err(|error| format!("{text:?}: {}", error.problem))?;
+                let port = port.filter(|port| *port != 0);
+                if Place::new(host.as_str(), 0).is_wildcard() {
                     return Err(format!(
                         "{text:?}: expected addr, ipv4, ipv6, hostname, or HOST[:PORT] that clients \
                          can connect to"
                     ));
                 }
-                Publish::Address {
-                    host: at.host,
-                    port: (at.port != 0).then_some(at.port),
-                }
+                Publish::Address { host, port }
             }
         })
     }
 }
 
-/// Host and port of each address that goes into references to `endpoint`, the likeliest first: by
-/// `rules` or, without any, as [`published_hosts`] finds them.
+/// Returns each address that goes into references to `place`, the likeliest first: by `rules` or,
+/// without any, as [`published_hosts`] finds them.
 ///
 /// # Errors
 /// When the system does not tell its interfaces or its name, or nothing is left to publish.
-pub fn published(endpoint: &Endpoint, rules: &[Publish]) -> io::Result<Vec<(String, u16)>> {
-    let found = |wanted: fn(&IpAddr) -> bool| -> io::Result<Vec<(String, u16)>> {
-        let hosts = published_hosts(endpoint)?.into_iter();
+pub(super) fn published(place: &Place, rules: &[Publish]) -> io::Result<Vec<Address>> {
+    let found = |wanted: fn(&IpAddr) -> bool| -> io::Result<Vec<Address>> {
+        let hosts = published_hosts(place)?.into_iter();
         let fits = |host: &String| host.parse().map_or(true, |address| wanted(&address));
         Ok(hosts
             .filter(fits)
-            .map(|host| (host, endpoint.port))
+            .map(|host| address(&host, place.port))
             .collect())
     };
-    if rules.is_empty() || endpoint.publish.is_some() {
+    if rules.is_empty() || place.publish.is_some() {
         return found(|_| true);
     }
-    let mut addresses: Vec<(String, u16)> = Vec::new();
+    let mut addresses: Vec<Address> = Vec::new();
     for rule in rules {
         let more = match rule {
             Publish::Addresses => found(|_| true)?,
             Publish::Ipv4 => found(IpAddr::is_ipv4)?,
             Publish::Ipv6 => found(IpAddr::is_ipv6)?,
-            Publish::Hostname => vec![(interface::host_name()?, endpoint.port)],
-            Publish::Address { host, port } => vec![(host.clone(), port.unwrap_or(endpoint.port))],
+            Publish::Hostname => vec![address(&interface::host_name()?, place.port)],
+            Publish::Address { host, port } => vec![address(host, port.unwrap_or(place.port))],
         };
-        for address in more {
-            if !addresses.contains(&address) {
-                addresses.push(address);
+        for one in more {
+            if !addresses.contains(&one) {
+                addresses.push(one);
             }
         }
     }
@@ -191,6 +190,10 @@ mod tests {
     use super::*;
 
     const BOTH: (bool, bool) = (true, true);
+
+    fn place(text: &str) -> Place {
+        Place::of(&crate::tcp::endpoint::url(Part::new(text)).unwrap()[0])
+    }
 
     fn interfaces(table: &[(&str, &str)]) -> Vec<InterfaceAddress> {
         let entry = |&(name, address): &(&str, &str)| InterfaceAddress {
@@ -250,20 +253,20 @@ mod tests {
 
     #[test]
     fn what_was_named_is_published_as_named() {
-        let hosts = |text: &str| published_hosts(&text.parse().unwrap()).unwrap();
-        assert_eq!(hosts("iiop://localhost:1"), ["localhost"]);
-        assert_eq!(hosts("iiop://[::1]:1"), ["::1"]);
+        let hosts = |text| published_hosts(&place(text)).unwrap();
+        assert_eq!(hosts("localhost:1"), ["localhost"]);
+        assert_eq!(hosts("[::1]:1"), ["::1"]);
         assert_eq!(
-            hosts("iiop://:1/hostname_in_ior=gateway.example"),
+            hosts(":1/hostname_in_ior=gateway.example"),
             ["gateway.example"]
         );
     }
 
     #[test]
     fn rules_replace_what_was_found() {
-        let at: Endpoint = "iiop://10.0.0.1:4000".parse().unwrap();
+        let at = place("10.0.0.1:4000");
         let by = |rules: &str| published(&at, &Publish::parse_list(rules).unwrap());
-        let pair = |host: &str, port| (host.to_owned(), port);
+        let pair = address;
         assert_eq!(
             by("gateway, gateway:1, gateway").unwrap(),
             [pair("gateway", 4000), pair("gateway", 1)]
@@ -278,7 +281,10 @@ mod tests {
             [pair("2001:db8::1", 9), pair("10.0.0.1", 4000)]
         );
         let own = by("hostname").unwrap();
-        assert!(!own[0].0.is_empty() && own[0].1 == 4000, "{own:?}");
+        assert!(
+            own[0].place().len() > 5 && own[0].place().ends_with(":4000"),
+            "{own:?}"
+        );
     }
 
     #[test]
@@ -290,8 +296,8 @@ mod tests {
 
     #[test]
     fn this_host_never_publishes_a_wildcard() {
-        for text in ["iiop://", "iiop://0.0.0.0:1", "iiop://[::]:1"] {
-            let hosts = published_hosts(&text.parse().unwrap()).unwrap();
+        for text in ["", "0.0.0.0:1", "[::]:1"] {
+            let hosts = published_hosts(&place(text)).unwrap();
             assert!(!hosts.is_empty());
             for host in hosts {
                 assert!(

@@ -1,49 +1,58 @@
-//! Connecting.
+//! Connecting to the first of several addresses that answers, over any transports.
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use oxorb_sys::socket::Connecting;
+use oxorb_sys::socket;
 
-use super::TcpLink;
-use crate::{Link, endpoint::host_port};
+use crate::transport::{Connecting, LookUp as RunLookUp, Resolve, Start};
+use crate::{Address, Link, Transport};
 
-/// How long an address has before the next one is tried beside it (RFC 8305, "Connection Attempt Delay").
+/// How long an address has before the next one is tried beside it (RFC 8305, "Connection Attempt
+/// Delay").
 const STAGGER: Duration = Duration::from_millis(250);
 
 /// Most connections that are being made for one caller at one time.
 const MAX_AT_ONCE: usize = 16;
 
-/// How often a look at names takes place while connections are being made, too.
-const NAME_TICK: Duration = Duration::from_millis(5);
+/// Time between two looks at names, and at connections without a descriptor, while connections are
+/// being made.
+const TICK: Duration = Duration::from_millis(5);
 
-/// Connects to `host` (a name, or an address without brackets): as [`connect_first`] with one target.
+/// An address, and the transport that reaches it.
+pub type Target<'t> = (&'t dyn Transport, &'t Address);
+
+/// Connects to one address: as [`connect_first`] with one target.
 ///
 /// # Errors
 /// [`ConnectError`]: every address tried, and what happened there.
-pub fn connect(host: &str, port: u16, timeout: Duration) -> Result<Box<dyn Link>, ConnectError> {
-    match connect_first(&[(host, port)], timeout) {
+pub fn connect(
+    transport: &dyn Transport,
+    to: &Address,
+    timeout: Duration,
+) -> Result<Box<dyn Link>, ConnectError> {
+    match connect_first(&[(transport, to)], timeout) {
         Ok((_, link)) => Ok(link),
         Err(mut errors) => Err(errors.remove(0)),
     }
 }
 
-/// Connects to the first of several targets (host and port) that answers, and says which.
+/// Connects to the first of several targets that answers, and returns its index.
 ///
-/// Every address of every host is tried, in the order given, each a quarter of a second after the one before it, or as
-/// soon as that failed; the first that is connected wins and the others are given up ("happy eyeballs", RFC 8305). So one that
-/// swallows packets costs the others a quarter of a second. All of it, looking up names included, takes at most `timeout`.
-/// A lookup that the system does not answer in time goes on in a thread of its own, of which there are at most 64.
+/// Every address of every target is tried, in the order given, each a quarter of a second after the
+/// one before it, or as soon as that failed; the first that is connected wins and the others are
+/// given up ("happy eyeballs", RFC 8305). So one that swallows packets costs the others a quarter of
+/// a second. All of it, looking up names included, takes at most `timeout`. A lookup that the system
+/// does not answer in time continues in a thread of its own, of which there are at most 64.
 ///
 /// # Errors
-/// One [`ConnectError`] for each target, in their order: every address tried, and what happened there.
+/// One [`ConnectError`] for each target, in their order: every address tried, and what happened
+/// there.
 pub fn connect_first(
-    targets: &[(&str, u16)],
+    targets: &[Target<'_>],
     timeout: Duration,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
     connect_first_with(targets, timeout, &|look_up| {
@@ -60,7 +69,7 @@ pub type LookUps<'l> = &'l dyn Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
 /// # Errors
 /// Those of [`connect_first`].
 pub fn connect_first_with(
-    targets: &[(&str, u16)],
+    targets: &[Target<'_>],
     timeout: Duration,
     look_ups: LookUps<'_>,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
@@ -72,7 +81,9 @@ pub fn connect_first_with(
         if deadline.is_some_and(|deadline| now >= deadline) {
             return Err(race.lost());
         }
-        race.start_next(now);
+        if let Some(won) = race.start_next(now) {
+            return Ok(won);
+        }
         if race.is_over() {
             return Err(race.lost());
         }
@@ -83,24 +94,33 @@ pub fn connect_first_with(
     }
 }
 
+/// The target that was reached, and the connection.
+type Won = (usize, Box<dyn Link>);
+
 /// Connections to several targets while they are made.
 struct Race<'t> {
-    targets: &'t [(&'t str, u16)],
-    /// What was learned about each.
+    targets: &'t [Target<'t>],
+    /// Failures of each so far.
     errors: Vec<ConnectError>,
     names: Names,
-    /// Addresses not tried yet, and whose they are; those of earlier targets first.
-    untried: Vec<(usize, SocketAddr)>,
-    running: Vec<(usize, SocketAddr, Connecting)>,
+    /// Addresses not tried yet, each with the index of its target; those of earlier targets first.
+    untried: Vec<(usize, Address)>,
+    running: Vec<Running>,
     /// When the next address may be tried.
     next: Option<Instant>,
 }
 
+struct Running {
+    target: usize,
+    address: Address,
+    connecting: Box<dyn Connecting>,
+}
+
 impl<'t> Race<'t> {
-    fn new(targets: &'t [(&'t str, u16)], look_ups: LookUps<'_>) -> Self {
-        let errors = targets.iter().map(|&(host, port)| ConnectError {
-            host: host.to_owned(),
-            port,
+    fn new(targets: &'t [Target<'t>], look_ups: LookUps<'_>) -> Self {
+        let errors = targets.iter().map(|(_, address)| ConnectError {
+            target: (*address).clone(),
+            name: None,
             attempts: Vec::new(),
             error: io::ErrorKind::TimedOut.into(),
         });
@@ -112,14 +132,19 @@ impl<'t> Race<'t> {
             running: Vec::new(),
             next: None,
         };
-        for (index, &(host, port)) in targets.iter().enumerate() {
-            match host.parse::<IpAddr>() {
-                Ok(ip) => race.untried.push((index, SocketAddr::new(ip, port))),
-                Err(_) => {
-                    if let Err(error) = race.names.look_up(index, host, port, look_ups) {
+        for (index, (transport, address)) in targets.iter().enumerate() {
+            match transport.resolve(address) {
+                Ok(Resolve::Now(found)) => {
+                    race.untried
+                        .extend(found.into_iter().map(|address| (index, address)));
+                }
+                Ok(Resolve::LookUp { name, run }) => {
+                    race.errors[index].name = Some(name);
+                    if let Err(error) = race.names.look_up(index, run, look_ups) {
                         race.errors[index].error = error;
                     }
                 }
+                Err(error) => race.errors[index].error = error,
             }
         }
         race
@@ -131,7 +156,7 @@ impl<'t> Race<'t> {
         }
     }
 
-    fn take_name(&mut self, index: usize, found: io::Result<Vec<SocketAddr>>) {
+    fn take_name(&mut self, index: usize, found: io::Result<Vec<Address>>) {
         match found {
             Ok(addresses) if addresses.is_empty() => {
                 self.errors[index].error = io::ErrorKind::NotFound.into();
@@ -145,21 +170,27 @@ impl<'t> Race<'t> {
         }
     }
 
-    /// Tries the next address if it is its turn.
-    fn start_next(&mut self, now: Instant) {
+    /// Tries the next address if it is its turn; returns the winner, if it is connected at once.
+    fn start_next(&mut self, now: Instant) -> Option<Won> {
         while !self.untried.is_empty()
             && self.running.len() < MAX_AT_ONCE
             && (self.running.is_empty() || self.next.is_none_or(|next| next <= now))
         {
-            let (index, address) = self.untried.remove(0);
-            match Connecting::start(address) {
-                Ok(connecting) => {
-                    self.running.push((index, address, connecting));
+            let (target, address) = self.untried.remove(0);
+            match self.targets[target].0.start(&address) {
+                Ok(Start::Done(link)) => return Some((target, link)),
+                Ok(Start::Wait(connecting)) => {
+                    self.running.push(Running {
+                        target,
+                        address,
+                        connecting,
+                    });
                     self.next = Some(now + STAGGER);
                 }
-                Err(error) => self.note(index, address, error),
+                Err(error) => self.note(target, address, error),
             }
         }
+        None
     }
 
     fn is_over(&self) -> bool {
@@ -167,7 +198,7 @@ impl<'t> Race<'t> {
     }
 
     /// Waits until something has happened; the winner, if there is one.
-    fn wait(&mut self, left: Duration) -> Option<(usize, Box<dyn Link>)> {
+    fn wait(&mut self, left: Duration) -> Option<Won> {
         if self.running.is_empty() {
             if let Some((index, found)) = self.names.take(Some(left)) {
                 self.take_name(index, found);
@@ -178,49 +209,69 @@ impl<'t> Race<'t> {
         if let Some(next) = self.next.filter(|_| !self.untried.is_empty()) {
             wait = wait.min(next.saturating_duration_since(Instant::now()));
         }
-        if self.names.outstanding > 0 {
-            wait = wait.min(NAME_TICK);
+        let has_descriptor = |running: &Running| running.connecting.poll_fd().is_some();
+        if self.names.outstanding > 0 || !self.running.iter().all(has_descriptor) {
+            wait = wait.min(TICK);
         }
-        let connecting = self.running.iter().map(|(_, _, connecting)| connecting);
-        let at = match Connecting::first(connecting, wait) {
-            Ok(at) => at?,
+        let descriptors = self.running.iter();
+        let descriptors = descriptors.filter_map(|running| running.connecting.poll_fd());
+        let ready = match socket::first_writable(descriptors, wait) {
+            Ok(ready) => ready,
             Err(error) => {
-                let (index, address, _) = self.running.remove(0);
-                self.note(index, address, error);
+                let lost = self.running.remove(0);
+                self.note(lost.target, lost.address, error);
                 return None;
             }
         };
-        let (index, address, connecting) = self.running.remove(at);
-        match connecting.finish().and_then(own_link) {
-            Ok(link) => Some((index, Box::new(link))),
-            Err(error) => {
-                self.note(index, address, error);
-                self.next = None;
-                None
+        // Those without a descriptor are asked each time; from behind, as some are taken out.
+        let mut with = self.running.iter().filter(|it| has_descriptor(it)).count();
+        for at in (0..self.running.len()).rev() {
+            if has_descriptor(&self.running[at]) {
+                with -= 1;
+                if ready != Some(with) {
+                    continue;
+                }
+            }
+            match self.running[at].connecting.advance() {
+                Ok(None) => {}
+                Ok(Some(link)) => return Some((self.running[at].target, link)),
+                Err(error) => {
+                    let lost = self.running.remove(at);
+                    self.note(lost.target, lost.address, error);
+                    self.next = None;
+                }
             }
         }
+        None
     }
 
-    fn note(&mut self, index: usize, address: SocketAddr, error: io::Error) {
-        self.errors[index].attempts.push(Attempt { address, error });
+    fn note(&mut self, target: usize, address: Address, error: io::Error) {
+        self.errors[target]
+            .attempts
+            .push(Attempt { address, error });
     }
 
     /// What happened to each target, now that none answered.
     fn lost(mut self) -> Vec<ConnectError> {
-        for (index, address, _) in std::mem::take(&mut self.running) {
-            self.note(index, address, io::ErrorKind::TimedOut.into());
+        for running in std::mem::take(&mut self.running) {
+            let late = io::ErrorKind::TimedOut.into();
+            self.note(running.target, running.address, late);
         }
-        for (index, address) in std::mem::take(&mut self.untried) {
+        for (target, address) in std::mem::take(&mut self.untried) {
             let untried = io::Error::new(io::ErrorKind::TimedOut, "not tried: time was over");
-            self.note(index, address, untried);
+            self.note(target, address, untried);
         }
-        for (error, &(host, _)) in self.errors.iter_mut().zip(self.targets) {
+        for error in &mut self.errors {
             if let Some(attempt) = error.attempts.last() {
                 error.error = attempt.error.kind().into();
             } else if error.error.kind() == io::ErrorKind::TimedOut {
+                let name = error.name.as_deref();
                 error.error = io::Error::new(
                     io::ErrorKind::TimedOut,
-                    format!("the system has not found {host:?} in time"),
+                    format!(
+                        "the system has not found {:?} in time",
+                        name.unwrap_or(error.target.place())
+                    ),
                 );
             }
         }
@@ -228,24 +279,15 @@ impl<'t> Race<'t> {
     }
 }
 
-/// Where nobody listens on a port of this host, TCP may join a socket to itself.
-fn own_link(socket: OwnedFd) -> io::Result<TcpLink> {
-    let link = TcpLink::new(socket)?;
-    if link.local_address() == link.peer_address() {
-        return Err(io::ErrorKind::ConnectionRefused.into());
-    }
-    Ok(link)
-}
-
-/// Looks up names of hosts in threads: the system's way of doing it knows no time limit.
+/// Looks up names in threads: the system's way of doing it knows no time limit.
 struct Names {
     sender: Sender<Found>,
     receiver: Receiver<Found>,
     outstanding: usize,
 }
 
-/// Which target's addresses these are.
-type Found = (usize, io::Result<Vec<SocketAddr>>);
+/// The index of a target, and its addresses.
+type Found = (usize, io::Result<Vec<Address>>);
 
 /// Most names that the process looks up at one time; more are refused, as the system answers none.
 const MAX_LOOKUPS: usize = 64;
@@ -262,19 +304,11 @@ impl Names {
         }
     }
 
-    fn look_up(
-        &mut self,
-        index: usize,
-        host: &str,
-        port: u16,
-        look_ups: LookUps<'_>,
-    ) -> io::Result<()> {
+    fn look_up(&mut self, index: usize, run: RunLookUp, look_ups: LookUps<'_>) -> io::Result<()> {
         let running = LookUp::begin()?;
-        let (host, sender) = (host.to_owned(), self.sender.clone());
+        let sender = self.sender.clone();
         look_ups(Box::new(move || {
-            let found = (host.as_str(), port)
-                .to_socket_addrs()
-                .map(Iterator::collect);
+            let found = run();
             drop(running);
             // Nobody waits any more: then it was for nothing.
             let _ = sender.send((index, found));
@@ -283,7 +317,7 @@ impl Names {
         Ok(())
     }
 
-    /// The next name that was found, or not; waits for it if there is a time to wait.
+    /// Returns the next name that was found, or not; waits for it if there is a time to wait.
     fn take(&mut self, wait: Option<Duration>) -> Option<Found> {
         if self.outstanding == 0 {
             return None;
@@ -318,13 +352,13 @@ impl Drop for LookUp {
     }
 }
 
-/// A host to which no connection could be made.
+/// A target to which no connection could be made.
 pub struct ConnectError {
-    /// The host asked for.
-    pub host: String,
-    /// The port asked for.
-    pub port: u16,
-    /// What happened at each of its addresses; empty if it has none.
+    /// The address asked for.
+    pub target: Address,
+    /// The name that had to be looked up, if one had.
+    pub name: Option<String>,
+    /// The failure at each of its addresses; empty if it has none.
     pub attempts: Vec<Attempt>,
     /// Why the name could not be resolved or, if it could, the kind of the last failure.
     pub error: io::Error,
@@ -334,24 +368,25 @@ pub struct ConnectError {
 #[derive(Debug)]
 pub struct Attempt {
     /// The address.
-    pub address: SocketAddr,
-    /// What happened there.
+    pub address: Address,
+    /// The failure there.
     pub error: io::Error,
 }
 
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = host_port(&self.host, self.port);
-        match self.attempts.as_slice() {
-            [] => write!(f, "cannot resolve {:?}: {}", self.host, self.error),
-            [only] if only.address.to_string() == target => {
+        let target = self.target.for_people();
+        match (self.attempts.as_slice(), &self.name) {
+            ([], Some(name)) => write!(f, "cannot resolve {name:?}: {}", self.error),
+            ([], None) => write!(f, "cannot connect to {target}: {}", self.error),
+            ([only], _) if only.address == self.target => {
                 write!(f, "cannot connect to {target}: {}", only.error)
             }
-            all => {
+            (all, _) => {
                 write!(f, "cannot connect to {target}")?;
                 let mut separator = ": ";
                 for Attempt { address, error } in all {
-                    write!(f, "{separator}{address}: {error}")?;
+                    write!(f, "{separator}{}: {error}", address.for_people())?;
                     separator = "; ";
                 }
                 Ok(())

@@ -1,0 +1,191 @@
+//! Protocols: how messages travel over a transport, and how references say so.
+//!
+//! A [`Protocol`] joins three values that know nothing of each other: a transport, which moves
+//! octets; a messaging, which gives them the form of requests and replies; and a [`ProfileKind`],
+//! which writes addresses into references. The [`Protocols`] of an ORB are its only list of them. The
+//! list is read when text is parsed, endpoints are opened and references are read or made, and never
+//! for a call: a peer holds its protocol.
+
+mod iiop;
+mod memory;
+mod profile;
+mod table;
+mod url;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use oxorb_giop::{Messaging, Needs};
+use oxorb_transport::mem::Memory;
+use oxorb_transport::tcp::Tcp;
+use oxorb_transport::{Facts, Transport};
+
+pub use self::iiop::Iiop;
+pub use self::memory::MemoryProfile;
+pub use self::profile::{Located, Profile, ProfileKind};
+pub use self::table::Protocols;
+pub(crate) use self::url::Found;
+
+/// A messaging over a transport, and the profile that tells clients of it.
+///
+/// ```
+/// use oxorb_core::protocol::{Protocol, Protocols};
+/// use oxorb_transport::mem::Memory;
+///
+/// let mut protocols = Protocols::default(); // IIOP
+/// protocols.add(Protocol::memory(Memory::new()))?;
+/// let endpoints = protocols.parse("iiop://:2809;mem://bank").unwrap();
+/// assert_eq!(endpoints[1].to_string(), "mem://bank");
+/// assert!(protocols.add(Protocol::memory(Memory::new())).is_err(), "there is one of this name");
+/// # Ok::<(), oxorb_core::protocol::Mismatch>(())
+/// ```
+pub struct Protocol {
+    name: Cow<'static, str>,
+    profile: Arc<dyn ProfileKind>,
+    messaging: Option<&'static dyn Messaging>,
+    transport: Arc<dyn Transport>,
+}
+
+impl Protocol {
+    /// Joins a messaging (`None`: GIOP) with a transport, under the name that endpoints begin with.
+    ///
+    /// # Errors
+    /// [`Mismatch`] when the messaging needs what the transport does not have.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        profile: impl ProfileKind + 'static,
+        messaging: Option<&'static dyn Messaging>,
+        transport: Arc<dyn Transport>,
+    ) -> Result<Protocol, Mismatch> {
+        let name = name.into();
+        let problem = match is_name(&name) {
+            false => Some(Cow::Borrowed(
+                "its name has other characters than a-z, 0-9, '-', '+' and '.'",
+            )),
+            true => unmet(messaging, transport.facts()),
+        };
+        if let Some(problem) = problem {
+            return Err(Mismatch { name, problem });
+        }
+        Ok(Protocol {
+            name,
+            profile: Arc::new(profile),
+            messaging,
+            transport,
+        })
+    }
+
+    /// GIOP over TCP.
+    pub fn iiop() -> Protocol {
+        Protocol::iiop_over(Arc::new(Tcp))
+    }
+
+    /// GIOP with IIOP's profile over a transport that makes addresses of TCP.
+    pub(crate) fn iiop_over(transport: Arc<dyn Transport>) -> Protocol {
+        Protocol {
+            name: Cow::Borrowed("iiop"),
+            profile: Arc::new(Iiop),
+            messaging: None,
+            transport,
+        }
+    }
+
+    /// GIOP over memory, under the name `mem`: for ORBs of one process that share the network.
+    pub fn memory(network: Memory) -> Protocol {
+        Protocol {
+            name: Cow::Borrowed("mem"),
+            profile: Arc::new(MemoryProfile),
+            messaging: None,
+            transport: Arc::new(network),
+        }
+    }
+
+    /// Returns the name that endpoints begin with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the profile by which references tell of it.
+    pub fn profile(&self) -> &dyn ProfileKind {
+        &*self.profile
+    }
+
+    /// Returns the form of its messages; `None`: GIOP.
+    pub fn messaging(&self) -> Option<&'static dyn Messaging> {
+        self.messaging
+    }
+
+    /// Returns the transport.
+    pub fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+}
+
+impl fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Protocol({} over {})",
+            self.name,
+            self.transport.scheme()
+        )
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);
+    !name.is_empty() && name.chars().all(part)
+}
+
+/// Returns the need of a messaging that a transport does not meet.
+fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<'static, str>> {
+    let (who, needs) = match messaging {
+        // Its messages tell where they end, so boundaries would do; none may be missing.
+        None => ("GIOP", Needs::default()),
+        Some(messaging) => (messaging.name(), messaging.needs()),
+    };
+    if !facts.reliable {
+        return Some(Cow::Owned(format!(
+            "{who} needs a transport that loses nothing, and this one may"
+        )));
+    }
+    if needs.stream && !facts.stream {
+        return Some(Cow::Owned(format!(
+            "{who} needs a stream of octets, and the transport has datagrams"
+        )));
+    }
+    match facts.mtu {
+        Some(most) if needs.no_fragments => Some(Cow::Owned(format!(
+            "{who} has no fragments, and the transport takes at most {most} octets at a time"
+        ))),
+        _ => None,
+    }
+}
+
+/// A combination of messaging, transport and profile that makes no sense, alone or beside others.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Name of the protocol.
+    pub name: Cow<'static, str>,
+    /// The reason, as the rest of a sentence.
+    pub problem: Cow<'static, str>,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the protocol {:?} cannot be: {}",
+            self.name, self.problem
+        )
+    }
+}
+
+impl fmt::Debug for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Mismatch {}

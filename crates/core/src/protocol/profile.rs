@@ -1,0 +1,90 @@
+//! How references tell of a protocol.
+
+use std::fmt;
+
+use oxorb_object::{Malformed, TaggedComponent, TaggedProfile, Version};
+use oxorb_transport::Address;
+
+/// A kind of profile: writes addresses into references and reads them out again.
+///
+/// One value serves all references of all ORBs. Off the request path.
+pub trait ProfileKind: Send + Sync + fmt::Debug {
+    /// Tag of its profiles.
+    fn tag(&self) -> u32;
+
+    /// Word before the addresses of its `corbaloc:` URLs, in lower case: `iiop`.
+    fn url(&self) -> &'static str;
+
+    /// Reads a profile with its tag.
+    ///
+    /// # Errors
+    /// When the octets are none.
+    fn read(&self, profile: &TaggedProfile) -> Result<Profile, Malformed>;
+
+    /// Writes a profile: the components as they are, and whatever carries the addresses after the
+    /// first, and the lanes.
+    fn write(&self, profile: &Profile) -> TaggedProfile;
+
+    /// Whether `address` may be written into a profile beside the addresses that it has; otherwise it
+    /// gets one of its own.
+    fn joins(&self, profile: &Profile, address: &Address) -> bool {
+        let _ = (profile, address);
+        false
+    }
+
+    /// Reads the first address of a `corbaloc:` URL, from behind `WORD:`. The rest of it begins with
+    /// `,` before another address, or with the character that separates the key (`/`, for UIOP `|`).
+    ///
+    /// # Errors
+    /// The fault, as the rest of a sentence that begins with the address.
+    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str>;
+}
+
+/// An address out of a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located<'t> {
+    /// Highest version to speak there.
+    pub version: Version,
+    /// The address.
+    pub address: Address,
+    /// Text behind it.
+    pub rest: &'t str,
+}
+
+/// A profile of whatever kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Addresses that any call may use, the profile's own first. None, where the profile has only
+    /// lanes or is not reached by this protocol.
+    pub addresses: Vec<Address>,
+    /// Addresses of lanes, with the priority of each. Where there are some, the other addresses
+    /// belong to none of them.
+    pub lanes: Vec<(Address, i16)>,
+    /// Highest version the server speaks there.
+    pub version: Version,
+    /// The server's name for the object.
+    pub key: Vec<u8>,
+    /// Components, all of them as read; those that `lanes` and further addresses take are made when
+    /// the profile is written.
+    pub components: Vec<TaggedComponent>,
+}
+
+impl Profile {
+    /// A profile of one address, without components.
+    pub fn new(address: Address, version: Version, key: &[u8]) -> Self {
+        Self {
+            addresses: vec![address],
+            lanes: Vec::new(),
+            version,
+            key: key.to_owned(),
+            components: Vec::new(),
+        }
+    }
+
+    /// Returns the first component with a tag.
+    pub fn component(&self, tag: u32) -> Option<&TaggedComponent> {
+        self.components
+            .iter()
+            .find(|component| component.tag == tag)
+    }
+}

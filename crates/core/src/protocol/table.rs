@@ -1,0 +1,243 @@
+//! The protocols of an ORB.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use oxorb_transport::{Address, Endpoint, EndpointError, Notation, Part};
+
+use super::{Mismatch, Protocol};
+
+/// The protocols of an ORB, in the order in which it prefers them. The first is that of an ORB that
+/// is not told where to listen; by default it is IIOP, and the only one.
+#[derive(Clone, Debug)]
+pub struct Protocols(Vec<Arc<Protocol>>);
+
+impl Default for Protocols {
+    fn default() -> Self {
+        Protocols(vec![Arc::new(Protocol::iiop())])
+    }
+}
+
+impl Protocols {
+    /// A table without IIOP.
+    ///
+    /// # Errors
+    /// [`Mismatch`] when two of them cannot be told apart; the table needs at least one.
+    pub fn of(all: impl IntoIterator<Item = Protocol>) -> Result<Protocols, Mismatch> {
+        let mut table = Protocols(Vec::new());
+        for protocol in all {
+            table.add(protocol)?;
+        }
+        match table.0.is_empty() {
+            false => Ok(table),
+            true => Err(Mismatch {
+                name: "".into(),
+                problem: "an ORB needs at least one protocol".into(),
+            }),
+        }
+    }
+
+    /// Adds a protocol behind the others.
+    ///
+    /// # Errors
+    /// [`Mismatch`] when there is one of the same name, or one with the same tag of profiles: clients
+    /// could not tell them apart.
+    pub fn add(&mut self, protocol: Protocol) -> Result<(), Mismatch> {
+        for known in &self.0 {
+            let tag = known.profile().tag();
+            let problem = if known.name() == protocol.name() {
+                "there is one of this name".into()
+            } else if tag == protocol.profile().tag() {
+                let name = known.name();
+                format!("its profiles have the tag {tag:#x} of those of {name:?}").into()
+            } else {
+                continue;
+            };
+            let name = protocol.name.clone();
+            return Err(Mismatch { name, problem });
+        }
+        self.0.push(Arc::new(protocol));
+        Ok(())
+    }
+
+    /// Returns all of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Protocol>> {
+        self.0.iter()
+    }
+
+    /// Returns the protocol that an ORB listens with unless told otherwise.
+    pub(crate) fn first(&self) -> &Arc<Protocol> {
+        &self.0[0]
+    }
+
+    /// Returns the protocol of a name.
+    pub fn named(&self, name: &str) -> Option<&Arc<Protocol>> {
+        self.iter().find(|protocol| protocol.name() == name)
+    }
+
+    /// Returns the protocol whose profiles have a tag.
+    pub fn tagged(&self, tag: u32) -> Option<&Arc<Protocol>> {
+        self.iter().find(|protocol| protocol.profile().tag() == tag)
+    }
+
+    /// Returns the protocol that `corbaloc:` calls by a word, compared without case.
+    pub fn located(&self, word: &str) -> Option<&Arc<Protocol>> {
+        let is_it = |protocol: &&Arc<Protocol>| protocol.profile().url().eq_ignore_ascii_case(word);
+        self.iter().find(is_it)
+    }
+
+    /// Returns the protocol that speaks GIOP to an address.
+    pub(crate) fn giop_to(&self, address: &Address) -> Option<&Arc<Protocol>> {
+        let is_it = |protocol: &&Arc<Protocol>| {
+            protocol.messaging().is_none()
+                && protocol.transport().scheme().as_str() == address.scheme()
+        };
+        self.iter().find(is_it)
+    }
+
+    /// Returns the endpoint of an ORB that is told of none.
+    pub(crate) fn default_endpoint(&self) -> Result<Endpoint, EndpointError> {
+        let mut endpoints = read(self.first(), Notation::Url, Part::new(""))?;
+        Ok(endpoints.swap_remove(0))
+    }
+
+    /// Reads endpoints separated by `;`: `PROTOCOL://` and what its transport wants behind it, or
+    /// omniORB's `giop:TRANSPORT:`.
+    ///
+    /// # Errors
+    /// [`EndpointError`] for the first that cannot be understood.
+    pub fn parse(&self, text: &str) -> Result<Vec<Endpoint>, EndpointError> {
+        let mut endpoints = Vec::new();
+        let mut rest = Some(Part::new(text));
+        while let Some(part) = rest {
+            let (one, more) = part.split(';');
+            rest = more;
+            endpoints.extend(self.parse_one(one)?);
+        }
+        Ok(endpoints)
+    }
+
+    fn parse_one(&self, text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
+        for protocol in self.iter() {
+            let url = text.after(&format!("{}://", protocol.name()));
+            if let Some(part) = url {
+                return read(protocol, Notation::Url, part);
+            }
+            let colon = format!("giop:{}:", protocol.transport().scheme());
+            if let (Some(part), None) = (text.after(&colon), protocol.messaging()) {
+                return read(protocol, Notation::Colon, part);
+            }
+        }
+        let mut forms = String::from("an endpoint begins with ");
+        for (at, protocol) in self.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ", " };
+            let _ = write!(forms, "{separator}{}://", protocol.name());
+        }
+        let giop = self.iter().filter(|it| it.messaging().is_none());
+        for protocol in giop {
+            let _ = write!(forms, " or giop:{}:", protocol.transport().scheme());
+        }
+        Err(text.error(forms))
+    }
+}
+
+fn read(
+    protocol: &Protocol,
+    notation: Notation,
+    text: Part<'_>,
+) -> Result<Vec<Endpoint>, EndpointError> {
+    let mut endpoints = protocol.transport().endpoints(notation, text)?;
+    for endpoint in &mut endpoints {
+        endpoint.protocol = protocol.name.clone();
+        if let Some((major, minor)) = endpoint.version
+            && !(major == 1 && minor <= 2)
+        {
+            let version = format!("{major}.{minor}");
+            let at = text.text().find(&format!("{version}@")).unwrap_or(0);
+            let (_, behind) = text.split_at(at);
+            let (place, _) = behind.split_at(version.len().min(behind.text().len()));
+            return Err(place.error("the GIOP versions are 1.0, 1.1 and 1.2"));
+        }
+    }
+    Ok(endpoints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxorb_transport::mem::Memory;
+    use oxorb_transport::tcp::Place;
+
+    fn both() -> Protocols {
+        let mut table = Protocols::default();
+        table.add(Protocol::memory(Memory::new())).unwrap();
+        table
+    }
+
+    #[track_caller]
+    fn refused(text: &str, place: &str, problem: &str) {
+        let error = both().parse(text).unwrap_err();
+        assert_eq!(&text[error.place.clone()], place, "{error}");
+        assert!(error.problem.contains(problem), "{error}");
+    }
+
+    #[test]
+    fn both_notations_mean_the_same() {
+        let table = Protocols::default();
+        let tao = table.parse("iiop://1.2@[::1]:2809/portspan=10").unwrap();
+        let omniorb = table.parse("giop:tcp:[::1]:2809-2818").unwrap();
+        assert_eq!(Place::of(&tao[0]), Place::of(&omniorb[0]));
+        assert_eq!(omniorb[0].protocol, "iiop");
+    }
+
+    #[test]
+    fn lists_share_options_within_one_endpoint_only() {
+        let list = both().parse("iiop://a:1,1.0@b:2/portspan=2;giop:tcp:c:3;mem://d,e");
+        let seen: Vec<_> = list.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            seen,
+            [
+                "iiop://a:1/portspan=2",
+                "iiop://1.0@b:2/portspan=2",
+                "iiop://c:3",
+                "mem://d",
+                "mem://e",
+            ]
+        );
+        for text in seen {
+            let again = both().parse(&text).unwrap();
+            assert_eq!(again[0].to_string(), text);
+        }
+    }
+
+    #[test]
+    fn errors_point_at_the_place_and_name_what_there_is() {
+        let forms = "begins with iiop://, mem:// or giop:tcp: or giop:mem:";
+        refused("", "", forms);
+        refused("shmiop://x", "shmiop://x", forms);
+        refused("iiop://a:1;", "", forms);
+        refused("iiop://a:1;mem://b c", "b c", "letters, digits");
+        refused("iiop://2.0@h:1", "2.0", "versions");
+        refused("iiop://1.1@h:1,1.3@h:2", "1.3", "versions");
+        refused("mem://a/colour=red", "colour", "options are");
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_refused() {
+        let error = both().add(Protocol::iiop()).unwrap_err();
+        let text = error.to_string();
+        assert_eq!(
+            text,
+            "the protocol \"iiop\" cannot be: there is one of this name"
+        );
+        let again = Protocol::new("iiop2", super::super::Iiop, None, Arc::new(Memory::new()));
+        let error = both().add(again.unwrap()).unwrap_err();
+        assert!(
+            error.problem.contains("0x0 of those of \"iiop\""),
+            "{error}"
+        );
+        let named = Protocol::new("I I", super::super::Iiop, None, Arc::new(Memory::new()));
+        assert!(named.unwrap_err().problem.contains("characters"));
+        assert!(Protocols::of([]).is_err());
+    }
+}

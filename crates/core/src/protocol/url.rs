@@ -1,0 +1,130 @@
+//! `corbaloc:` and `corbaname:` URLs with addresses of protocols other than IIOP.
+
+use oxorb_object::{Corbaloc, Corbaname, Ior, ReferenceError, Version, corbaloc};
+
+use super::{Located, Profile, Protocols};
+
+/// The object that a URL names.
+pub(crate) enum Found {
+    /// By its address.
+    Object(Ior),
+    /// A naming context, and the name in it.
+    Name(Ior, String),
+}
+
+impl Protocols {
+    /// Reads a URL by the grammar of each protocol that it names.
+    pub(crate) fn read_url(&self, text: &str) -> Result<Found, ReferenceError> {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (mut rest, name) = match scheme.eq_ignore_ascii_case("corbaname") {
+            true => rest.split_at(rest.find('#').unwrap_or(rest.len())),
+            false => (rest, ""),
+        };
+        let mut profiles = Vec::new();
+        let key = loop {
+            let (word, text) = rest.split_once(':').unwrap_or((rest, ""));
+            let word = if word.is_empty() { "iiop" } else { word };
+            let protocol = self.located(word).ok_or_else(|| {
+                ReferenceError::Corbaloc(corbaloc::Error::Protocol(word.to_owned()))
+            })?;
+            let malformed = |why| {
+                let address = text.to_owned();
+                ReferenceError::Corbaloc(corbaloc::Error::Address { address, why })
+            };
+            let Located {
+                version,
+                address,
+                rest: behind,
+            } = protocol.profile().locate(text).map_err(malformed)?;
+            profiles.push((protocol, version, address));
+            match behind.split_at_checked(1) {
+                Some((",", more)) => rest = more,
+                Some(("/" | "|", key)) => break key,
+                None => break "",
+                Some(_) => return Err(malformed("neither a key nor another address follows it")),
+            }
+        };
+        let written = |key: &[u8]| Ior {
+            type_id: String::new(),
+            profiles: profiles
+                .iter()
+                .map(|(protocol, version, address)| {
+                    let profile = Profile::new(address.clone(), *version, key);
+                    protocol.profile().write(&profile)
+                })
+                .collect(),
+        };
+        // Escapes and names are those of every other URL.
+        let rest = format!("{scheme}:rir:/{key}{name}");
+        if scheme.eq_ignore_ascii_case("corbaname") {
+            let read: Corbaname = rest.parse().map_err(ReferenceError::Corbaloc)?;
+            return Ok(Found::Name(written(&read.context.key), read.name));
+        }
+        let read: Corbaloc = rest.parse().map_err(ReferenceError::Corbaloc)?;
+        Ok(Found::Object(written(&read.key)))
+    }
+}
+
+/// Reads a `MAJOR.MINOR@` at the beginning of an address, 1.0 if there is none, and returns it with
+/// the rest.
+pub(super) fn version(text: &str) -> Result<(Version, &str), &'static str> {
+    let Some((version, rest)) = text.split_once('@') else {
+        return Ok((Version::V1_0, text));
+    };
+    let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x exists")?;
+    let digits = minor.bytes().all(|octet| octet.is_ascii_digit());
+    match minor.parse().ok().filter(|_| digits) {
+        Some(minor) => Ok((Version { major: 1, minor }, rest)),
+        None => Err("its version is not <major>.<minor>"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Protocol;
+    use oxorb_transport::mem::Memory;
+
+    fn read(text: &str) -> Result<Found, ReferenceError> {
+        let mut table = Protocols::default();
+        table.add(Protocol::memory(Memory::new())).unwrap();
+        table.read_url(text)
+    }
+
+    #[test]
+    fn addresses_of_several_protocols() {
+        let Ok(Found::Object(ior)) = read("corbaloc:mem:1.2@bank,iiop:1.1@h:5/a%20b") else {
+            panic!("an object");
+        };
+        let [memory, iiop] = &ior.profiles[..] else {
+            panic!("{ior:?}");
+        };
+        assert_eq!(memory.tag, oxorb_object::profile_tag::OXORB_MEMORY);
+        let iiop = oxorb_object::IiopProfile::parse(iiop).unwrap();
+        assert_eq!((iiop.port, iiop.version), (5, Version::V1_1));
+        assert_eq!(iiop.object_key, b"a b");
+    }
+
+    #[test]
+    fn names_in_contexts_there() {
+        let Ok(Found::Name(ior, name)) = read("corbaname:MEM:names#bank/teller%201") else {
+            panic!("a name");
+        };
+        assert_eq!((ior.profiles.len(), name.as_str()), (1, "bank/teller 1"));
+    }
+
+    #[test]
+    fn errors_name_the_address() {
+        for (text, part) in [
+            ("corbaloc:smoke:signals/key", "smoke"),
+            ("corbaloc:mem:2.0@bank/key", "only GIOP 1.x"),
+            ("corbaloc:mem:/key", "names no place"),
+            ("corbaloc:mem:a,iiop:h:x/key", "port"),
+            ("corbaloc:mem:a/%zz", "escape"),
+        ] {
+            let error = read(text).err().expect(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

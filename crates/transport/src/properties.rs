@@ -1,0 +1,37 @@
+//! Properties of a connection.
+
+use std::time::Duration;
+
+/// Properties to give a link ([`Link::apply`](crate::Link::apply)); `None` leaves one as it is.
+///
+/// A link ignores those that its transport does not have: an application may ask every transport
+/// for the same.
+///
+/// ```
+/// use oxorb_transport::{Link, Properties, mem};
+///
+/// let (client, _server) = mem::pair(64);
+/// client.apply(&Properties { dscp: Some(46), ..Properties::default() })?; // there is no network
+/// # std::io::Result::Ok(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Properties {
+    /// Octets of the kernel's send buffer.
+    pub send_buffer: Option<usize>,
+    /// Octets of the kernel's receive buffer.
+    pub receive_buffer: Option<usize>,
+    /// Silence after which the system asks whether the peer still exists, ending the link of one
+    /// that does not answer for about as long again; `Some(None)`: never.
+    pub keep_alive: Option<Option<Duration>>,
+    /// Whether small writes may wait to be sent together with others (not `TCP_NODELAY`).
+    pub delay: Option<bool>,
+    /// Whether packets pass all routers by.
+    pub dont_route: Option<bool>,
+    /// DSCP, 0 to 63, of the packets sent from now on.
+    pub dscp: Option<u8>,
+    /// Queue of the network device that packets go to, 0 to 6 (`SO_PRIORITY`).
+    pub queue_priority: Option<u8>,
+    /// Time that a read looks for packets in the device (`SO_BUSY_POLL`). Without the privilege for
+    /// it, reads wait for the interrupt of the device.
+    pub busy_poll: Option<Duration>,
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::TargetAddress;
+use oxorb_giop::{TargetAddress, Wire};
 use oxorb_object::code_sets;
 use oxorb_object::components::{Component, orb_type, tag as component_tag};
 use oxorb_object::{CodeSetComponentInfo, CodeSetContext, Ior, SystemException, Version};
@@ -44,8 +44,8 @@ pub(crate) struct RouteProfile {
     pub(crate) peer: Option<Arc<Peer>>,
     /// The lane of this ORB that listens there.
     pub(crate) lane: Option<LaneOf>,
-    /// The lower of the profile's and our own highest GIOP version.
-    pub(crate) version: Version,
+    /// Protocol spoken there: GIOP of the lower of the profile's and our own highest version, or another one.
+    pub(crate) wire: Wire,
     pub(crate) key: Box<[u8]>,
     /// Of the lane behind it, or below 0: of all priorities.
     pub(crate) priority: i16,
@@ -86,7 +86,12 @@ impl Route {
                 continue;
             };
             let version = profile.version.min(orb.options().max_giop);
-            let code_sets = negotiate(&profile, version, orb.options());
+            let wire = Wire::of(protocol.messaging(), version);
+            // Without contexts nobody can say which code sets text is in.
+            let code_sets = match wire.needs().no_contexts {
+                true => Ok(None),
+                false => negotiate(&profile, version, orb.options()),
+            };
             let agreed = code_sets.ok().flatten();
             let published = Published::of(&profile);
             let made_by = profile.component(component_tag::ORB_TYPE);
@@ -113,7 +118,7 @@ impl Route {
                     tag: tagged.tag,
                     peer,
                     lane,
-                    version,
+                    wire,
                     key: key.clone(),
                     priority,
                     code_sets,

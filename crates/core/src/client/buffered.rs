@@ -212,7 +212,7 @@ impl Buffer {
         // their text is encoded.
         let code_sets = draft.code_sets;
         let tell = code_sets.filter(|_| state.waiting == 0 || state.told != code_sets);
-        let dialect = link::dialect(code_sets, draft.version.minor);
+        let dialect = link::dialect(code_sets, draft.wire.version().minor);
         let id = state.next_id;
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);

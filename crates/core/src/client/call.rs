@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::{Dialect, Encoder};
+use oxorb_cdr::Encoder;
 use oxorb_giop::{MessageType, TargetAddress, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, minor,
@@ -48,7 +48,7 @@ pub(crate) struct Pending<'c> {
     peer: &'c Arc<Peer>,
     link: Box<ClientLink>,
     id: u32,
-    version: Version,
+    wire: Wire,
     /// Of the request.
     octets: usize,
     /// Connecting or sending may have used up some of the time.
@@ -85,7 +85,7 @@ impl<'c> Call<'c, '_> {
             mut link,
             draft,
         } = self;
-        let version = draft.version;
+        let wire = draft.wire;
         // Told once per connection: a second, different answer is an error there.
         let tell = match link.knows_code_sets() {
             true => None,
@@ -95,7 +95,7 @@ impl<'c> Call<'c, '_> {
             link.set_code_sets(tell);
         }
         let id = link.next_request_id();
-        let dialect = link.dialect(version.minor);
+        let dialect = link.dialect(wire.version().minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
         // The first request of a connection for a band says so (implicit binding).
         let band = link
@@ -124,7 +124,7 @@ impl<'c> Call<'c, '_> {
         let waited = !link.reused || octets > SENT_AT_ONCE;
         link.limit_writes(timing.write_limit());
         let fragment_size = peer.options().fragment_size;
-        let (sent, buffer) = send_encoded(&*link.link, e, Wire::Giop(version), fragment_size);
+        let (sent, buffer) = send_encoded(&*link.link, e, wire, fragment_size);
         probe::stamp(Stage::RequestSent);
         link.band = None;
         link.out = peer.options().keep(buffer);
@@ -133,7 +133,7 @@ impl<'c> Call<'c, '_> {
                 peer,
                 link,
                 id,
-                version,
+                wire,
                 octets,
                 waited,
                 locating: false,
@@ -146,25 +146,25 @@ impl<'c> Call<'c, '_> {
     pub(crate) fn locate(
         peer: &'c Arc<Peer>,
         mut link: Box<ClientLink>,
-        version: Version,
+        wire: Wire,
         target: TargetAddress<'_>,
         timing: Timing,
     ) -> Result<Pending<'c>, Lost> {
         let id = link.next_request_id();
         let order = peer.options().byte_order;
-        let mut e = Encoder::new(Vec::new(), order, Dialect::new(version.minor));
-        if let Err(violation) = oxorb_giop::locate_request(&mut e, version, id, target) {
+        let mut e = Encoder::new(Vec::new(), order, wire.dialect());
+        if let Err(violation) = wire.locate_request(&mut e, id, target) {
             let exception = violation.to_exception(CompletionStatus::No);
             return Err(lose(peer, &link, exception, violation.to_string()));
         }
         link.limit_writes(timing.write_limit());
-        let sent = write_message(&*link.link, &e.finish(), Wire::Giop(version), None);
+        let sent = write_message(&*link.link, &e.finish(), wire, None);
         match sent {
             Ok(()) => Ok(Pending {
                 peer,
                 link,
                 id,
-                version,
+                wire,
                 octets: 0,
                 waited: true,
                 locating: true,
@@ -334,12 +334,12 @@ impl<'c> Pending<'c> {
     /// Tells the server that nobody waits any more, if it takes that at once. Below GIOP 1.2, where omniORB takes it for an
     /// error, the end of the connection says so, which follows in any case.
     fn cancel(&self) -> io::Result<()> {
-        if self.version < Version::V1_2 {
-            return Ok(());
-        }
-        self.link.link.set_write_timeout(Some(CANCEL_LIMIT))?;
         let order = self.peer.options().byte_order;
-        let message = oxorb_giop::cancel_request(self.version, order, self.id);
+        let message = match self.wire.cancel(order, self.id) {
+            Some(message) if self.wire.version() >= Version::V1_2 => message,
+            _ => return Ok(()),
+        };
+        self.link.link.set_write_timeout(Some(CANCEL_LIMIT))?;
         self.link
             .link
             .write(&mut [io::IoSlice::new(&message)])

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Limits, RequestHeader, TargetAddress};
+use oxorb_giop::{Limits, RequestHeader, TargetAddress, Wire};
 use oxorb_object::{
     CodeSetContext, CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException,
     Version, context_id, policy_type, priority_context,
@@ -80,7 +80,7 @@ pub(super) struct Conditions<'t> {
 pub(crate) struct Draft<'r> {
     pub(super) op: Operation<'r>,
     target: TargetAddress<'r>,
-    pub(super) version: Version,
+    pub(super) wire: Wire,
     pub(super) code_sets: Option<CodeSetContext>,
     carried: Option<&'r Carried>,
     /// Service contexts that interceptors added.
@@ -108,7 +108,7 @@ impl<'r> Draft<'r> {
         Ok(Draft {
             op,
             target: addressee.target(),
-            version: profile.version,
+            wire: profile.wire,
             code_sets,
             carried: room.as_ref(),
             added,
@@ -129,7 +129,7 @@ impl<'r> Draft<'r> {
         Draft {
             op,
             target: addressee.target(),
-            version: Version::V1_2,
+            wire: Wire::Giop(Version::V1_2),
             code_sets: None,
             carried: room.as_ref(),
             added,
@@ -139,7 +139,7 @@ impl<'r> Draft<'r> {
     /// Returns whether the same octets are the request to another profile, too.
     pub(super) fn suits(&self, profile: &RouteProfile) -> bool {
         matches!(self.target, TargetAddress::Key(key) if *key == *profile.key)
-            && profile.version == self.version
+            && profile.wire == self.wire
             && profile.code_sets == Ok(self.code_sets)
     }
 
@@ -195,11 +195,12 @@ impl<'r> Draft<'r> {
             alias: None,
         };
         e.reserve(HEADER_ROOM + self.op.request as usize);
-        let begun = oxorb_giop::begin_request(e, self.version, &header);
+        let begun = self.wire.begin_request(e, &header);
         probe::stamp(Stage::HeaderWritten);
         args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
         probe::stamp(Stage::ArgumentsWritten);
-        oxorb_giop::finish(e, begun)
+        self.wire
+            .finish(e, begun)
             .and_then(|()| limits.check_outgoing(e.position()))
             .inspect(|()| probe::stamp(Stage::RequestFramed))
             .map_err(|violation| violation.to_exception(CompletionStatus::No))

@@ -325,7 +325,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         link: Box<ClientLink>,
     ) -> Result<Step, SystemException> {
         let (profile, peer) = (to.profile, to.peer());
-        let asked = Call::locate(peer, link, profile.version, to.target(), self.timing);
+        let asked = Call::locate(peer, link, profile.wire, to.target(), self.timing);
         let pending = match asked {
             Ok(pending) => pending,
             Err(lost) => return lost.end_harmless(peer, &mut self.attempts),

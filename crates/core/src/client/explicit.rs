@@ -91,13 +91,13 @@ impl Exchange<'_, '_> {
                 Reached::Link(link) if link.band.is_some() => self.bind_band(to, link)?,
                 Reached::Link(link) => self.locate(to, link)?,
                 Reached::Shared => {
-                    let (peer, version) = (to.peer(), to.profile.version);
+                    let (peer, wire) = (to.peer(), to.profile.wire);
                     let timing = self.timing;
                     match shared::connection(
                         self.reference,
                         peer,
                         Level::of(self.selection.as_ref()),
-                        version,
+                        wire,
                         timing,
                         &mut self.attempts,
                     ) {

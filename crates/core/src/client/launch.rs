@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, Response};
+use oxorb_giop::{Frame, FrameContext, Response};
 use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version};
 
 use super::draft::{Addressee, Draft};
@@ -78,9 +78,10 @@ impl Again {
     /// What was sent in `slot` to `target`, unless it was too long to be kept.
     pub(super) fn of_sent(slot: &Slot, target: &Target) -> Option<Again> {
         let profile = &target.route.profiles[target.profile];
-        let frame = Frame::parse(slot.request()).ok()?;
+        let context = FrameContext::of(profile.wire);
+        let frame = Frame::parse_in(slot.request(), context.as_ref()).ok()?;
         let request = oxorb_giop::Request::parse(&frame).ok()?;
-        if profile.version < Version::V1_2 {
+        if profile.wire.version() < Version::V1_2 {
             return None;
         }
         Some(Again {
@@ -95,7 +96,7 @@ impl Again {
     pub(super) fn fits(&self, route: &Route) -> bool {
         route.profiles.iter().all(|profile| {
             profile.peer.is_some()
-                && profile.version >= Version::V1_2
+                && profile.wire.version() >= Version::V1_2
                 && profile.code_sets == Ok(self.code_sets)
         })
     }

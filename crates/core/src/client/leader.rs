@@ -45,7 +45,7 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        let inbox = Box::new(Inbox::new(&peer.options().limits));
+        let inbox = Box::new(peer.inbox());
         let mut opened = Multiplexed::new(Arc::downgrade(peer), link, 0);
         opened.replies = Replies::new(0, Some(inbox));
         opened.led = true;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{Inbox, Limits};
+use oxorb_giop::Inbox;
 use oxorb_object::{CodeSetContext, PriorityBand};
 use oxorb_transport::{Link, Properties};
 
@@ -53,7 +53,6 @@ impl ClientLink {
     pub(crate) fn new(
         owner: &Arc<Peer>,
         link: Arc<dyn Link>,
-        limits: &Limits,
         losses_seen: u32,
         now: Instant,
         counted: Option<Counted>,
@@ -61,7 +60,7 @@ impl ClientLink {
         ClientLink {
             owner: Arc::downgrade(owner),
             link,
-            inbox: Inbox::new(limits),
+            inbox: owner.inbox(),
             out: Vec::with_capacity(512),
             code_sets: None,
             reused: false,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use oxorb_giop::{Inbox, Limits};
+use oxorb_giop::{Inbox, Limits, Wire};
 use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex};
@@ -16,7 +16,7 @@ use crate::raise;
 
 const CALL: Outstanding = Outstanding {
     deadline: None,
-    version: Version::V1_2,
+    wire: Wire::Giop(Version::V1_2),
     untold: false,
     code_sets: None,
 };

@@ -10,8 +10,7 @@ use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
 use oxorb_giop::{Inbox, Response, Wire};
 use oxorb_object::{
-    CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, context_id,
-    minor,
+    CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, context_id, minor,
 };
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, WriteError};
@@ -186,7 +185,7 @@ impl Multiplexed {
         }
         let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, 0));
         let reader = Arc::clone(&opened);
-        let inbox = Inbox::new(&peer.options().limits);
+        let inbox = peer.inbox();
         let priority = level.and_then(Level::priority);
         peer.threads()
             .spawn(Purpose::Reader, "oxorb-reader", priority, move || {
@@ -385,7 +384,7 @@ impl Multiplexed {
             Some(waiter) => {
                 let call = Outstanding {
                     deadline: timing.deadline(),
-                    version: draft.version,
+                    wire: draft.wire,
                     untold: !profile.takes_cancel(),
                     code_sets,
                 };
@@ -407,7 +406,7 @@ impl Multiplexed {
                 return Err(exception);
             }
         };
-        let dialect = dialect(code_sets, draft.version.minor);
+        let dialect = dialect(code_sets, draft.wire.version().minor);
         let mut e = options.encoder(take_buffer(), dialect);
         let offer = (!offer.is_empty()).then_some(ServiceContext {
             id: context_id::BI_DIR_IIOP,
@@ -444,7 +443,7 @@ impl Multiplexed {
         }
         let sent = match written {
             Ok(()) => self
-                .write(&encoded, draft.version, options, timing)
+                .write(&encoded, draft.wire, options, timing)
                 .map_err(|failed| self.not_sent(id, &failed)),
             Err(exception) => {
                 self.replies.forget(id);
@@ -505,18 +504,13 @@ impl Multiplexed {
     fn write(
         &self,
         message: &Encoded<'_>,
-        version: Version,
+        wire: Wire,
         options: &Options,
         timing: Timing,
     ) -> Result<(), WriteError> {
         let Some(both) = &self.both_ways else {
             let _ = self.link.set_write_timeout(timing.write_limit());
-            return write_message(
-                &*self.link,
-                message,
-                Wire::Giop(version),
-                options.fragment_size,
-            );
+            return write_message(&*self.link, message, wire, options.fragment_size);
         };
         let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
@@ -524,12 +518,7 @@ impl Multiplexed {
             .write_limit()
             .map_or(patience, |limit| limit.min(patience));
         let _ = self.link.set_write_timeout(Some(limit));
-        let written = write_message(
-            &*self.link,
-            message,
-            Wire::Giop(version),
-            options.fragment_size,
-        );
+        let written = write_message(&*self.link, message, wire, options.fragment_size);
         let _ = self.link.set_write_timeout(Some(patience));
         written
     }
@@ -548,8 +537,10 @@ impl Multiplexed {
         if call.untold {
             return;
         }
+        let Some(message) = call.wire.cancel(ByteOrder::NATIVE, id) else {
+            return;
+        };
         let write = || {
-            let message = oxorb_giop::cancel_request(call.version, ByteOrder::NATIVE, id);
             let _ = self.link.set_write_timeout(Some(CANCEL_LIMIT));
             let sent = self.link.write(&mut [io::IoSlice::new(&message)]);
             let _ = self.link.set_write_timeout(patience);

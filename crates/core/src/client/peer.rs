@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use oxorb_object::SystemException;
+use oxorb_giop::{Inbox, Wire};
+use oxorb_object::{SystemException, Version};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, Target, connect_first_with};
 
@@ -123,6 +124,12 @@ impl Peer {
         &self.protocol
     }
 
+    /// Returns an empty inbox for its replies.
+    pub(super) fn inbox(&self) -> Inbox {
+        let wire = Wire::of(self.protocol.messaging(), Version::V1_2);
+        Inbox::new(&self.options.limits).speaking(wire)
+    }
+
     /// Starts the threads of its connections.
     pub(crate) fn threads(&self) -> &Threads {
         &self.threads
@@ -167,13 +174,12 @@ impl Peer {
         if by_thread {
             drop_orphans();
         }
-        let limits = &self.options.limits;
         let counted = (!by_thread).then(|| self.cache.count(self, &self.options));
         if let Some(properties) = selection.and_then(Selection::properties) {
             // A property that this system does not have is no reason not to call.
             let _ = link.apply(&properties);
         }
-        let mut link = ClientLink::new(self, link, limits, losses_seen, now, counted);
+        let mut link = ClientLink::new(self, link, losses_seen, now, counted);
         link.trusted_until = self.trusted_until(now);
         link.apart = apart;
         link.reference = owner;

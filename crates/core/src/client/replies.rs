@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{Inbox, MessageType};
-use oxorb_object::{CodeSetContext, CompletionStatus, SystemException, Version};
+use oxorb_giop::{FrameContext, Inbox, MessageType, Wire};
+use oxorb_object::{CodeSetContext, CompletionStatus, SystemException};
 
 use super::link::dialect;
 use super::reply;
@@ -95,7 +95,7 @@ struct Waiting {
 #[derive(Clone, Copy)]
 pub(super) struct Outstanding {
     pub(super) deadline: Option<Instant>,
-    pub(super) version: Version,
+    pub(super) wire: Wire,
     /// The server is not told when nobody waits any more.
     pub(super) untold: bool,
     /// What both sides had agreed on when it was sent.
@@ -114,6 +114,8 @@ pub(super) enum Waiter {
 /// A whole reply message.
 pub(crate) struct Answer {
     pub(super) message: Vec<u8>,
+    /// How to understand the message, if it is not GIOP's.
+    pub(super) context: Option<Arc<FrameContext>>,
     pub(super) header: reply::Answer,
     /// How its text is encoded.
     pub(super) dialect: Dialect,
@@ -493,6 +495,7 @@ impl Ring {
             };
             Ok(Answer {
                 message,
+                context: inbox.context().cloned(),
                 header,
                 dialect: dialect(waiting.call.code_sets, minor),
             })
@@ -601,10 +604,11 @@ const UNPOISONED: &str = "no panic while the lock is held";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxorb_object::Version;
 
     const CALL: Outstanding = Outstanding {
         deadline: None,
-        version: Version::V1_2,
+        wire: Wire::Giop(Version::V1_2),
         untold: false,
         code_sets: None,
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
-use oxorb_giop::{Frame, LocateStatus, ReplyStatus};
+use oxorb_giop::{Frame, FrameContext, LocateStatus, ReplyStatus};
 use oxorb_object::{CompletionStatus, ServiceContexts, SystemException};
 
 use super::link::ClientLink;
@@ -43,7 +43,7 @@ enum Source {
     /// Lies in the receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
     /// Has a buffer of its own: a local or an asynchronous call.
-    Memory(Vec<u8>),
+    Memory(Vec<u8>, Option<Arc<FrameContext>>),
 }
 
 impl Reply {
@@ -88,7 +88,7 @@ impl Reply {
             status: answer.header.status,
             body: answer.header.body,
             dialect: answer.dialect,
-            source: Source::Memory(answer.message),
+            source: Source::Memory(answer.message, answer.context),
         }
     }
 
@@ -105,7 +105,7 @@ impl Reply {
             status: parsed.status,
             body: parsed.body,
             dialect,
-            source: Source::Memory(message),
+            source: Source::Memory(message, None),
         })
     }
 
@@ -158,7 +158,7 @@ impl Reply {
             (d.position(), length)
         };
         let message = match &mut self.source {
-            Source::Memory(message) => std::mem::take(message),
+            Source::Memory(message, _) => std::mem::take(message),
             Source::Link(_, link) => link
                 .as_mut()
                 .expect("held until the reply is dropped")
@@ -199,7 +199,9 @@ impl Reply {
                 .expect("held until the reply is dropped")
                 .inbox
                 .frame(),
-            Source::Memory(message) => Frame::parse(message).expect("parsed before"),
+            Source::Memory(message, context) => {
+                Frame::parse_in(message, context.as_ref()).expect("parsed before")
+            }
         }
     }
 
@@ -223,7 +225,7 @@ impl Drop for Reply {
                     probe::stamp(Stage::CallEnded);
                 }
             }
-            Source::Memory(message) => local::put_buffer(std::mem::take(message)),
+            Source::Memory(message, _) => local::put_buffer(std::mem::take(message)),
         }
     }
 }

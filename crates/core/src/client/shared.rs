@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::Response;
+use oxorb_giop::{Response, Wire};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 
 use super::call::too_large_there;
@@ -33,8 +33,8 @@ impl Exchange<'_, '_> {
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
             let level = Level::of(self.selection.as_ref());
-            let (version, attempts) = (profile.version, &mut self.attempts);
-            let found = connection(reference, peer, level, version, timing, attempts);
+            let (wire, attempts) = (profile.wire, &mut self.attempts);
+            let found = connection(reference, peer, level, wire, timing, attempts);
             let shared = match found {
                 Ok(Some(shared)) => shared,
                 Ok(None) => return Ok(None),
@@ -120,7 +120,7 @@ pub(super) fn connection(
     reference: &Ref,
     peer: &Arc<Peer>,
     level: Option<Level>,
-    version: Version,
+    wire: Wire,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
 ) -> Result<Option<Arc<Multiplexed>>, SystemException> {
@@ -132,8 +132,8 @@ pub(super) fn connection(
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
             return Multiplexed::of(orb, peer, level, timing, attempts).map(Some);
         }
-        // Before GIOP 1.2 requests went one way only.
-        _ if version < Version::V1_2 => return Ok(None),
+        // Before GIOP 1.2 requests went one way only, and without contexts none can be offered.
+        _ if wire.version() < Version::V1_2 || wire.needs().no_contexts => return Ok(None),
         _ => {}
     }
     if let Some(open) = peer.shared.both_ways.usable() {
@@ -155,7 +155,7 @@ fn octets<'a>(
     args: Args<'_, 'a>,
 ) -> Result<usize, SystemException> {
     let options = peer.options();
-    let dialect = link::dialect(draft.code_sets, draft.version.minor);
+    let dialect = link::dialect(draft.code_sets, draft.wire.version().minor);
     let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
     draft.write(&mut e, 0, None, None, args, &options.limits)?;
     Ok(e.finish().len())

@@ -10,7 +10,7 @@
 //! # Ok::<(), oxorb_object::corbaloc::Error>(())
 //! ```
 
-use oxorb_cdr::{self as cdr, Decoder, Dialect};
+use oxorb_cdr::{Decoder, Dialect};
 
 use crate::components::{self, Component, orb_type};
 use crate::{

@@ -55,6 +55,7 @@ type Read = fn(&str) -> Result<Configuration, ConfigError>;
 impl Builder {
     pub(crate) fn new() -> Self {
         let mut builder = Builder::default();
+        builder.options.protocols = crate::protocols::table();
         for (name, read) in zip(FILE_SETTINGS, READERS) {
             if let Ok(named) = std::env::var(format!("OXORB_{}", name.to_uppercase())) {
                 builder.take(read(&named));

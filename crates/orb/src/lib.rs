@@ -51,6 +51,7 @@ pub mod sched {
 }
 mod builder;
 mod orb;
+mod protocols;
 mod signals;
 
 pub use builder::Builder;

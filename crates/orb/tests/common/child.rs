@@ -23,7 +23,12 @@ pub(crate) struct Child {
 impl Child {
     /// Starts one, by way of a test of this file called `serve` that calls [`serve`].
     pub(crate) fn start(port: u16, concurrency: Concurrency) -> Child {
-        Child::run(rerun("serve"), port, concurrency)
+        Child::start_at(&format!("iiop://127.0.0.1:{port}"), concurrency)
+    }
+
+    /// Starts one that listens elsewhere.
+    pub(crate) fn start_at(endpoints: &str, concurrency: Concurrency) -> Child {
+        Child::run(rerun("serve"), endpoints, concurrency)
     }
 
     /// The same with at most so many descriptors.
@@ -34,14 +39,14 @@ impl Child {
             .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
             .arg(test.get_program())
             .args(test.get_args());
-        Child::run(shell, port, concurrency)
+        Child::run(shell, &format!("iiop://127.0.0.1:{port}"), concurrency)
     }
 
-    fn run(mut command: Command, port: u16, concurrency: Concurrency) -> Child {
+    fn run(mut command: Command, endpoints: &str, concurrency: Concurrency) -> Child {
         command
             .env(SERVING, "yes")
             .env("OXORB_CONCURRENCY", concurrency.to_string())
-            .env("OXORB_LISTENENDPOINTS", format!("iiop://127.0.0.1:{port}"));
+            .env("OXORB_LISTENENDPOINTS", endpoints);
         let mut process = Process::spawn(command);
         let mut printed = || process.wait_for_line("IOR:", LONG).trim().to_owned();
         let (ior, transient) = (printed(), printed());

@@ -1,0 +1,16 @@
+//! Protocols of an ORB.
+
+use oxorb_core::protocol::{Protocol, Protocols};
+
+/// Protocols that every ORB speaks besides IIOP.
+const TABLE: &[fn() -> Protocol] = &[];
+
+/// Returns IIOP and the protocols of the table.
+pub(crate) fn table() -> Protocols {
+    let mut protocols = Protocols::default();
+    for protocol in TABLE {
+        let added = protocols.add(protocol());
+        added.expect("names and tags in the table differ");
+    }
+    protocols
+}

@@ -11,7 +11,7 @@ use oxorb_object::components::orb_type;
 use oxorb_object::corbaloc::Location;
 use oxorb_object::{
     CodeSetComponentInfo, Corbaloc, Ior, ReferenceError, SystemException, TaggedComponent, Url,
-    Version, corbaloc, minor,
+    Version, corbaloc, minor, profile_tag,
 };
 use oxorb_rt::Priority;
 
@@ -213,7 +213,24 @@ impl<'a> Published<'a> {
                 _ => profiles.push((&at.protocol, self.profile(at))),
             }
         }
+        self.tell_beside(&mut profiles);
         self.ior(&profiles)
+    }
+
+    /// Has IIOP's profiles tell of the addresses of others, as far as there is a component for that.
+    fn tell_beside(&self, profiles: &mut [(&Arc<Protocol>, Profile)]) {
+        let beside = profiles.iter().filter_map(|(protocol, profile)| {
+            let address = profile.addresses.first()?;
+            protocol.profile().beside(address)
+        });
+        let beside: Vec<_> = beside.collect();
+        let iiop = profiles.iter_mut().filter(|(protocol, profile)| {
+            protocol.profile().tag() == profile_tag::INTERNET_IOP
+                && profile.version >= Version::V1_1
+        });
+        for (_, profile) in iiop {
+            profile.components.extend_from_slice(&beside);
+        }
     }
 
     /// Returns the IOR of an object that lanes serve: for each protocol a profile with the first of

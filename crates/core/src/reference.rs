@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{Decoder, Encoder, OctetSeq, Result as CdrResult};
-use oxorb_object::{Corbaloc, Ior, SystemException};
+use oxorb_object::{Ior, SystemException};
 
 use self::home::Home;
 pub(crate) use self::wire::{decode_nilable, encode_nil};
@@ -259,9 +259,10 @@ impl Ref {
         }
     }
 
-    /// As `corbaloc:iiop:1.2@host:port/key`, if there is an IIOP profile.
+    /// Returns the reference as `corbaloc:iiop:1.2@host:port/key`, with the addresses of all protocols
+    /// that the ORB has. `None` when it has none of them.
     pub fn to_corbaloc(&self) -> Option<String> {
-        Corbaloc::from_ior(self.ior()).map(|url| url.to_string())
+        self.orb().options().protocols.url_of(self.ior())
     }
 
     /// Calls a two-way operation and decodes its result.

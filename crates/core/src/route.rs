@@ -10,7 +10,7 @@ use oxorb_transport::Address;
 
 use crate::client::{Peer, Selection};
 use crate::policy::Published;
-use crate::protocol::Profile;
+use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;
 use crate::server::{LaneOf, OwnAddress};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
@@ -100,7 +100,7 @@ impl Route {
                 _ => None,
             };
             let key: Box<[u8]> = profile.key.as_slice().into();
-            for (address, priority) in addresses(&profile) {
+            for (protocol, address, priority) in addresses(orb, protocol, &profile) {
                 if profiles.len() == MAX_ENDPOINTS {
                     break;
                 }
@@ -115,7 +115,7 @@ impl Route {
                     }
                 };
                 profiles.push(RouteProfile {
-                    tag: tagged.tag,
+                    tag: protocol.profile().tag(),
                     peer,
                     lane,
                     wire,
@@ -216,13 +216,25 @@ impl RouteProfile {
     }
 }
 
-/// Returns the addresses of a profile, and the priority of the lane behind each.
-fn addresses(profile: &Profile) -> Vec<(Address, i16)> {
+/// Returns the addresses of a profile, the protocol of each, and the priority of the lane behind it.
+/// Addresses of other protocols of which it tells come first.
+fn addresses<'p>(
+    orb: &'p Orb,
+    protocol: &'p Arc<Protocol>,
+    profile: &Profile,
+) -> Vec<(&'p Arc<Protocol>, Address, i16)> {
     if !profile.lanes.is_empty() {
-        return profile.lanes.clone();
+        let lanes = profile.lanes.iter().cloned();
+        return lanes
+            .map(|(address, priority)| (protocol, address, priority))
+            .collect();
     }
-    let plain = profile.addresses.iter();
-    plain.map(|address| (address.clone(), NO_LANE)).collect()
+    let others = orb.options().protocols.iter();
+    let beside =
+        others.filter_map(|other| Some((other, other.profile().found_beside(profile)?, NO_LANE)));
+    let own = profile.addresses.iter();
+    let own = own.map(|address| (protocol, address.clone(), NO_LANE));
+    beside.chain(own).collect()
 }
 
 /// TAO_INVALID_PRIORITY.

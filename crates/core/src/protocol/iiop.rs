@@ -83,6 +83,11 @@ impl ProfileKind for Iiop {
             rest,
         })
     }
+
+    fn print(&self, version: Version, address: &Address) -> String {
+        let endpoint = endpoint(address);
+        format!("iiop:{}", corbaloc::Address { version, endpoint })
+    }
 }
 
 /// Returns host and port of an address of TCP.

@@ -38,6 +38,26 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
     /// # Errors
     /// The fault, as the rest of a sentence that begins with the address.
     fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str>;
+
+    /// Writes an address, with the word before it, so that [`locate`](Self::locate) reads it back. Where
+    /// another character than `/` separates the key, it is the last one.
+    fn print(&self, version: Version, address: &Address) -> String {
+        format!("{}:{version}@{}", self.url(), address.place())
+    }
+
+    /// Returns the component by which IIOP's profiles of the same reference tell of an address, to
+    /// clients that know no profile of this kind.
+    fn beside(&self, address: &Address) -> Option<TaggedComponent> {
+        let _ = address;
+        None
+    }
+
+    /// Returns the address that a profile of another kind tells of in this way, if this process reaches
+    /// it. Calls prefer it to the addresses of that profile.
+    fn found_beside(&self, profile: &Profile) -> Option<Address> {
+        let _ = profile;
+        None
+    }
 }
 
 /// An address out of a URL.

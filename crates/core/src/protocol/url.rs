@@ -66,6 +66,43 @@ impl Protocols {
     }
 }
 
+impl Protocols {
+    /// Returns the `corbaloc:` URL of a reference: its addresses of the protocols in the table, and
+    /// the key of the first such profile. `None` when there is none.
+    ///
+    /// Loses the type id, components and other profiles; profiles with another key are left out.
+    pub(crate) fn url_of(&self, ior: &Ior) -> Option<String> {
+        let mut key = None;
+        let mut addresses = Vec::new();
+        for tagged in &ior.profiles {
+            let Some(protocol) = self.tagged(tagged.tag) else {
+                continue;
+            };
+            let Ok(profile) = protocol.profile().read(tagged) else {
+                continue;
+            };
+            if *key.get_or_insert_with(|| profile.key.clone()) == profile.key {
+                let version = profile.version.min(Version::V1_2);
+                let print = |address| protocol.profile().print(version, address);
+                addresses.extend(profile.addresses.iter().map(print));
+            }
+        }
+        let slash = if addresses.last()?.ends_with('|') {
+            ""
+        } else {
+            "/"
+        };
+        // Escapes are those of every other URL.
+        let key = Corbaloc {
+            location: corbaloc::Location::InitialReference,
+            key: key?,
+        };
+        let key = key.to_string();
+        let key = key.strip_prefix("corbaloc:rir:/")?;
+        Some(format!("corbaloc:{}{slash}{key}", addresses.join(",")))
+    }
+}
+
 /// Reads a `MAJOR.MINOR@` at the beginning of an address, 1.0 if there is none, and returns it with
 /// the rest.
 pub(super) fn version(text: &str) -> Result<(Version, &str), &'static str> {
@@ -104,6 +141,26 @@ mod tests {
         let iiop = oxorb_object::IiopProfile::parse(iiop).unwrap();
         assert_eq!((iiop.port, iiop.version), (5, Version::V1_1));
         assert_eq!(iiop.object_key, b"a b");
+    }
+
+    #[test]
+    fn urls_are_written_as_they_are_read() {
+        let mut table = Protocols::default();
+        table.add(Protocol::memory(Memory::new())).unwrap();
+        for text in [
+            "corbaloc:mem:1.2@bank,iiop:1.1@h:5/a%20b",
+            "corbaloc:iiop:1.2@[fe80::1%25eth0]:5,mem:1.0@bank/NameService",
+        ] {
+            let Ok(Found::Object(ior)) = table.read_url(text) else {
+                panic!("an object");
+            };
+            assert_eq!(table.url_of(&ior).as_deref(), Some(text));
+        }
+        let nothing = Ior {
+            type_id: String::new(),
+            profiles: Vec::new(),
+        };
+        assert_eq!(table.url_of(&nothing), None);
     }
 
     #[test]

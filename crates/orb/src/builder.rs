@@ -8,6 +8,7 @@ use std::time::Duration;
 use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_config::{ConfigError, Configuration};
 use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
+use oxorb_core::protocol::Protocol;
 use oxorb_core::{
     ClientConnections, Concurrency, FILE_SETTINGS, Incompatible, Options, RunTimeScheduler,
     SchedulingClass, SettingError, SetupError, ThreadFilter, Threadpool,
@@ -161,6 +162,29 @@ impl Builder {
     fn take_env(&mut self) {
         let read = self.options.take_env();
         self.note(read.map_err(SetupError::Setting));
+    }
+
+    /// Adds a protocol to those that the ORB speaks, behind the others; IIOP is the first.
+    ///
+    /// Endpoints that earlier settings name, from the environment, a file or arguments, are read once
+    /// their protocol is here. Combinations that make no sense are errors of [`build`](Self::build).
+    ///
+    /// ```
+    /// use oxorb::protocol::Protocol;
+    /// use oxorb::transport::mem::Memory;
+    ///
+    /// let orb = oxorb::Orb::builder()
+    ///     .listen("iiop://127.0.0.1:0;mem://bank")
+    ///     .protocol(Protocol::memory(Memory::new()))
+    ///     .build()?;
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        let added = self.options.add_protocol(protocol);
+        self.note(added);
+        self
     }
 
     /// Adds endpoints to listen on, `iiop://HOST:PORT`, several separated by `;`.
@@ -333,6 +357,9 @@ impl Builder {
 
     /// Whether settings and threadpools go together.
     fn check(&self) -> Result<(), SetupError> {
+        self.options
+            .check_protocols()
+            .map_err(SetupError::Setting)?;
         self.options.check().map_err(SetupError::Incompatible)?;
         if let Some(scheduler) = &self.options.realtime.scheduler {
             let enforceable = scheduler.table.enforceable();

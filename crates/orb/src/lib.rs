@@ -77,7 +77,7 @@ pub use oxorb_core::{
     ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
     current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
-pub use oxorb_core::{escape, interceptor, probe};
+pub use oxorb_core::{escape, interceptor, probe, protocol};
 pub use oxorb_object::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
     PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
@@ -94,6 +94,7 @@ pub use oxorb_rt::{
     Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,
     PriorityTransform,
 };
+pub use oxorb_transport as transport;
 
 pub use oxorb_object::components::{tag::ALTERNATE_IIOP_ADDRESS, tag::TAO_ENDPOINTS};
 

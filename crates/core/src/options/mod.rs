@@ -22,7 +22,8 @@ pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
-use crate::protocol::Protocols;
+use crate::orb::SetupError;
+use crate::protocol::{Protocol, Protocols};
 use crate::rt::RealTime;
 use crate::server::{ReactorChoice, ThreadFilters};
 pub use collocation::Collocation;
@@ -51,9 +52,11 @@ pub enum ClientConnections {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Protocols that the ORB speaks, those it prefers first. Endpoints are read by them: set them
-    /// before.
+    /// Protocols that the ORB speaks, those it prefers first. Change them by
+    /// [`add_protocol`](Self::add_protocol), or before endpoints are read by them.
     pub protocols: Protocols,
+    /// Settings whose endpoints are of protocols that may still be added, by name and text.
+    pub(crate) unread: Vec<(&'static str, String)>,
     /// Where to listen; empty: one system-chosen port on all interfaces, opened
     /// when the first object needs an address.
     pub listen: Vec<Endpoint>,
@@ -212,6 +215,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             protocols: Protocols::default(),
+            unread: Vec::new(),
             listen: Vec::new(),
             publish: Vec::new(),
             init_refs: Vec::new(),
@@ -273,6 +277,46 @@ impl Options {
         Ok(())
     }
 
+    /// Adds a protocol, and reads the endpoints of earlier settings that name it.
+    ///
+    /// # Errors
+    /// [`Mismatch`] when it cannot be told apart from another; a setting whose endpoints it does not
+    /// understand.
+    pub fn add_protocol(&mut self, protocol: Protocol) -> Result<(), SetupError> {
+        self.protocols.add(protocol).map_err(SetupError::Protocol)?;
+        for (setting, text) in std::mem::take(&mut self.unread) {
+            self.set(setting, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that every setting was understood: one may name endpoints of a protocol that was never
+    /// added.
+    ///
+    /// # Errors
+    /// The first that was not.
+    pub fn check_protocols(&self) -> Result<(), SettingError> {
+        let Some((setting, text)) = self.unread.first() else {
+            return Ok(());
+        };
+        let at = endpoints_of(setting, text);
+        let problem = match self.protocols.parse(at) {
+            Err(error) => error.to_string(),
+            Ok(_) => "its protocol was not added by add_protocol".to_owned(),
+        };
+        let setting = format!("-ORB{setting} {text}");
+        Err(SettingError { setting, problem })
+    }
+
+    /// Keeps a setting for later if its endpoints are of a protocol that may still be added.
+    pub(crate) fn keep_unread(&mut self, setting: &'static str, text: &str) -> bool {
+        let later = self.protocols.may_know_later(endpoints_of(setting, text));
+        if later {
+            self.unread.push((setting, text.to_owned()));
+        }
+        later
+    }
+
     /// Returns the properties of every connection.
     pub(crate) fn connection(&self) -> Properties {
         Properties {
@@ -296,3 +340,15 @@ impl Options {
         Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
     }
 }
+
+/// Returns the endpoints in the value of a setting: those of lanes stand behind the lane.
+fn endpoints_of<'t>(setting: &str, text: &'t str) -> &'t str {
+    match text.split_once(['=', ' ']) {
+        Some((_, endpoints)) if setting == LANE_ENDPOINTS => endpoints.trim(),
+        _ => text,
+    }
+}
+
+/// The settings that name endpoints.
+pub(crate) const ENDPOINTS: &str = "ListenEndpoints";
+pub(crate) const LANE_ENDPOINTS: &str = "LaneListenEndpoints";

@@ -7,13 +7,13 @@ use std::time::Duration;
 use oxorb_giop::setting;
 use oxorb_transport::{AccessError, Publish};
 
-use super::Options;
 use super::collocation::{COLLOCATION, Collocation};
 use super::value::{
     byte_order, char_set, client_connections, fragment_size, giop_version, milliseconds, number,
     or_none, positive, priority_mapping, scheduling_class, some_milliseconds, yes_or_no,
     zero_or_one,
 };
+use super::{ENDPOINTS, LANE_ENDPOINTS, Options};
 use crate::concurrency::{CONCURRENCY, Concurrency};
 use crate::rt::{LaneEndpoints, LaneNumber};
 use crate::server::ReactorChoice;
@@ -64,10 +64,13 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        name: "ListenEndpoints",
+        name: ENDPOINTS,
         value: "ENDPOINTS",
         help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...].",
-        apply: |options, text| options.listen_on(text).map_err(|error| error.to_string()),
+        apply: |options, text| match options.keep_unread(ENDPOINTS, text) {
+            true => Ok(()),
+            false => options.listen_on(text).map_err(|error| error.to_string()),
+        },
     },
     Setting {
         name: "EndPointPublish",
@@ -431,12 +434,14 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        name: "LaneListenEndpoints",
+        name: LANE_ENDPOINTS,
         value: "POOL:LANE=ENDPOINTS",
         help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: the ports that follow those of -ORBListenEndpoints, in the order in which threadpools are created, where these are fixed; otherwise ports that the system chooses.",
         apply: |options, text| {
-            let lane = LaneEndpoints::parse(text, &options.protocols)?;
-            options.realtime.lane_endpoints.push(lane);
+            if !options.keep_unread(LANE_ENDPOINTS, text) {
+                let lane = LaneEndpoints::parse(text, &options.protocols)?;
+                options.realtime.lane_endpoints.push(lane);
+            }
             Ok(())
         },
     },

@@ -126,6 +126,7 @@ impl Orb {
     /// Returns the endpoints of the configuration or, without any, that of the first protocol.
     pub(crate) fn endpoints(&self) -> Result<Vec<Endpoint>, SetupError> {
         let options = self.options();
+        options.check_protocols()?;
         if !options.listen.is_empty() {
             return Ok(options.listen.clone());
         }

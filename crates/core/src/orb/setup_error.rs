@@ -7,6 +7,7 @@ use oxorb_sched::table::Unenforceable;
 use oxorb_transport::ListenError;
 
 use crate::interceptor::DuplicateInterceptor;
+use crate::protocol::Mismatch;
 use crate::server::OpenError;
 use crate::{Incompatible, PreconnectError, SettingError, ThreadpoolError, ThreadpoolId, raise};
 
@@ -18,6 +19,8 @@ use crate::{Incompatible, PreconnectError, SettingError, ThreadpoolError, Thread
 pub enum SetupError {
     /// An argument or environment variable.
     Setting(SettingError),
+    /// A protocol that cannot be, alone or beside others.
+    Protocol(Mismatch),
     /// Two options that contradict each other.
     Incompatible(Incompatible),
     /// A threadpool of the configuration, by its name.
@@ -57,6 +60,7 @@ impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SetupError::Setting(error) => error.fmt(f),
+            SetupError::Protocol(error) => error.fmt(f),
             SetupError::Incompatible(error) => error.fmt(f),
             SetupError::Threadpool(name, error) => write!(f, "threadpool {name}: {error}"),
             SetupError::Configuration(error) => error.fmt(f),
@@ -118,6 +122,7 @@ impl std::error::Error for SetupError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             SetupError::Setting(error) => Some(error),
+            SetupError::Protocol(error) => Some(error),
             SetupError::Incompatible(error) => Some(error),
             SetupError::Threadpool(_, error) => Some(&**error),
             SetupError::Configuration(error) => Some(&**error),

@@ -117,6 +117,21 @@ impl Protocols {
         Ok(endpoints)
     }
 
+    /// Whether text names a protocol that is not in the table, and is an endpoint by its form.
+    pub(crate) fn may_know_later(&self, text: &str) -> bool {
+        text.split(';').any(|one| match one.split_once("://") {
+            Some((name, _)) => super::is_name(name) && self.named(name).is_none(),
+            None => match one.strip_prefix("giop:").and_then(|it| it.split_once(':')) {
+                Some((scheme, _)) => {
+                    let giop = self.iter().filter(|it| it.messaging().is_none());
+                    let mut schemes = giop.map(|it| it.transport().scheme().as_str());
+                    super::is_name(scheme) && schemes.all(|known| known != scheme)
+                }
+                None => false,
+            },
+        })
+    }
+
     fn parse_one(&self, text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         for protocol in self.iter() {
             let url = text.after(&format!("{}://", protocol.name()));

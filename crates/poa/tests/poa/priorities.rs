@@ -78,10 +78,10 @@ fn combinations_are_as_the_table_says() {
         (&[other, nowhere], Some((1, "no such threadpool"))),
         (&[other, lanes], Some((1, "needs a priority_model"))),
         (&[bands(&[(0, 9)])], Some((0, "need a priority_model"))),
-        (&[protocols(&[])], Some((0, "TCP"))),
+        (&[protocols(&[])], Some((0, "tag of its profiles"))),
         (
             &[other, protocols(&[tcp, profile_tag::TAO_UIOP])],
-            Some((1, "TCP")),
+            Some((1, "tag of its profiles")),
         ),
         // Pool and model.
         (&[plain, declared(7)], None),

@@ -14,6 +14,7 @@ fn persistent_references_lead_to_the_same_object_in_a_second_life() {
     let port = free_port();
     let live = || {
         start_with(|options| {
+            options.listen.clear();
             options
                 .listen_on(&format!("iiop://127.0.0.1:{port}"))
                 .unwrap();

@@ -66,7 +66,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: ENDPOINTS,
         value: "ENDPOINTS",
-        help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...].",
+        help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...], or another protocol of the ORB.",
         apply: |options, text| match options.keep_unread(ENDPOINTS, text) {
             true => Ok(()),
             false => options.listen_on(text).map_err(|error| error.to_string()),
@@ -268,7 +268,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "Access",
         value: "RULES",
-        help: "Who may connect: allow NETWORK and deny NETWORK, separated by commas.",
+        help: "Who may connect: allow NETWORK and deny NETWORK, separated by commas; also uid:NUMBER and gid:NUMBER, for processes of this host, and all.",
         apply: |options, text| {
             options.access = text
                 .parse()

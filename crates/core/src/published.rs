@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use oxorb_cdr::ByteOrder;
 use oxorb_object::Version;
 use oxorb_transport::{Address, Endpoint};
 
@@ -27,14 +28,28 @@ impl Orb {
     /// Returns the protocol spoken at an endpoint.
     pub(crate) fn protocol_at(&self, endpoint: &Endpoint) -> Result<&Arc<Protocol>, SetupError> {
         let protocols = &self.options().protocols;
-        protocols.named(&endpoint.protocol).ok_or_else(|| {
+        let protocol = protocols.named(&endpoint.protocol).ok_or_else(|| {
             let known: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
             let known = known.join(", ");
             SetupError::Setting(SettingError {
                 setting: format!("-ORBListenEndpoints {endpoint}"),
                 problem: format!("this ORB has no such protocol, only {known}"),
             })
-        })
+        })?;
+        let needs = protocol.messaging().map(|messaging| messaging.needs());
+        if needs.is_some_and(|needs| needs.same_order)
+            && self.options().byte_order != ByteOrder::NATIVE
+        {
+            return Err(SetupError::Setting(SettingError {
+                setting: format!("-ORBListenEndpoints {endpoint}"),
+                problem: format!(
+                    "{} has no byte-order mark, so this ORB must write in the byte order of its machine, and its option \
+                     says otherwise",
+                    protocol.name()
+                ),
+            }));
+        }
+        Ok(protocol)
     }
 
     /// Returns where clients reach an endpoint that is open.

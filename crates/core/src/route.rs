@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use oxorb_cdr::ByteOrder;
 use oxorb_giop::{TargetAddress, Wire};
 use oxorb_object::code_sets;
 use oxorb_object::components::{Component, orb_type, tag as component_tag};
@@ -87,9 +88,13 @@ impl Route {
             };
             let version = profile.version.min(orb.options().max_giop);
             let wire = Wire::of(protocol.messaging(), version);
-            // Without contexts nobody can say which code sets text is in.
-            let code_sets = match wire.needs().no_contexts {
-                true => Ok(None),
+            let needs = wire.needs();
+            if needs.same_order && orb.options().byte_order != ByteOrder::NATIVE {
+                continue;
+            }
+            let code_sets = match needs.no_contexts {
+                // Nothing could say which were chosen.
+                true => Ok(Some(FIXED)),
                 false => negotiate(&profile, version, orb.options()),
             };
             let agreed = code_sets.ok().flatten();
@@ -239,6 +244,12 @@ fn addresses<'p>(
 
 /// TAO_INVALID_PRIORITY.
 const NO_LANE: i16 = -1;
+
+/// Code sets of protocols whose messages cannot name any.
+const FIXED: CodeSetContext = CodeSetContext {
+    char_data: code_sets::ISO_8859_1,
+    wchar_data: code_sets::UTF_16,
+};
 
 fn negotiate(
     profile: &Profile,

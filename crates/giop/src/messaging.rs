@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::Deref;
 use std::sync::Arc;
 
-use oxorb_cdr::{ByteOrder, Encoder};
+use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::{ServiceContext, Version};
 
 use crate::{
@@ -33,6 +33,12 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     /// Returns the GIOP version whose rules values follow in CDR: how wide characters and the like are laid out.
     fn version(&self) -> Version {
         Version::V1_2
+    }
+
+    /// Returns the CDR dialect of a connection on which no code sets were agreed on: for good, where messages carry no
+    /// service contexts to do so.
+    fn dialect(&self) -> Dialect {
+        Dialect::new(self.version().minor)
     }
 
     /// Returns the number of octets from which [`header`](Self::header) reads a header: 1 to 255.

@@ -87,7 +87,10 @@ impl Wire {
     /// Returns the CDR dialect of the protocol before code sets are agreed on.
     #[inline]
     pub fn dialect(self) -> Dialect {
-        Dialect::new(self.version().minor)
+        match self {
+            Self::Giop(version) => Dialect::new(version.minor),
+            Self::Other(messaging) => messaging.dialect(),
+        }
     }
 
     /// Starts a Request in an empty encoder, as [`begin_request`] does.

@@ -131,8 +131,12 @@ impl Connection {
             status: admitted.status,
             pool,
         };
+        let session = match inbox.messaging() {
+            None => Session::default(),
+            Some(messaging) => Session::speaking(messaging.dialect()),
+        };
         let silent = true; // until the first octet
-        Connection::of(admitted.id, link, inbox, Session::default(), lines, silent)
+        Connection::of(admitted.id, link, inbox, session, lines, silent)
     }
 
     /// A connection that this side opened, over which requests may come, too.

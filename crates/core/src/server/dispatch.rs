@@ -354,6 +354,15 @@ pub(super) fn is_stream(contexts: &ServiceContexts<'_>) -> bool {
 }
 
 impl Session {
+    /// Returns the session of a connection whose protocol has these rules for text until others are agreed on.
+    #[cold]
+    pub(super) fn speaking(dialect: Dialect) -> Session {
+        Session {
+            agreed: Some(dialect),
+            ..Session::default()
+        }
+    }
+
     /// Of a connection that this side opened, and over which requests may come.
     pub(super) fn of_our_own() -> Session {
         Session {

@@ -164,6 +164,18 @@ pub mod profile_tag {
     pub const TAO_SCIOP: u32 = 0x5441_4f0e;
     /// OxORB: a place in the memory of the server's process (`PlaceProfile`).
     pub const OXORB_MEMORY: u32 = 0x4f58_4f10;
+    /// OxORB: GIOPlite over TCP. The address is `HOST:PORT`.
+    pub const OXORB_LITE_TCP: u32 = 0x4f58_4f20;
+    /// OxORB: GIOPlite over UNIX sockets. The address is a path, or `@` and an abstract name.
+    pub const OXORB_LITE_UNIX: u32 = 0x4f58_4f21;
+    /// OxORB: GIOPlite over memory.
+    pub const OXORB_LITE_MEMORY: u32 = 0x4f58_4f22;
+    /// OxORB: GIOPlite/RT over TCP.
+    pub const OXORB_LITE_RT_TCP: u32 = 0x4f58_4f28;
+    /// OxORB: GIOPlite/RT over UNIX sockets.
+    pub const OXORB_LITE_RT_UNIX: u32 = 0x4f58_4f29;
+    /// OxORB: GIOPlite/RT over memory.
+    pub const OXORB_LITE_RT_MEMORY: u32 = 0x4f58_4f2a;
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -178,6 +190,12 @@ pub mod profile_tag {
             0x5441_4f05 => "TAO COIOP",
             TAO_SCIOP => "TAO SCIOP (SCTP)",
             OXORB_MEMORY => "OxORB memory",
+            OXORB_LITE_TCP => "OxORB GIOPlite over TCP",
+            OXORB_LITE_UNIX => "OxORB GIOPlite over UNIX sockets",
+            OXORB_LITE_MEMORY => "OxORB GIOPlite over memory",
+            OXORB_LITE_RT_TCP => "OxORB GIOPlite/RT over TCP",
+            OXORB_LITE_RT_UNIX => "OxORB GIOPlite/RT over UNIX sockets",
+            OXORB_LITE_RT_MEMORY => "OxORB GIOPlite/RT over memory",
             0x4f43_4902 => "OCI HTIOP (HTTP tunnel)",
             0x3039 => "Tandem NSKFS",
             0x303a => "Tandem NSKPW",

@@ -7,7 +7,7 @@
 //! for a call: a peer holds its protocol.
 
 mod iiop;
-mod memory;
+mod placed;
 mod profile;
 mod table;
 mod url;
@@ -22,7 +22,7 @@ use oxorb_transport::tcp::Tcp;
 use oxorb_transport::{Facts, Transport};
 
 pub use self::iiop::Iiop;
-pub use self::memory::MemoryProfile;
+pub use self::placed::Placed;
 pub use self::profile::{Located, Profile, ProfileKind};
 pub use self::table::Protocols;
 pub(crate) use self::url::Found;
@@ -95,7 +95,7 @@ impl Protocol {
     pub fn memory(network: Memory) -> Protocol {
         Protocol {
             name: Cow::Borrowed("mem"),
-            profile: Arc::new(MemoryProfile),
+            profile: Arc::new(Placed::MEMORY),
             messaging: None,
             transport: Arc::new(network),
         }

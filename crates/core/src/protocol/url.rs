@@ -103,17 +103,20 @@ impl Protocols {
     }
 }
 
-/// Reads a `MAJOR.MINOR@` at the beginning of an address, 1.0 if there is none, and returns it with
-/// the rest.
+/// Reads a `MAJOR.MINOR@` at the beginning of an address, 1.2 if there is none, and returns it with the rest. The address
+/// itself may hold an `@`, too, or begin with one.
 pub(super) fn version(text: &str) -> Result<(Version, &str), &'static str> {
-    let Some((version, rest)) = text.split_once('@') else {
-        return Ok((Version::V1_0, text));
-    };
-    let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x exists")?;
-    let digits = minor.bytes().all(|octet| octet.is_ascii_digit());
-    match minor.parse().ok().filter(|_| digits) {
-        Some(minor) => Ok((Version { major: 1, minor }, rest)),
-        None => Err("its version is not <major>.<minor>"),
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let version = &text[..text.len() - rest.len()];
+    match rest.strip_prefix('@') {
+        Some(rest) if !version.is_empty() => {
+            let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x exists")?;
+            match minor.parse() {
+                Ok(minor) => Ok((Version { major: 1, minor }, rest)),
+                Err(_) => Err("its version is not <major>.<minor>"),
+            }
+        }
+        _ => Ok((Version::V1_2, text)),
     }
 }
 

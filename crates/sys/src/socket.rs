@@ -171,6 +171,37 @@ pub fn set_busy_poll(socket: impl AsFd, time: Duration) -> io::Result<()> {
     set_option(&socket, libc::SO_BUSY_POLL, microseconds)
 }
 
+/// Paces what is sent: at most `rate` octets leave in a second (`SO_MAX_PACING_RATE`); `None`: no bound. Needs no
+/// privilege. TCP spaces its packets by a timer of its own; a socket without packets ignores the rate.
+pub fn set_pacing_rate(socket: impl AsFd, rate: Option<u64>) -> io::Result<()> {
+    let rate = rate.map_or(UNPACED, |rate| {
+        libc::c_ulong::try_from(rate).unwrap_or(UNPACED)
+    });
+    set_option(&socket, libc::SO_MAX_PACING_RATE, rate)
+}
+
+/// Returns the rate at which octets leave, in a second; `None`: no bound is set.
+pub fn pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
+    let (mut rate, mut size) = (UNPACED, size_of::<libc::c_ulong>() as libc::socklen_t);
+    // SAFETY: the kernel writes at most `size` octets to `rate`, which has that size, and the size that it wrote.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw mut rate).cast(),
+            &raw mut size,
+        )
+    };
+    match result {
+        0 => Ok((rate != UNPACED).then_some(rate)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Pacing rate that stands for no bound.
+const UNPACED: libc::c_ulong = libc::c_ulong::MAX;
+
 /// Sizes the buffers of the kernel, in octets (`SO_SNDBUF`, `SO_RCVBUF`); `None`: as the system does. It may double or
 /// cut what it is told (`net.core.wmem_max`, `net.core.rmem_max`).
 pub fn set_buffers(
@@ -192,15 +223,15 @@ pub fn set_dont_route(socket: impl AsFd, on: bool) -> io::Result<()> {
     set_option(&socket, libc::SO_DONTROUTE, i32::from(on))
 }
 
-fn set_option(socket: &impl AsFd, option: i32, value: i32) -> io::Result<()> {
-    // SAFETY: the descriptor lives as long as the borrow; the kernel reads one `int`, which `value` is.
+fn set_option<N: Copy>(socket: &impl AsFd, option: i32, value: N) -> io::Result<()> {
+    // SAFETY: the descriptor lives as long as the borrow; the kernel reads the octets of `value`, a number.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             libc::SOL_SOCKET,
             option,
             (&raw const value).cast(),
-            size_of::<i32>() as libc::socklen_t,
+            size_of::<N>() as libc::socklen_t,
         )
     };
     match result {
@@ -402,6 +433,11 @@ mod tests {
             set_dont_route(&socket, true).unwrap();
             set_buffers(&socket, Some(50_000), Some(60_000)).unwrap();
             assert!(sockopt::socket_send_buffer_size(&socket).unwrap() >= 50_000);
+            assert_eq!(pacing_rate(&socket).unwrap(), None);
+            set_pacing_rate(&socket, Some(5_000_000_000)).unwrap();
+            assert_eq!(pacing_rate(&socket).unwrap(), Some(5_000_000_000));
+            set_pacing_rate(&socket, None).unwrap();
+            assert_eq!(pacing_rate(&socket).unwrap(), None);
         }
         assert!(families > 0);
     }

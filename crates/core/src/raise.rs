@@ -74,6 +74,10 @@ pub(crate) const NO_LANE: SystemException =
 pub(crate) const NO_PROTOCOL: SystemException =
     SystemException::inv_policy(minor::inv_policy::NO_PROTOCOL, CompletionStatus::No);
 
+/// The server's list of protocols cannot be kept as a policy.
+pub(crate) const LIST_UNUSABLE: SystemException =
+    SystemException::imp_limit(minor::imp_limit::PROTOCOL_LIST, CompletionStatus::No);
+
 /// The server answered LocateRequest that it does not know the object.
 pub(crate) const NOT_LOCATED: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);

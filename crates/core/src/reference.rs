@@ -19,8 +19,8 @@ use crate::client::{
 };
 use crate::op::{Op, Operation, UserException};
 use crate::policy::{
-    AnyPolicy, Effective, InvalidPolicies, Policy, PolicySet, PolicyType, RelativeRoundtripTimeout,
-    Resolved, SetOverrideType,
+    AnyPolicy, ClientProtocol, Effective, InvalidPolicies, Policy, PolicySet, PolicyType,
+    ProtocolList, RelativeRoundtripTimeout, Resolved, SetOverrideType,
 };
 use crate::route::Route;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -201,11 +201,18 @@ impl Ref {
     pub fn policy<P: Policy>(&self) -> Result<Option<P>, SystemException> {
         let route = self.route()?;
         let policies = self.policies();
-        let published = route.profiles.first().map(|profile| profile.published);
-        let both = published
-            .unwrap_or_default()
+        let first = route.profiles.first();
+        let published = first.map(|profile| profile.published.clone());
+        let published = published.unwrap_or_default();
+        let mut both = published
             .reconcile(&policies)
             .map_err(|_| raise::IRRECONCILABLE)?;
+        if let Some(theirs) = published.protocols()
+            && P::TYPE == ClientProtocol::TYPE
+        {
+            let list = ProtocolList::new(theirs).map_err(|_| raise::LIST_UNUSABLE)?;
+            both.realtime.protocols = Some(list);
+        }
         Ok(both.find(P::TYPE).as_ref().and_then(P::from_any))
     }
 

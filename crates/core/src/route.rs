@@ -14,7 +14,7 @@ use crate::policy::Published;
 use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;
 use crate::server::{LaneOf, OwnAddress};
-use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use crate::{Collocation, Options, Orb, raise};
 
 /// Most endpoints of one reference that are tried: whoever sends a reference
@@ -31,6 +31,8 @@ pub(crate) struct Route {
     pub(crate) settled: Option<Selection>,
     /// Index of the profile that was reached last.
     pub(crate) preferred: AtomicUsize,
+    /// One bit for each profile that did not answer when another one last did.
+    pub(crate) silent: AtomicU64,
     /// What the run-time scheduler's table says of the object's operations.
     pub(crate) scheduled: Option<Scheduled>,
     ior: Ior,
@@ -129,7 +131,7 @@ impl Route {
                     code_sets,
                     index,
                     addressing: AtomicU16::new(0),
-                    published,
+                    published: published.clone(),
                     located: AtomicBool::new(false),
                     made_by,
                 });
@@ -151,6 +153,7 @@ impl Route {
             profiles,
             scheduled,
             preferred: AtomicUsize::new(0),
+            silent: AtomicU64::new(0),
             ior: ior.clone(),
         })
     }
@@ -184,6 +187,13 @@ impl Route {
     pub(crate) fn may_be_local(&self) -> bool {
         let mut profiles = self.profiles.iter();
         profiles.any(|profile| profile.peer.is_none() || profile.lane.is_some())
+    }
+
+    /// Keeps in mind which profile answered, and which ones did not that were tried before it.
+    pub(crate) fn answered(&self, index: usize, before: &[usize]) {
+        self.preferred.store(index, Ordering::Relaxed);
+        let silent = before.iter().fold(0, |all, at| all | 1 << at);
+        self.silent.store(silent, Ordering::Relaxed);
     }
 
     /// How to name the object in a request to `profile`.

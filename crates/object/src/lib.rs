@@ -33,6 +33,7 @@ mod note;
 mod place_profile;
 mod policy_values;
 mod priorities;
+mod protocol_properties;
 mod riop;
 mod system_exception;
 mod url;
@@ -53,9 +54,13 @@ pub use policy_values::{
     utc_value,
 };
 pub use priorities::{
-    Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols,
-    RtPolicyValue, TcpProtocolProperties, TooMany, parse_priority_context,
-    parse_priority_range_context, policies_component, priority_context, priority_range_context,
+    Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, RtPolicyValue, TooMany,
+    parse_priority_context, parse_priority_range_context, policies_component, priority_context,
+    priority_range_context,
+};
+pub use protocol_properties::{
+    MAX_MMAP_NAME, MAX_PROTOCOLS, Protocol, ProtocolProperties, SharedMemoryProtocolProperties,
+    TcpProtocolProperties, UnixDomainProtocolProperties,
 };
 pub use riop::{CommunicationClass, Qos, Urgency};
 pub use system_exception::{CompletionStatus, SystemException, SystemExceptionKind};

@@ -1,15 +1,16 @@
 //! Priorities on the wire, as TAO has them: what RT-CORBA policies say in TAG_POLICIES, the service context that
 //! carries a caller's priority, and the addresses of lanes (RT-CORBA 1.2; TAO_TAG_ENDPOINTS).
 //!
-//! The policies are `Copy`: lists are short and bounded, so that reading them for a call allocates nothing.
+//! Lists are short and bounded; protocols and their properties are in `protocol_properties.rs`.
 
 use std::fmt;
 
-use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
+use oxorb_cdr::{Decoder, Dialect};
 
 use crate::components::encapsulate;
 use crate::ior::write_octets;
-use crate::{Malformed, TaggedComponent, policy_type, profile_tag};
+use crate::protocol_properties::{read_protocols, write_protocols};
+use crate::{Malformed, Protocol, TaggedComponent, policy_type};
 
 /// Who decides at which priority a request is served (`RTCORBA::PriorityModel`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,46 +44,6 @@ impl PriorityBand {
     pub fn contains(&self, priority: i16) -> bool {
         (self.low..=self.high).contains(&priority)
     }
-}
-
-/// Properties of TCP connections (`RTCORBA::TCPProtocolProperties`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TcpProtocolProperties {
-    /// `send_buffer_size`, octets; 0: as the system does.
-    pub send_buffer_size: i32,
-    /// `recv_buffer_size`, octets; 0: as the system does.
-    pub recv_buffer_size: i32,
-    /// `keep_alive`.
-    pub keep_alive: bool,
-    /// `dont_route`.
-    pub dont_route: bool,
-    /// `no_delay`.
-    pub no_delay: bool,
-    /// `enable_network_priority`: packets are marked with the DSCP of the call's priority. Does not travel.
-    pub enable_network_priority: bool,
-}
-
-impl Default for TcpProtocolProperties {
-    /// The defaults of RT-CORBA 1.2, but `no_delay`, which is on as everywhere here.
-    fn default() -> Self {
-        TcpProtocolProperties {
-            send_buffer_size: 0,
-            recv_buffer_size: 0,
-            keep_alive: true,
-            dont_route: false,
-            no_delay: true,
-            enable_network_priority: false,
-        }
-    }
-}
-
-/// One protocol and how it is to be used (`RTCORBA::Protocol`). GIOP itself has no properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Protocol {
-    /// The tag of its profiles: [`profile_tag::INTERNET_IOP`] for TCP.
-    pub protocol_type: u32,
-    /// `transport_protocol_properties` where they are those of TCP; `None`: none, or of another protocol.
-    pub tcp: Option<TcpProtocolProperties>,
 }
 
 /// A list with a bound that is kept where it is, in the order given.
@@ -121,9 +82,6 @@ impl std::error::Error for TooMany {}
 
 /// `RTCORBA::PriorityBands`: at most 16 here.
 pub type PriorityBands = Few<PriorityBand, 16>;
-
-/// `RTCORBA::ProtocolList`, the preferred one first: at most 4 here.
-pub type Protocols = Few<Protocol, 4>;
 
 impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
     /// Returns a list of these items.
@@ -188,12 +146,12 @@ impl<T: Copy + Default, const MAX: usize> std::ops::Deref for Few<T, MAX> {
 /// assert_eq!(RtPolicyValue::decode(40, &value)?, Some(RtPolicyValue::Model(model)));
 /// # Ok::<(), oxorb_object::Malformed>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RtPolicyValue {
     /// Type 40.
     Model(PriorityModelPolicy),
     /// ClientProtocolPolicy, type 43.
-    ClientProtocols(Protocols),
+    ClientProtocols(Vec<Protocol>),
     /// PriorityBandedConnectionPolicy, type 45.
     Bands(PriorityBands),
 }
@@ -218,12 +176,7 @@ impl RtPolicyValue {
                 });
                 e.short(policy.server_priority);
             }
-            RtPolicyValue::ClientProtocols(protocols) => {
-                e.ulong(protocols.len() as u32);
-                for protocol in protocols.iter() {
-                    write_protocol(e, protocol);
-                }
-            }
+            RtPolicyValue::ClientProtocols(protocols) => write_protocols(e, protocols),
             RtPolicyValue::Bands(bands) => {
                 e.ulong(bands.len() as u32);
                 for band in bands.iter() {
@@ -235,7 +188,7 @@ impl RtPolicyValue {
     }
 
     /// Reads a policy value; `None` for a type that is not one of these, an unknown model, and lists that are longer
-    /// than ours or name protocols whose properties are unknown. Allocates nothing.
+    /// than ours or name protocols whose properties are unknown. Allocates for a list of protocols only.
     ///
     /// # Errors
     /// Octets that are no value of the type.
@@ -272,46 +225,6 @@ impl RtPolicyValue {
             _ => None,
         })
     }
-}
-
-fn write_protocol(e: &mut Encoder<'_>, protocol: &Protocol) {
-    e.ulong(protocol.protocol_type);
-    if protocol.protocol_type == profile_tag::INTERNET_IOP {
-        let tcp = protocol.tcp.unwrap_or_default();
-        e.long(tcp.send_buffer_size);
-        e.long(tcp.recv_buffer_size);
-        e.boolean(tcp.keep_alive);
-        e.boolean(tcp.dont_route);
-        e.boolean(tcp.no_delay);
-    }
-}
-
-fn read_protocols(d: &mut Decoder<'_>) -> cdr::Result<Option<Protocols>> {
-    let mut protocols = Protocols::default();
-    for _ in 0..d.length(None, 4)? {
-        let protocol_type = d.ulong()?;
-        let tcp = match protocol_type {
-            profile_tag::INTERNET_IOP | profile_tag::TAO_SCIOP => Some(TcpProtocolProperties {
-                send_buffer_size: d.long()?,
-                recv_buffer_size: d.long()?,
-                keep_alive: d.boolean()?,
-                dont_route: d.boolean()?,
-                no_delay: d.boolean()?,
-                enable_network_priority: false,
-            }),
-            profile_tag::TAO_UIOP => {
-                d.long()?;
-                d.long()?;
-                None
-            }
-            profile_tag::TAO_DIOP => None,
-            _ => return Ok(None),
-        };
-        if !protocols.push(Protocol { protocol_type, tcp }) {
-            return Ok(None);
-        }
-    }
-    Ok(Some(protocols))
 }
 
 /// The component TAG_POLICIES with these policies, in this order.
@@ -364,7 +277,10 @@ pub fn parse_priority_context(data: &[u8]) -> Result<i16, Malformed> {
 mod tests {
     use super::*;
     use crate::components::Component;
-    use crate::{IiopEndpoint, PolicyValues};
+    use crate::{
+        IiopEndpoint, MAX_PROTOCOLS, PolicyValues, SharedMemoryProtocolProperties,
+        TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag,
+    };
 
     /// As TAO writes them (rt-facts 2.1): the component's encapsulation, and in it one encapsulation for each value.
     #[test]
@@ -401,18 +317,24 @@ mod tests {
             dont_route: true,
             ..TcpProtocolProperties::default()
         };
-        let protocols = [
-            Protocol {
-                protocol_type: profile_tag::TAO_DIOP,
-                tcp: None,
-            },
-            Protocol {
-                protocol_type: profile_tag::INTERNET_IOP,
-                tcp: Some(tcp),
-            },
+        let unix = UnixDomainProtocolProperties {
+            send_buffer_size: 3,
+            recv_buffer_size: -1,
+        };
+        let memory = SharedMemoryProtocolProperties {
+            preallocate_buffer_size: 1 << 20,
+            keep_alive: false,
+            mmap_filename: "/dev/shm/plots".to_owned(),
+            ..SharedMemoryProtocolProperties::default()
+        };
+        let protocols = vec![
+            Protocol::new(profile_tag::TAO_DIOP),
+            Protocol::with(profile_tag::INTERNET_IOP, tcp),
+            Protocol::with(profile_tag::TAO_SHMIOP, memory),
+            Protocol::with(profile_tag::TAO_UIOP, unix),
         ];
         let all = [
-            RtPolicyValue::ClientProtocols(Protocols::new(&protocols).unwrap()),
+            RtPolicyValue::ClientProtocols(protocols),
             RtPolicyValue::Bands(PriorityBands::new(&[PriorityBand { low: 1, high: 2 }]).unwrap()),
         ];
         let component = policies_component(&all);
@@ -437,6 +359,35 @@ mod tests {
         assert_eq!(parse_priority_context(&priority_context(-2)), Ok(-2));
     }
 
+    /// TAO's GIOP has no properties of its own; those of UIOP are two `long`s, those of SHMIOP end with two strings
+    /// (rt-facts 2.1).
+    #[test]
+    fn protocol_properties_are_laid_out_as_by_tao() {
+        let memory = SharedMemoryProtocolProperties {
+            send_buffer_size: 1,
+            recv_buffer_size: 2,
+            preallocate_buffer_size: 3,
+            mmap_filename: "ab".to_owned(),
+            ..SharedMemoryProtocolProperties::default()
+        };
+        let unix = UnixDomainProtocolProperties {
+            send_buffer_size: 4,
+            recv_buffer_size: 5,
+        };
+        let value = RtPolicyValue::ClientProtocols(vec![
+            Protocol::with(profile_tag::TAO_UIOP, unix),
+            Protocol::with(profile_tag::TAO_SHMIOP, memory),
+        ]);
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 0, 0, 0, 0, 2, // byte order, padding, two protocols
+            0x54, 0x41, 0x4f, 0, 0, 0, 0, 4, 0, 0, 0, 5,
+            0x54, 0x41, 0x4f, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 1, 0, 0, 0, 0, 3,
+            0, 0, 0, 3, b'a', b'b', 0, 0, 0, 0, 0, 1, 0,
+        ];
+        assert_eq!(value.encode(), expected);
+    }
+
     #[test]
     fn what_is_unknown_is_passed_over_and_what_is_cut_off_an_error() {
         assert_eq!(RtPolicyValue::decode(31, &[9]), Ok(None));
@@ -446,6 +397,15 @@ mod tests {
         );
         let unknown_protocol = [0, 0, 0, 0, 0, 0, 0, 1, 9, 9, 9, 9];
         assert_eq!(RtPolicyValue::decode(43, &unknown_protocol), Ok(None));
+        let too_many = vec![Protocol::new(profile_tag::TAO_DIOP); MAX_PROTOCOLS + 1];
+        let too_many = RtPolicyValue::ClientProtocols(too_many).encode();
+        assert_eq!(RtPolicyValue::decode(43, &too_many), Ok(None));
+        let memory = SharedMemoryProtocolProperties::default();
+        let memory = vec![Protocol::with(profile_tag::TAO_SHMIOP, memory)];
+        let memory = RtPolicyValue::ClientProtocols(memory).encode();
+        for end in 0..memory.len() {
+            assert!(RtPolicyValue::decode(43, &memory[..end]).is_err(), "{end}");
+        }
         let whole =
             RtPolicyValue::Bands(PriorityBands::new(&[PriorityBand::default(); 16]).unwrap())
                 .encode();

@@ -80,8 +80,8 @@ pub use oxorb_core::{
 pub use oxorb_core::{escape, interceptor, probe, protocol};
 pub use oxorb_object::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
-    PriorityModelPolicy, Protocol, Protocols, SystemException, SystemExceptionKind,
-    TaggedComponent, TcpProtocolProperties, TooMany, Version, describe, minor,
+    PriorityModelPolicy, SystemException, SystemExceptionKind, TaggedComponent, TooMany, Version,
+    describe, minor,
 };
 pub use oxorb_poa::{
     AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,

@@ -11,12 +11,12 @@ use common::lanes::{Lanes, Seen};
 use common::worker::*;
 use common::{LONG, assert_raised, elsewhere};
 use oxorb::__gen::Op;
-use oxorb::policy::{ClientProtocol, TcpProtocolProperties};
+use oxorb::policy::{Bandwidth, ClientProtocol, Protocol, ProtocolList, TcpProtocolProperties};
 use oxorb::{
-    CompletionStatus, IdAssignment, Interface, LaneScheduling, Later, ObjectRef, Orb, Outcome,
-    Policies, Priority, PriorityModel, PriorityModelPolicy, Protocol, Protocols, Reservation,
-    RtPolicies, SchedulingClass as Class, Servant, Serving, SystemExceptionKind, Threadpool,
-    ThreadpoolError, Upcall,
+    ClientConnections, CompletionStatus, IdAssignment, Interface, LaneScheduling, Later, ObjectRef,
+    Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, Reservation, RtPolicies,
+    SchedulingClass as Class, Servant, Serving, SystemExceptionKind, Threadpool, ThreadpoolError,
+    Upcall,
 };
 use oxorb_object::{RtPolicyValue, context_id};
 use oxorb_rt::PriorityTransform;
@@ -179,7 +179,7 @@ fn an_answer_that_comes_later_carries_the_priority_back() {
 /// What the kernel knows of the connection that has this port here.
 fn kernel(port: u16) -> String {
     let told = Command::new("ss")
-        .args(["-tnmeO", "-o", "--tos", "sport", "=", &format!(":{port}")])
+        .args(["-tnmeiO", "-o", "--tos", "sport", "=", &format!(":{port}")])
         .output()
         .expect("ss (iproute2) is installed");
     String::from_utf8(told.stdout).unwrap()
@@ -223,6 +223,42 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     end(&[&client]);
 }
 
+/// Bandwidth is a policy of each call: over its thread's connection it changes with the call (A15.4).
+#[test]
+fn how_fast_a_connection_sends_a_policy_says() {
+    let _guard = watchdog(LONG);
+    let lanes = Lanes::start(&[-1]);
+    for sharing in [
+        ClientConnections::Private,
+        ClientConnections::Cached,
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+    ] {
+        let client = Orb::builder().client_connections(sharing).build().unwrap();
+        let object = lanes.object(&client, &[]);
+        let slow = object.with(Bandwidth(Some(3_000_000)));
+        let server = common::address(&object).port();
+        let told = |object: &ObjectRef| {
+            assert_eq!(common::ping(object, 1), Ok(7));
+            let told = Command::new("ss")
+                .args(["-tniHO", "dport", "=", &format!(":{server}")])
+                .output()
+                .expect("ss (iproute2) is installed");
+            String::from_utf8(told.stdout).unwrap()
+        };
+        let paced = "/24000000bps";
+        let first = told(&slow);
+        assert!(first.contains(paced), "{sharing:?}: {first}");
+        // A connection apart: that of calls without the policy is not held back.
+        let paced_ones = |told: &str| told.matches(paced).count();
+        let both = told(&object);
+        assert_eq!((paced_ones(&both), both.lines().count()), (1, 2), "{both}");
+        let none = told(&slow.with(Bandwidth(None)));
+        assert_eq!((paced_ones(&none), none.lines().count()), (1, 2), "{none}");
+        end(&[&client]);
+    }
+}
+
 #[test]
 fn what_a_server_says_of_its_connections_the_kernel_knows() {
     let _guard = watchdog(LONG);
@@ -238,11 +274,7 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
     let realtime = RtPolicies {
         threadpool: Some(server.create_threadpool(pool).unwrap()),
         priority_model: model(PriorityModel::ServerDeclared, 32767),
-        server_protocols: Protocols::new(&[Protocol {
-            protocol_type: 0,
-            tcp: Some(properties),
-        }])
-        .ok(),
+        server_protocols: ProtocolList::new(&[Protocol::with(0, properties)]).ok(),
         ..RtPolicies::default()
     };
     let object = activate(

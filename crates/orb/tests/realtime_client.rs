@@ -11,16 +11,15 @@ use common::lanes::{Lanes, Seen};
 use common::*;
 use oxorb::policy::{
     ClientProtocol, CommunicationClass, PolicyCurrent, PriorityBand, PriorityBandedConnection,
-    PrivateConnection, Qos, RequestQos, SyncScope, TcpProtocolProperties,
+    PrivateConnection, Protocol, ProtocolFallback, Qos, RequestQos, SyncScope,
+    TcpProtocolProperties,
 };
 use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
     SystemExceptionKind, Upcall, current_qos,
 };
 use oxorb_core::lock;
-use oxorb_object::{
-    PriorityBands, PriorityModel, PriorityModelPolicy, Protocol, Protocols, RtPolicyValue, minor,
-};
+use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy, RtPolicyValue, minor};
 use oxorb_rt::Priority;
 use oxorb_testkit::alloc::{CountingAllocator, allocations};
 use oxorb_testkit::watchdog;
@@ -30,6 +29,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 const CLIENT: RtPolicyValue = model(PriorityModel::ClientPropagated, 0);
 const PINGS: i64 = 50;
+/// Tag of TAO's UIOP.
+const UIOP: u32 = 0x5441_4f00;
 
 const fn model(model: PriorityModel, server_priority: i16) -> RtPolicyValue {
     RtPolicyValue::Model(PriorityModelPolicy {
@@ -275,7 +276,7 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     let ours = banded(&[(0, 9)]);
     let theirs = RtPolicyValue::Bands(PriorityBands::new(&bands(&[(0, 9)])).unwrap());
     let tcp = ClientProtocol::tcp(TcpProtocolProperties::default());
-    let published = RtPolicyValue::ClientProtocols(Protocols::new(tcp.protocols()).unwrap());
+    let published = RtPolicyValue::ClientProtocols(tcp.protocols().to_vec());
     let exposed = server.object(&client, &[theirs, published, CLIENT]);
     pinged(&exposed);
     let (both, no_model) = (exposed.with(ours), server.object(&client, &[]).with(ours));
@@ -290,13 +291,18 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
         Ok(Some(ours))
     );
 
-    let other = Protocol {
-        protocol_type: 0x5441_4f00,
-        tcp: None,
-    };
-    let elsewhere = ClientProtocol::new(&[other]).unwrap();
+    assert_eq!(
+        exposed.reference().policy::<ClientProtocol>(),
+        Ok(Some(tcp))
+    );
+
+    let elsewhere = ClientProtocol::new(&[Protocol::new(UIOP)]).unwrap();
+    let nowhere = server.object(&client, &[CLIENT]).with(elsewhere);
+    refused(&nowhere, minor::inv_policy::NO_PROTOCOL);
+    // A caller whose preference cannot be satisfied may say that another protocol will do (A15.3).
+    pinged(&nowhere.with(ProtocolFallback::AnyOther));
     refused(
-        &server.object(&client, &[CLIENT]).with(elsewhere),
+        &nowhere.with(ProtocolFallback::Refuse),
         minor::inv_policy::NO_PROTOCOL,
     );
     client.shutdown(true).unwrap();

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use oxorb_core::ThreadpoolId;
-use oxorb_object::{PriorityBands, PriorityModelPolicy, Protocols};
+use oxorb_core::policy::ProtocolList;
+use oxorb_object::{PriorityBands, PriorityModelPolicy};
 
 use crate::RtPolicies;
 
@@ -194,9 +195,9 @@ pub enum Policy {
     /// Policy type 41.
     Threadpool(ThreadpoolId),
     /// Policy type 42.
-    ServerProtocol(Protocols),
+    ServerProtocol(ProtocolList),
     /// Policy type 43.
-    ClientProtocol(Protocols),
+    ClientProtocol(ProtocolList),
     /// Policy type 45.
     PriorityBands(PriorityBands),
 }

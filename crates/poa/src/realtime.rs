@@ -481,7 +481,7 @@ impl Poa {
         values.extend(
             realtime
                 .client_protocols
-                .map(RtPolicyValue::ClientProtocols),
+                .map(|list| RtPolicyValue::ClientProtocols(list.to_vec())),
         );
         values.extend(realtime.priority_bands.map(RtPolicyValue::Bands));
         if let Some(policy) = realtime.priority_model {

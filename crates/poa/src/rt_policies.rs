@@ -1,10 +1,9 @@
 //! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
 
-use oxorb_core::protocol::Protocols as SpokenProtocols;
+use oxorb_core::policy::ProtocolList;
+use oxorb_core::protocol::Protocols;
 use oxorb_core::{Serving, ThreadpoolId, ThreadpoolLanes};
-use oxorb_object::{
-    PriorityBands, PriorityModel, PriorityModelPolicy, Protocols, TcpProtocolProperties,
-};
+use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy, TcpProtocolProperties};
 
 use crate::policies::{InvalidPolicy, Policies, Policy, ThreadPolicy};
 
@@ -18,9 +17,9 @@ pub struct RtPolicies {
     /// ServerProtocolPolicy, type 42: over which protocols they come. The properties of TCP hold for connections that
     /// the POA's threadpool, or the ORB, accepts from then on; the first POA with such a policy decides for all that
     /// share it.
-    pub server_protocols: Option<Protocols>,
+    pub server_protocols: Option<ProtocolList>,
     /// ClientProtocolPolicy, type 43, as clients find it in references.
-    pub client_protocols: Option<Protocols>,
+    pub client_protocols: Option<ProtocolList>,
     /// PriorityBandedConnectionPolicy, type 45, as clients find it in references.
     pub priority_bands: Option<PriorityBands>,
 }
@@ -46,7 +45,7 @@ impl RtPolicies {
     /// What ServerProtocolPolicy says of TCP.
     pub(crate) fn server_tcp(&self) -> Option<TcpProtocolProperties> {
         let protocols = self.server_protocols?;
-        protocols.iter().find_map(|protocol| protocol.tcp)
+        protocols.iter().find_map(|protocol| protocol.tcp())
     }
 }
 
@@ -57,7 +56,7 @@ struct Candidate<'a> {
     /// The lanes of the threadpool that is named, if it exists.
     lanes: Option<&'a ThreadpoolLanes>,
     /// The protocols of the ORB, if it still exists.
-    spoken: Option<&'a SpokenProtocols>,
+    spoken: Option<&'a Protocols>,
 }
 
 /// What must not be.
@@ -73,7 +72,7 @@ pub(crate) fn check(
     policies: &Policies,
     list: &[Policy],
     lanes: Option<&ThreadpoolLanes>,
-    spoken: Option<&SpokenProtocols>,
+    spoken: Option<&Protocols>,
 ) -> Result<(), InvalidPolicy> {
     let candidate = Candidate {
         policies: &policies.realtime,
@@ -204,7 +203,7 @@ const RULES: [Rule; 12] = [
         broken: |c| {
             c.policies.server_protocols.is_some_and(|protocols| {
                 let spoken = |tag| c.spoken.is_some_and(|spoken| spoken.tagged(tag).is_some());
-                protocols.is_empty() || !protocols.iter().all(|each| spoken(each.protocol_type))
+                !protocols.iter().all(|each| spoken(each.protocol_type))
             })
         },
         party: |policy| matches!(policy, Policy::ServerProtocol(_)),

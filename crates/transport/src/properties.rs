@@ -34,4 +34,6 @@ pub struct Properties {
     /// Time that a read looks for packets in the device (`SO_BUSY_POLL`). Without the privilege for
     /// it, reads wait for the interrupt of the device.
     pub busy_poll: Option<Duration>,
+    /// Octets that leave in a second, at most: the transport paces what is sent.
+    pub bandwidth: Option<u64>,
 }

@@ -129,6 +129,7 @@ impl Link for TcpLink {
             dscp,
             queue_priority,
             busy_poll,
+            bandwidth,
         } = properties;
         let socket = self.stream.socket();
         socket::set_buffers(socket, send_buffer, receive_buffer)?;
@@ -138,6 +139,9 @@ impl Link for TcpLink {
         dscp.map_or(Ok(()), |dscp| socket::set_dscp(socket, dscp))?;
         let queue = queue_priority.map(i32::from);
         queue.map_or(Ok(()), |queue| socket::set_queue_priority(socket, queue))?;
+        if bandwidth.is_some() {
+            socket::set_pacing_rate(socket, bandwidth)?;
+        }
         match busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time)) {
             Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(error),
             _ => Ok(()),

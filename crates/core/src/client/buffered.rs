@@ -15,7 +15,7 @@ use oxorb_transport::Link;
 use super::draft::{Addressee, Conditions, Draft};
 use super::level::Level;
 use super::reach::Untried;
-use super::selection::{Selection, Worth};
+use super::selection::{Selection, Worth, pace};
 use super::{Args, Peer, Timing, exchange, intercepted, link};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::lock::Mutex;
@@ -130,7 +130,7 @@ pub(super) fn send<'a>(
         .map(RouteProfile::remote)
         .filter(|other| !Arc::ptr_eq(other, peer));
     let buffer = Buffer::of(peer, level);
-    let added = buffer.add(peer, level, others, &draft, args, policies.buffering);
+    let added = buffer.add(peer, level, others, &draft, args, policies);
     if let Some(flow) = &mut flow {
         let end = match &added {
             Ok(()) => Received::Sent,
@@ -194,16 +194,18 @@ impl Buffer {
         others: impl Iterator<Item = &'p Arc<Peer>> + Clone,
         draft: &Draft<'_>,
         args: Args<'_, 'a>,
-        constraint: BufferingConstraint,
+        policies: &Effective,
     ) -> Result<(), SystemException> {
+        let constraint = policies.buffering;
         let options = peer.options();
         let mut state = self.state();
         if !state.running {
             let (buffer, owner) = (Arc::clone(self), Arc::clone(peer));
             let priority = level.and_then(Level::priority);
+            let bandwidth = level.map_or(0, Level::bandwidth);
             peer.threads()
                 .spawn(Purpose::Oneways, "oxorb-oneways", priority, move || {
-                    buffer.run(&owner)
+                    buffer.run(&owner, bandwidth)
                 })
                 .map_err(|_| raise::NO_THREAD)?;
             state.running = true;
@@ -218,7 +220,8 @@ impl Buffer {
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
         let written = draft.write(&mut e, id, tell, None, args, &options.limits);
         let message = e.finish();
-        let room = options.buffered_oneways.saturating_sub(state.octets.len());
+        let most = options.buffered_oneways.min(policies.queue);
+        let room = most.saturating_sub(state.octets.len());
         let taken = written.and_then(|()| {
             if message.len() > room {
                 return Err(raise::BUFFER_FULL);
@@ -247,7 +250,7 @@ impl Buffer {
             state.told = code_sets;
         }
         state.waiting += 1;
-        if state.is_due(constraint, options.buffered_oneways / 2) {
+        if state.is_due(constraint, most / 2) {
             if !mem::replace(&mut state.urgent, true) {
                 self.changed.notify_all();
             }
@@ -296,7 +299,7 @@ impl Buffer {
     }
 
     /// The thread: sends what is due, until there was nothing for a while.
-    fn run(&self, peer: &Arc<Peer>) {
+    fn run(&self, peer: &Arc<Peer>, bandwidth: u32) {
         let mut way = None;
         let mut spare = Vec::new();
         let mut others = Vec::new();
@@ -320,7 +323,7 @@ impl Buffer {
                 state.time = None;
                 state.urgent = false;
                 drop(state);
-                let sent = transmit(peer, &others, &mut way, &spare);
+                let sent = transmit(peer, &others, &mut way, bandwidth, &spare);
                 // Both buffers stay as long as the thread does: they are bounded, and would grow again at once.
                 spare.clear();
                 idle_since = Instant::now();
@@ -375,6 +378,7 @@ fn transmit(
     peer: &Arc<Peer>,
     others: &[Weak<Peer>],
     way: &mut Option<Way>,
+    bandwidth: u32,
     octets: &[u8],
 ) -> Result<(), SystemException> {
     // Nothing is ever answered: whatever came says that the connection ends.
@@ -397,6 +401,7 @@ fn transmit(
                 let timing = Timing::for_connecting(options.connect_timeout);
                 let (won, link, _) = Peer::connect_first(&may, timing, &mut Vec::new())?;
                 let to = Arc::clone(may[won]);
+                pace(&*link, bandwidth);
                 way.insert(Way { to, link })
             }
         };

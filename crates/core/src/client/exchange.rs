@@ -246,7 +246,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             if let Some(step) = ended {
                 return Ok(step);
             }
-            reached = match reach::again(self, to.peer())? {
+            reached = match reach::again(self, to.profile)? {
                 Ok(link) => Reached::Link(link),
                 Err(exception) => return Ok(Step::NextProfile(exception)),
             };

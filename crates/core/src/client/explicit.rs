@@ -8,7 +8,6 @@ use oxorb_rt::Priority;
 use super::call::{Call, Sent};
 use super::draft::{Addressee, Draft};
 use super::exchange::{Exchange, Step};
-use super::level::Level;
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, class_of};
@@ -91,14 +90,11 @@ impl Exchange<'_, '_> {
                 Reached::Link(link) if link.band.is_some() => self.bind_band(to, link)?,
                 Reached::Link(link) => self.locate(to, link)?,
                 Reached::Shared => {
-                    let (peer, wire) = (to.peer(), to.profile.wire);
-                    let timing = self.timing;
                     match shared::connection(
                         self.reference,
-                        peer,
-                        Level::of(self.selection.as_ref()),
-                        wire,
-                        timing,
+                        to.profile,
+                        self.selection.as_ref(),
+                        self.timing,
                         &mut self.attempts,
                     ) {
                         // None: a client that was called back, and is gone; the next call finds its own way.

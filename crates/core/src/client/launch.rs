@@ -9,13 +9,12 @@ use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemExcep
 
 use super::draft::{Addressee, Draft};
 use super::exchange::{Exchange, Step};
-use super::level::Level;
 use super::multiplexed::Multiplexed;
 use super::reach::Untried;
-use super::selection::Selection;
+use super::selection::{Ranks, Selection};
 use super::settle::one_more;
 use super::slot::Slot;
-use super::{Args, Peer, Reply, Timing, link, local};
+use super::{Args, Reply, Timing, link, local};
 use crate::conn::Mailbox;
 use crate::op::{NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
@@ -186,10 +185,11 @@ impl Launch<'_> {
         if let Some(selection) = &exchange.selection {
             untried.restrict(route, exchange.bound.as_deref(), selection);
         }
+        let ranks = untried.ranks();
         let mut untried: Vec<usize> = untried.in_order().collect();
         // One chance more: the shared connection may have ended since its last use.
         let mut tried_once = 0_u64;
-        while let Some((place, shared)) = self.connect(exchange, route, &untried)? {
+        while let Some((place, shared)) = self.connect(exchange, route, ranks, &untried)? {
             let index = untried[place];
             let to = Addressee::of(route, index);
             let mut room = None;
@@ -227,13 +227,11 @@ impl Launch<'_> {
         &self,
         exchange: &mut Exchange<'_, '_>,
         route: &Route,
+        ranks: Ranks,
         untried: &[usize],
     ) -> Result<Option<(usize, Arc<Multiplexed>)>, SystemException> {
-        let peers: Vec<&Arc<Peer>> = untried
-            .iter()
-            .map(|&at| route.profiles[at].remote())
-            .collect();
-        let Some(first) = peers.first() else {
+        let profiles: Vec<_> = untried.iter().map(|&at| &route.profiles[at]).collect();
+        let Some(first) = profiles.first().map(|profile| profile.remote()) else {
             return Ok(None);
         };
         if let Some(bound) = &exchange.bound
@@ -243,10 +241,17 @@ impl Launch<'_> {
             return Err(raise::REBIND_LOST);
         }
         let orb = self.reference.orb();
-        let level = Level::of(exchange.selection.as_ref());
-        let attempts = &mut exchange.attempts;
-        match Multiplexed::first_of(orb, &peers, level, self.timing, attempts) {
-            Ok(reached) => Ok(Some(reached)),
+        let (selection, attempts) = (exchange.selection.as_ref(), &mut exchange.attempts);
+        let best = ranks.of(untried[0]);
+        let alike = untried.iter().take_while(|at| ranks.of(**at) == best);
+        let alike = alike.count();
+        match Multiplexed::first_of(orb, &profiles, alike, selection, self.timing, attempts) {
+            Ok(found) => {
+                if found.opened {
+                    route.answered(untried[found.place], &untried[..found.place]);
+                }
+                Ok(Some((found.place, found.over)))
+            }
             Err(failed) if failed == raise::CONNECT_FAILED => Ok(None),
             Err(exception) => Err(exception),
         }

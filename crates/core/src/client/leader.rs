@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 use oxorb_giop::Inbox;
 use oxorb_object::SystemException;
 
+use super::Timing;
 use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};
 use super::receive::{closed, unreadable};
 use super::replies::{End, Outcome, Replies, Turn};
-use super::{Peer, Timing};
+use super::selection::{self, Selection};
 use crate::failure::Attempt;
+use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
 use crate::{Options, raise};
 
@@ -25,14 +27,15 @@ use crate::{Options, raise};
 const TICK: Duration = Duration::from_secs(1);
 
 impl Multiplexed {
-    /// The connection to `peer` that its callers read in turn, opened if need be.
+    /// Returns the connection to the server of a profile that its callers read in turn, opened if need be.
     pub(super) fn led(
-        peer: &Arc<Peer>,
-        level: Option<Level>,
+        profile: &RouteProfile,
+        selection: Option<&Selection>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        let place = &peer.shared.of(level).led;
+        let peer = profile.remote();
+        let place = &peer.shared.of(Level::of(selection)).led;
         if let Some(open) = place.usable()
             && !open.died_idle(peer.options())
         {
@@ -40,6 +43,7 @@ impl Multiplexed {
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
+        selection::shape_shared(selection, profile, &*link);
         let current = place.change();
         if let Some(open) = current.usable() {
             link.close();

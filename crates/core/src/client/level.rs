@@ -11,7 +11,7 @@ use super::multiplexed::Current;
 use super::selection::Selection;
 use crate::rt::thread_priority;
 
-/// A priority, or a band of them, and a communication class: calls of different ones never share a connection, nor the
+/// A priority, or a band of them, a communication class and a bandwidth: calls of different ones never share a connection, nor the
 /// thread that reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Level {
@@ -19,6 +19,8 @@ pub(crate) struct Level {
     /// -1, as `low`: calls without a priority.
     high: i16,
     class: CommunicationClass,
+    /// Octets per second that the client sends at most; 0: no bound.
+    bandwidth: u32,
 }
 
 /// Most levels that have connections of their own at one server; calls of further ones share those of the nearest.
@@ -29,21 +31,26 @@ impl Level {
     /// object serves it, or that of the thread. `None`: it has no priority.
     pub(crate) fn of(selection: Option<&Selection>) -> Option<Level> {
         let class = selection.map(Selection::class).unwrap_or_default();
+        let bandwidth = selection.map_or(0, Selection::bandwidth);
+        let usual = class == CommunicationClass::Message && bandwidth == 0;
         let chosen = selection.and_then(|selection| match selection.band {
-            Some(PriorityBand { low, high }) => Some(Level { low, high, class }),
-            None => selection.served_at.map(|at| Level::at(at, class)),
+            Some(PriorityBand { low, high }) => Some((low, high)),
+            None => selection.served_at.map(|at| (at, at)),
         });
-        let own = || thread_priority().map(|priority| Level::at(priority.get(), class));
-        let without = || (class != CommunicationClass::Message).then(|| Level::at(-1, class));
-        chosen.or_else(own).or_else(without)
+        let own = || thread_priority().map(|own| (own.get(), own.get()));
+        let without = || (!usual).then_some((-1, -1));
+        let (low, high) = chosen.or_else(own).or_else(without)?;
+        Some(Level {
+            low,
+            high,
+            class,
+            bandwidth,
+        })
     }
 
-    fn at(priority: i16, class: CommunicationClass) -> Level {
-        Level {
-            low: priority,
-            high: priority,
-            class,
-        }
+    /// Returns the octets per second that the client sends at most; 0: no bound.
+    pub(super) fn bandwidth(self) -> u32 {
+        self.bandwidth
     }
 
     /// Returns the priority of the thread that reads the connection; `None`: the ORB's least.
@@ -115,7 +122,12 @@ mod tests {
     fn a_level_keeps_its_place_and_those_beyond_the_limit_share_the_nearest() {
         let levels = Levels::default();
         let of = |at: i16| {
-            std::ptr::from_ref(levels.of(Some(Level::at(at, CommunicationClass::Message))))
+            std::ptr::from_ref(levels.of(Some(Level {
+                low: at,
+                high: at,
+                class: CommunicationClass::Message,
+                bandwidth: 0,
+            })))
         };
         let first: Vec<_> = (0..MOST as i16).map(|at| of(at * 100)).collect();
         for (at, before) in first.iter().enumerate() {

@@ -97,6 +97,12 @@ impl ClientLink {
         self.dscp = dscp;
     }
 
+    /// Makes room for messages of so many octets in each direction, before the first of them.
+    pub(crate) fn preallocate(&mut self, octets: usize, inbox: Inbox) {
+        self.out.reserve(octets);
+        self.inbox = inbox.reading_into(Vec::with_capacity(octets));
+    }
+
     /// Even numbers: the odd ones are the acceptor's on a bidirectional connection.
     pub(crate) fn next_request_id(&mut self) -> u32 {
         let id = self.next_id;

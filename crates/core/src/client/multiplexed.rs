@@ -21,6 +21,7 @@ use super::level::Level;
 use super::link::dialect;
 use super::local::{put_buffer, take_buffer};
 use super::replies::{End, Outcome, Outstanding, Replies, Waiter};
+use super::selection::{self, Selection};
 use super::slot::Slot;
 use super::writer::{Left, Writers};
 use super::{Args, Peer, Timing, leader};
@@ -51,6 +52,15 @@ pub(crate) struct Multiplexed {
     pub(super) led: bool,
     /// When something was read last, or a leader stopped reading, in nanoseconds of the monotonic clock.
     pub(super) quiet_since: AtomicU64,
+}
+
+/// Connection to one of several profiles.
+pub(crate) struct Found {
+    /// Place of the profile among those that were given.
+    pub(super) place: usize,
+    pub(super) over: Arc<Multiplexed>,
+    /// Flag: no connection of those profiles was open, and this one answered first.
+    pub(super) opened: bool,
 }
 
 /// What is special about a connection that carries requests both ways. A
@@ -124,36 +134,51 @@ impl Multiplexed {
     /// The connection of `peer`, opened if need be.
     pub(crate) fn of(
         orb: &Orb,
-        peer: &Arc<Peer>,
-        level: Option<Level>,
+        profile: &RouteProfile,
+        selection: Option<&Selection>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        Multiplexed::first_of(orb, &[peer], level, timing, attempts).map(|(_, shared)| shared)
+        let first = Multiplexed::first_of(orb, &[profile], 1, selection, timing, attempts);
+        first.map(|found| found.over)
     }
 
-    /// The connection of the first of several peers that has one open, or else of the first that answers; and which.
+    /// Returns the connection to the first of several profiles that has one open, or else to the first that answers. Open
+    /// ones count for the first `alike` profiles: the others are less preferred.
     pub(crate) fn first_of(
         orb: &Orb,
-        peers: &[&Arc<Peer>],
-        level: Option<Level>,
+        profiles: &[&RouteProfile],
+        alike: usize,
+        selection: Option<&Selection>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
-    ) -> Result<(usize, Arc<Multiplexed>), SystemException> {
+    ) -> Result<Found, SystemException> {
+        let level = Level::of(selection);
         let offers = orb.offers_bidirectional();
-        let open = |(at, peer): (usize, &&Arc<Peer>)| {
+        let open = |(at, profile): (usize, &&RouteProfile)| {
+            let peer = profile.remote();
             // The server needs one to call back over.
             let enough = !offers || peer.shared.both_ways.usable().is_some();
             let open = enough.then(|| Multiplexed::open_to(peer, level));
-            Some((at, open??))
+            Some(Found {
+                place: at,
+                over: open??,
+                opened: false,
+            })
         };
-        if let Some(open) = peers.iter().enumerate().find_map(open) {
+        if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
             return Ok(open);
         }
         // Connecting may take long: nobody else shall wait for it.
-        let (won, link, _) = Peer::connect_first(peers, timing, attempts)?;
-        let shared = Multiplexed::share(orb, peers[won], level, link)?;
-        Ok((won, shared))
+        let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
+        let (won, link, _) = Peer::connect_first(&peers, timing, attempts)?;
+        selection::shape_shared(selection, profiles[won], &*link);
+        let over = Multiplexed::share(orb, peers[won], level, link)?;
+        Ok(Found {
+            place: won,
+            over,
+            opened: true,
+        })
     }
 
     /// Has `link` shared, unless another one came first.

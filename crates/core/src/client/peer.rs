@@ -175,11 +175,12 @@ impl Peer {
             drop_orphans();
         }
         let counted = (!by_thread).then(|| self.cache.count(self, &self.options));
-        if let Some(properties) = selection.and_then(Selection::properties) {
-            // A property that this system does not have is no reason not to call.
-            let _ = link.apply(&properties);
-        }
         let mut link = ClientLink::new(self, link, losses_seen, now, counted);
+        if let Some(selection) = selection
+            && selection.preallocated != 0
+        {
+            link.preallocate(selection.preallocated as usize, self.inbox());
+        }
         link.trusted_until = self.trusted_until(now);
         link.apart = apart;
         link.reference = owner;

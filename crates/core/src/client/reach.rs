@@ -8,10 +8,10 @@ use super::Peer;
 use super::binding::Bound;
 use super::exchange::Exchange;
 use super::link::ClientLink;
-use super::selection::{self, Apart, Selection};
+use super::selection::{self, Apart, Ranks, Selection};
 use crate::policy::RebindMode;
 use crate::raise;
-use crate::route::Route;
+use crate::route::{Route, RouteProfile};
 use crate::sync::atomic::Ordering;
 
 /// What leads to a server.
@@ -37,6 +37,8 @@ pub(super) struct Untried {
     profiles: u64,
     /// The one that answered last time, before all others.
     first: usize,
+    /// Order of the others, where policies prefer some.
+    ranks: Ranks,
 }
 
 impl Untried {
@@ -46,10 +48,12 @@ impl Untried {
             Some(bound) => Untried {
                 profiles: 1 << bound.profile,
                 first: bound.profile,
+                ranks: Ranks::default(),
             },
             None => Untried {
                 profiles: u64::MAX >> (64 - route.profiles.len()),
                 first: route.preferred.load(Ordering::Relaxed),
+                ranks: Ranks::default(),
             },
         }
     }
@@ -65,21 +69,42 @@ impl Untried {
             self.profiles = lanes.fold(0, |all, (index, _)| all | 1 << index);
         }
         self.profiles &= to.profiles;
-        if !self.has(self.first) {
-            self.first = self.profiles.trailing_zeros().min(63) as usize;
+        self.ranks = to.ranks;
+        // A preferred protocol that did not answer is tried again when what answered instead is lost.
+        let silent = route.silent.load(Ordering::Relaxed);
+        let best = match self.profiles & !silent {
+            0 => self.ranks.best(self.profiles),
+            answering => self.ranks.best(answering),
+        };
+        if best >> self.first & 1 == 0 {
+            self.first = best.trailing_zeros().min(63) as usize;
         }
     }
 
-    /// All of them, the first first.
+    /// Iterates over all of them: the first, then the others by preference.
     pub(super) fn in_order(&self) -> impl Iterator<Item = usize> + Clone + use<> {
-        let (first, profiles) = (self.first, self.profiles);
+        let (first, profiles, ranks) = (self.first, self.profiles, self.ranks);
         let has = move |index: &usize| profiles >> index & 1 == 1;
-        let others = (0..64).filter(move |index| *index != first);
+        let others = (0..ranks.count()).flat_map(move |rank| {
+            (0..64).filter(move |index| *index != first && ranks.of(*index) == rank)
+        });
         std::iter::once(first).chain(others).filter(has)
+    }
+
+    /// Returns them in the order in which they are connected to: by preference, then the one that answered last time.
+    fn to_race(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..64).filter(|&at| self.has(at)).collect();
+        order.sort_by_key(|&at| (self.ranks.of(at), at != self.first));
+        order
     }
 
     fn has(&self, index: usize) -> bool {
         self.profiles >> index & 1 == 1
+    }
+
+    /// Returns the order of preference.
+    pub(super) fn ranks(&self) -> Ranks {
+        self.ranks
     }
 
     fn strike(&mut self, index: usize) {
@@ -119,12 +144,7 @@ fn race(
     route: &Route,
     untried: &mut Untried,
 ) -> Result<Option<(usize, Reached)>, SystemException> {
-    let mut order: Vec<usize> = (0..route.profiles.len())
-        .filter(|&at| untried.has(at))
-        .collect();
-    if let Some(at) = order.iter().position(|&index| index == untried.first) {
-        order[..=at].rotate_right(1);
-    }
+    let order = untried.to_race();
     if order.is_empty() {
         return Ok(None);
     }
@@ -136,16 +156,13 @@ fn race(
         untried.strike(index);
         return Ok(Some((index, Reached::Shared)));
     }
-    let peers: Vec<&Arc<Peer>> = order
-        .iter()
-        .map(|&at| route.profiles[at].remote())
-        .collect();
-    may_connect(exchange, peers[0])?;
-    match connect(&peers, exchange) {
+    let profiles: Vec<&RouteProfile> = order.iter().map(|&at| &route.profiles[at]).collect();
+    may_connect(exchange, profiles[0].remote())?;
+    match connect(&profiles, exchange) {
         Ok((won, link)) => {
             let index = order[won];
             untried.strike(index);
-            route.preferred.store(index, Ordering::Relaxed);
+            route.answered(index, &order[..won]);
             Ok(Some((index, Reached::Link(link))))
         }
         Err(failed) if failed == raise::CONNECT_FAILED => Ok(None),
@@ -156,13 +173,14 @@ fn race(
 /// Another connection to the same server; the inner error: it cannot be reached.
 pub(super) fn again(
     exchange: &mut Exchange<'_, '_>,
-    peer: &Arc<Peer>,
+    profile: &RouteProfile,
 ) -> Result<Result<Box<ClientLink>, SystemException>, SystemException> {
+    let peer = profile.remote();
     if let Some(link) = exchange.at_hand(peer, exchange.apart()) {
         return Ok(Ok(link));
     }
     may_connect(exchange, peer)?;
-    Ok(connect(&[peer], exchange).map(|(_, link)| link))
+    Ok(connect(&[profile], exchange).map(|(_, link)| link))
 }
 
 /// Not after the loss of a connection that was not to be lost.
@@ -179,12 +197,16 @@ fn may_connect(exchange: &Exchange<'_, '_>, peer: &Peer) -> Result<(), SystemExc
 }
 
 fn connect(
-    peers: &[&Arc<Peer>],
+    profiles: &[&RouteProfile],
     exchange: &mut Exchange<'_, '_>,
 ) -> Result<(usize, Box<ClientLink>), SystemException> {
     let timing = exchange.timing;
-    let (won, link, losses_seen) = Peer::connect_first(peers, timing, &mut exchange.attempts)?;
+    let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
+    let (won, link, losses_seen) = Peer::connect_first(&peers, timing, &mut exchange.attempts)?;
     let selection = exchange.selection.as_ref();
+    if let Some(selection) = selection {
+        selection.shape(profiles[won], &*link);
+    }
     let owner = selection::owner(exchange.reference, selection);
     let mut link = peers[won].new_link(link, losses_seen, timing.start, selection, owner);
     link.mark(selection.and_then(|selection| selection.dscp));

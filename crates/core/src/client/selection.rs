@@ -2,17 +2,16 @@
 //!
 //! A call of which neither the reference nor the caller's policies say anything real-time does not come here.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Weak};
 
-use oxorb_object::{
-    CommunicationClass, PriorityBand, PriorityModel, Qos, SystemException, TcpProtocolProperties,
-};
+use oxorb_object::{CommunicationClass, PriorityBand, PriorityModel, Qos, SystemException};
 use oxorb_rt::{Priority, dscp};
-use oxorb_transport::Properties;
+use oxorb_transport::{Link, Properties};
 
 use crate::failure::{self, Attempt};
 use crate::op::Operation;
-use crate::policy::{Effective, RealTimePolicies};
+use crate::policy::{self, Effective, ProtocolFallback, ProtocolList, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
 use crate::{Ref, qos, raise};
@@ -22,6 +21,8 @@ use crate::{Ref, qos, raise};
 pub(crate) struct Selection {
     /// One bit for each profile of the route that may serve it.
     pub(super) profiles: u64,
+    /// The profiles by preference of their protocols, where a policy prefers some.
+    pub(super) ranks: Ranks,
     pub(super) apart: Apart,
     /// Travels with the request.
     priority: Option<Priority>,
@@ -31,9 +32,46 @@ pub(crate) struct Selection {
     row: Option<u16>,
     /// The band of the connection.
     pub(super) band: Option<PriorityBand>,
-    tcp: Option<TcpProtocolProperties>,
+    /// The caller's protocols, whose properties its connections have.
+    protocols: Option<ProtocolList>,
+    /// Octets of memory that its connection has for each direction when it is opened.
+    pub(super) preallocated: u32,
     /// Of its packets, where network priorities are enabled.
     pub(super) dscp: Option<u8>,
+}
+
+/// Profiles of a route by preference, one bit for each; all zero where nothing is preferred.
+///
+/// Protocols after the fourth of a list share its rank with those that only
+/// [`ProtocolFallback::AnyOther`] admits.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub(crate) struct Ranks([u64; 4]);
+
+impl Ranks {
+    fn add(&mut self, rank: usize, profile: usize) {
+        self.0[rank.min(3)] |= 1 << profile;
+    }
+
+    /// Returns the number of ranks: one where nothing is preferred.
+    pub(super) fn count(self) -> usize {
+        match self.0 {
+            [0, 0, 0, 0] => 1,
+            all => all.len(),
+        }
+    }
+
+    /// Returns the rank of a profile; 0: preferred, or nothing is.
+    pub(super) fn of(&self, profile: usize) -> usize {
+        let has = |rank: &u64| rank >> profile & 1 == 1;
+        self.0.iter().position(has).unwrap_or(0)
+    }
+
+    /// Returns those of `profiles` that are preferred to the others.
+    #[inline]
+    pub(super) fn best(&self, profiles: u64) -> u64 {
+        let mut ranked = self.0.iter().map(|rank| rank & profiles);
+        ranked.find(|of| *of != 0).unwrap_or(profiles)
+    }
 }
 
 /// What a request is worth, as its server is told.
@@ -67,6 +105,8 @@ pub(crate) struct Apart {
     reference: u32,
     /// Highest and lowest priority of the band, both and one more; 0: no bands.
     band: u32,
+    /// Octets per second that the client sends at most; 0: no bound.
+    bandwidth: u32,
     /// Sort of traffic.
     class: CommunicationClass,
 }
@@ -85,7 +125,7 @@ impl Apart {
     /// Whether calls do without a connection that others share. Of shared ones, each communication class has its own.
     #[inline]
     pub(crate) fn is_apart(self) -> bool {
-        self.reference != 0 || self.band != 0
+        self.reference != 0 || self.band != 0 || self.bandwidth != 0
     }
 }
 
@@ -141,7 +181,9 @@ impl Selection {
     }
 
     fn marks_packets(&self) -> bool {
-        self.tcp.is_some_and(|tcp| tcp.enable_network_priority)
+        let tcp = |list: ProtocolList| list.protocols().iter().find_map(|one| one.tcp());
+        let tcp = self.protocols.and_then(tcp);
+        tcp.is_some_and(|tcp| tcp.enable_network_priority)
     }
 
     /// Returns the sort of traffic that the call belongs to.
@@ -234,18 +276,26 @@ impl Selection {
     ) -> Result<Selection, SystemException> {
         let mut selection = Selection {
             priority,
+            protocols: policies.protocols,
+            preallocated: policies.preallocated,
             ..Selection::default()
         };
         let mut refusal = raise::NO_LANE;
         for (index, profile) in profiles.iter().enumerate() {
             match selection.admit(profile, policies) {
-                Ok(()) => selection.profiles |= 1 << index,
+                Ok(rank) => {
+                    selection.profiles |= 1 << index;
+                    if let Some(rank) = rank {
+                        selection.ranks.add(rank, index);
+                    }
+                }
                 Err(why) => refusal = why,
             }
         }
         if selection.profiles == 0 {
             return Err(refusal);
         }
+        selection.apart.bandwidth = policies.bandwidth.map_or(0, NonZeroU32::get);
         if let Some(band) = selection.band {
             let (low, high) = (band.low as u32, band.high as u32);
             selection.apart.band = (high << 16 | low) + 1;
@@ -255,24 +305,25 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Whether calls at the caller's priority may go to this profile.
+    /// Returns the rank of a profile's protocol, where some are preferred, if calls at the caller's priority may go there.
     fn admit(
         &mut self,
         profile: &RouteProfile,
         policies: &RealTimePolicies,
-    ) -> Result<(), SystemException> {
+    ) -> Result<Option<usize>, SystemException> {
         let published = &profile.published;
         let (protocols, bands) = published
             .real_time(policies)
             .map_err(|_| raise::IRRECONCILABLE)?;
-        if let Some(protocols) = protocols {
-            let ours = protocols
-                .iter()
-                .find(|one| one.protocol_type == profile.tag);
-            self.tcp = ours.ok_or(raise::NO_PROTOCOL)?.tcp;
-        }
+        let rank = match protocols {
+            None => None,
+            Some(list) => match policy::position(list, profile.tag) {
+                None if policies.fallback == ProtocolFallback::AnyOther => Some(list.len()),
+                place => Some(place.ok_or(raise::NO_PROTOCOL)?),
+            },
+        };
         let Some(model) = published.model else {
-            return Ok(());
+            return Ok(rank);
         };
         let at = match (model.model, self.priority) {
             (PriorityModel::ClientPropagated, Some(priority)) => priority.get(),
@@ -293,7 +344,7 @@ impl Selection {
             (PriorityModel::ClientPropagated, None) => lane < 0 || lane == at,
         };
         self.band = band.or(self.band);
-        fits.then_some(()).ok_or(raise::NO_LANE)
+        fits.then_some(rank).ok_or(raise::NO_LANE)
     }
 
     /// Whether calls may go to a profile.
@@ -301,18 +352,45 @@ impl Selection {
         self.profiles >> index & 1 == 1
     }
 
-    /// How its connections are made.
-    pub(super) fn properties(&self) -> Option<Properties> {
-        let tcp = self.tcp?;
-        let octets = |size: i32| usize::try_from(size).ok().filter(|size| *size > 0);
-        Some(Properties {
-            send_buffer: octets(tcp.send_buffer_size),
-            receive_buffer: octets(tcp.recv_buffer_size),
-            keep_alive: Some(tcp.keep_alive.then_some(KEEP_ALIVE)),
-            delay: Some(!tcp.no_delay),
-            dont_route: tcp.dont_route.then_some(true),
+    /// Sets up a connection to a profile that was just opened, as the policies of the call want it.
+    pub(super) fn shape(&self, profile: &RouteProfile, link: &dyn Link) {
+        let list = match self.protocols {
+            Some(ours) => Some(ours.protocols()),
+            None => profile.published.protocols(),
+        };
+        let place = list.and_then(|list| Some((list, policy::position(list, profile.tag)?)));
+        let properties = place.map(|(list, at)| policy::properties(&list[at].transport));
+        let properties = Properties {
+            bandwidth: (self.apart.bandwidth != 0).then_some(self.apart.bandwidth.into()),
+            ..properties.unwrap_or_default()
+        };
+        if properties != Properties::default() {
+            // A property that this system does not have is no reason not to call.
+            let _ = link.apply(&properties);
+        }
+    }
+
+    /// Returns the octets per second that its connection takes at most; 0: no bound.
+    pub(super) fn bandwidth(&self) -> u32 {
+        self.apart.bandwidth
+    }
+}
+
+/// Sets up a connection that was just opened to a profile for calls that share it.
+pub(super) fn shape_shared(selection: Option<&Selection>, profile: &RouteProfile, link: &dyn Link) {
+    if let Some(selection) = selection {
+        selection.shape(profile, link);
+    }
+}
+
+/// Bounds the octets that leave in a second over a connection that was just opened; 0: no bound.
+pub(super) fn pace(link: &dyn Link, bandwidth: u32) {
+    if bandwidth != 0 {
+        // A transport that paces nothing carries the call all the same.
+        let _ = link.apply(&Properties {
+            bandwidth: Some(bandwidth.into()),
             ..Properties::default()
-        })
+        });
     }
 }
 
@@ -397,9 +475,6 @@ fn recorded(
     };
     failure::record(refusal, route.profiles.iter().map(attempt).collect())
 }
-
-/// After how much silence the system asks whether the server is there.
-const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(60);
 
 impl RouteProfile {
     fn is_client_propagated(&self) -> bool {

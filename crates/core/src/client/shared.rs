@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Response, Wire};
+use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 
 use super::call::too_large_there;
 use super::draft::{Addressee, Draft};
 use super::level::Level;
+use super::selection::Selection;
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, link, reach};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::policy::LocateFirst;
+use crate::route::RouteProfile;
 use crate::{ClientConnections, Ref, raise};
 
 /// How often a request that certainly did not run is sent again.
@@ -32,9 +34,8 @@ impl Exchange<'_, '_> {
         let (reference, timing, response) = (self.reference, self.timing, self.op.response);
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
-            let level = Level::of(self.selection.as_ref());
-            let (wire, attempts) = (profile.wire, &mut self.attempts);
-            let found = connection(reference, peer, level, wire, timing, attempts);
+            let selection = self.selection.as_ref();
+            let found = connection(reference, profile, selection, timing, &mut self.attempts);
             let shared = match found {
                 Ok(Some(shared)) => shared,
                 Ok(None) => return Ok(None),
@@ -104,7 +105,7 @@ impl Exchange<'_, '_> {
         {
             return Ok(None);
         }
-        let step = match reach::again(self, peer)? {
+        let step = match reach::again(self, to.profile)? {
             Ok(link) => self.locate(to, link)?,
             Err(exception) => Step::NextProfile(exception),
         };
@@ -118,34 +119,36 @@ impl Exchange<'_, '_> {
 /// The connection that all calls share; `None`: there is none, and this side opens none.
 pub(super) fn connection(
     reference: &Ref,
-    peer: &Arc<Peer>,
-    level: Option<Level>,
-    wire: Wire,
+    profile: &RouteProfile,
+    selection: Option<&Selection>,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
 ) -> Result<Option<Arc<Multiplexed>>, SystemException> {
     let orb = reference.orb();
+    let peer = profile.remote();
     match peer.options().client_connections {
         ClientConnections::LeaderFollowers if !orb.offers_bidirectional() => {
-            return Multiplexed::led(peer, level, timing, attempts).map(Some);
+            return Multiplexed::led(profile, selection, timing, attempts).map(Some);
         }
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
-            return Multiplexed::of(orb, peer, level, timing, attempts).map(Some);
+            return Multiplexed::of(orb, profile, selection, timing, attempts).map(Some);
         }
         // Before GIOP 1.2 requests went one way only, and without contexts none can be offered.
-        _ if wire.version() < Version::V1_2 || wire.needs().no_contexts => return Ok(None),
+        _ if profile.wire.version() < Version::V1_2 || profile.wire.needs().no_contexts => {
+            return Ok(None);
+        }
         _ => {}
     }
     if let Some(open) = peer.shared.both_ways.usable() {
         // Calls of other levels have connections of their own.
-        return Ok(open.takes(level).then_some(open));
+        return Ok(open.takes(Level::of(selection)).then_some(open));
     }
     if !orb.offers_bidirectional() {
         // The client that was called back is gone.
         peer.set_both_ways(false);
         return Ok(None);
     }
-    Multiplexed::of(orb, peer, level, timing, attempts).map(Some)
+    Multiplexed::of(orb, profile, selection, timing, attempts).map(Some)
 }
 
 /// How long the message would be.

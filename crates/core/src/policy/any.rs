@@ -86,6 +86,10 @@ policies! {
     Retry 0x4f58_0002 "OxORB::RetryPolicy";
     LocateFirst 0x4f58_0003 "OxORB::LocateFirstPolicy";
     RequestQos 0x4f58_0004 "OxORB::RequestQosPolicy";
+    ProtocolFallback 0x4f58_0005 "OxORB::ProtocolFallbackPolicy";
+    BufferPreallocation 0x4f58_0007 "OxORB::BufferPreallocationPolicy";
+    QueueLimit 0x4f58_0008 "OxORB::QueueLimitPolicy";
+    Bandwidth 0x4f58_0009 "OxORB::BandwidthPolicy";
     BufferingConstraint 0x5441_0001 "TAO::BufferingConstraintPolicy";
     ConnectionTimeout 0x5441_0008 "TAO::ConnectionTimeoutPolicy";
 }

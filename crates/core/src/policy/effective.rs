@@ -1,9 +1,10 @@
 //! The policies that a call has in the end, in a form that the request path can use.
 
+use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::time::Duration;
 
-use oxorb_object::{PriorityBands, Protocols};
+use oxorb_object::PriorityBands;
 
 use super::time::utc_of;
 use super::*;
@@ -33,19 +34,26 @@ pub(crate) struct Effective {
     pub(crate) retry: Retry,
     pub(crate) locate: LocateFirst,
     pub(crate) buffering: BufferingConstraint,
+    /// Octets of oneways that wait for a server.
+    pub(crate) queue: usize,
     /// What it is worth, as the server is told.
     pub(crate) qos: Option<Qos>,
-    /// Something of RT-CORBA is set.
+    /// Something is set that addresses and connections depend on.
     pub(crate) real_time: bool,
     pub(crate) realtime: RealTimePolicies,
 }
 
-/// Those of RT-CORBA.
+/// Policies that addresses and connections depend on: those of RT-CORBA, and OxORB's own beside them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct RealTimePolicies {
     pub(crate) private: bool,
     pub(crate) bands: Option<PriorityBands>,
-    pub(crate) protocols: Option<Protocols>,
+    pub(crate) protocols: Option<ProtocolList>,
+    pub(crate) fallback: ProtocolFallback,
+    /// Octets per second.
+    pub(crate) bandwidth: Option<NonZeroU32>,
+    /// Octets for each direction.
+    pub(crate) preallocated: u32,
 }
 
 /// Those of one call: the ORB's own, or with what was overridden.
@@ -91,6 +99,7 @@ impl Effective {
             retry: Retry::NONE,
             locate: LocateFirst::Never,
             buffering: BufferingConstraint::FLUSH,
+            queue: options.buffered_oneways,
             qos: None,
             real_time: false,
             realtime: RealTimePolicies::default(),
@@ -119,6 +128,15 @@ impl Effective {
                 AnyPolicy::BufferingConstraint(constraint) => self.buffering = constraint,
                 AnyPolicy::ConnectionTimeout(limit) => self.connect = limit.0,
                 AnyPolicy::ClientProtocol(list) => self.realtime.protocols = Some(list.0),
+                AnyPolicy::ProtocolFallback(fallback) => self.realtime.fallback = fallback,
+                AnyPolicy::BufferPreallocation(octets) => {
+                    let octets = octets.0.min(connections::MAX_PREALLOCATION);
+                    self.realtime.preallocated = octets as u32;
+                }
+                AnyPolicy::QueueLimit(octets) => self.queue = octets.0,
+                AnyPolicy::Bandwidth(rate) => {
+                    self.realtime.bandwidth = rate.0.and_then(NonZeroU32::new);
+                }
                 AnyPolicy::RequestQos(qos) => self.qos = Some(qos.0),
                 AnyPolicy::PrivateConnection(_) => self.realtime.private = true,
                 AnyPolicy::PriorityBandedConnection(list) => self.realtime.bands = Some(list.0),
@@ -166,6 +184,12 @@ impl Effective {
             ConnectionTimeout::TYPE => ConnectionTimeout(self.connect).into(),
             RequestQos::TYPE => RequestQos(self.qos?).into(),
             ClientProtocol::TYPE => ClientProtocol(self.realtime.protocols?).into(),
+            ProtocolFallback::TYPE => self.realtime.fallback.into(),
+            BufferPreallocation::TYPE if self.realtime.preallocated != 0 => {
+                BufferPreallocation(self.realtime.preallocated as usize).into()
+            }
+            QueueLimit::TYPE => QueueLimit(self.queue).into(),
+            Bandwidth::TYPE => Bandwidth(Some(self.realtime.bandwidth?.get())).into(),
             PrivateConnection::TYPE if self.realtime.private => PrivateConnection.into(),
             PriorityBandedConnection::TYPE => PriorityBandedConnection(self.realtime.bands?).into(),
             _ => return None,

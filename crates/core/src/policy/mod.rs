@@ -17,22 +17,32 @@
 //! A new policy is a type that implements [`Policy`], a variant of [`AnyPolicy`], and a field of `Effective`.
 
 mod any;
+mod connections;
 mod current;
 mod effective;
 mod kinds;
 mod manager;
+mod properties;
+mod protocols;
 mod realtime;
 mod reconcile;
 mod set;
 pub(crate) mod time;
 
 pub use any::{AnyPolicy, Policy, PolicyType};
+pub use connections::{Bandwidth, BufferPreallocation, ProtocolFallback, QueueLimit};
 pub use current::{PolicyCurrent, PolicyScope};
 pub(crate) use effective::{Effective, RealTimePolicies, Resolved};
 pub use kinds::*;
 pub(crate) use manager::OrbPolicies;
 pub use manager::PolicyManager;
-pub use oxorb_object::{CommunicationClass, PriorityBand, Protocol, Qos, TcpProtocolProperties};
+pub use oxorb_object::{
+    CommunicationClass, PriorityBand, Protocol, ProtocolProperties, Qos,
+    SharedMemoryProtocolProperties, TcpProtocolProperties, UnixDomainProtocolProperties,
+};
+pub(crate) use properties::properties;
+pub(crate) use protocols::position;
+pub use protocols::{MAX_PROTOCOL_LISTS, ProtocolList};
 pub use realtime::*;
 pub(crate) use reconcile::Published;
 pub use set::{InvalidPolicies, PolicySet, SetOverrideType};

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use oxorb_object::{
-    PriorityBand, PriorityBands, Protocol, Protocols, Qos, TcpProtocolProperties, profile_tag,
+    PriorityBand, PriorityBands, Protocol, ProtocolProperties, Qos, TcpProtocolProperties,
+    profile_tag,
 };
+
+use super::ProtocolList;
 
 /// Calls through the reference have connections of their own: no other object's calls use them, and no other thread's.
 ///
@@ -36,19 +39,25 @@ pub struct PrivateConnection;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PriorityBandedConnection(pub(crate) PriorityBands);
 
-/// The protocols a client uses, the preferred one first, and how its connections are made.
+/// The protocols that a client uses, the preferred one first, and how their connections are made.
 ///
-/// RTCORBA::ClientProtocolPolicy, type 43. INV_POLICY where the reference has one, too, or is reached over none of them.
-/// The properties apply to connections when they are opened.
+/// RTCORBA::ClientProtocolPolicy, type 43. Profiles of protocols that are not in the list are left alone, unless
+/// [`ProtocolFallback`](super::ProtocolFallback) says otherwise; INV_POLICY where the reference has a list, too, or is
+/// reached over none of the protocols. The properties apply to connections when they are opened; a protocol ignores
+/// those of another one.
 ///
 /// ```
-/// use oxorb_core::policy::{ClientProtocol, TcpProtocolProperties};
+/// use oxorb_core::policy::{ClientProtocol, Protocol, TcpProtocolProperties};
 ///
 /// let large = TcpProtocolProperties { send_buffer_size: 1 << 20, ..Default::default() };
-/// assert_eq!(ClientProtocol::tcp(large).protocols()[0].tcp, Some(large));
+/// assert_eq!(ClientProtocol::tcp(large).protocols()[0].tcp(), Some(large));
+/// // UNIX sockets first (TAO's UIOP), then TCP.
+/// let preferred = ClientProtocol::new(&[Protocol::new(0x5441_4f00), Protocol::with(0, large)])?;
+/// assert_eq!(preferred.protocols().len(), 2);
+/// # Ok::<(), oxorb_core::policy::UnusableList>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ClientProtocol(pub(crate) Protocols);
+pub struct ClientProtocol(pub(crate) ProtocolList);
 
 /// Quality of service of a request: travels with it in a service context that other ORBs ignore (RIOP).
 ///
@@ -77,7 +86,7 @@ pub struct RequestQos(pub Qos);
 
 /// A list that is no policy; says why.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct UnusableList(&'static str);
+pub struct UnusableList(pub(super) &'static str);
 
 impl PriorityBandedConnection {
     /// Bands, in the order in which a priority is looked up.
@@ -108,32 +117,35 @@ impl PriorityBandedConnection {
 }
 
 impl ClientProtocol {
-    /// Protocols, the preferred one first.
+    /// Returns the policy for a list of protocols, the preferred one first.
     ///
     /// # Errors
-    /// None, or more than 4.
+    /// As [`ProtocolList::new`].
     pub fn new(protocols: &[Protocol]) -> Result<Self, UnusableList> {
-        if protocols.is_empty() {
-            return Err(UnusableList("there is no protocol in it"));
-        }
-        let protocols = Protocols::new(protocols);
-        Ok(Self(protocols.map_err(|_| {
-            UnusableList("there are more than 4 protocols in it")
-        })?))
+        ProtocolList::new(protocols).map(Self)
     }
 
-    /// TCP alone, with these properties.
+    /// Returns the policy for TCP alone, with these properties.
+    ///
+    /// # Panics
+    /// Where this process has made [`MAX_PROTOCOL_LISTS`](super::MAX_PROTOCOL_LISTS) different lists.
     pub fn tcp(properties: TcpProtocolProperties) -> Self {
         let tcp = Protocol {
             protocol_type: profile_tag::INTERNET_IOP,
-            tcp: Some(properties),
+            transport: ProtocolProperties::Tcp(properties),
         };
-        Self(Protocols::new(&[tcp]).expect("one is not too many"))
+        Self(ProtocolList::new(&[tcp]).expect("a program makes few lists of protocols"))
     }
 
-    /// The protocols.
-    pub fn protocols(&self) -> &[Protocol] {
-        self.0.as_slice()
+    /// Returns the protocols.
+    pub fn protocols(&self) -> &'static [Protocol] {
+        self.0.protocols()
+    }
+}
+
+impl From<ProtocolList> for ClientProtocol {
+    fn from(protocols: ProtocolList) -> Self {
+        Self(protocols)
     }
 }
 

@@ -1,8 +1,10 @@
-//! What the server published in the reference (TAG_POLICIES), against what the caller wants.
+//! Policies that the server published in the reference (TAG_POLICIES), against those of the caller.
+
+use std::sync::Arc;
 
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{
-    PriorityBands, PriorityModelPolicy, Protocols, RtPolicyValue, policy_type, range_value,
+    PriorityBands, PriorityModelPolicy, Protocol, RtPolicyValue, policy_type, range_value,
 };
 
 use crate::protocol::Profile;
@@ -13,11 +15,11 @@ use super::{
 };
 
 /// The policies of one profile that matter to a caller.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Published {
     priority: Option<RequestPriority>,
     pub(crate) model: Option<PriorityModelPolicy>,
-    protocols: Option<Protocols>,
+    protocols: Option<Arc<[Protocol]>>,
     bands: Option<PriorityBands>,
 }
 
@@ -39,7 +41,7 @@ impl Published {
                 Ok(Some(RtPolicyValue::Model(model))) => published.model = Some(model),
                 // An empty list says nothing.
                 Ok(Some(RtPolicyValue::ClientProtocols(list))) if !list.is_empty() => {
-                    published.protocols = Some(list);
+                    published.protocols = Some(list.into());
                 }
                 Ok(Some(RtPolicyValue::Bands(bands))) if !bands.is_empty() => {
                     published.bands = Some(bands);
@@ -55,7 +57,8 @@ impl Published {
         self.model.is_some() || self.protocols.is_some() || self.bands.is_some()
     }
 
-    /// What holds for calls to this profile, or the types of the policies that contradict each other.
+    /// Returns what holds for calls to this profile, but for protocols that only the server names, or the types of the
+    /// policies that contradict each other.
     ///
     /// Protocols and bands may be given by one side only; bands mean nothing without a priority model.
     pub(crate) fn reconcile(&self, wanted: &Effective) -> Result<Effective, Vec<PolicyType>> {
@@ -70,11 +73,16 @@ impl Published {
             }
             both.priority = Some(common);
         }
-        let (protocols, bands) = self
+        let (_, bands) = self
             .real_time(&wanted.realtime)
             .map_err(|kind| vec![kind])?;
-        (both.realtime.protocols, both.realtime.bands) = (protocols.copied(), bands.copied());
+        both.realtime.bands = bands.copied();
         Ok(both)
+    }
+
+    /// Protocols that the server wants its clients to use.
+    pub(crate) fn protocols(&self) -> Option<&[Protocol]> {
+        self.protocols.as_deref()
     }
 
     /// Protocols and bands that hold for calls to this profile, or the type that is contradicted. Allocates nothing,
@@ -82,9 +90,11 @@ impl Published {
     pub(crate) fn real_time<'p>(
         &'p self,
         wanted: &'p RealTimePolicies,
-    ) -> Result<(Option<&'p Protocols>, Option<&'p PriorityBands>), PolicyType> {
-        let protocols = one_of(&self.protocols, &wanted.protocols).ok_or(ClientProtocol::TYPE)?;
-        let bands = one_of(&self.bands, &wanted.bands).ok_or(PriorityBandedConnection::TYPE)?;
+    ) -> Result<(Option<&'p [Protocol]>, Option<&'p PriorityBands>), PolicyType> {
+        let ours = wanted.protocols.map(|list| list.protocols());
+        let protocols = one_of(self.protocols(), ours).ok_or(ClientProtocol::TYPE)?;
+        let bands = one_of(self.bands.as_ref(), wanted.bands.as_ref())
+            .ok_or(PriorityBandedConnection::TYPE)?;
         if bands.is_some() && self.model.is_none() {
             return Err(PriorityBandedConnection::TYPE);
         }
@@ -93,9 +103,9 @@ impl Published {
 }
 
 /// `None`: both sides insist.
-fn one_of<'p, T>(theirs: &'p Option<T>, ours: &'p Option<T>) -> Option<Option<&'p T>> {
+fn one_of<T>(theirs: Option<T>, ours: Option<T>) -> Option<Option<T>> {
     match (theirs, ours) {
         (Some(_), Some(_)) => None,
-        (one, other) => Some(one.as_ref().or(other.as_ref())),
+        (one, other) => Some(one.or(other)),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::connections::MAX_PREALLOCATION;
 use super::{AnyPolicy, Policy, PolicyType};
 
 /// Policies, at most one of each kind (`CORBA::PolicyList`). Allocates when the first is added.
@@ -134,6 +135,12 @@ fn fault(policy: &AnyPolicy) -> Option<&'static str> {
         }
         AnyPolicy::ConnectionTimeout(timeout) if timeout.0.is_zero() => {
             Some("nobody can connect in no time")
+        }
+        AnyPolicy::BufferPreallocation(octets) if octets.0 > MAX_PREALLOCATION => {
+            Some("a connection preallocates at most 64 MiB for each direction")
+        }
+        AnyPolicy::Bandwidth(rate) if rate.0 == Some(0) => {
+            Some("nothing is sent with no bandwidth; None stands for no bound")
         }
         AnyPolicy::BufferingConstraint(constraint)
             if constraint.count == Some(0) || constraint.octets == Some(0) =>

@@ -4,7 +4,10 @@ use oxorb_cdr::{Decoder, Dialect};
 
 use super::{Field, to_hex};
 use crate::ior::profile_tag;
-use crate::{Malformed, PolicyValues, policy_type, range_value, time_value, utc_value};
+use crate::protocol_properties::read_protocol;
+use crate::{
+    Malformed, PolicyValues, ProtocolProperties, policy_type, range_value, time_value, utc_value,
+};
 
 /// Explains a TAG_POLICIES component: a field for each policy.
 pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
@@ -109,32 +112,50 @@ fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Malformed> {
     }))
 }
 
-/// The protocols of an `RTCORBA::ProtocolList` as TAO writes it: tag, no properties of the ORB's, those of the transport.
+/// Describes an `RTCORBA::ProtocolList` as TAO writes it: tag, no properties of the ORB's, those of the transport.
 fn protocols(d: &mut Decoder<'_>) -> Result<String, Malformed> {
     let count = d.length(None, 4)?;
     let mut all = Vec::new();
     for _ in 0..count {
-        let tag = d.ulong()?;
+        let tag = d.clone().ulong()?;
         let name = profile_tag::name(tag).map_or_else(|| format!("{tag:#010x}"), str::to_owned);
-        let properties = match tag {
-            profile_tag::INTERNET_IOP | profile_tag::TAO_SCIOP => format!(
-                ": send buffer {}, receive buffer {}, keep alive {}, don't route {}, no delay {}",
-                d.long()?,
-                d.long()?,
-                d.boolean()?,
-                d.boolean()?,
-                d.boolean()?
-            ),
-            profile_tag::TAO_UIOP => {
-                format!(": send buffer {}, receive buffer {}", d.long()?, d.long()?)
-            }
-            profile_tag::TAO_DIOP => String::new(),
-            _ => {
+        match read_protocol(d)? {
+            Some(protocol) => all.push(format!("{name}{}", properties(&protocol.transport))),
+            None => {
                 all.push(format!("{name} and more"));
                 break; // nobody knows how long its properties are
             }
-        };
-        all.push(format!("{name}{properties}"));
+        }
     }
     Ok(all.join("; "))
+}
+
+fn properties(transport: &ProtocolProperties) -> String {
+    match transport {
+        ProtocolProperties::None => String::new(),
+        ProtocolProperties::Tcp(tcp) => format!(
+            ": send buffer {}, receive buffer {}, keep alive {}, don't route {}, no delay {}",
+            tcp.send_buffer_size,
+            tcp.recv_buffer_size,
+            tcp.keep_alive,
+            tcp.dont_route,
+            tcp.no_delay
+        ),
+        ProtocolProperties::UnixDomain(unix) => format!(
+            ": send buffer {}, receive buffer {}",
+            unix.send_buffer_size, unix.recv_buffer_size
+        ),
+        ProtocolProperties::SharedMemory(memory) => format!(
+            ": send buffer {}, receive buffer {}, keep alive {}, don't route {}, no delay {}, preallocate {}, file \
+             {:?}, lock {:?}",
+            memory.send_buffer_size,
+            memory.recv_buffer_size,
+            memory.keep_alive,
+            memory.dont_route,
+            memory.no_delay,
+            memory.preallocate_buffer_size,
+            memory.mmap_filename,
+            memory.mmap_lockname
+        ),
+    }
 }

@@ -65,6 +65,7 @@ minors! {
         OXORB 5 BINDINGS: "the naming context holds as many bindings as the naming service lets it", "remove some with `oxorb name prune`, or raise --max-bindings of the service";
         OXORB 6 CONTEXTS: "the naming service holds as many contexts as it may", "destroy unused ones, or raise --max-contexts of the service";
         OXORB 8 DECODED: "the values of the message take more memory than this side lets one message take", "raise MaxDecoded on the receiving side, or send less at a time";
+        OXORB 9 PROTOCOL_LIST: "the server's list of protocols cannot be kept: one stands in it twice, or this process keeps 1,024 different lists", "read the list with `oxorb ior show`; make each list of protocols once, and use it again";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {

@@ -1,0 +1,53 @@
+//! Policies of OxORB's own about connections: which protocol where the preferred one is missing, buffers, fragments,
+//! queues, bandwidth.
+
+/// What becomes of a call where the protocols of [`ClientProtocol`](super::ClientProtocol) do not lead to the object.
+///
+/// OxORB's own, type 0x4f580005. Default: `Refuse`, as RT-CORBA has it. Says nothing about calls without
+/// [`ClientProtocol`](super::ClientProtocol), and nothing about a list that the server published.
+///
+/// ```
+/// use oxorb_core::policy::{ClientProtocol, PolicySet, Protocol, ProtocolFallback};
+///
+/// // UNIX sockets where there are some, otherwise whatever the reference offers.
+/// let uiop = ClientProtocol::new(&[Protocol::new(0x5441_4f00)])?;
+/// let policies = PolicySet::from(uiop).with(ProtocolFallback::AnyOther);
+/// # assert_eq!(policies.find(), Some(ProtocolFallback::AnyOther));
+/// # Ok::<(), oxorb_core::policy::UnusableList>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ProtocolFallback {
+    /// INV_POLICY, `NO_PROTOCOL`, where none of the protocols is offered; TRANSIENT where none of those answers.
+    #[default]
+    Refuse,
+    /// The object's other profiles are tried, too, after those of the protocols in the list.
+    AnyOther,
+}
+
+/// Memory that a connection has for requests and replies before the first of them, in octets for each direction.
+///
+/// OxORB's own, type 0x4f580007. Default: half a kibioctet; buffers grow to what they must hold, and keep
+/// KeptCapacity of it. Holds for connections that are opened for a call under the policy, at most 64 MiB. With
+/// `validate_connection` no call allocates for its buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BufferPreallocation(pub usize);
+
+/// Octets of oneways that wait in the buffer of a server (`SyncScope::None`), at most; further ones are TRANSIENT,
+/// `BUFFER_FULL`.
+///
+/// OxORB's own, type 0x4f580008. Default, and upper limit: the option BufferedOneways, 1 MiB. Calls of different limits
+/// share a buffer: each is refused where it would take the buffer above its own limit, so less important traffic leaves
+/// room for the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QueueLimit(pub usize);
+
+/// Bandwidth that a connection takes at most for what the client sends, in octets per second; `None`: no bound.
+///
+/// OxORB's own, type 0x4f580009. Default: no bound. TCP spaces its packets by it (SO_MAX_PACING_RATE), so a burst does
+/// not fill the queues of the network in front of urgent traffic. Calls of each bandwidth have connections of their own,
+/// apart from those of other calls. Protocols without pacing ignore it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bandwidth(pub Option<u32>);
+
+/// Upper limit of [`BufferPreallocation`].
+pub(super) const MAX_PREALLOCATION: usize = 64 << 20;

@@ -3,7 +3,9 @@
 use oxorb_core::protocol::{Protocol, Protocols};
 
 /// Protocols that every ORB speaks besides IIOP.
-const TABLE: &[fn() -> Protocol] = &[];
+#[rustfmt::skip] // a row for each
+const TABLE: &[fn() -> Protocol] = &[
+];
 
 /// Returns IIOP and the protocols of the table.
 pub(crate) fn table() -> Protocols {

@@ -138,7 +138,7 @@ impl<'c> Call<'c, '_> {
                 waited,
                 locating: false,
             }),
-            Err(failed) => Sent::Lost(unsent(peer, &link, octets, &failed)),
+            Err(failed) => Sent::Lost(unsent(peer, &mut link, octets, &failed)),
         })
     }
 
@@ -274,10 +274,9 @@ impl<'c> Pending<'c> {
                     }
                 }
             }
-            MessageType::CLOSE_CONNECTION => Err(self.lost(
-                raise::CONNECTION_CLOSED,
-                "the server closed the connection before it took the request".to_owned(),
-            )),
+            MessageType::CLOSE_CONNECTION => {
+                Err(self.lost(raise::CONNECTION_CLOSED, CLOSED_IN_ORDER.to_owned()))
+            }
             MessageType::MESSAGE_ERROR => Err(self.lost(
                 raise::MESSAGE_ERROR,
                 format!(
@@ -356,6 +355,9 @@ impl<'c> Pending<'c> {
     }
 }
 
+/// Cause of a call that met CloseConnection.
+const CLOSED_IN_ORDER: &str = "the server closed the connection before it took the request";
+
 /// Requests up to this size in octets are hardly above a limit of any server.
 const USUAL: usize = 64 << 10;
 
@@ -375,7 +377,15 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
 }
 
 #[cold]
-fn unsent(peer: &Peer, link: &ClientLink, octets: usize, failed: &WriteError) -> Lost {
+fn unsent(peer: &Peer, link: &mut ClientLink, octets: usize, failed: &WriteError) -> Lost {
+    if link.said_goodbye() {
+        return lose(
+            peer,
+            link,
+            raise::CONNECTION_CLOSED,
+            CLOSED_IN_ORDER.to_owned(),
+        );
+    }
     let completed = if failed.written == 0 {
         CompletionStatus::No
     } else {

@@ -5,13 +5,16 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::Inbox;
+use oxorb_giop::{Inbox, MessageType};
 use oxorb_object::{CodeSetContext, PriorityBand};
 use oxorb_transport::{Link, Properties};
 
 use super::Peer;
 use super::cache::Counted;
 use super::selection::{Apart, Owner};
+
+/// Most messages and reads among which CloseConnection is looked for behind a write that failed.
+const MAX_LAST_WORDS: usize = 16;
 
 /// A connection and everything that belongs to it alone. Whoever holds the box
 /// has the connection to himself, so nothing in here needs a lock.
@@ -77,6 +80,26 @@ impl ClientLink {
             next_id: 0,
             _counted: counted,
         }
+    }
+
+    /// Whether the server has closed the connection in order, which it may have said before a write
+    /// failed. Takes what has arrived; never waits.
+    #[cold]
+    pub(crate) fn said_goodbye(&mut self) -> bool {
+        for _ in 0..MAX_LAST_WORDS {
+            match self.inbox.poll() {
+                Ok(Some(header)) if header.kind == MessageType::CLOSE_CONNECTION => return true,
+                // The answer to a call that was given up, perhaps.
+                Ok(Some(_)) => continue,
+                Ok(None) => {}
+                Err(_) => return false,
+            }
+            let (buffer, room) = self.inbox.room();
+            if !matches!(self.link.read_now(buffer, room), Ok(1..)) {
+                return false;
+            }
+        }
+        false
     }
 
     /// Has its packets marked for the network: a system call when that changes.

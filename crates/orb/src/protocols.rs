@@ -5,6 +5,7 @@ use oxorb_core::protocol::{Protocol, Protocols};
 /// Protocols that every ORB speaks besides IIOP.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
+    oxorb_uiop::protocol,
 ];
 
 /// Returns IIOP and the protocols of the table.

@@ -1,0 +1,374 @@
+//! Files of listening sockets: made, taken over from processes that are gone, removed.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::unix::{self, Name};
+
+/// Number of clients that may wait to be accepted: what Linux allows unless told otherwise
+/// (`net.core.somaxconn`).
+pub(crate) const BACKLOG: i32 = 4096;
+
+/// Longest wait for other processes that listen on, or take over, files of the same directory.
+const LOCK_LIMIT: Duration = Duration::from_secs(5);
+
+/// Time between two attempts to lock a directory.
+const LOCK_TICK: Duration = Duration::from_millis(2);
+
+/// Attempts to listen on a file: one more than another process may thwart by taking its own away
+/// meanwhile.
+const MAX_ATTEMPTS: usize = 4;
+
+/// The file of a listening socket, which is removed with this value.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// Device and inode: a file of somebody else at this path has others.
+    identity: (u64, u64),
+}
+
+/// Listens on a file with the rights `mode`, or those that the umask leaves, and removes a file on
+/// which nobody listens any more. Nobody can connect before the rights are right.
+///
+/// # Errors
+/// [`io::ErrorKind::AddrInUse`] when a process listens there; other kinds say in words what is wrong.
+pub(crate) fn listen(path: &Path, mode: Option<u32>) -> io::Result<(OwnedFd, SocketFile)> {
+    let directory = directory_of(path);
+    check(directory)?;
+    let _guard = Guard::of(directory)?;
+    for _ in 0..MAX_ATTEMPTS {
+        match unix::bind(Name::Path(path)) {
+            Ok(socket) => {
+                let file = SocketFile {
+                    path: path.to_owned(),
+                    identity: identity(path)?,
+                };
+                if let Some(mode) = mode {
+                    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+                }
+                unix::listen(&socket, BACKLOG)?;
+                return Ok((socket, file));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => remove_stale(path)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::AddrInUse,
+        "other processes make and remove the file all the time",
+    ))
+}
+
+/// Listens on a new file in a directory for temporary ones, and removes those that processes
+/// of this user have left behind.
+///
+/// # Errors
+/// As [`listen`].
+pub(crate) fn listen_temporary(mode: Option<u32>) -> io::Result<(OwnedFd, SocketFile)> {
+    let directory = std::env::temp_dir();
+    check(&directory)?;
+    sweep(&directory);
+    for _ in 1..MAX_ATTEMPTS {
+        let path = directory.join(temporary_name());
+        match listen(&path, mode) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            done => return done,
+        }
+    }
+    listen(&directory.join(temporary_name()), mode)
+}
+
+impl SocketFile {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the file, unless somebody else's is there by now. To be called while the socket still
+    /// listens: until then no process takes the file over.
+    pub(crate) fn remove(&self) {
+        if identity(&self.path).is_ok_and(|it| it == self.identity) {
+            // Rights may have been taken away; then it stays, and the next server takes it over.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Removes the file of a socket on which nobody listens.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let before = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if !before.file_type().is_socket() {
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "a file that is no socket is there",
+        ));
+    }
+    match unix::is_bound(path) {
+        Ok(false) => fs::remove_file(path).map_err(|error| {
+            let text = format!("nobody listens on the file any more, but to remove it: {error}");
+            io::Error::new(error.kind(), text)
+        }),
+        Ok(true) => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "a process listens there",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            format!("a socket is there, and whether somebody listens on it: {error}"),
+        )),
+    }
+}
+
+/// Refuses a directory in which everybody may replace the files of others.
+fn check(directory: &Path) -> io::Result<()> {
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    const STICKY: u32 = 0o1000;
+    let there = fs::metadata(directory).map_err(|error| {
+        let text = format!("the directory {}: {error}", directory.display());
+        io::Error::new(error.kind(), text)
+    })?;
+    if there.mode() & WRITABLE_BY_ALL != 0 && there.mode() & STICKY == 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!(
+                "every user may replace the socket in the directory {}, whose rights are {:o}",
+                directory.display(),
+                there.mode() & 0o7777
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let there = fs::symlink_metadata(path)?;
+    Ok((there.dev(), there.ino()))
+}
+
+/// A lock on a directory, so that of two processes that find the same stale file only one removes
+/// it, and not the other's new one. Goes with its process.
+struct Guard {
+    _directory: Option<File>,
+}
+
+impl Guard {
+    fn of(directory: &Path) -> io::Result<Self> {
+        // Without the right to read the directory, or on a file system without locks, the two
+        // processes had better not start in the same moment.
+        let Ok(file) = File::open(directory) else {
+            return Ok(Self { _directory: None });
+        };
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => {
+                    return Ok(Self {
+                        _directory: Some(file),
+                    });
+                }
+                Err(TryLockError::Error(_)) => return Ok(Self { _directory: None }),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_LIMIT => {
+                    std::thread::sleep(LOCK_TICK);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let text = format!(
+                        "another process has held a lock (flock) on the directory {} for {} s",
+                        directory.display(),
+                        LOCK_LIMIT.as_secs()
+                    );
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+                }
+            }
+        }
+    }
+}
+
+/// What temporary names begin with.
+const TEMPORARY: &str = "oxorb-";
+
+/// Returns a name that nobody has.
+pub(crate) fn temporary_name() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    let random = RandomState::new().hash_one(Instant::now());
+    format!("{TEMPORARY}{}-{random:016x}", std::process::id())
+}
+
+/// Entries of a directory that are looked at.
+const MAX_SWEPT: usize = 10_000;
+
+/// Removes temporary files on which no process of this user listens any more.
+fn sweep(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    let Ok(_guard) = Guard::of(directory) else {
+        return;
+    };
+    let own = unix::own_credentials().uid;
+    for entry in entries.take(MAX_SWEPT).flatten() {
+        let named = entry.file_name();
+        let ours = named.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+            && entry
+                .metadata()
+                .is_ok_and(|it| it.file_type().is_socket() && it.uid() == own);
+        if ours {
+            // A socket in use stays.
+            let _ = remove_stale(&entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::process;
+
+    use super::*;
+
+    /// A directory of one test, removed with all in it.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("oxorb-file-{test}-{}", process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn file(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_that_nobody_listens_on_is_taken_over() {
+        let directory = Directory::new("stale");
+        let path = directory.file("s");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "the system leaves it");
+        let (_socket, file) = listen(&path, None).unwrap();
+        drop(file);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_that_somebody_listens_on_is_refused() {
+        let directory = Directory::new("alive");
+        let path = directory.file("s");
+        let _alive = UnixListener::bind(&path).unwrap();
+        let error = listen(&path, None).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(error.to_string(), "a process listens there");
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_is_left_alone() {
+        let directory = Directory::new("other");
+        let path = directory.file("s");
+        fs::write(&path, "precious").unwrap();
+        assert_eq!(
+            listen(&path, None).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[test]
+    fn the_file_of_somebody_else_is_not_removed() {
+        let directory = Directory::new("replaced");
+        let path = directory.file("s");
+        let (socket, file) = listen(&path, None).unwrap();
+        fs::rename(&path, directory.file("aside")).unwrap();
+        let _other = UnixListener::bind(&path).unwrap();
+        drop((socket, file));
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn rights_are_those_asked_for() {
+        let directory = Directory::new("mode");
+        for mode in [0o600, 0o660, 0o777] {
+            let path = directory.file("s");
+            let (_socket, _file) = listen(&path, Some(mode)).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+        }
+    }
+
+    #[test]
+    fn a_directory_in_which_all_may_replace_it_is_refused() {
+        let directory = Directory::new("rights");
+        let rights = |mode| fs::set_permissions(&directory.0, fs::Permissions::from_mode(mode));
+        rights(0o777).unwrap();
+        let error = listen(&directory.file("s"), None).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("777"), "{error}");
+        for fine in [0o1777, 0o775, 0o700] {
+            rights(fine).unwrap();
+            listen(&directory.file("s"), None).unwrap();
+        }
+        let missing = listen(&directory.file("no/s"), None).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert!(missing.to_string().contains("/no: "), "{missing}");
+    }
+
+    #[test]
+    fn of_several_that_find_a_stale_file_one_gets_it() {
+        let directory = Directory::new("race");
+        let path = directory.file("s");
+        for _ in 0..50 {
+            drop(UnixListener::bind(&path).unwrap());
+            let one = || listen(&path, None).ok();
+            let got: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+                threads
+                    .into_iter()
+                    .filter_map(|it| it.join().unwrap())
+                    .collect()
+            });
+            assert_eq!(got.len(), 1);
+            unix::connect(Name::Path(&path)).unwrap();
+        }
+    }
+
+    #[test]
+    fn temporary_files_left_behind_are_swept() {
+        let (socket, file) = listen_temporary(None).unwrap();
+        let left = file.path().to_owned();
+        let (_socket, other) = listen_temporary(None).unwrap();
+        assert!(left.exists(), "in use");
+        assert_ne!(other.path(), left);
+        std::mem::forget(file);
+        drop(socket);
+        let (_socket, _file) = listen_temporary(None).unwrap();
+        assert!(!left.exists());
+    }
+}

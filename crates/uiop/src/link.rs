@@ -1,0 +1,144 @@
+//! Connections.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_sys::socket;
+use oxorb_sys::unix::{self, Credentials};
+use oxorb_transport::stream::Stream;
+use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
+
+/// Octets that one system call is given to write, at most.
+///
+/// The kernel copies them into one piece of memory of its own, and waits for room once. A larger
+/// write would wait for room piece by piece, each as long as the time-out allows.
+const PIECE: usize = 32 << 10;
+
+/// A connection over a UNIX stream socket.
+///
+/// [`Stream`] says what a read and a write cost, and how exact time-outs are. The kernel holds at
+/// most a send buffer of octets that the peer has not read; the size of the receive buffer means
+/// nothing.
+#[derive(Debug)]
+pub struct UnixLink {
+    stream: Stream<PIECE>,
+    peer: PeerId,
+    /// Where the server listens, for people.
+    server: Arc<str>,
+    side: Side,
+}
+
+#[derive(Debug)]
+enum Side {
+    Client,
+    Server,
+}
+
+impl UnixLink {
+    /// Takes over a blocking socket that has connected to `server`.
+    ///
+    /// # Errors
+    /// When the system does not tell who listens there.
+    pub(crate) fn connected(socket: OwnedFd, server: Arc<str>) -> io::Result<Self> {
+        Self::new(socket, server, Side::Client)
+    }
+
+    /// Takes over a blocking socket that was accepted by `server`.
+    ///
+    /// # Errors
+    /// When the system does not tell who connected.
+    pub(crate) fn accepted(socket: OwnedFd, server: Arc<str>) -> io::Result<Self> {
+        Self::new(socket, server, Side::Server)
+    }
+
+    fn new(socket: OwnedFd, server: Arc<str>, side: Side) -> io::Result<Self> {
+        Ok(Self {
+            peer: identity(unix::peer_credentials(&socket)?),
+            stream: Stream::new(socket),
+            server,
+            side,
+        })
+    }
+}
+
+impl Link for UnixLink {
+    #[inline]
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        self.stream.read(buffer, max)
+    }
+
+    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        self.stream.read_now(buffer, max)
+    }
+
+    #[inline]
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        self.stream.write(slices)
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.stream.set_read_timeout(timeout)
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.stream.set_write_timeout(timeout)
+    }
+
+    fn close(&self) {
+        self.stream.close();
+    }
+
+    fn close_read(&self) {
+        self.stream.close_read();
+    }
+
+    fn is_dead(&self) -> bool {
+        self.stream.is_dead()
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        self.stream.has_input()
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.stream.socket())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn peer(&self) -> String {
+        match self.side {
+            Side::Client => self.server.to_string(),
+            Side::Server => self.peer.to_string(),
+        }
+    }
+
+    fn identity(&self) -> PeerId {
+        self.peer
+    }
+
+    /// Sets the size of the send buffer, at least what one system call writes. There is no network
+    /// for the other properties.
+    fn apply(&self, properties: &Properties) -> io::Result<()> {
+        if properties.send_buffer.is_some() {
+            socket::set_buffers(self.stream.socket(), properties.send_buffer, None)?;
+            unix::send_buffer(self.stream.socket(), PIECE)?;
+        }
+        Ok(())
+    }
+
+    fn local(&self) -> String {
+        match self.side {
+            Side::Client => identity(unix::own_credentials()).to_string(),
+            Side::Server => self.server.to_string(),
+        }
+    }
+}
+
+fn identity(Credentials { uid, gid, pid }: Credentials) -> PeerId {
+    PeerId::User { uid, gid, pid }
+}

@@ -1,0 +1,256 @@
+//! Profiles.
+
+use oxorb_core::protocol::{Located, Profile, ProfileKind};
+use oxorb_object::components::{Component, tag};
+use oxorb_object::{Malformed, PlaceProfile, TaggedComponent, TaggedProfile, Version, profile_tag};
+use oxorb_sys::interface;
+use oxorb_transport::Address;
+
+use crate::{Name, SCHEME};
+
+/// Profiles of GIOP over UNIX sockets, as TAO writes them: a path in place of host and port, and
+/// TAO's component for lanes.
+///
+/// A profile does not name its host. To a client on another one the path means a file of its own, if
+/// it has one there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uiop;
+
+impl ProfileKind for Uiop {
+    fn tag(&self) -> u32 {
+        profile_tag::TAO_UIOP
+    }
+
+    fn url(&self) -> &'static str {
+        "uiop"
+    }
+
+    fn read(&self, profile: &TaggedProfile) -> Result<Profile, Malformed> {
+        let read = PlaceProfile::parse(profile)?;
+        let endpoints = read
+            .components
+            .iter()
+            .find(|it| it.tag == tag::TAO_ENDPOINTS);
+        let endpoints = endpoints.and_then(|component| component.sockets().ok());
+        let endpoints = endpoints.unwrap_or_default();
+        let addresses = endpoints
+            .iter()
+            .filter_map(|(path, priority)| Some((address(path)?, *priority)));
+        // TAO writes -1 where there is no lane.
+        let lanes = endpoints.iter().any(|(_, priority)| *priority >= 0);
+        let (lanes, more): (Vec<_>, Vec<_>) = match lanes {
+            true => (addresses.collect(), Vec::new()),
+            false => (Vec::new(), addresses.map(|(address, _)| address).collect()),
+        };
+        let mut addresses: Vec<Address> = Vec::new();
+        for address in address(&read.place).into_iter().chain(more) {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Ok(Profile {
+            addresses,
+            lanes,
+            version: read.version,
+            key: read.object_key,
+            components: read.components,
+        })
+    }
+
+    fn write(&self, profile: &Profile) -> TaggedProfile {
+        let mut components = profile.components.clone();
+        let place = |address: &Address| address.place().to_owned();
+        // GIOP 1.0 profiles have no room for components.
+        if profile.version >= Version::V1_1 && !profile.lanes.is_empty() {
+            let lanes = profile.lanes.iter();
+            let lanes = lanes.map(|(address, priority)| (address.place(), *priority));
+            components.push(TaggedComponent::tao_sockets(lanes));
+        }
+        PlaceProfile {
+            tag: self.tag(),
+            version: profile.version,
+            place: profile.addresses.first().map(place).unwrap_or_default(),
+            object_key: profile.key.clone(),
+            components,
+        }
+        .to_profile()
+    }
+
+    fn print(&self, version: Version, address: &Address) -> String {
+        format!("uiop:{version}@{}|", address.place())
+    }
+
+    /// Returns omniORB's component, which knows paths only. omniORB prefers the socket to TCP on the
+    /// host of this name.
+    fn beside(&self, address: &Address) -> Option<TaggedComponent> {
+        match Name::read(address.of(SCHEME)?).ok()? {
+            Name::Path(path) => Some(TaggedComponent::omniorb_unix(&host_name()?, &path)),
+            _ => None,
+        }
+    }
+
+    fn found_beside(&self, profile: &Profile) -> Option<Address> {
+        let component = profile.component(tag::OMNIORB_UNIX)?;
+        let Ok(Component::OmniorbUnix { host, path }) = component.decode() else {
+            return None;
+        };
+        (host == host_name()?).then(|| address(&path)).flatten()
+    }
+
+    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+        let (version, text) = version(text)?;
+        if !text.starts_with(['/', '@']) {
+            return Err("the path of a UNIX socket begins with / or, for an abstract name, @");
+        }
+        let end = text.find('|').ok_or("its path is not ended by |")?;
+        let (place, rest) = text.split_at(end);
+        let address = address(place)
+            .ok_or("a UNIX socket has a path, or @ and a name, of 1 to 107 octets")?;
+        // Another address may follow the bar.
+        let rest = match rest.strip_prefix("|,") {
+            Some(_) => &rest[1..],
+            None => rest,
+        };
+        Ok(Located {
+            version,
+            address,
+            rest,
+        })
+    }
+}
+
+/// Returns the name of this host, if the system tells it.
+fn host_name() -> Option<String> {
+    interface::host_name().ok()
+}
+
+/// Returns the address of a socket that a client may connect to.
+fn address(place: &str) -> Option<Address> {
+    let name = Name::read(place).ok()?;
+    (!name.is_temporary()).then(|| name.address())
+}
+
+/// Reads a `MAJOR.MINOR@` at the beginning; TAO's default is 1.2. A path may hold an `@`, and an
+/// abstract name begins with one.
+fn version(text: &str) -> Result<(Version, &str), &'static str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let version = &text[..text.len() - rest.len()];
+    match rest.strip_prefix('@') {
+        Some(rest) if !version.is_empty() => {
+            let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x exists")?;
+            match minor.parse() {
+                Ok(minor) => Ok((Version { major: 1, minor }, rest)),
+                Err(_) => Err("its version is not <major>.<minor>"),
+            }
+        }
+        _ => Ok((Version::V1_2, text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(path: &str) -> Address {
+        address(path).unwrap()
+    }
+
+    #[test]
+    fn a_profile_has_the_octets_that_tao_writes() {
+        let mut profile = Profile::new(at("/tmp/s"), Version::V1_2, b"key");
+        profile.components = vec![TaggedComponent {
+            tag: 7,
+            data: vec![0],
+        }];
+        let tagged = Uiop.write(&profile);
+        assert_eq!(tagged.tag, 0x5441_4f00);
+        let octets =
+            b"\0\x01\x02\0\0\0\0\x07/tmp/s\0\0\0\0\0\x03key\0\0\0\0\x01\0\0\0\x07\0\0\0\x01\0";
+        assert_eq!(tagged.data, octets);
+        assert_eq!(Uiop.read(&tagged).unwrap(), profile);
+    }
+
+    #[test]
+    fn lanes_and_further_addresses_are_told_apart() {
+        let profile = |endpoints: &[(&str, i16)]| {
+            let mut profile = Profile::new(at("/a"), Version::V1_2, b"key");
+            let sockets = TaggedComponent::tao_sockets(endpoints.iter().copied());
+            profile.components = vec![sockets];
+            Uiop.read(&Uiop.write(&profile)).unwrap()
+        };
+        let plain = profile(&[("/a", -1), ("/b", -1), ("", -1)]);
+        assert_eq!(plain.addresses, [at("/a"), at("/b")]);
+        assert!(plain.lanes.is_empty());
+        let lanes = profile(&[("/a", 0), ("/b", 9)]);
+        assert_eq!(lanes.addresses, [at("/a")]);
+        assert_eq!(lanes.lanes, [(at("/a"), 0), (at("/b"), 9)]);
+        let mut own = Profile::new(at("/a"), Version::V1_2, b"key");
+        own.lanes.clone_from(&lanes.lanes);
+        assert_eq!(Uiop.read(&Uiop.write(&own)).unwrap().lanes, own.lanes);
+        own.version = Version::V1_0;
+        assert!(Uiop.read(&Uiop.write(&own)).unwrap().lanes.is_empty());
+    }
+
+    #[test]
+    fn the_component_of_omniorb_is_for_this_host_only() {
+        let component = Uiop.beside(&at("/tmp/s")).unwrap();
+        let mut profile = Profile::new(at("/other"), Version::V1_2, b"key");
+        profile.components = vec![component];
+        assert_eq!(Uiop.found_beside(&profile), Some(at("/tmp/s")));
+        for (host, path) in [("another-host", "/tmp/s"), (&*host_name().unwrap(), "")] {
+            profile.components = vec![TaggedComponent::omniorb_unix(host, path)];
+            assert_eq!(Uiop.found_beside(&profile), None, "{host} {path}");
+        }
+        assert_eq!(Uiop.beside(&at("@name")), None);
+    }
+
+    #[test]
+    fn a_path_that_no_socket_has_is_no_address() {
+        let long = format!("/{}", "x".repeat(200));
+        for place in ["", "@", &long] {
+            let profile = PlaceProfile {
+                tag: Uiop.tag(),
+                version: Version::V1_2,
+                place: place.to_owned(),
+                object_key: b"key".to_vec(),
+                components: Vec::new(),
+            };
+            let read = Uiop.read(&profile.to_profile()).unwrap();
+            assert!(read.addresses.is_empty(), "{place}");
+        }
+    }
+
+    #[test]
+    fn urls_end_the_path_with_a_bar() {
+        for (text, version, place, rest) in [
+            ("/run/bank|Key/x", Version::V1_2, "/run/bank", "|Key/x"),
+            ("1.1@/a,b@c|", Version::V1_1, "/a,b@c", "|"),
+            (
+                "1.0@@bank|,iiop:h:1/k",
+                Version::V1_0,
+                "@bank",
+                ",iiop:h:1/k",
+            ),
+            ("@b//k|k", Version::V1_2, "@b//k", "|k"),
+        ] {
+            let located = Uiop.locate(text).unwrap();
+            assert_eq!(located.version, version, "{text}");
+            assert_eq!(located.address, at(place), "{text}");
+            assert_eq!(located.rest, rest, "{text}");
+            let printed = Uiop.print(version, &located.address);
+            let printed = printed.strip_prefix("uiop:").unwrap();
+            assert_eq!(Uiop.locate(printed).unwrap().address, located.address);
+        }
+        for (text, why) in [
+            ("/run/bank/Key", "not ended by |"),
+            ("2.0@/a|k", "1.x"),
+            ("1.x@/a|k", "begins with /"),
+            ("1.999@/a|k", "<major>.<minor>"),
+            ("|k", "begins with /"),
+            ("@|k", "107 octets"),
+        ] {
+            let error = Uiop.locate(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

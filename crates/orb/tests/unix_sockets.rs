@@ -1,0 +1,438 @@
+//! GIOP over UNIX sockets (UIOP), as an application uses it.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use common::child::{self, Child};
+use common::*;
+use oxorb::policy::RelativeRoundtripTimeout;
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb,
+    SystemExceptionKind,
+};
+use oxorb_object::{PlaceProfile, profile_tag};
+use oxorb_testkit::watchdog;
+
+/// A path that nobody else has, whose file goes with the value.
+struct Path(PathBuf);
+
+impl Path {
+    fn new(test: &str) -> Self {
+        let name = format!("oxorb-test-{test}-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn endpoint(&self) -> String {
+        format!("uiop://{}", self.0.display())
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn listening(endpoints: &str, concurrency: Concurrency) -> Orb {
+    let builder = Orb::builder().listen(endpoints).concurrency(concurrency);
+    builder.build().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn server_at(endpoints: &str) -> Orb {
+    listening(endpoints, Concurrency::ThreadPerConnection)
+}
+
+fn cached() -> Orb {
+    client(ClientConnections::Cached)
+}
+
+/// The one profile of a reference.
+fn profile(object: &ObjectRef) -> PlaceProfile {
+    let [profile] = &object.reference().ior().profiles[..] else {
+        panic!("{:?}", object.reference().ior());
+    };
+    assert_eq!(profile.tag, profile_tag::TAO_UIOP);
+    PlaceProfile::parse(profile).unwrap()
+}
+
+fn end(orbs: [&Orb; 2]) {
+    for orb in orbs {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+/// The number of this process's descriptors.
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[test]
+fn every_architecture_answers() {
+    let _guard = watchdog(LONG);
+    for concurrency in ARCHITECTURES {
+        for sharing in EVERY_SHARING {
+            let server = listening("uiop://", concurrency);
+            let client = client(sharing);
+            let servant = Arc::new(Pinger::default());
+            let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+            let object = elsewhere(&client, &local);
+            for n in 0..20 {
+                assert_eq!(ping(&object, n), Ok(n + 1));
+                object.reference().send(&NOTE, |_| Ok(())).unwrap();
+            }
+            assert_eq!(ping_async(&object, 7).wait(), Ok(8));
+            while servant.notes.load(Ordering::SeqCst) < 20 {
+                thread::yield_now();
+            }
+            end([&client, &server]);
+        }
+    }
+}
+
+#[test]
+fn large_messages_arrive_whole_and_in_fragments() {
+    let _guard = watchdog(LONG);
+    for fragments in ["0", "65536"] {
+        let with = || Orb::builder().setting("FragmentSize", fragments);
+        let server = with().listen("uiop://").build().unwrap();
+        let client = with().build().unwrap();
+        let object = pinger(&server, &client);
+        let big: Result<_, oxorb::SystemException> = object.reference().invoke(
+            &BIG,
+            |_| Ok(()),
+            |d| {
+                let length = d.length(None, 1)?;
+                Ok(d.octets(length)?
+                    .iter()
+                    .filter(|&&octet| octet == 7)
+                    .count())
+            },
+        );
+        assert_eq!(big, Ok(BIG_ANSWER), "fragments of {fragments}");
+        // Arguments that the operation does not read.
+        let octets = vec![7; 8 << 20];
+        let sent: Result<(), oxorb::SystemException> = object.reference().invoke(
+            &HANGING,
+            |e| {
+                e.length(octets.len(), None)?;
+                e.copy_octets(&octets);
+                Ok(())
+            },
+            |d| d.ulong().map(drop),
+        );
+        assert_eq!(sent, Ok(()), "fragments of {fragments}");
+        end([&client, &server]);
+    }
+}
+
+#[test]
+fn references_are_those_of_tao_and_read_back_as_urls() {
+    let _guard = watchdog(LONG);
+    let path = Path::new("url");
+    let (server, client) = (server_at(&path.endpoint()), cached());
+    let local = server
+        .root_poa()
+        .activate_servant(Arc::new(Pinger::default()))
+        .unwrap();
+    server.bind("Pinger", &ObjectRef::from_ref(local.clone()));
+    let object = elsewhere(&client, &local);
+    assert_eq!(profile(&object).place, path.0.to_str().unwrap());
+    let url = object.to_corbaloc().expect("it has an address");
+    let begin = format!("corbaloc:uiop:1.2@{}|", path.0.display());
+    assert!(url.starts_with(&begin), "{url}");
+    for url in [
+        url,
+        format!("corbaloc:uiop:{}|Pinger", path.0.display()),
+        format!(
+            "corbaloc:iiop:127.0.0.1:1,uiop:1.1@{}|Pinger",
+            path.0.display()
+        ),
+        format!("corbaloc:uiop:/nobody|,uiop:{}|Pinger", path.0.display()),
+    ] {
+        let object = client.string_to_object(&url).unwrap();
+        assert_eq!(ping(&object, 1), Ok(2), "{url}");
+    }
+    let error = client
+        .string_to_object("corbaloc:uiop:/run/bank/key")
+        .unwrap_err();
+    assert!(error.to_string().contains("not ended by |"), "{error}");
+    end([&client, &server]);
+}
+
+#[test]
+fn one_object_is_published_under_both_protocols() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server_at("uiop://;iiop://127.0.0.1:0"), cached());
+    let object = pinger(&server, &client);
+    let ior = object.reference().ior().clone();
+    let tags: Vec<_> = ior.profiles.iter().map(|profile| profile.tag).collect();
+    assert_eq!(tags, [profile_tag::TAO_UIOP, profile_tag::INTERNET_IOP]);
+    assert_eq!(ping(&object, 1), Ok(2));
+    for profile in &ior.profiles {
+        let mut alone = ior.clone();
+        alone.profiles = vec![profile.clone()];
+        let object = client.string_to_object(&alone.to_string()).unwrap();
+        assert_eq!(ping(&object, 1), Ok(2), "{:#x}", profile.tag);
+    }
+    // The other one is tried when the first fails.
+    let mut nobody = ior.clone();
+    let mut gone = PlaceProfile::parse(&ior.profiles[0]).unwrap();
+    gone.place = "/nobody/listens/here".to_owned();
+    nobody.profiles[0] = gone.to_profile();
+    let object = client.string_to_object(&nobody.to_string()).unwrap();
+    assert_eq!(ping(&object, 1), Ok(2));
+    end([&client, &server]);
+}
+
+#[test]
+fn an_abstract_name_needs_no_file() {
+    let _guard = watchdog(LONG);
+    let name = format!("@oxorb-test-{}", std::process::id());
+    let (server, client) = (server_at(&format!("uiop://{name}")), cached());
+    let object = pinger(&server, &client);
+    assert_eq!(profile(&object).place, name);
+    assert_eq!(ping(&object, 1), Ok(2));
+    let taken = Orb::builder().listen(&format!("uiop://{name}")).build();
+    let error = taken.err().expect("the first lives").to_string();
+    assert!(error.contains("choose another name"), "{error}");
+    end([&client, &server]);
+}
+
+#[test]
+fn a_call_that_takes_too_long_times_out() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let (server, client) = (server_at("uiop://"), client(sharing));
+        let servant = Arc::new(Pinger::default());
+        let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        let gate = servant.gate.lock().unwrap();
+        let error = call(&object.with(RelativeRoundtripTimeout(SHORT)), &WAIT).unwrap_err();
+        assert_raised(error, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+        drop(gate);
+        assert_eq!(ping(&object, 1), Ok(2));
+        end([&client, &server]);
+    }
+}
+
+#[test]
+fn a_server_that_answers_nothing_times_out() {
+    let _guard = watchdog(LONG);
+    let path = Path::new("silent");
+    let _silent = UnixListener::bind(&path.0).unwrap();
+    let client = cached();
+    let url = format!("corbaloc:uiop:{}|key", path.0.display());
+    let object = client.string_to_object(&url).unwrap();
+    let error = ping(&object.with(RelativeRoundtripTimeout(SHORT)), 1).unwrap_err();
+    assert_raised(error, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+    client.shutdown(true).unwrap();
+}
+
+#[test]
+fn serve() {
+    child::serve();
+}
+
+/// The server dies while it works, while the connection idles, and before it is asked; its file stays, and its
+/// successor takes it over.
+#[test]
+fn what_callers_are_told_when_the_server_is_killed() {
+    let _guard = watchdog(LONG);
+    let path = Path::new("killed");
+    for concurrency in EVERY_CONCURRENCY {
+        for sharing in UNSHARED {
+            let start = || Child::start_at(&path.endpoint(), concurrency);
+            let client = wary_client(sharing);
+            let mut child = start();
+            let object = child.object(&client);
+            let waiting = {
+                let object = object.clone();
+                thread::spawn(move || call(&object, &HANG))
+            };
+            until_hanging(&object);
+            child.process.kill();
+            let error = waiting.join().unwrap().unwrap_err();
+            assert_raised(
+                error,
+                SystemExceptionKind::CommFailure,
+                CompletionStatus::Maybe,
+            );
+            assert!(path.0.exists(), "nobody was left to remove it");
+            let error = ping(&object, 1).unwrap_err();
+            assert_raised(error, SystemExceptionKind::Transient, CompletionStatus::No);
+            let text = oxorb::last_failure().unwrap().to_string();
+            assert!(text.contains(path.0.to_str().unwrap()), "{text}");
+
+            let mut child = start();
+            assert_eq!(ping(&object, 1), Ok(2), "after it was taken over");
+            child.process.kill();
+            let _child = start();
+            assert_eq!(ping(&object, 1), Ok(2), "the idle connection was noticed");
+            client.shutdown(true).unwrap();
+        }
+    }
+}
+
+#[test]
+fn killing_servers_and_clients_leaves_nothing() {
+    let _guard = watchdog(LONG);
+    let path = Path::new("loop");
+    for _ in 0..20 {
+        let mut child = Child::start_at(&path.endpoint(), Concurrency::ThreadPerConnection);
+        child.process.kill();
+    }
+    let server = server_at(&path.endpoint());
+    let client = cached();
+    let object = pinger(&server, &client);
+    assert_eq!(ping(&object, 1), Ok(2));
+    let before = descriptors();
+    for number in 0..1000 {
+        // What is left of a client that was killed, in the middle of a message every other time.
+        let gone = UnixStream::connect(&path.0).unwrap();
+        if number % 2 == 0 {
+            use std::io::Write as _;
+            (&gone).write_all(b"GIOP\x01\x02\x01\0\x00\x00").unwrap();
+        }
+    }
+    while server.connection_statistics().open > 1 {
+        thread::yield_now();
+    }
+    while descriptors() > before {
+        thread::yield_now();
+    }
+    assert_eq!(ping(&object, 1), Ok(2));
+    end([&client, &server]);
+    assert!(!path.0.exists(), "shutting down removes the file");
+}
+
+#[test]
+fn a_file_in_use_or_no_socket_is_refused_with_advice() {
+    let _guard = watchdog(LONG);
+    let path = Path::new("refused");
+    let refused = || {
+        let orb = Orb::builder().listen(&path.endpoint()).build();
+        orb.err().expect("something is there").to_string()
+    };
+    let server = server_at(&path.endpoint());
+    let client = cached();
+    let object = pinger(&server, &client);
+    let text = refused();
+    assert!(
+        text.contains("a process listens there; stop that process"),
+        "{text}"
+    );
+    assert_eq!(ping(&object, 1), Ok(2), "it was not harmed");
+    end([&client, &server]);
+    fs::write(&path.0, "precious").unwrap();
+    assert!(refused().contains("no socket"), "{}", refused());
+    assert_eq!(fs::read_to_string(&path.0).unwrap(), "precious");
+    let long = format!("uiop:///{}", "x".repeat(200));
+    let error = Orb::builder()
+        .listen(&long)
+        .build()
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("at most 107 octets"), "{error}");
+}
+
+#[test]
+fn the_file_has_the_mode_asked_for() {
+    let path = Path::new("mode");
+    let server = server_at(&format!("{}|mode=0620", path.endpoint()));
+    let there = fs::metadata(&path.0).unwrap();
+    assert!(there.file_type().is_socket());
+    assert_eq!(there.permissions().mode() & 0o777, 0o620);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn users_are_admitted_by_rules() {
+    let _guard = watchdog(LONG);
+    let uid = oxorb_sys::unix::own_credentials().uid;
+    for (rules, admitted) in [
+        (format!("allow=uid:{uid}&deny=all"), true),
+        (format!("deny=uid:{uid}"), false),
+        (format!("allow=uid:{}", uid + 1), false),
+        ("allow=10.0.0.0/8".to_owned(), false),
+    ] {
+        let server = server_at(&format!("uiop://|{rules}"));
+        let client = cached();
+        let object = pinger(&server, &client);
+        let answer = ping(&object, 1);
+        if admitted {
+            assert_eq!(answer, Ok(2), "{rules}");
+        } else {
+            assert_raised(
+                answer.unwrap_err(),
+                SystemExceptionKind::Transient,
+                CompletionStatus::No,
+            );
+            assert!(server.connection_statistics().count(Incident::AccessDenied) > 0);
+        }
+        end([&client, &server]);
+    }
+}
+
+#[test]
+fn connections_are_counted_by_user() {
+    let _guard = watchdog(LONG);
+    let server = Orb::builder()
+        .listen("uiop://")
+        .setting("MaxConnectionsPerClient", "2")
+        .build()
+        .unwrap();
+    let clients = [(); 3].map(|()| cached());
+    let [first, second, third] = clients.each_ref().map(|client| {
+        let object = pinger(&server, client);
+        ping(&object, 1)
+    });
+    assert_eq!((first, second), (Ok(2), Ok(2)));
+    assert_raised(
+        third.unwrap_err(),
+        SystemExceptionKind::Transient,
+        CompletionStatus::No,
+    );
+    assert!(
+        server
+            .connection_statistics()
+            .count(Incident::TooManyFromClient)
+            > 0
+    );
+    for client in &clients {
+        client.shutdown(true).unwrap();
+    }
+    server.shutdown(true).unwrap();
+}
+
+/// Where TAO has no bidirectional GIOP over UNIX sockets, we have none: callbacks take a connection of their own.
+#[test]
+fn an_offer_to_be_called_back_changes_nothing() {
+    let _guard = watchdog(LONG);
+    let orb = |setting| {
+        let builder = Orb::builder().listen("uiop://").setting(setting, "1");
+        builder.build().unwrap()
+    };
+    let (server, client) = (
+        orb("AcceptBiDirectionalGIOP"),
+        orb("OfferBiDirectionalGIOP"),
+    );
+    let object = pinger(&server, &client);
+    assert_eq!(ping(&object, 1), Ok(2));
+    let callback = pinger(&client, &server);
+    assert_eq!(ping(&callback, 1), Ok(2));
+    assert_eq!(ping(&object, 1), Ok(2));
+    assert_eq!(
+        client.connection_statistics().accepted,
+        1,
+        "it was connected to"
+    );
+    end([&client, &server]);
+}

@@ -1,7 +1,7 @@
 //! What an operator wants to know about connections: limits that were hit, peers that were refused.
 //!
 //! Everything here happens off the steady path. Each incident is counted, and logged
-//! (`-ORBLogLevel`) unless somebody [observes](Orb::observe_connections) the ORB.
+//! (`-ORBLogLevel`) unless somebody [observes](crate::Orb::observe_connections) the ORB.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_cdr::Printable;
 
-use crate::Orb;
 use crate::log::{Log, LogLevel};
 
 /// Something that happened to a connection other than requests and replies.
@@ -266,56 +265,31 @@ impl Watch {
             log,
         }
     }
-}
 
-type Observer = dyn Fn(&ConnectionEvent) + Send + Sync;
-
-impl Orb {
-    /// What happened to the connections of this ORB's server side so far.
-    ///
-    /// ```
-    /// use oxorb_core::{Incident, Options, Orb};
-    ///
-    /// let orb = Orb::new(Options::default());
-    /// let now = orb.connection_statistics();
-    /// assert_eq!((now.open, now.count(Incident::TooManyConnections)), (0, 0));
-    /// ```
-    ///
-    /// Takes a short lock; not for the steady path.
-    pub fn connection_statistics(&self) -> ConnectionStatistics {
-        let watch = self.watch();
+    /// Returns how connections are doing, of which the registry says how many are open and what they hold.
+    pub(crate) fn statistics(&self, open: usize, octets_held: usize) -> ConnectionStatistics {
         ConnectionStatistics {
-            open: self.registry().len(),
-            accepted: watch.accepted.load(Ordering::Relaxed),
-            octets_held: self.registry().octets_held(),
-            counts: std::array::from_fn(|at| watch.counts[at].load(Ordering::Relaxed)),
+            open,
+            accepted: self.accepted.load(Ordering::Relaxed),
+            octets_held,
+            counts: std::array::from_fn(|at| self.counts[at].load(Ordering::Relaxed)),
         }
     }
 
-    /// Calls `observer` for each incident instead of logging it, in the thread that noticed it: it should be quick, and
-    /// must not wait for this ORB. The first call decides; false when there is an observer already.
-    ///
-    /// ```
-    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
-    /// assert!(orb.observe_connections(|event| eprintln!("{event}")));
-    /// ```
-    pub fn observe_connections(
-        &self,
-        observer: impl Fn(&ConnectionEvent) + Send + Sync + 'static,
-    ) -> bool {
-        self.watch().observer.set(Box::new(observer)).is_ok()
+    /// Hands incidents to an observer from now on; false when there is one already.
+    pub(crate) fn observe(&self, observer: Box<Observer>) -> bool {
+        self.observer.set(observer).is_ok()
     }
 
-    /// As `note()`, but only the first time.
-    #[doc(hidden)]
+    /// Counts and tells an incident, the first time only.
     #[cold]
-    pub fn note_once(
+    pub(crate) fn note_once(
         &self,
         incident: Incident,
         about: impl FnOnce() -> String,
         detail: impl FnOnce() -> String,
     ) {
-        if self.watch().counts[incident as usize].load(Ordering::Relaxed) == 0 {
+        if self.counts[incident as usize].load(Ordering::Relaxed) == 0 {
             self.note(incident, about, detail);
         }
     }
@@ -328,10 +302,9 @@ impl Orb {
         peer: impl FnOnce() -> String,
         detail: impl FnOnce() -> String,
     ) {
-        let watch = self.watch();
-        watch.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
-        let observer = watch.observer.get();
-        if observer.is_none() && !watch.log.wants(incident.level()) {
+        self.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
+        let observer = self.observer.get();
+        if observer.is_none() && !self.log.wants(incident.level()) {
             return;
         }
         let event = ConnectionEvent {
@@ -341,10 +314,12 @@ impl Orb {
         };
         match observer {
             Some(observer) => observer(&event),
-            None => watch.log.incident(&event),
+            None => self.log.incident(&event),
         }
     }
 }
+
+type Observer = dyn Fn(&ConnectionEvent) + Send + Sync;
 
 #[cfg(test)]
 mod tests {

@@ -56,10 +56,12 @@ mod rt;
 mod scheduler;
 mod servant;
 pub mod server;
+mod setup_error;
 mod sync;
 mod threads;
 mod upcall;
 mod value;
+mod within;
 
 pub use adapter::{Adapter, Located};
 pub use client::{
@@ -84,9 +86,9 @@ pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserEx
 pub use operations::Operations;
 pub use options::{
     ClientConnections, Collocation, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS, PeerOption,
-    SETTINGS, Setting, SettingError,
+    ReactorChoice, SETTINGS, Setting, SettingError,
 };
-pub use orb::{Orb, SetupError, WeakOrb};
+pub use orb::{Orb, WeakOrb};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{
     Class as SchedulingClass, Reservation, Schedule, Scheduling as ThreadScheduling,
@@ -100,17 +102,18 @@ pub use qos::current_qos;
 pub use raises::Raises;
 pub use reference::Ref;
 pub use rt::{
-    LaneEndpoints, LaneNumber, MappingChoice, MutexNotFound, Raised, RealTime, RtMutex,
-    RtMutexGuard,
+    LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
+    RtMutex, RtMutexGuard,
 };
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
 pub use servant::Servant;
 pub use server::{
-    Arriving, CurrentLane, LaneMemory, LaneScheduling, MessageBuffers, PoolThread, QueueOrder,
-    RateGroup, ReactorChoice, RequestBuffering, Serving, ThreadFilter, ThreadFilters, Threadpool,
-    ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
+    Arriving, CurrentLane, LaneMemory, MessageBuffers, PoolThread, QueueOrder, RateGroup,
+    RequestBuffering, Serving, ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError,
+    ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
 };
+pub use setup_error::SetupError;
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

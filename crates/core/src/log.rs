@@ -14,7 +14,6 @@ use oxorb_cdr::Printable;
 
 use crate::incident::{ConnectionEvent, Incident};
 use crate::lock::Mutex;
-use crate::orb::Orb;
 
 /// Urgency of a log line; as a setting, the least urgent level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,6 +141,12 @@ impl Log {
         quota.admit(now, CLIENT_LINES, CLIENT_SPAN)
     }
 
+    /// Hands lines to a sink from now on; false when there is one already.
+    pub(crate) fn hand_to(&self, sink: Box<Sink>) -> bool {
+        self.sink.set(sink).is_ok()
+    }
+
+    /// Writes a line, unless its level is above the one that is wanted.
     pub(crate) fn write(&self, level: LogLevel, line: &str) {
         if !self.wants(level) {
             return;
@@ -187,28 +192,6 @@ impl Quota {
     fn is_over(&self, now: Instant, span: Duration) -> bool {
         self.since
             .is_none_or(|since| now.duration_since(since) >= span)
-    }
-}
-
-impl Orb {
-    /// Hands log lines to `sink` instead of writing them to standard error or the file of `LogFile`:
-    /// to `tracing`, `log` or a system's journal. Lines above the level of `LogLevel` are not made.
-    /// The sink runs in the thread that noticed the event; it should be quick, and must not wait for
-    /// this ORB. Text of peers in a line is not escaped: see [`Printable`]. The first call decides;
-    /// returns false when there is a sink already.
-    ///
-    /// ```
-    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
-    /// assert!(orb.log_to(|level, line| eprintln!("[{level}] {line}")));
-    /// ```
-    pub fn log_to(&self, sink: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> bool {
-        self.watch().log.sink.set(Box::new(sink)).is_ok()
-    }
-
-    /// Logs a line that is about no connection.
-    #[cold]
-    pub(crate) fn log(&self, level: LogLevel, line: &str) {
-        self.watch().log.write(level, line);
     }
 }
 

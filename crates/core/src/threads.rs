@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use oxorb_rt::Priority;
 use oxorb_sys::schedule::Schedule;
-use oxorb_sys::thread::{Listed, Purpose, Registry, allowed_cpus};
+use oxorb_sys::thread::{Purpose, Registry, allowed_cpus};
 
-use crate::Orb;
 use crate::lock::Mutex;
 use crate::rt::{self, Scheduling};
 use crate::sync::attributed::{Builder, Thread};
@@ -78,54 +77,6 @@ impl Threads {
             }
             work()
         })
-    }
-}
-
-impl Orb {
-    /// Returns the threads that this ORB runs at the moment, by purpose and name: how each was to be scheduled, and how the
-    /// kernel schedules it. Not for the steady path: takes a lock and two system calls for each thread.
-    ///
-    /// No thread of an ORB inherits its class, priority or processors from the one that happened to start it:
-    ///
-    /// | threads | class and priority | processors |
-    /// |---|---|---|
-    /// | lanes, and who accepts for them or takes over from them | the lane's | the lane's |
-    /// | dispatching modules | their queue's | the module's |
-    /// | readers, callbacks, reply handlers, alarms | those of the calls that they serve | the ORB's |
-    /// | all others | the ORB's class, at the native priority of CORBA priority 0 | the ORB's |
-    ///
-    /// The ORB's processors are those of the thread that made it.
-    ///
-    /// ```
-    /// use oxorb_core::{Options, Orb, ThreadPurpose};
-    ///
-    /// let mut options = Options::default();
-    /// options.listen_on("iiop://127.0.0.1:0")?;
-    /// let orb = Orb::new(options);
-    /// orb.listen()?;
-    /// let threads = orb.threads();
-    /// assert_eq!(threads[0].purpose, ThreadPurpose::Acceptor);
-    /// assert_eq!(threads[0].configured.scheduling.to_string(), "SCHED_OTHER 0");
-    /// # orb.shutdown(true)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn threads(&self) -> Vec<Listed> {
-        self.thread_factory().registry().threads()
-    }
-
-    /// Starts a thread for the object adapter, at the ORB's least priority.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
-    #[doc(hidden)]
-    pub fn start_thread(
-        &self,
-        purpose: Purpose,
-        name: &str,
-        work: impl FnOnce() + Send + 'static,
-    ) -> io::Result<()> {
-        let threads = self.thread_factory();
-        threads.spawn(purpose, name, None, work).map(drop)
     }
 }
 

@@ -4,6 +4,7 @@
 mod collocation;
 mod named;
 mod peers;
+mod reactor;
 mod settings;
 mod value;
 
@@ -25,8 +26,9 @@ use crate::log::LogLevel;
 use crate::orb::SetupError;
 use crate::protocol::{Protocol, Protocols};
 use crate::rt::RealTime;
-use crate::server::{ReactorChoice, ThreadFilters};
+use crate::server::ThreadFilters;
 pub use collocation::Collocation;
+pub use reactor::ReactorChoice;
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,10 +13,9 @@ use super::value::{
     or_none, positive, priority_mapping, scheduling_class, some_milliseconds, yes_or_no,
     zero_or_one,
 };
-use super::{ENDPOINTS, LANE_ENDPOINTS, Options};
+use super::{ENDPOINTS, LANE_ENDPOINTS, Options, ReactorChoice};
 use crate::concurrency::{CONCURRENCY, Concurrency};
 use crate::rt::{LaneEndpoints, LaneNumber};
-use crate::server::ReactorChoice;
 
 /// One thing that can be set by argument or environment.
 pub struct Setting {

@@ -4,7 +4,8 @@ use oxorb_object::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint, tcp};
 
-use super::{Orb, SetupError, UNPOISONED};
+use super::{Orb, UNPOISONED};
+use crate::SetupError;
 use crate::initial::Published;
 use crate::published::PublishedAddress;
 use crate::server::{Lane, OwnAddress};

@@ -1,6 +1,5 @@
 //! How an ORB works and ends, and what it waits for then.
 
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
@@ -10,6 +9,7 @@ use super::{Inner, Orb, UNPOISONED};
 use crate::conn::Kept;
 use crate::main_thread::Busy;
 use crate::sync::atomic::Ordering;
+use crate::within::{self, within_request};
 use crate::{raise, server};
 
 /// How long an orderly end waits for requests that are running.
@@ -193,7 +193,7 @@ impl Orb {
     pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
         self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
         let nested = within_request();
-        LOCAL_DEPTH.with(|depth| depth.set(depth.get() + 1));
+        within::enter_local();
         let call = LocalCall(self);
         if self.inner.closing.load(Ordering::SeqCst) && !nested {
             return Err(raise::ORB_SHUT_DOWN);
@@ -221,7 +221,7 @@ impl LocalCall<'_> {
 
 impl Drop for LocalCall<'_> {
     fn drop(&mut self) {
-        LOCAL_DEPTH.with(|depth| depth.set(depth.get() - 1));
+        within::leave_local();
         let inner = &self.0.inner;
         if inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1 {
             inner.last_ended();
@@ -250,21 +250,4 @@ impl Inner {
             self.end.notify_all();
         }
     }
-}
-
-crate::sync::thread_local! {
-    /// Calls to objects of this process that this thread is in.
-    static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// This thread serves requests that came over the wire.
-    static SERVER_THREAD: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the calling thread serves requests, or is in a call to an object of its process.
-pub(crate) fn within_request() -> bool {
-    SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0
-}
-
-/// Called once by every thread that serves requests.
-pub(crate) fn mark_server_thread() {
-    SERVER_THREAD.with(|here| here.set(true));
 }

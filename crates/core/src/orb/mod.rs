@@ -4,8 +4,12 @@ mod addresses;
 mod both_ways;
 mod exit_hooks;
 mod life;
+mod mutexes;
 mod peers;
-mod setup_error;
+mod priorities;
+mod scheduled;
+mod threadpools;
+mod watched;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -32,11 +36,10 @@ use crate::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use crate::threads::{ByPriority, Ends, Threads};
-use crate::{Adapter, Incident, Ref};
+use crate::{Adapter, Incident, Ref, SetupError};
 
 use exit_hooks::ExitHooks;
-pub(crate) use life::{Unanswered, mark_server_thread, within_request};
-pub use setup_error::SetupError;
+pub(crate) use life::Unanswered;
 
 /// From so many server addresses on, those that no reference leads to are forgotten.
 const MANY_PEERS: usize = 64;

@@ -8,8 +8,10 @@ use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 use oxorb_sys::schedule::{self, Class, Schedule};
 
-use super::scheduling::Applied;
-use crate::{Incident, LaneScheduling, Orb, raise};
+use super::options::LaneScheduling;
+use super::scheduling::{Applied, Scheduling};
+use crate::Incident;
+use crate::incident::Watch;
 
 /// What is known of a thread.
 #[derive(Clone, Copy, Default)]
@@ -67,101 +69,40 @@ pub(crate) fn declare(number: u32, priority: Priority) {
         decided: Decided::Orb,
     });
 }
+/// Priorities of threads as one ORB gives them, and where it tells that the kernel refuses.
+pub(crate) struct Priorities<'o> {
+    pub(crate) scheduling: &'o Scheduling,
+    pub(crate) watch: &'o Watch,
+}
 
-impl Orb {
-    /// The CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which raises
-    /// INITIALIZE where this is `None`). A look at a thread-local.
-    #[inline]
-    pub fn thread_priority(&self) -> Option<Priority> {
-        thread_priority()
-    }
-
-    /// The same, and if it was given none, the one that its native priority stands for
-    /// (RT-CORBA 1.2, 5.10.1); that costs two system calls.
-    ///
-    /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.
-    pub fn effective_priority(&self) -> Result<Priority, SystemException> {
+impl Priorities<'_> {
+    /// Returns the priority of the calling thread, or the one that its native priority stands for.
+    pub(crate) fn effective(&self) -> Result<Priority, SystemException> {
         match NOW.get().priority {
             Some(priority) => Ok(priority),
-            None => self.scheduling().infer(),
+            None => self.scheduling.infer(),
         }
     }
 
-    /// The priority that a request of the calling thread carries: its own, as the application's transform has it where
-    /// a servant calls.
-    ///
-    /// # Errors
-    /// As [`effective_priority`](Self::effective_priority); DATA_CONVERSION, OMG minor 2, where the transform refuses.
-    pub(crate) fn outgoing_priority(&self) -> Result<Priority, SystemException> {
-        let priority = self.effective_priority()?;
-        match &self.options().realtime.transform {
-            None => Ok(priority),
-            Some(transform) => {
-                let mut transformed = Some(priority);
-                if let Some(adapter) = self.adapter() {
-                    adapter.look_at_running(&mut |id| {
-                        transformed = transform.outbound(priority, id);
-                    });
-                }
-                transformed.ok_or(raise::NO_NATIVE_PRIORITY)
-            }
-        }
-    }
-
-    /// Gives the calling thread a CORBA priority, and the native one that stands for it (`the_priority` of
-    /// `RTCORBA::Current`). Costs a system call where the thread's schedule changes; without the privilege for that it
-    /// keeps its schedule, which is told once ([`Incident::NoRealTimePriority`]).
-    ///
-    /// ```
-    /// use oxorb_core::{Options, Orb};
-    /// use oxorb_rt::Priority;
-    ///
-    /// let orb = Orb::new(Options::default());
-    /// orb.set_thread_priority(Priority::new(100)?)?;
-    /// {
-    ///     let _urgent = orb.raise_thread(Priority::MAX)?;
-    ///     assert_eq!(orb.thread_priority(), Some(Priority::MAX));
-    /// }
-    /// assert_eq!(orb.thread_priority(), Some(Priority::new(100)?));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one that the class does not have.
-    pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
+    /// Gives the calling thread a priority.
+    pub(crate) fn set(&self, priority: Priority) -> Result<(), SystemException> {
         let now = NOW.get();
-        if now.is_at(priority, None, self.scheduling().number) {
+        if now.is_at(priority, None, self.scheduling.number) {
             return Ok(());
         }
         self.change(now, priority, None)
     }
 
-    /// Gives the calling thread a CORBA priority until the guard goes, be it by a panic. Costs nothing but a look when
-    /// it has that one.
-    ///
-    /// # Errors
-    /// As [`set_thread_priority`](Self::set_thread_priority).
+    /// Gives the calling thread a priority until the guard goes, and has it scheduled as threads of `scheduled_as`.
     #[inline]
-    pub fn raise_thread(&self, priority: Priority) -> Result<Raised, SystemException> {
-        self.raise_thread_as(priority, None)
-    }
-
-    /// Raises the calling thread to a CORBA priority, as [`raise_thread`](Self::raise_thread) does, but has it scheduled
-    /// as threads of `scheduled_as`: for a request that matters more, or less, than others of its priority. Where that
-    /// priority has no native one, the thread is scheduled by its own.
-    ///
-    /// # Errors
-    /// Those of [`set_thread_priority`](Self::set_thread_priority).
-    #[inline]
-    pub fn raise_thread_as(
+    pub(crate) fn raise(
         &self,
         priority: Priority,
         scheduled_as: Option<Priority>,
     ) -> Result<Raised, SystemException> {
         let now = NOW.get();
         let scheduled_as = scheduled_as.filter(|other| *other != priority);
-        if now.is_at(priority, scheduled_as, self.scheduling().number) {
+        if now.is_at(priority, scheduled_as, self.scheduling.number) {
             return Ok(Raised(None, PhantomData));
         }
         self.raise_from(now, priority, scheduled_as)
@@ -191,7 +132,8 @@ impl Orb {
             LaneScheduling::Reserved(_) if schedule::is_reserved() => Decided::Reservation,
             LaneScheduling::Reserved(asked) => {
                 let which = || format!("{:?} of each {:?}", asked.runtime, asked.period);
-                self.note(Incident::NoRealTimePriority, which, String::new);
+                self.watch
+                    .note(Incident::NoRealTimePriority, which, String::new);
                 Decided::Orb
             }
         };
@@ -205,7 +147,7 @@ impl Orb {
         priority: Priority,
         scheduled_as: Option<Priority>,
     ) -> Result<(), SystemException> {
-        let scheduling = self.scheduling();
+        let scheduling = self.scheduling;
         let other = scheduled_as.and_then(|other| scheduling.native(other).ok());
         let native = match other {
             Some(native) => native,
@@ -221,7 +163,8 @@ impl Orb {
             Applied::Untouched => now.schedule,
             Applied::RefusedNow(native) => {
                 let which = || format!("native priority {native}");
-                self.note(Incident::NoRealTimePriority, which, String::new);
+                self.watch
+                    .note(Incident::NoRealTimePriority, which, String::new);
                 now.schedule
             }
         };

@@ -14,10 +14,10 @@ mod options;
 mod scheduling;
 
 pub use current::Raised;
-pub(crate) use current::{declare, thread_priority};
+pub(crate) use current::{Priorities, declare, thread_priority};
 pub(crate) use mutex::NamedMutexes;
 pub use mutex::{MutexNotFound, RtMutex, RtMutexGuard};
-pub use options::{LaneEndpoints, LaneNumber, MappingChoice, RealTime};
+pub use options::{LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, RealTime};
 pub(crate) use scheduling::Scheduling;
 
 #[cfg(test)]

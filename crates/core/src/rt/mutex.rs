@@ -9,7 +9,7 @@ use oxorb_object::SystemException;
 use oxorb_sys::mutex::{self, LockError};
 
 use crate::lock::Mutex;
-use crate::{Orb, raise};
+use crate::raise;
 
 /// What [`RtMutex::lock`] gives: the value, until this is dropped. For the thread that took it alone.
 pub use oxorb_sys::mutex::Guard as RtMutexGuard;
@@ -18,7 +18,7 @@ pub use oxorb_sys::mutex::Guard as RtMutexGuard;
 /// that waits for it, so that nothing of a priority between theirs delays both (priority inheritance).
 ///
 /// `RTCORBA::Mutex`: `lock` and `try_lock` give a guard, and dropping that is `unlock`. Needs no ORB; mutexes with names
-/// are an ORB's ([`Orb::create_named_mutex`]). Not recursive; a panic while it is held leaves it free and the value as
+/// are an ORB's ([`Orb::create_named_mutex`](crate::Orb::create_named_mutex)). Not recursive; a panic while it is held leaves it free and the value as
 /// it is.
 ///
 /// **Real-time cost.** One atomic operation while nobody else wants it, else one system call on each side. Never
@@ -117,11 +117,10 @@ impl std::error::Error for MutexNotFound {}
 #[derive(Default)]
 pub(crate) struct NamedMutexes(Mutex<HashMap<String, Arc<RtMutex>>>);
 
-impl Orb {
-    /// The mutex of that name, and whether it was made for this (`create_named_mutex`). It lives until it is
-    /// [destroyed](Self::destroy_named_mutex), or the ORB is gone. Takes a lock; allocates.
-    pub fn create_named_mutex(&self, name: &str) -> (Arc<RtMutex>, bool) {
-        let mut mutexes = self.named_mutexes().0.lock().expect(UNPOISONED);
+impl NamedMutexes {
+    /// Returns the mutex of that name, and whether it was made for this.
+    pub(crate) fn create(&self, name: &str) -> (Arc<RtMutex>, bool) {
+        let mut mutexes = self.0.lock().expect(UNPOISONED);
         if let Some(known) = mutexes.get(name) {
             return (Arc::clone(known), false);
         }
@@ -130,22 +129,16 @@ impl Orb {
         (made, true)
     }
 
-    /// The mutex of that name (`open_named_mutex`). Takes a lock.
-    ///
-    /// # Errors
-    /// [`MutexNotFound`].
-    pub fn open_named_mutex(&self, name: &str) -> Result<Arc<RtMutex>, MutexNotFound> {
-        let mutexes = self.named_mutexes().0.lock().expect(UNPOISONED);
+    /// Returns the mutex of that name.
+    pub(crate) fn open(&self, name: &str) -> Result<Arc<RtMutex>, MutexNotFound> {
+        let mutexes = self.0.lock().expect(UNPOISONED);
         let known = mutexes.get(name).cloned();
         known.ok_or_else(|| MutexNotFound(name.to_owned()))
     }
 
-    /// Forgets the mutex of that name (`destroy_mutex`); who has it may go on using it.
-    ///
-    /// # Errors
-    /// [`MutexNotFound`].
-    pub fn destroy_named_mutex(&self, name: &str) -> Result<(), MutexNotFound> {
-        let mut mutexes = self.named_mutexes().0.lock().expect(UNPOISONED);
+    /// Forgets the mutex of that name.
+    pub(crate) fn destroy(&self, name: &str) -> Result<(), MutexNotFound> {
+        let mut mutexes = self.0.lock().expect(UNPOISONED);
         let known = mutexes.remove(name);
         known
             .map(drop)
@@ -159,6 +152,7 @@ const UNPOISONED: &str = "no panic while the lock is held";
 mod tests {
     use super::*;
     use crate::Options;
+    use crate::Orb;
 
     #[test]
     fn a_name_leads_to_one_mutex_until_it_is_destroyed() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_rt::{Mapping, NativeRange, PriorityMapping, PriorityTransform};
-use oxorb_sys::schedule::Class;
+use oxorb_sys::schedule::{Class, Reservation};
 use oxorb_transport::Endpoint;
 
 use crate::protocol::Protocols;
@@ -176,4 +176,21 @@ impl RealTime {
         let range = self.class.priorities();
         NativeRange::new(*range.start() as i16, *range.end() as i16)
     }
+}
+
+/// How the kernel schedules the threads of a lane. Without the privilege, they keep the schedule that they have, which is
+/// told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LaneScheduling {
+    /// In the class that the option SchedPolicy names.
+    #[default]
+    AsOrb,
+    /// In a class of its own. With SCHED_FIFO and SCHED_RR, its priority is the native one of the lane's priority, so the
+    /// ORB has to be of one of these, too; SCHED_OTHER and SCHED_IDLE have none, for work that has to wait for all else.
+    Class(Class),
+    /// Each thread has so much processor time of its own (SCHED_DEADLINE), and the lane's priority travels and chooses,
+    /// but does not reach the kernel. A pool with more than the kernel gives away is not created, and the error names
+    /// what was asked and what there is. Such threads are all there from the start, may run on every processor, and are
+    /// lent to nobody.
+    Reserved(Reservation),
 }

@@ -11,7 +11,6 @@ use oxorb_sys::schedule::Class;
 use super::measure::{Graph, Measured};
 use super::{CallsBetween, Measurement, RunTimeScheduler, Scheduled};
 use crate::rt::Scheduling;
-use crate::{Orb, Servant};
 
 /// A table with what an ORB makes of it.
 #[derive(Debug)]
@@ -70,10 +69,10 @@ impl Enforcer {
     }
 
     /// The CORBA priority that threads of a native one have; `None`: they are scheduled otherwise.
-    pub(crate) fn thread_priority(&self, native: i32, orb: &Orb) -> Option<Priority> {
+    pub(crate) fn thread_priority(&self, native: i32, scheduling: &Scheduling) -> Option<Priority> {
         match self.reserves() {
             true => None,
-            false => corba(native, orb.scheduling()),
+            false => corba(native, scheduling),
         }
     }
 
@@ -92,6 +91,28 @@ impl Enforcer {
         names.retain(|(_, place)| *place < self.rows.len());
         Scheduled::new(self, names)
     }
+
+    /// Returns what the requests of every operation of the table took so far, in its order.
+    pub(crate) fn measurements(&self) -> Option<Vec<Measurement>> {
+        let rows = self.rows.iter().zip(self.plan.table.operations());
+        rows.map(|(row, said)| Some(row.measured.as_ref()?.read(&said.name)))
+            .collect()
+    }
+
+    /// Returns which operation of the table called which.
+    pub(crate) fn calls_between(&self) -> Vec<CallsBetween> {
+        let operations = self.plan.table.operations();
+        self.graph
+            .read(|place| operations[usize::from(place)].name.clone())
+    }
+
+    /// Forgets what was measured so far.
+    pub(crate) fn reset_measurements(&self) {
+        for measured in self.rows.iter().filter_map(|row| row.measured.as_ref()) {
+            measured.reset();
+        }
+        self.graph.reset();
+    }
 }
 
 /// The CORBA priority that stands for a native one of the table. Where the ORB schedules nothing, priorities travel all the
@@ -103,46 +124,5 @@ fn corba(native: i32, scheduling: &Scheduling) -> Option<Priority> {
         true => scheduling.corba(native),
         false => Mapping::Linear(NativeRange::new(*fifo.start() as i16, *fifo.end() as i16))
             .to_corba(native),
-    }
-}
-
-impl Orb {
-    /// What the run-time scheduler's table says of the operations of a servant; `None` where it says nothing, or there is no
-    /// table. For the object adapter, when an object is activated: takes time in proportion to the table, and allocates.
-    pub fn scheduled(&self, servant: &dyn Servant) -> Option<Scheduled> {
-        self.enforcer()?
-            .interface(servant.repository_id(), |id| servant.is_a(id))
-    }
-
-    /// What the requests of every operation of the table took so far, in its order; `None` where nothing is
-    /// [measured](RunTimeScheduler::measure). Allocates; requests go on meanwhile.
-    pub fn measurements(&self) -> Option<Vec<Measurement>> {
-        let enforcer = self.enforcer()?;
-        let rows = enforcer.rows.iter().zip(enforcer.plan.table.operations());
-        rows.map(|(row, said)| Some(row.measured.as_ref()?.read(&said.name)))
-            .collect()
-    }
-
-    /// Which operation of the table called which, as far as both are in it and the caller runs in this process; empty where
-    /// nothing is measured. Allocates, and takes a lock that measured calls take, too.
-    pub fn calls_between(&self) -> Vec<CallsBetween> {
-        let Some(enforcer) = self.enforcer() else {
-            return Vec::new();
-        };
-        let operations = enforcer.plan.table.operations();
-        enforcer
-            .graph
-            .read(|place| operations[usize::from(place)].name.clone())
-    }
-
-    /// Forgets what was measured so far.
-    pub fn reset_measurements(&self) {
-        let Some(enforcer) = self.enforcer() else {
-            return;
-        };
-        for measured in enforcer.rows.iter().filter_map(|row| row.measured.as_ref()) {
-            measured.reset();
-        }
-        enforcer.graph.reset();
     }
 }

@@ -31,18 +31,20 @@ use super::home::Home;
 use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
 use super::queue::Queue;
-use super::reactor::{self, Armed, Reactor, ReactorChoice};
+use super::reactor::{self, Armed, Reactor};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::takeover::Takeover;
-use super::threadpool::{LaneOf, LaneScheduling, QueueOrder, Serving};
+use super::threadpool::{LaneOf, QueueOrder, Serving};
+use crate::LaneScheduling;
+use crate::ReactorChoice;
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     attributed,
 };
-use crate::{Concurrency, Orb, ThreadpoolId};
+use crate::{Concurrency, Orb};
 
 /// How often threads look for connections that stall in mid-message, and whether they are to end.
 pub(super) const TICK: Duration = Duration::from_millis(500);
@@ -95,19 +97,11 @@ thread_local! {
     static SERVING: Cell<Option<(u32, LaneOf)>> = const { Cell::new(None) };
 }
 
-impl Orb {
-    /// Returns the lane of this ORB of which the calling thread is one.
-    #[inline]
-    pub(crate) fn serving_lane(&self) -> Option<LaneOf> {
-        let (number, lane) = SERVING.get()?;
-        (number == self.scheduling().number()).then_some(lane)
-    }
-
-    /// Returns the threadpool of this ORB of which the calling thread is one. For the object adapter.
-    #[doc(hidden)]
-    pub fn serving_pool(&self) -> Option<ThreadpoolId> {
-        self.serving_lane().map(|lane| ThreadpoolId(lane.pool))
-    }
+/// Returns the lane of the ORB with this number of which the calling thread is one.
+#[inline]
+pub(crate) fn serving_lane(orb: u32) -> Option<LaneOf> {
+    let (number, lane) = SERVING.get()?;
+    (number == orb).then_some(lane)
 }
 
 /// The threads of a lane and the connections none of them serves at the moment.
@@ -242,7 +236,7 @@ impl Lane {
         let orb = orb.clone();
         builder.spawn(move || {
             let Alive(lane) = &alive;
-            crate::orb::mark_server_thread();
+            crate::within::mark_server_thread();
             lane.mark(&orb);
             if let Some(priority) = lane.plan.priority {
                 orb.enter_lane(priority, lane.plan.scheduling);

@@ -63,7 +63,7 @@ pub use current_lane::CurrentLane;
 pub(crate) use dispatch::{serve_local, upcall};
 pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub(crate) use followers::Followers;
-pub(crate) use lane::Lane;
+pub(crate) use lane::{Lane, serving_lane};
 pub use lane_memory::{LaneMemory, MessageBuffers};
 pub(crate) use line::Line;
 #[cfg(all(test, feature = "model"))]
@@ -74,7 +74,6 @@ pub(crate) use per_connection::start_both_ways;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use queue::Queue;
 pub use rate_groups::RateGroup;
-pub use reactor::ReactorChoice;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
@@ -87,6 +86,6 @@ pub(crate) use takeover::Takeover;
 pub(crate) use takeover::look;
 pub(crate) use threadpool::{LaneOf, OwnAddress, Pools};
 pub use threadpool::{
-    LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError,
-    ThreadpoolId, ThreadpoolLane, ThreadpoolLanes,
+    QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError, ThreadpoolId,
+    ThreadpoolLane, ThreadpoolLanes,
 };

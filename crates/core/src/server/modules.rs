@@ -85,7 +85,7 @@ impl DispatchingModules {
             module.cpu = plan.cpu;
             module.cpus = orb.thread_factory().cpus().to_vec();
             module.listed = Some(Arc::clone(orb.thread_factory().registry()));
-            let priority = enforcer.thread_priority(queue.os_priority, orb);
+            let priority = enforcer.thread_priority(queue.os_priority, orb.scheduling());
             module.scheduling = match plan.reserve {
                 true => Threads::Reserved(reservation(enforcer, level)?),
                 false => Threads::At(orb.scheduling().declared(priority)),
@@ -226,7 +226,7 @@ struct Worker {
 
 impl Worker {
     fn run(&self, taken: Taken<Job>) {
-        crate::orb::mark_server_thread();
+        crate::within::mark_server_thread();
         let (Taken::Due(job) | Taken::Late(job) | Taken::Dropped(job)) = &taken;
         let row = job.row;
         let done = Done(self, row);

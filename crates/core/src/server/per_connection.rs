@@ -101,7 +101,7 @@ pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
 /// Serves a connection until it ends, is given back or taken over; whether that.
 fn run(orb: &Orb, home: &Home, mut connection: Connection) -> bool {
     let mut handed_over = false;
-    crate::orb::mark_server_thread();
+    crate::within::mark_server_thread();
     loop {
         if matches!(home, Home::Thread(_)) {
             let tick = connection.tick(tick(orb));

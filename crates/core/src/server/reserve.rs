@@ -26,9 +26,10 @@ use super::connection::{Ahead, Connection};
 use super::home::Home;
 use super::lane::Lane;
 use super::queue::Queue;
-use super::reactor::{self, Reactor, ReactorChoice, Watch};
+use super::reactor::{self, Reactor, Watch};
 use super::stand_in;
 use super::threadpool::{QueueOrder, Serving};
+use crate::ReactorChoice;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
 

@@ -26,10 +26,11 @@ use super::connection::{Connection, Lines};
 use super::home::Home;
 use super::lane::Lane;
 use super::per_connection::leave;
-use super::reactor::{self, Armed, Reactor, ReactorChoice};
+use super::reactor::{self, Armed, Reactor};
 use super::registry::LongRunning;
 use super::stand_in::UNPOISONED;
 use crate::Orb;
+use crate::ReactorChoice;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Pause between two looks while connections are busy and none is known for several requests at a time.

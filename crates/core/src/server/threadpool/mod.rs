@@ -17,6 +17,7 @@ use super::filter::PoolThread;
 use super::lane::{Lane, Plan};
 use super::lane_memory::LaneMemory;
 use super::listener::{Listeners, OpenError};
+use super::registry::Registry;
 use super::reserve::{self, Reserve};
 use crate::LaneNumber;
 use crate::lock::Mutex;
@@ -25,7 +26,7 @@ use crate::sync::MutexGuard;
 use crate::{Orb, SetupError, raise};
 
 pub use error::ThreadpoolError;
-pub use plan::{LaneScheduling, QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolLane};
+pub use plan::{QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolLane};
 
 /// How long destroying a threadpool waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -203,45 +204,25 @@ impl Pool {
     }
 }
 
-impl Orb {
-    /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
-    /// for the steady path.
-    ///
-    /// Each lane listens where the option LaneListenEndpoints says, or else on the hosts of the ORB's own endpoints: on the
-    /// ports that follow theirs where these are fixed, in the order in which threadpools are created and their lanes are
-    /// given, otherwise on ports that the system chooses. With `-ORBListenEndpoints iiop://:5000` the lanes of a first pool
-    /// of two take 5001 and 5002, the first lane of the next pool 5003.
-    ///
-    /// ```
-    /// use oxorb_core::{Options, Orb, Threadpool};
-    ///
-    /// let mut options = Options::default();
-    /// options.listen_on("iiop://127.0.0.1:0")?;
-    /// let orb = Orb::new(options);
-    /// let pool = orb.create_threadpool(Threadpool::new(2))?;
-    /// orb.destroy_threadpool(pool)?;
-    /// assert!(orb.destroy_threadpool(pool).is_err(), "it is gone");
-    /// # orb.shutdown(true)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing is left
-    /// of the pool then.
-    pub fn create_threadpool(&self, plan: Threadpool) -> Result<ThreadpoolId, ThreadpoolError> {
-        plan.check(self)?;
-        if self.is_closing() {
+impl Pools {
+    /// Starts the lanes of a new threadpool, and opens their endpoints.
+    pub(crate) fn create(
+        &self,
+        orb: &Orb,
+        plan: Threadpool,
+    ) -> Result<ThreadpoolId, ThreadpoolError> {
+        plan.check(orb)?;
+        if orb.is_closing() {
             return Err(SetupError::ShutDown.into());
         }
-        self.lock_memory();
-        self.start_modules()?;
-        let pools = self.pools();
-        let id = ThreadpoolId(pools.last.fetch_add(1, Ordering::Relaxed) + 1);
-        plan.check_reactor(self, id)?;
-        plan.check_scheduling(self, id)?;
-        plan.warn_of_priorities(self, id);
+        orb.lock_memory();
+        orb.start_modules()?;
+        let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        plan.check_reactor(orb, id)?;
+        plan.check_scheduling(orb, id)?;
+        plan.warn_of_priorities(orb, id);
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
-            .map(|at| self.new_lane(&plan, id, at).map(Arc::new))
+            .map(|at| new_lane(orb, &plan, id, at).map(Arc::new))
             .collect::<io::Result<_>>()
             .map_err(SetupError::Threads)?;
         if plan.borrowing {
@@ -258,7 +239,7 @@ impl Orb {
                 at: Vec::new(),
                 fixed: false,
             });
-        let before = pools
+        let before = self
             .lanes
             .fetch_add(plan.lanes.len() as u32, Ordering::Relaxed);
         let mut pool = Pool {
@@ -267,34 +248,32 @@ impl Orb {
             serving: plan.serving,
             lanes: open.collect(),
         };
-        if let Err(error) = pool.open(self, id, before) {
+        if let Err(error) = pool.open(orb, id, before) {
             pool.stop();
             pool.wait_ended(Instant::now() + LAST_THREADS);
             return Err(error.into());
         }
-        pools.lock().insert(id, Arc::new(pool));
+        self.lock().insert(id, Arc::new(pool));
         Ok(id)
     }
 
-    /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets requests that run finish, tells clients
-    /// CloseConnection, ends its threads. Blocks until then: at most 30 s for requests that do not end, whose
-    /// connections are cut. References to objects in its POAs lead nowhere afterwards.
-    ///
-    /// # Errors
-    /// [`ThreadpoolError::Unknown`] (InvalidThreadpool); BAD_INV_ORDER from within a request, which would wait for
-    /// itself; TIMEOUT when a servant still runs, whose thread ends when that does.
-    pub fn destroy_threadpool(&self, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
-        if crate::orb::within_request() {
+    /// Ends a threadpool.
+    pub(crate) fn destroy(
+        &self,
+        registry: &Registry,
+        id: ThreadpoolId,
+    ) -> Result<(), ThreadpoolError> {
+        if crate::within::within_request() {
             return Err(ThreadpoolError::System(raise::WOULD_DEADLOCK));
         }
-        let pool = self.pools().lock().remove(&id);
+        let pool = self.lock().remove(&id);
         let pool = pool.ok_or(ThreadpoolError::Unknown(id))?;
         pool.stop();
-        self.registry().close_of(id.0);
+        registry.close_of(id.0);
         if pool.wait_ended(Instant::now() + LAST_REQUESTS) {
             return Ok(());
         }
-        self.registry().cut_of(id.0);
+        registry.cut_of(id.0);
         match pool.wait_ended(Instant::now() + LAST_THREADS) {
             true => Ok(()),
             false => Err(ThreadpoolError::System(raise::timeout(
@@ -303,9 +282,9 @@ impl Orb {
         }
     }
 
-    /// The lanes of a threadpool; `None` if there is none of this name.
-    pub fn threadpool(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
-        let pools = self.pools().lock();
+    /// Returns the lanes of a threadpool; `None` if there is none of this name.
+    pub(crate) fn lanes_of(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
+        let pools = self.lock();
         let pool = pools.get(&id)?;
         Some(ThreadpoolLanes {
             has_lanes: pool.has_lanes,
@@ -321,93 +300,82 @@ impl Orb {
         })
     }
 
-    fn new_lane(&self, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
-        let lane = &plan.lanes[at];
-        let realtime = &self.options().realtime;
-        let (reserve, limits) = match (plan.serving, plan.buffering) {
-            (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
-            (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
-            _ => (Reserve::default(), None),
-        };
-        let dscp = || LaneNumber::of(&realtime.lane_dscps, id.0, at as u32);
-        let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
-        let queue = limits.map(|limits| {
-            let requests = or(limits.max_requests, self.options().max_connections);
-            (
-                requests,
-                or(limits.max_octets, realtime.max_buffered_octets),
-            )
-        });
-        let message_buffers = plan.buffers;
-        let plan = Plan {
-            name: format!("oxorb-{}.{at}", id.0),
-            pool: id.0,
-            lane: at as u32,
-            priority: Some(lane.priority),
-            scheduling: lane.scheduling,
-            serving: plan.serving,
-            reactor: plan.reactor.unwrap_or(self.options().reactor),
-            order: limits.unwrap_or_default().order,
-            queue,
-            static_threads: lane.static_threads,
-            dynamic_threads: lane.dynamic_threads,
-            dynamic_idle: realtime.dynamic_idle,
-            stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
-            cpu: plan.cpu(self, id, at),
-            dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
-            socket_priority: lane.socket_priority,
-            prefault: realtime.lock_memory,
-            busy_poll: lane.busy_poll,
-            buffers: message_buffers,
-        };
-        Lane::new(plan, reserve)
-    }
-
-    /// Whether references to objects of a threadpool, or of the ORB's own threads, name ports that are the same at the next
-    /// start. For the object adapter.
-    #[doc(hidden)]
-    pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
-        let Some(pool) = pool else {
-            let listen = &self.options().listen;
-            return !listen.is_empty() && listen.iter().all(|at| self.is_fixed(at));
-        };
-        let pools = self.pools().lock();
+    /// Returns whether the ports of a threadpool are the same at the next start.
+    pub(crate) fn has_fixed_ports(&self, pool: ThreadpoolId) -> bool {
+        let pools = self.lock();
         pools
             .get(&pool)
             .is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
     }
+}
 
-    fn is_fixed(&self, endpoint: &Endpoint) -> bool {
-        let protocol = self.protocol_at(endpoint);
-        protocol.is_ok_and(|protocol| protocol.transport().is_fixed(endpoint))
-    }
+fn new_lane(orb: &Orb, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
+    let lane = &plan.lanes[at];
+    let realtime = &orb.options().realtime;
+    let (reserve, limits) = match (plan.serving, plan.buffering) {
+        (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
+        (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
+        _ => (Reserve::default(), None),
+    };
+    let dscp = || LaneNumber::of(&realtime.lane_dscps, id.0, at as u32);
+    let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
+    let queue = limits.map(|limits| {
+        let requests = or(limits.max_requests, orb.options().max_connections);
+        (
+            requests,
+            or(limits.max_octets, realtime.max_buffered_octets),
+        )
+    });
+    let message_buffers = plan.buffers;
+    let plan = Plan {
+        name: format!("oxorb-{}.{at}", id.0),
+        pool: id.0,
+        lane: at as u32,
+        priority: Some(lane.priority),
+        scheduling: lane.scheduling,
+        serving: plan.serving,
+        reactor: plan.reactor.unwrap_or(orb.options().reactor),
+        order: limits.unwrap_or_default().order,
+        queue,
+        static_threads: lane.static_threads,
+        dynamic_threads: lane.dynamic_threads,
+        dynamic_idle: realtime.dynamic_idle,
+        stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
+        cpu: plan.cpu(orb, id, at),
+        dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
+        socket_priority: lane.socket_priority,
+        prefault: realtime.lock_memory,
+        busy_poll: lane.busy_poll,
+        buffers: message_buffers,
+    };
+    Lane::new(plan, reserve)
+}
 
-    /// Returns the addresses on which a lane listens, the `number`th of the ORB from 1.
-    fn lane_endpoints(
-        &self,
-        id: ThreadpoolId,
-        at: usize,
-        number: u32,
-    ) -> Result<Vec<Endpoint>, SetupError> {
-        let options = self.options();
-        let named = options.realtime.lane_endpoints.iter();
-        let named = named.filter(|lane| lane.matches(id.0, at as u32));
-        let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
-        if !endpoints.is_empty() {
-            return Ok(endpoints);
-        }
-        let next = |endpoint: &Endpoint| {
-            let transport = self.protocol_at(endpoint)?.transport();
-            let next = transport.following(endpoint, number);
-            next.ok_or_else(|| SetupError::LanePort {
-                pool: id,
-                lane: at,
-                follows: endpoint.to_string(),
-                error: None,
-            })
-        };
-        self.endpoints()?.iter().map(next).collect()
+/// Returns the addresses on which a lane listens, the `number`th of the ORB from 1.
+fn lane_endpoints(
+    orb: &Orb,
+    id: ThreadpoolId,
+    at: usize,
+    number: u32,
+) -> Result<Vec<Endpoint>, SetupError> {
+    let options = orb.options();
+    let named = options.realtime.lane_endpoints.iter();
+    let named = named.filter(|lane| lane.matches(id.0, at as u32));
+    let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
+    if !endpoints.is_empty() {
+        return Ok(endpoints);
     }
+    let next = |endpoint: &Endpoint| {
+        let transport = orb.protocol_at(endpoint)?.transport();
+        let next = transport.following(endpoint, number);
+        next.ok_or_else(|| SetupError::LanePort {
+            pool: id,
+            lane: at,
+            follows: endpoint.to_string(),
+            error: None,
+        })
+    };
+    orb.endpoints()?.iter().map(next).collect()
 }
 
 impl Pool {
@@ -419,7 +387,7 @@ impl Pool {
                 Ok(Some(Arc::clone(&open.lane)))
             };
             let number = before + at as u32 + 1;
-            let endpoints = orb.lane_endpoints(id, at, number)?;
+            let endpoints = lane_endpoints(orb, id, at, number)?;
             open.fixed = endpoints.iter().all(|endpoint| orb.is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));

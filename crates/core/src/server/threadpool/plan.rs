@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use oxorb_rt::Priority;
-use oxorb_sys::schedule::{Class, Reservation};
+use oxorb_sys::schedule::Class;
 
 use super::{ThreadpoolError, ThreadpoolId};
+use crate::LaneScheduling;
+use crate::ReactorChoice;
 use crate::server::lane_memory::MessageBuffers;
-use crate::server::reactor::ReactorChoice;
 use crate::{Incident, LaneNumber, Orb};
 
 /// So many pollers can watch one another in a chain.
@@ -66,23 +67,6 @@ pub struct ThreadpoolLane {
     pub socket_priority: Option<u8>,
     /// How the kernel schedules its threads. Not of the specification.
     pub scheduling: LaneScheduling,
-}
-
-/// How the kernel schedules the threads of a lane. Without the privilege, they keep the schedule that they have, which is
-/// told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LaneScheduling {
-    /// In the class that the option SchedPolicy names.
-    #[default]
-    AsOrb,
-    /// In a class of its own. With SCHED_FIFO and SCHED_RR, its priority is the native one of the lane's priority, so the
-    /// ORB has to be of one of these, too; SCHED_OTHER and SCHED_IDLE have none, for work that has to wait for all else.
-    Class(Class),
-    /// Each thread has so much processor time of its own (SCHED_DEADLINE), and the lane's priority travels and chooses,
-    /// but does not reach the kernel. A pool with more than the kernel gives away is not created, and the error names
-    /// what was asked and what there is. Such threads are all there from the start, may run on every processor, and are
-    /// lent to nobody.
-    Reserved(Reservation),
 }
 
 /// Which thread serves a request that comes to a lane (CHECKLIST A5).

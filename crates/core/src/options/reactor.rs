@@ -1,0 +1,39 @@
+//! How threads of lanes wait for requests: the option.
+
+use std::time::Duration;
+
+/// How threads of lanes wait for requests (`-ORBReactor`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReactorChoice {
+    /// They sleep until the kernel wakes one (epoll).
+    #[default]
+    Epoll,
+    /// One thread of each lane asks again and again, and so is never asleep when a request comes; what it saves is the
+    /// wake-up, what it costs is a processor. After so long without any request it sleeps until the next. Under
+    /// SCHED_FIFO and SCHED_RR this is for lanes of one thread with a processor of its own; see
+    /// [`Threadpool::reactor`](crate::Threadpool::reactor).
+    BusyPoll {
+        /// The longest it asks in vain.
+        at_most: Duration,
+    },
+}
+
+impl ReactorChoice {
+    /// Reads `epoll` or `busy-poll:MICROSECONDS`.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn parse(text: &str) -> Result<ReactorChoice, String> {
+        let wrong = || "expected epoll or busy-poll:MICROSECONDS".to_owned();
+        match text.split_once(':') {
+            None if text == "epoll" => Ok(ReactorChoice::Epoll),
+            Some(("busy-poll", micros)) => match micros.parse() {
+                Ok(micros @ 1..) => Ok(ReactorChoice::BusyPoll {
+                    at_most: Duration::from_micros(micros),
+                }),
+                _ => Err(wrong()),
+            },
+            _ => Err(wrong()),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The threadpools of an ORB, and which of them serves here.
+
+use oxorb_transport::Endpoint;
+
+use crate::server::{self, LaneOf};
+use crate::{CurrentLane, Orb, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLanes};
+
+impl Orb {
+    /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
+    /// for the steady path.
+    ///
+    /// Each lane listens where the option LaneListenEndpoints says, or else on the hosts of the ORB's own endpoints: on the
+    /// ports that follow theirs where these are fixed, in the order in which threadpools are created and their lanes are
+    /// given, otherwise on ports that the system chooses. With `-ORBListenEndpoints iiop://:5000` the lanes of a first pool
+    /// of two take 5001 and 5002, the first lane of the next pool 5003.
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb, Threadpool};
+    ///
+    /// let mut options = Options::default();
+    /// options.listen_on("iiop://127.0.0.1:0")?;
+    /// let orb = Orb::new(options);
+    /// let pool = orb.create_threadpool(Threadpool::new(2))?;
+    /// orb.destroy_threadpool(pool)?;
+    /// assert!(orb.destroy_threadpool(pool).is_err(), "it is gone");
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing is left
+    /// of the pool then.
+    pub fn create_threadpool(&self, plan: Threadpool) -> Result<ThreadpoolId, ThreadpoolError> {
+        self.pools().create(self, plan)
+    }
+
+    /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets requests that run finish, tells clients
+    /// CloseConnection, ends its threads. Blocks until then: at most 30 s for requests that do not end, whose
+    /// connections are cut. References to objects in its POAs lead nowhere afterwards.
+    ///
+    /// # Errors
+    /// [`ThreadpoolError::Unknown`] (InvalidThreadpool); BAD_INV_ORDER from within a request, which would wait for
+    /// itself; TIMEOUT when a servant still runs, whose thread ends when that does.
+    pub fn destroy_threadpool(&self, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
+        self.pools().destroy(self.registry(), id)
+    }
+
+    /// The lanes of a threadpool; `None` if there is none of this name.
+    pub fn threadpool(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
+        self.pools().lanes_of(id)
+    }
+
+    /// Whether references to objects of a threadpool, or of the ORB's own threads, name ports that are the same at the next
+    /// start. For the object adapter.
+    #[doc(hidden)]
+    pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
+        let Some(pool) = pool else {
+            let listen = &self.options().listen;
+            return !listen.is_empty() && listen.iter().all(|at| self.is_fixed(at));
+        };
+        self.pools().has_fixed_ports(pool)
+    }
+
+    /// Returns whether an endpoint is the same at the next start.
+    pub(crate) fn is_fixed(&self, endpoint: &Endpoint) -> bool {
+        let protocol = self.protocol_at(endpoint);
+        protocol.is_ok_and(|protocol| protocol.transport().is_fixed(endpoint))
+    }
+
+    /// Returns the threadpool and lane of this ORB whose thread the caller is: for a servant, those that
+    /// serve its request. `None` in threads of the ORB's own pool, of connections and of the
+    /// application. One look at a thread-local.
+    ///
+    /// ```
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// assert_eq!(orb.current_lane(), None, "this is a thread of the application");
+    /// ```
+    pub fn current_lane(&self) -> Option<CurrentLane> {
+        self.serving_lane().map(|serving| CurrentLane {
+            threadpool: ThreadpoolId(serving.pool),
+            lane: serving.lane,
+        })
+    }
+
+    /// Returns the lane of this ORB of which the calling thread is one.
+    #[inline]
+    pub(crate) fn serving_lane(&self) -> Option<LaneOf> {
+        server::serving_lane(self.scheduling().number())
+    }
+
+    /// Returns the threadpool of this ORB of which the calling thread is one. For the object adapter.
+    #[doc(hidden)]
+    pub fn serving_pool(&self) -> Option<ThreadpoolId> {
+        self.serving_lane().map(|lane| ThreadpoolId(lane.pool))
+    }
+}

@@ -1,0 +1,129 @@
+//! What an operator sees of an ORB: log lines, incidents, connections, threads.
+
+use std::io;
+
+use oxorb_sys::thread::{Listed, Purpose};
+
+use crate::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel, Orb};
+
+impl Orb {
+    /// Hands log lines to `sink` instead of writing them to standard error or the file of `LogFile`:
+    /// to `tracing`, `log` or a system's journal. Lines above the level of `LogLevel` are not made.
+    /// The sink runs in the thread that noticed the event; it should be quick, and must not wait for
+    /// this ORB. Text of peers in a line is not escaped: see [`Printable`](oxorb_cdr::Printable). The first call decides;
+    /// returns false when there is a sink already.
+    ///
+    /// ```
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// assert!(orb.log_to(|level, line| eprintln!("[{level}] {line}")));
+    /// ```
+    pub fn log_to(&self, sink: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> bool {
+        self.watch().log.hand_to(Box::new(sink))
+    }
+
+    /// Logs a line that is about no connection.
+    #[cold]
+    pub(crate) fn log(&self, level: LogLevel, line: &str) {
+        self.watch().log.write(level, line);
+    }
+
+    /// What happened to the connections of this ORB's server side so far.
+    ///
+    /// ```
+    /// use oxorb_core::{Incident, Options, Orb};
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// let now = orb.connection_statistics();
+    /// assert_eq!((now.open, now.count(Incident::TooManyConnections)), (0, 0));
+    /// ```
+    ///
+    /// Takes a short lock; not for the steady path.
+    pub fn connection_statistics(&self) -> ConnectionStatistics {
+        let registry = self.registry();
+        self.watch()
+            .statistics(registry.len(), registry.octets_held())
+    }
+
+    /// Calls `observer` for each incident instead of logging it, in the thread that noticed it: it should be quick, and
+    /// must not wait for this ORB. The first call decides; false when there is an observer already.
+    ///
+    /// ```
+    /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
+    /// assert!(orb.observe_connections(|event| eprintln!("{event}")));
+    /// ```
+    pub fn observe_connections(
+        &self,
+        observer: impl Fn(&ConnectionEvent) + Send + Sync + 'static,
+    ) -> bool {
+        self.watch().observe(Box::new(observer))
+    }
+
+    /// As `note()`, but only the first time.
+    #[doc(hidden)]
+    #[cold]
+    pub fn note_once(
+        &self,
+        incident: Incident,
+        about: impl FnOnce() -> String,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.watch().note_once(incident, about, detail);
+    }
+
+    /// Counts an incident and tells it.
+    #[cold]
+    pub(crate) fn note(
+        &self,
+        incident: Incident,
+        peer: impl FnOnce() -> String,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.watch().note(incident, peer, detail);
+    }
+
+    /// Returns the threads that this ORB runs at the moment, by purpose and name: how each was to be scheduled, and how the
+    /// kernel schedules it. Not for the steady path: takes a lock and two system calls for each thread.
+    ///
+    /// No thread of an ORB inherits its class, priority or processors from the one that happened to start it:
+    ///
+    /// | threads | class and priority | processors |
+    /// |---|---|---|
+    /// | lanes, and who accepts for them or takes over from them | the lane's | the lane's |
+    /// | dispatching modules | their queue's | the module's |
+    /// | readers, callbacks, reply handlers, alarms | those of the calls that they serve | the ORB's |
+    /// | all others | the ORB's class, at the native priority of CORBA priority 0 | the ORB's |
+    ///
+    /// The ORB's processors are those of the thread that made it.
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb, ThreadPurpose};
+    ///
+    /// let mut options = Options::default();
+    /// options.listen_on("iiop://127.0.0.1:0")?;
+    /// let orb = Orb::new(options);
+    /// orb.listen()?;
+    /// let threads = orb.threads();
+    /// assert_eq!(threads[0].purpose, ThreadPurpose::Acceptor);
+    /// assert_eq!(threads[0].configured.scheduling.to_string(), "SCHED_OTHER 0");
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(&self) -> Vec<Listed> {
+        self.thread_factory().registry().threads()
+    }
+
+    /// Starts a thread for the object adapter, at the ORB's least priority.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    #[doc(hidden)]
+    pub fn start_thread(
+        &self,
+        purpose: Purpose,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        let threads = self.thread_factory();
+        threads.spawn(purpose, name, None, work).map(drop)
+    }
+}

@@ -5,6 +5,7 @@
 //! | who may depend on whom | [`direction`] |
 //! | links of pages lead somewhere | [`links`] |
 //! | what every package says about itself | [`manifest`] |
+//! | which parts of `core` may name which | [`sides`] |
 //! | where unsafe code may be, and that all else forbids it | [`safety`] |
 //! | what the text of a file may hold, and how long it may be | [`text`] |
 //!
@@ -15,6 +16,7 @@ mod errors;
 mod links;
 mod manifest;
 mod safety;
+mod sides;
 mod text;
 
 use std::fmt;
@@ -98,7 +100,9 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     let mut findings = direction::check(workspace, &metadata.packages);
     findings.extend(manifest::check(workspace, &metadata.packages));
     findings.extend(safety::check_roots(workspace, &metadata.packages));
-    for file in files(workspace)? {
+    let files = files(workspace)?;
+    findings.extend(sides::check(workspace, &files));
+    for file in files {
         // What is not text, or was deleted and not yet committed, has no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {
             findings.extend(text::check(&file, &text));

@@ -21,12 +21,12 @@ pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
 pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
+use crate::ThreadFilters;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
 use crate::orb::SetupError;
 use crate::protocol::{Protocol, Protocols};
 use crate::rt::RealTime;
-use crate::server::ThreadFilters;
 pub use collocation::Collocation;
 pub use reactor::ReactorChoice;
 

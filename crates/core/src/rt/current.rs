@@ -179,7 +179,7 @@ impl Priorities<'_> {
     }
 }
 
-/// A thread has another priority while this lives: from [`Orb::raise_thread`]. For that thread alone.
+/// A thread has another priority while this lives: from [`Orb::raise_thread`](crate::Orb::raise_thread). For that thread alone.
 #[must_use = "the priority goes with it"]
 pub struct Raised(Option<Now>, PhantomData<*const ()>);
 

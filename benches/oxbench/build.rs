@@ -15,6 +15,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .marshalling(Marshalling::Interpreted)
         .compile()?;
     oxorb_idlgen::compile([
+        "idl/cubit.idl",
         "idl/probe.idl",
         "idl/marshal.idl",
         "idl/load.idl",

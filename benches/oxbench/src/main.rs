@@ -26,6 +26,7 @@ mod peers;
 mod placement;
 mod plot;
 mod process;
+mod protocols;
 mod queues;
 mod report;
 mod session;
@@ -66,6 +67,8 @@ enum Command {
     Marshal(marshal::Options),
     /// Time from the octets of a request to the upcall, for each way to find objects, operations and POAs (E15)
     Demux(demux::Options),
+    /// Time the calls of a cubit over every messaging and transport, beside omniORB and raw sockets (E5, E7)
+    Protocols(protocols::Options),
     /// Time each step of one call on both sides, by timeprobes (E6; the tables of "pluggable protocols")
     Steps(steps::Options),
     /// Count the names a second that a name server binds, resolves, lists and unbinds, beside omniNames
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::Collocated(options) => collocated::run(&options),
         Command::Marshal(options) => marshal::run(&options),
         Command::Demux(options) => demux::run(&options),
+        Command::Protocols(options) => protocols::run(&options),
         Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
         Command::Queues(options) => queues::run(&options),

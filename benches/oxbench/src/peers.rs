@@ -4,7 +4,7 @@ mod build;
 pub(crate) mod jacorb;
 pub(crate) mod omniorb;
 mod oxorb;
-mod raw;
+pub(crate) mod raw;
 
 use std::fmt;
 use std::process::Command;
@@ -22,6 +22,7 @@ use crate::naming;
 use crate::oneway;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
+use crate::protocols;
 use crate::wire::{self, Lengths};
 
 /// A peer by name, in the order of the report.
@@ -89,6 +90,31 @@ pub(crate) enum Side {
         mode: oneway::Mode,
         /// IOR:...
         reference: String,
+    },
+    /// Serve a Cubit
+    CubitServer {
+        /// Where to listen
+        endpoint: String,
+    },
+    /// Call a Cubit
+    CubitClient {
+        /// IOR:...
+        reference: String,
+    },
+    /// Serve a Cubit and call it
+    CubitPair {
+        /// Where to listen
+        endpoint: String,
+    },
+    /// Answer raw exchanges of any length
+    CubitRawServer {
+        /// host:port, or a path
+        at: String,
+    },
+    /// Make raw exchanges of any length
+    CubitRawClient {
+        /// host:port, or a path
+        address: String,
     },
     /// Call an object of the same process
     Collocated {
@@ -200,6 +226,11 @@ pub(crate) fn play(side: &Side) -> Result {
         } => load::call(*architecture, references),
         Side::OnewayServer => oneway::sides::serve(),
         Side::OnewayClient { mode, reference } => oneway::sides::call(*mode, reference),
+        Side::CubitServer { endpoint } => protocols::sides::serve(endpoint),
+        Side::CubitClient { reference } => protocols::sides::call(reference),
+        Side::CubitPair { endpoint } => protocols::sides::serve_and_call(endpoint),
+        Side::CubitRawServer { at } => protocols::sides::serve_raw(at),
+        Side::CubitRawClient { address } => protocols::sides::call_raw(address),
         &Side::Collocated { way, calls } => collocated::play(way, calls),
         &Side::Demux {
             shape,

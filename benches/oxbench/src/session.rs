@@ -21,18 +21,21 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Write};
+use std::str::FromStr;
 use std::time::Instant;
 
 use oxorb::probe;
 use oxorb_testkit::alloc;
 
 use crate::Result;
-use crate::experiment::Operation;
 
 /// One peer's way to make calls.
 pub(crate) trait Caller {
+    /// Names what can be called.
+    type Operation: FromStr<Err = String>;
+
     /// Makes as many calls as `clock` asks for: prepare the argument first, then `clock.time(|| one call)`.
-    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result;
+    fn run(&mut self, operation: Self::Operation, size: u32, clock: &mut Clock) -> Result;
 }
 
 /// Times calls into memory set aside before the first of them.
@@ -50,6 +53,11 @@ impl Clock {
         }
     }
 
+    /// Returns how many calls it wants.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls
+    }
+
     /// Repeats `call`. The end of one call is the start of the next: one reading of the clock each.
     pub(crate) fn time(&mut self, mut call: impl FnMut() -> Result) -> Result {
         let mut before = Instant::now();
@@ -64,7 +72,7 @@ impl Clock {
 }
 
 /// Serves standard input until it closes.
-pub(crate) fn serve(caller: &mut dyn Caller) -> Result {
+pub(crate) fn serve<C: Caller>(caller: &mut C) -> Result {
     let mut output = std::io::stdout().lock();
     let mut answer = String::from("ready");
     let mut samples = Vec::new();

@@ -33,6 +33,15 @@ pub(crate) fn at_most(bound: impl Into<String>, seen: Option<Ratio>, limit: f64)
     }
 }
 
+/// Returns the verdict on a ratio that must be below a limit, not equal to it.
+pub(crate) fn below(bound: impl Into<String>, seen: Option<Ratio>, limit: f64) -> Verdict {
+    let met = |seen: Ratio| (seen.seen < limit, format!("{seen}, wanted below {limit}"));
+    Verdict {
+        bound: bound.into(),
+        met: seen.map(met),
+    }
+}
+
 pub(crate) fn at_least(bound: impl Into<String>, seen: Option<Ratio>, limit: f64) -> Verdict {
     let met = |seen: Ratio| {
         (

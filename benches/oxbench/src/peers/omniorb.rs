@@ -196,6 +196,59 @@ impl Oneways {
     }
 }
 
+const CUBIT_SOURCES: [(&str, &str); 3] = [
+    ("cubit.idl", include_str!("../../idl/cubit.idl")),
+    (
+        "cubit-server.cc",
+        include_str!("../../peers/omniorb/cubit-server.cc"),
+    ),
+    (
+        "cubit-client.cc",
+        include_str!("../../peers/omniorb/cubit-client.cc"),
+    ),
+];
+
+/// The programs of `oxbench protocols`.
+pub(crate) struct Cubits {
+    directory: PathBuf,
+}
+
+impl Cubits {
+    /// Builds them beside this program, unless these very sources were built there before.
+    pub(crate) fn build() -> Result<Cubits> {
+        let directory = build("omniorb-cubit", &CUBIT_SOURCES, |directory| {
+            let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "cubit.idl"];
+            run(directory, "omniidl", &idl, HINT)?;
+            for program in ["cubit-server", "cubit-client"] {
+                let source = format!("{program}.cc");
+                compile(directory, program, &[&source, "cubitSK.cc"])?;
+            }
+            Ok(())
+        })?;
+        Ok(Cubits { directory })
+    }
+
+    /// Returns the server, set up as that of `oxbench latency`.
+    pub(crate) fn server(&self, endpoint: &str) -> Command {
+        let mut command = Command::new(self.directory.join("cubit-server"));
+        command.args(["-ORBendPoint", endpoint]);
+        command.args(["-ORBthreadPerConnectionPolicy", "1"]);
+        command.args(["-ORBgiopMaxMsgSize", "67108864"]);
+        command.args(QUIET);
+        command
+    }
+
+    /// Returns the client.
+    pub(crate) fn client(&self, reference: &str) -> Command {
+        let mut command = Command::new(self.directory.join("cubit-client"));
+        command.arg(reference);
+        command.args(["-ORBmaxGIOPConnectionPerServer", "100"]);
+        command.args(["-ORBgiopMaxMsgSize", "67108864"]);
+        command.args(QUIET);
+        command
+    }
+}
+
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];
 
 fn compile(directory: &Path, program: &str, sources: &[&str]) -> Result {

@@ -60,6 +60,8 @@ struct OxCaller {
 }
 
 impl Caller for OxCaller {
+    type Operation = Operation;
+
     fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
         let probe = &self.probe;
         match operation {

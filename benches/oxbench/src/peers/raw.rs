@@ -46,13 +46,13 @@ fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
 /// kernel's buffers happen to have grown.
 const PIECE: usize = 256 << 10;
 
-fn write(stream: &mut TcpStream, octets: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write(stream: &mut impl Write, octets: &[u8]) -> std::io::Result<()> {
     octets
         .chunks(PIECE)
         .try_for_each(|piece| stream.write_all(piece))
 }
 
-fn read(stream: &mut TcpStream, mut room: &mut [u8]) -> std::io::Result<()> {
+pub(crate) fn read(stream: &mut impl Read, mut room: &mut [u8]) -> std::io::Result<()> {
     while !room.is_empty() {
         let most = room.len().min(PIECE);
         match stream.read(&mut room[..most]) {
@@ -71,6 +71,8 @@ struct RawCaller {
 }
 
 impl Caller for RawCaller {
+    type Operation = Operation;
+
     fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
         let lengths = wire::lengths(operation, size);
         self.buffer.resize(lengths.longer(), 0);

@@ -1,0 +1,182 @@
+//! The contenders: messagings across, transports down. A row that a build does not have is left out, and said to be.
+
+use std::fmt;
+
+use plotters::style::RGBColor;
+use serde::Serialize;
+
+/// What carries octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Transport {
+    Tcp,
+    Unix,
+    Memory,
+}
+
+/// Who writes the messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Maker {
+    /// Nobody: as many octets as GIOP's, from a buffer.
+    Raw,
+    #[serde(rename = "omniorb")]
+    OmniOrb,
+    Giop,
+    GiopLite,
+    GiopLiteRt,
+}
+
+/// Row of the matrix.
+#[derive(PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Protocol {
+    pub(crate) name: &'static str,
+    pub(crate) maker: Maker,
+    pub(crate) transport: Transport,
+    /// Where the server listens, as its ORB writes it; `FILE` stands for a socket in a folder of this run.
+    #[serde(skip)]
+    pub(crate) endpoint: &'static str,
+}
+
+/// Folder's place in an endpoint.
+pub(crate) const FILE: &str = "FILE";
+
+/// All of them, in the order of the report. Within one transport the floor is first.
+pub(crate) const MATRIX: &[Protocol] = &[
+    row("raw-tcp", Maker::Raw, Transport::Tcp, "127.0.0.1:0"),
+    row(
+        "omniorb-tcp",
+        Maker::OmniOrb,
+        Transport::Tcp,
+        "giop:tcp:127.0.0.1:",
+    ),
+    row(
+        "giop-tcp",
+        Maker::Giop,
+        Transport::Tcp,
+        "iiop://127.0.0.1:0",
+    ),
+    row(
+        "giop-lite-tcp",
+        Maker::GiopLite,
+        Transport::Tcp,
+        "giop-lite+tcp://127.0.0.1:0",
+    ),
+    row(
+        "giop-lite-rt-tcp",
+        Maker::GiopLiteRt,
+        Transport::Tcp,
+        "giop-lite-rt+tcp://127.0.0.1:0",
+    ),
+    row("raw-unix", Maker::Raw, Transport::Unix, FILE),
+    row(
+        "omniorb-unix",
+        Maker::OmniOrb,
+        Transport::Unix,
+        "giop:unix:FILE",
+    ),
+    row("giop-unix", Maker::Giop, Transport::Unix, "uiop://FILE"),
+    row(
+        "giop-lite-unix",
+        Maker::GiopLite,
+        Transport::Unix,
+        "giop-lite+unix://FILE",
+    ),
+    row(
+        "giop-lite-rt-unix",
+        Maker::GiopLiteRt,
+        Transport::Unix,
+        "giop-lite-rt+unix://FILE",
+    ),
+    row("giop-mem", Maker::Giop, Transport::Memory, "mem://oxbench"),
+    row(
+        "giop-lite-mem",
+        Maker::GiopLite,
+        Transport::Memory,
+        "giop-lite+mem://oxbench",
+    ),
+    row(
+        "giop-lite-rt-mem",
+        Maker::GiopLiteRt,
+        Transport::Memory,
+        "giop-lite-rt+mem://oxbench",
+    ),
+];
+
+const fn row(
+    name: &'static str,
+    maker: Maker,
+    transport: Transport,
+    endpoint: &'static str,
+) -> Protocol {
+    Protocol {
+        name,
+        maker,
+        transport,
+        endpoint,
+    }
+}
+
+/// Returns the row of this name.
+pub(crate) fn named(name: &str) -> Result<&'static Protocol, String> {
+    MATRIX.iter().find(|row| row.name == name).ok_or_else(|| {
+        let names: Vec<_> = MATRIX.iter().map(|row| row.name).collect();
+        format!("the protocols are {}", names.join(", "))
+    })
+}
+
+/// Returns the row of a maker and a transport.
+pub(crate) fn of(maker: Maker, transport: Transport) -> Option<&'static Protocol> {
+    let fits = |row: &&Protocol| row.maker == maker && row.transport == transport;
+    MATRIX.iter().find(fits)
+}
+
+impl Protocol {
+    pub(crate) fn is_ours(&self) -> bool {
+        !matches!(self.maker, Maker::Raw | Maker::OmniOrb)
+    }
+
+    pub(crate) fn color(&self) -> RGBColor {
+        match self.maker {
+            Maker::Raw => RGBColor(120, 120, 120),
+            Maker::OmniOrb => RGBColor(31, 119, 180),
+            Maker::Giop => RGBColor(214, 69, 29),
+            Maker::GiopLite => RGBColor(230, 160, 30),
+            Maker::GiopLiteRt => RGBColor(44, 160, 44),
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Transport::Tcp => "TCP",
+            Transport::Unix => "UNIX sockets",
+            Transport::Memory => "memory",
+        })
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_has_one_row_and_each_row_its_name() {
+        for (at, row) in MATRIX.iter().enumerate() {
+            let same =
+                |other: &Protocol| other.maker == row.maker && other.transport == row.transport;
+            assert!(!MATRIX[..at].iter().any(same), "{row} is there twice");
+            assert_eq!(named(row.name), Ok(row));
+            let file = row.transport == Transport::Unix;
+            assert_eq!(row.endpoint.contains(FILE), file, "{row}");
+        }
+        assert!(named("iiop").is_err());
+    }
+}

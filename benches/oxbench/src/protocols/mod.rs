@@ -1,0 +1,160 @@
+//! `oxbench protocols`: the cubit of "pluggable protocols" over every messaging and every transport, beside omniORB and
+//! raw sockets (E5), and sequences of 4 B to 4 MiB (E7).
+
+mod check;
+mod cube;
+pub(crate) mod matrix;
+mod pair;
+mod plot;
+mod report;
+pub(crate) mod sides;
+
+use clap::Args;
+use hdrhistogram::Histogram;
+
+use self::cube::{CUBES, Cube, SIZES};
+use self::matrix::{MATRIX, Protocol};
+use self::pair::Contender;
+pub(crate) use self::pair::Folder;
+use self::report::{LeftOut, Report};
+use crate::Result;
+use crate::machine::Machine;
+use crate::output::CheckedOutput;
+use crate::placement::Placement;
+
+/// Options of `oxbench protocols`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and
+    /// server on one each, `free` leaves them to the kernel
+    #[arg(long, default_value = "0")]
+    cpus: Placement,
+
+    /// Rounds. In each, all protocols take their turn with new processes, beginning with another one
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Calls of each operation over each protocol, in all rounds together
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+
+    /// 1,500 calls in three rounds: shows that everything runs, measures little
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these protocols; all that can be had by default
+    #[arg(long, value_delimiter = ',', value_parser = matrix::named)]
+    protocols: Vec<&'static Protocol>,
+
+    /// Only these calls
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Cube>,
+
+    /// Sequences of octets from 4 B to 4 MiB instead of the cubit's calls (E7)
+    #[arg(long)]
+    sweep: bool,
+
+    #[command(flatten)]
+    output: CheckedOutput,
+}
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = measure(options)?;
+    options.output.show(&report, check::verdicts, plot::draw)
+}
+
+fn measure(options: &Options) -> Result<Report> {
+    let (rounds, calls) = match options.quick {
+        true => (3, 1_500),
+        false => (options.rounds, options.calls),
+    };
+    let folder = Folder::new()?;
+    let (contenders, left_out) = contenders(options, &folder)?;
+    let known: &[Cube] = if options.sweep { &SIZES } else { &CUBES };
+    let cubes: Vec<Cube> = match options.only.is_empty() {
+        true => known.to_vec(),
+        false => options.only.clone(),
+    };
+    let mut records: Vec<Vec<Record>> = contenders
+        .iter()
+        .map(|_| cubes.iter().map(|_| Record::empty()).collect())
+        .collect();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds} ...", round + 1);
+        // What drifts on the machine hits all alike, and nobody always follows the same one.
+        let first = round as usize % contenders.len();
+        for at in (first..contenders.len()).chain(0..first) {
+            let mut pair = contenders[at].start(options.cpus, &folder)?;
+            for (cube, record) in cubes.iter().zip(&mut records[at]) {
+                let calls = cube.share_of(calls.div_ceil(rounds));
+                // Warm-up: caches, connection, buffers and the kernel's socket buffers grow to their size.
+                pair.call(*cube, calls / 4 + 1)?;
+                pair.call(*cube, calls)?;
+                record.add(pair.samples(calls)?);
+            }
+            pair.finish()?;
+        }
+    }
+    let protocols: Vec<_> = contenders.iter().map(|it| it.protocol).collect();
+    Ok(Report {
+        machine: Machine::this(),
+        placement: options.cpus.to_string(),
+        rounds,
+        left_out,
+        cubes: report::cubes(&cubes, &protocols, &records),
+    })
+}
+
+/// Those asked for. Nobody asked: all, and what cannot be had is named and left out.
+fn contenders(options: &Options, folder: &Folder) -> Result<(Vec<Contender>, Vec<LeftOut>)> {
+    let asked = &options.protocols;
+    let known: Vec<&'static Protocol> = match asked.is_empty() {
+        true => MATRIX.iter().collect(),
+        false => asked.clone(),
+    };
+    let (mut contenders, mut left_out) = (Vec::new(), Vec::new());
+    for protocol in known {
+        match Contender::prepare(protocol, options.cpus, folder) {
+            Ok(contender) => contenders.push(contender),
+            Err(error) if asked.is_empty() => {
+                eprintln!("{protocol} IS LEFT OUT: {error}");
+                left_out.push(LeftOut {
+                    protocol: protocol.name,
+                    reason: error.to_string(),
+                });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match contenders.is_empty() {
+        true => Err("no protocol can be had".into()),
+        false => Ok((contenders, left_out)),
+    }
+}
+
+/// What one protocol has shown so far in one call.
+struct Record {
+    histogram: Histogram<u64>,
+    /// The median of each round.
+    medians: Vec<u64>,
+}
+
+impl Record {
+    fn empty() -> Record {
+        let minute = 60_000_000_000;
+        Record {
+            histogram: Histogram::new_with_bounds(1, minute, 3).expect("valid bounds"),
+            medians: Vec::new(),
+        }
+    }
+
+    /// Takes up one round, in nanoseconds.
+    fn add(&mut self, mut samples: Vec<u64>) {
+        for &sample in &samples {
+            self.histogram.saturating_record(sample);
+        }
+        samples.sort_unstable();
+        self.medians.push(samples[samples.len() / 2]);
+    }
+}

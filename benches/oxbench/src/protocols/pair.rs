@@ -1,0 +1,152 @@
+//! Processes of one protocol: a server and a client, or one that is both where they talk through memory.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::cube::{Cube, Operation};
+use super::matrix::{FILE, Maker, Protocol, Transport};
+use crate::Result;
+use crate::peers::omniorb::Cubits;
+use crate::peers::own_side;
+use crate::placement::{Placement, Role};
+use crate::process::Process;
+
+/// Folder for sockets, gone when this is dropped.
+pub(crate) struct Folder {
+    path: PathBuf,
+    used: AtomicU32,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Result<Folder> {
+        let path = std::env::temp_dir().join(format!("oxbench-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Folder {
+            path,
+            used: AtomicU32::new(0),
+        })
+    }
+
+    /// Returns an endpoint with a name of a file in place of `FILE`, another one each time.
+    pub(crate) fn endpoint(&self, of: &Protocol) -> String {
+        let file = format!("s{}", self.used.fetch_add(1, Ordering::Relaxed));
+        of.endpoint
+            .replace(FILE, &self.path.join(file).to_string_lossy())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nothing to do about what stays.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A protocol that can be had.
+pub(super) struct Contender {
+    pub(super) protocol: &'static Protocol,
+    omniorb: Option<Cubits>,
+}
+
+/// Its processes, connected and ready.
+pub(super) struct Pair {
+    client: Process,
+    /// `None`: the client is the server, too.
+    server: Option<Process>,
+}
+
+impl Contender {
+    /// Builds what it takes, and makes one call.
+    pub(super) fn prepare(
+        protocol: &'static Protocol,
+        placement: Placement,
+        folder: &Folder,
+    ) -> Result<Contender> {
+        let omniorb = match protocol.maker {
+            Maker::OmniOrb => Some(Cubits::build()?),
+            _ => None,
+        };
+        let contender = Contender { protocol, omniorb };
+        let mut pair = contender.start(placement, folder)?;
+        let once = Cube {
+            operation: Operation::Long,
+            size: 4,
+        };
+        pair.call(once, 1)?;
+        pair.finish()?;
+        Ok(contender)
+    }
+
+    /// Starts its processes.
+    pub(super) fn start(&self, placement: Placement, folder: &Folder) -> Result<Pair> {
+        let endpoint = folder.endpoint(self.protocol);
+        let name = |side| format!("the {side} of {}", self.protocol);
+        if self.protocol.transport == Transport::Memory {
+            let mut command = own_side("cubit-pair")?;
+            command.arg(&endpoint);
+            let mut client = Process::start(name("pair"), placement, Role::Client, &mut command)?;
+            client.expect("ready")?;
+            let server = None;
+            return Ok(Pair { client, server });
+        }
+        let mut command = self.server(&endpoint)?;
+        let mut server = Process::start(name("server"), placement, Role::Server, &mut command)?;
+        let reference = server.hear()?;
+        let mut command = self.client(&reference)?;
+        let mut client = Process::start(name("client"), placement, Role::Client, &mut command)?;
+        client.expect("ready")?;
+        let server = Some(server);
+        Ok(Pair { client, server })
+    }
+
+    fn server(&self, endpoint: &str) -> Result<Command> {
+        let side = match (&self.omniorb, self.protocol.maker) {
+            (Some(programs), _) => return Ok(programs.server(endpoint)),
+            (None, Maker::Raw) => "cubit-raw-server",
+            (None, _) => "cubit-server",
+        };
+        let mut command = own_side(side)?;
+        command.arg(endpoint);
+        Ok(command)
+    }
+
+    fn client(&self, reference: &str) -> Result<Command> {
+        let side = match (&self.omniorb, self.protocol.maker) {
+            (Some(programs), _) => return Ok(programs.client(reference)),
+            (None, Maker::Raw) => "cubit-raw-client",
+            (None, _) => "cubit-client",
+        };
+        let mut command = own_side(side)?;
+        command.arg(Path::new(reference));
+        Ok(command)
+    }
+}
+
+impl Pair {
+    /// Lets the client make `calls` calls.
+    pub(super) fn call(&mut self, cube: Cube, calls: u32) -> Result {
+        let Cube { operation, size } = cube;
+        self.client
+            .tell(&format!("run {operation} {size} {calls}"))?;
+        self.client.expect("done")
+    }
+
+    /// Returns the nanoseconds of each of the calls just made.
+    pub(super) fn samples(&mut self, calls: u32) -> Result<Vec<u64>> {
+        self.client.tell("samples")?;
+        let line = self.client.hear()?;
+        let samples = line.split_whitespace().map(str::parse);
+        let samples: Vec<u64> = samples.collect::<std::result::Result<_, _>>()?;
+        if samples.len() != calls as usize {
+            return Err(format!("{calls} calls gave {} samples", samples.len()).into());
+        }
+        Ok(samples)
+    }
+
+    /// Ends the processes, the client first.
+    pub(super) fn finish(self) -> Result {
+        self.client.finish()?;
+        self.server.map_or(Ok(()), Process::finish)
+    }
+}

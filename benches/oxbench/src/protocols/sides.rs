@@ -1,0 +1,249 @@
+//! Both sides of a cubit, for OxORB and for raw sockets.
+
+use std::borrow::Cow;
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+use oxorb::{ClientConnections, Concurrency, Interface, Orb, SystemException};
+
+use super::cube::{Cube, Operation};
+use crate::Result;
+use crate::peers::raw;
+use crate::session::{self, Caller, Clock};
+
+#[allow(missing_docs)]
+mod generated {
+    oxorb::include_idl!("cubit");
+}
+
+use generated::oxbench::cubes::{Cubit, CubitRef, Many};
+
+/// Serves a `Cubit` at an endpoint until standard input closes, with a thread for each connection as omniORB does.
+pub(crate) fn serve(endpoint: &str) -> Result {
+    let (orb, cubit) = start(endpoint)?;
+    session::announce(&cubit.to_ior().to_string())?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Calls the `Cubit` at `reference` as standard input says.
+pub(crate) fn call(reference: &str) -> Result {
+    let orb = client()?;
+    let cubit: CubitRef = orb.resolve(reference)?;
+    session::serve(&mut CubitCaller { cubit })?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Is both sides in one process, of two ORBs that share nothing but the transport.
+pub(crate) fn serve_and_call(endpoint: &str) -> Result {
+    let (server, cubit) = start(endpoint)?;
+    call(&cubit.to_ior().to_string())?;
+    server.shutdown(true)?;
+    Ok(())
+}
+
+fn start(endpoint: &str) -> Result<(Orb, CubitRef)> {
+    let orb = Orb::builder()
+        .listen(endpoint)
+        .concurrency(Concurrency::ThreadPerConnection)
+        .build()?;
+    let cubit: CubitRef = orb.root_poa().activate(Cubes)?;
+    Ok((orb, cubit))
+}
+
+fn client() -> Result<Orb> {
+    let orb = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .build()?;
+    Ok(orb)
+}
+
+struct Cubes;
+
+impl Cubit for Cubes {
+    fn cube_void(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    fn cube_octet(&self, value: u8) -> Result<u8, SystemException> {
+        Ok(value.wrapping_pow(3))
+    }
+
+    fn cube_short(&self, value: i16) -> Result<i16, SystemException> {
+        Ok(value.wrapping_pow(3))
+    }
+
+    fn cube_long(&self, value: i32) -> Result<i32, SystemException> {
+        Ok(value.wrapping_pow(3))
+    }
+
+    fn cube_struct(&self, value: &Many) -> Result<Many, SystemException> {
+        Ok(Many {
+            o: value.o.wrapping_pow(3),
+            l: value.l.wrapping_pow(3),
+            s: value.s.wrapping_pow(3),
+        })
+    }
+
+    fn cube_long_sequence<'a>(
+        &'a self,
+        values: &'a [i32],
+    ) -> Result<Cow<'a, [i32]>, SystemException> {
+        Ok(Cow::Borrowed(values))
+    }
+
+    fn cube_octet_sequence<'a>(
+        &'a self,
+        values: &'a [u8],
+    ) -> Result<Cow<'a, [u8]>, SystemException> {
+        Ok(Cow::Borrowed(values))
+    }
+}
+
+struct CubitCaller {
+    cubit: CubitRef,
+}
+
+impl Caller for CubitCaller {
+    type Operation = Operation;
+
+    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
+        let cubit = &self.cubit;
+        match operation {
+            Operation::Void => clock.time(|| Ok(cubit.cube_void()?)),
+            Operation::Octet => clock.time(|| right(cubit.cube_octet(3)? == 27)),
+            Operation::Short => clock.time(|| right(cubit.cube_short(-5)? == -125)),
+            Operation::Long => clock.time(|| right(cubit.cube_long(-7)? == -343)),
+            Operation::Struct => {
+                let many = Many { o: 3, l: -7, s: -5 };
+                clock.time(|| {
+                    let cubed = cubit.cube_struct(&many)?;
+                    right((cubed.o, cubed.l, cubed.s) == (27, -343, -125))
+                })
+            }
+            Operation::Longs => {
+                let data: Vec<i32> = (0..size as i32 / 4).collect();
+                clock.time(|| {
+                    let back = black_box(cubit.cube_long_sequence(&data)?);
+                    right(back.len() == data.len())
+                })
+            }
+            Operation::Octets => {
+                let data: Vec<u8> = (0..size).map(|i| i as u8).collect();
+                clock.time(|| {
+                    let back = black_box(cubit.cube_octet_sequence(&data)?);
+                    right(back.len() == data.len())
+                })
+            }
+        }
+    }
+}
+
+/// A fast wrong answer is worth nothing.
+fn right(is: bool) -> Result {
+    match is {
+        true => Ok(()),
+        false => Err("another value came back than the cube".into()),
+    }
+}
+
+/// Answers raw exchanges at `host:port`, or at a path, until standard input closes.
+pub(crate) fn serve_raw(at: &str) -> Result {
+    let address = if at.starts_with('/') {
+        let listener = UnixListener::bind(at)?;
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                std::thread::spawn(move || answer(stream?));
+            }
+            std::io::Result::Ok(())
+        });
+        at.to_owned()
+    } else {
+        let listener = TcpListener::bind(at)?;
+        let address = listener.local_addr()?.to_string();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                std::thread::spawn(move || answer(tuned(stream?)?));
+            }
+            std::io::Result::Ok(())
+        });
+        address
+    };
+    session::announce(&address)
+}
+
+/// Exchanges as many octets as the GIOP messages of each call, as standard input says.
+pub(crate) fn call_raw(address: &str) -> Result {
+    if Path::new(address).is_absolute() {
+        let stream = UnixStream::connect(address)?;
+        return session::serve(&mut RawCaller::new(stream));
+    }
+    let stream = tuned(TcpStream::connect(address)?)?;
+    session::serve(&mut RawCaller::new(stream))
+}
+
+/// As OxORB's connections within a host.
+fn tuned(stream: TcpStream) -> std::io::Result<TcpStream> {
+    stream.set_nodelay(true)?;
+    let _ = oxorb_sys::socket::send_unpaced(&stream);
+    Ok(stream)
+}
+
+/// Octets that say how long the messages of the next calls are, and how many calls follow.
+const PLAN: usize = 24;
+
+/// Answers so many requests of so many octets as each plan says.
+fn answer(mut stream: impl Read + Write) -> std::io::Result<()> {
+    let mut buffer = Vec::new();
+    let mut plan = [0; PLAN];
+    loop {
+        stream.read_exact(&mut plan)?;
+        let [request, reply, calls] = numbers(&plan);
+        buffer.resize(request.max(reply), 0);
+        for _ in 0..calls {
+            raw::read(&mut stream, &mut buffer[..request])?;
+            raw::write(&mut stream, &buffer[..reply])?;
+        }
+    }
+}
+
+fn numbers(plan: &[u8; PLAN]) -> [usize; 3] {
+    let mut numbers = plan.as_chunks().0.iter().map(|it| u64::from_le_bytes(*it));
+    std::array::from_fn(|_| numbers.next().expect("three of eight octets") as usize)
+}
+
+struct RawCaller<S> {
+    stream: S,
+    buffer: Vec<u8>,
+}
+
+impl<S> RawCaller<S> {
+    fn new(stream: S) -> Self {
+        let buffer = Vec::new();
+        RawCaller { stream, buffer }
+    }
+}
+
+impl<S: Read + Write> Caller for RawCaller<S> {
+    type Operation = Operation;
+
+    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
+        let lengths = Cube { operation, size }.lengths();
+        self.buffer.resize(lengths.longer(), 0);
+        let plan = [lengths.request, lengths.reply, clock.calls()];
+        let plan: Vec<u8> = plan
+            .iter()
+            .flat_map(|it| (*it as u64).to_le_bytes())
+            .collect();
+        self.stream.write_all(&plan)?;
+        clock.time(|| {
+            raw::write(&mut self.stream, &self.buffer[..lengths.request])?;
+            raw::read(&mut self.stream, &mut self.buffer[..lengths.reply])?;
+            Ok(())
+        })
+    }
+}

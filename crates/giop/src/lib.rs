@@ -35,6 +35,7 @@ mod messaging;
 mod order;
 mod reply;
 mod request;
+mod session;
 mod target;
 mod violation;
 mod wire;
@@ -55,6 +56,7 @@ pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{
     Request, RequestHeader, Response, begin_request, read_operation, write_operation,
 };
+pub use session::{Contradiction, Incoming, Outgoing, RequestIds, Told};
 pub use target::{AddressingDisposition, IorView, ProfileView, Target, TargetAddress};
 pub use violation::{Answer, Misbehaviour, Side, Unsupported, Violation};
 pub use wire::Wire;

@@ -8,7 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Encoder;
-use oxorb_object::{CodeSetContext, CompletionStatus, SystemException, minor};
+use oxorb_giop::{Outgoing, Told};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
@@ -16,7 +17,7 @@ use super::draft::{Addressee, Conditions, Draft};
 use super::level::Level;
 use super::reach::Untried;
 use super::selection::{Selection, Worth, pace};
-use super::{Args, Peer, Timing, exchange, intercepted, link};
+use super::{Args, Peer, Timing, exchange, intercepted};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::lock::Mutex;
 use crate::op::Operation;
@@ -65,10 +66,10 @@ struct State {
     time: Option<Duration>,
     /// Flag: the buffered requests must be sent now.
     urgent: bool,
-    /// Code sets of the first request that waits; all of them go over one connection.
-    told: Option<CodeSetContext>,
     running: bool,
-    next_id: u32,
+    /// Session of the requests that wait: all of them go over one connection, whose server the first of them tells how
+    /// text is encoded.
+    session: Outgoing,
     /// A buffer for one message, kept for its capacity.
     scratch: Vec<u8>,
 }
@@ -210,12 +211,16 @@ impl Buffer {
                 .map_err(|_| raise::NO_THREAD)?;
             state.running = true;
         }
-        // Which connection they will go over nobody knows, but it is one for all that wait: the first of them says how
-        // their text is encoded.
-        let code_sets = draft.code_sets;
-        let tell = code_sets.filter(|_| state.waiting == 0 || state.told != code_sets);
-        let dialect = link::dialect(code_sets, draft.wire.version().minor);
-        let id = state.next_id;
+        let mut session = state.session;
+        if state.waiting == 0 {
+            session.told = Told::NOTHING;
+        }
+        let tell = session.told.yet_to_tell(draft.code_sets);
+        if tell.is_some() {
+            session.told = Told::of(tell);
+        }
+        let dialect = session.told.dialect(draft.wire.version().minor);
+        let id = session.ids.next_id();
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
         let written = draft.write(&mut e, id, tell, None, args, &options.limits);
@@ -237,7 +242,7 @@ impl Buffer {
         });
         state.scratch = options.keep(message.into_buffer());
         taken?;
-        state.next_id = id.wrapping_add(2);
+        state.session = session;
         if state.waiting == 0 {
             state.others.clear();
             state.others.extend(others.map(Arc::downgrade));
@@ -245,9 +250,6 @@ impl Buffer {
             let is = |known: &Weak<Peer>, other: &Arc<Peer>| known.as_ptr() == Arc::as_ptr(other);
             let keeps = |known: &Weak<Peer>| others.clone().any(|other| is(known, other));
             state.others.retain(keeps);
-        }
-        if tell.is_some() || state.waiting == 0 {
-            state.told = code_sets;
         }
         state.waiting += 1;
         if state.is_due(constraint, most / 2) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{MessageType, TargetAddress, Wire};
+use oxorb_giop::{MessageType, TargetAddress, Told, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, minor,
     priority_range_context,
@@ -86,16 +86,12 @@ impl<'c> Call<'c, '_> {
             draft,
         } = self;
         let wire = draft.wire;
-        // Told once per connection: a second, different answer is an error there.
-        let tell = match link.knows_code_sets() {
-            true => None,
-            false => draft.code_sets,
-        };
+        let tell = link.session.told.yet_to_tell(draft.code_sets);
         if tell.is_some() {
-            link.set_code_sets(tell);
+            link.session.told = Told::of(tell);
         }
-        let id = link.next_request_id();
-        let dialect = link.dialect(wire.version().minor);
+        let id = link.session.ids.next_id();
+        let dialect = link.session.told.dialect(wire.version().minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
         // The first request of a connection for a band says so (implicit binding).
         let band = link
@@ -111,7 +107,7 @@ impl<'c> Call<'c, '_> {
         if written.is_err() || withhold(octets) {
             link.out = peer.options().keep(e.into_buffer());
             if tell.is_some() {
-                link.set_code_sets(None);
+                link.session.told = Told::NOTHING;
             }
             return match written {
                 Ok(()) => Ok(Sent::Withheld(link)),
@@ -150,7 +146,7 @@ impl<'c> Call<'c, '_> {
         target: TargetAddress<'_>,
         timing: Timing,
     ) -> Result<Pending<'c>, Lost> {
-        let id = link.next_request_id();
+        let id = link.session.ids.next_id();
         let order = peer.options().byte_order;
         let mut e = Encoder::new(Vec::new(), order, wire.dialect());
         if let Err(violation) = wire.locate_request(&mut e, id, target) {

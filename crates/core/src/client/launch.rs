@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, FrameContext, Response};
+use oxorb_giop::{Frame, FrameContext, Response, Told};
 use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version};
 
 use super::draft::{Addressee, Draft};
@@ -14,7 +14,7 @@ use super::reach::Untried;
 use super::selection::{Ranks, Selection};
 use super::settle::one_more;
 use super::slot::Slot;
-use super::{Args, Reply, Timing, link, local};
+use super::{Args, Reply, Timing, local};
 use crate::conn::Mailbox;
 use crate::op::{NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
@@ -68,7 +68,7 @@ impl Again {
         let again = Again {
             name: op.name.to_owned(),
             response: op.response,
-            args: encode(reference, link::dialect(first.code_sets?, 2), args)?,
+            args: encode(reference, Told::of(first.code_sets?).dialect(2), args)?,
             code_sets: first.code_sets?,
         };
         Ok(again.fits(&route).then_some(again))

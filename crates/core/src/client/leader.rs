@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::Inbox;
+use oxorb_giop::{Inbox, RequestIds};
 use oxorb_object::SystemException;
 
 use super::Timing;
@@ -50,8 +50,8 @@ impl Multiplexed {
             return Ok(open);
         }
         let inbox = Box::new(peer.inbox());
-        let mut opened = Multiplexed::new(Arc::downgrade(peer), link, 0);
-        opened.replies = Replies::new(0, Some(inbox));
+        let mut opened = Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER);
+        opened.replies = Replies::new(RequestIds::OF_OPENER, Some(inbox));
         opened.led = true;
         let opened = Arc::new(opened);
         current.set(Some(Arc::clone(&opened)));

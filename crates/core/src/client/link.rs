@@ -4,9 +4,8 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::Dialect;
-use oxorb_giop::{Inbox, MessageType};
-use oxorb_object::{CodeSetContext, PriorityBand};
+use oxorb_giop::{Inbox, MessageType, Outgoing};
+use oxorb_object::PriorityBand;
 use oxorb_transport::{Link, Properties};
 
 use super::Peer;
@@ -25,10 +24,7 @@ pub(crate) struct ClientLink {
     pub(crate) inbox: Inbox,
     /// The request is written here; kept for its capacity.
     pub(crate) out: Vec<u8>,
-    /// What the server was told about code sets, once per connection.
-    code_sets: Option<CodeSetContext>,
-    /// Encoding of text agreed with the server.
-    agreed: Dialect,
+    pub(crate) session: Outgoing,
     /// Time limits of reads and writes, once they were set.
     read_limit: Option<Option<Duration>>,
     write_limit: Option<Option<Duration>>,
@@ -47,7 +43,6 @@ pub(crate) struct ClientLink {
     pub(crate) band: Option<PriorityBand>,
     /// How its packets are marked.
     dscp: Option<u8>,
-    next_id: u32,
     /// Among the connections of the cache; gone with this.
     _counted: Option<Counted>,
 }
@@ -65,19 +60,17 @@ impl ClientLink {
             link,
             inbox: owner.inbox(),
             out: Vec::with_capacity(512),
-            code_sets: None,
+            session: Outgoing::OF_OPENER,
             reused: false,
             losses_seen,
             last_used: now,
             trusted_until: now,
-            agreed: Dialect::GIOP_1_2,
             read_limit: None,
             write_limit: None,
             apart: Apart::default(),
             reference: None,
             band: None,
             dscp: None,
-            next_id: 0,
             _counted: counted,
         }
     }
@@ -126,35 +119,6 @@ impl ClientLink {
         self.inbox = inbox.reading_into(Vec::with_capacity(octets));
     }
 
-    /// Even numbers: the odd ones are the acceptor's on a bidirectional connection.
-    pub(crate) fn next_request_id(&mut self) -> u32 {
-        let id = self.next_id;
-        self.next_id = id.wrapping_add(2);
-        id
-    }
-
-    /// How text is encoded on this connection.
-    #[inline]
-    pub(crate) fn dialect(&self, giop_minor: u8) -> Dialect {
-        Dialect {
-            giop_minor,
-            ..self.agreed
-        }
-    }
-
-    /// Whether the server was told about code sets.
-    #[inline]
-    pub(crate) fn knows_code_sets(&self) -> bool {
-        self.code_sets.is_some()
-    }
-
-    /// Records the code sets sent to the server.
-    #[cold]
-    pub(crate) fn set_code_sets(&mut self, code_sets: Option<CodeSetContext>) {
-        self.code_sets = code_sets;
-        self.agreed = dialect(code_sets, Dialect::GIOP_1_2.giop_minor);
-    }
-
     /// Bounds how long a read takes; costs a comparison where it was bounded so before.
     #[inline]
     pub(crate) fn limit_reads(&mut self, limit: Option<Duration>) -> io::Result<()> {
@@ -175,11 +139,4 @@ impl ClientLink {
             self.write_limit = limited.is_ok().then_some(limit);
         }
     }
-}
-
-/// How text is encoded once `code_sets` were agreed on.
-pub(crate) fn dialect(code_sets: Option<CodeSetContext>, giop_minor: u8) -> Dialect {
-    code_sets
-        .and_then(|agreed| agreed.dialect(giop_minor).ok())
-        .unwrap_or(Dialect::new(giop_minor))
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use oxorb_giop::{Inbox, Limits, Wire};
+use oxorb_giop::{Inbox, Limits, RequestIds, Wire};
 use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex};
@@ -98,7 +98,10 @@ fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
 fn the_lead_is_handed_on() {
     explore(|| {
         let limits = Limits::default();
-        let replies = Arc::new(Replies::new(0, Some(Box::new(Inbox::new(&limits)))));
+        let replies = Arc::new(Replies::new(
+            RequestIds::OF_OPENER,
+            Some(Box::new(Inbox::new(&limits))),
+        ));
         let network = Arc::new(Network::default());
         let callers: Vec<_> = [false, false, true, true]
             .into_iter()
@@ -124,7 +127,10 @@ fn the_lead_is_handed_on() {
 fn the_end_reaches_everybody() {
     explore(|| {
         let limits = Limits::default();
-        let replies = Arc::new(Replies::new(0, Some(Box::new(Inbox::new(&limits)))));
+        let replies = Arc::new(Replies::new(
+            RequestIds::OF_OPENER,
+            Some(Box::new(Inbox::new(&limits))),
+        ));
         let reading = match replies.turn(u32::MAX - 1) {
             Turn::Lead(inbox) => inbox,
             _ => unreachable!("nobody else is there"),
@@ -162,7 +168,7 @@ fn the_end_reaches_everybody() {
 #[test]
 fn a_thread_is_woken_by_its_answer() {
     explore(|| {
-        let replies = Arc::new(Replies::new(0, None));
+        let replies = Arc::new(Replies::new(RequestIds::OF_OPENER, None));
         let network = Arc::new(Network::default());
         let callers: Vec<_> = (0..3)
             .map(|_| {

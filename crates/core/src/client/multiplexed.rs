@@ -8,7 +8,7 @@ use std::{io, ptr};
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
-use oxorb_giop::{Inbox, Response, Wire};
+use oxorb_giop::{Inbox, RequestIds, Response, Told, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, context_id, minor,
 };
@@ -18,7 +18,6 @@ use oxorb_transport::{Address, Link, WriteError};
 use super::call::{CANCEL_LIMIT, exception_of};
 use super::draft::Draft;
 use super::level::Level;
-use super::link::dialect;
 use super::local::{put_buffer, take_buffer};
 use super::replies::{End, Outcome, Outstanding, Replies, Waiter};
 use super::selection::{self, Selection};
@@ -208,7 +207,11 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, 0));
+        let opened = Arc::new(Multiplexed::new(
+            Arc::downgrade(peer),
+            link,
+            RequestIds::OF_OPENER,
+        ));
         let reader = Arc::clone(&opened);
         let inbox = peer.inbox();
         let priority = level.and_then(Level::priority);
@@ -254,7 +257,11 @@ impl Multiplexed {
                 reader: None,
                 offer: Mutex::default(),
             }),
-            ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), 0)
+            ..Multiplexed::new(
+                Arc::downgrade(peer),
+                Arc::clone(&link),
+                RequestIds::OF_OPENER,
+            )
         });
         orb.serve_both_ways(link, turn, Arc::clone(&opened) as Arc<dyn Calls>)?;
         Ok(opened)
@@ -268,7 +275,7 @@ impl Multiplexed {
         reader: Option<Box<dyn Reader>>,
     ) -> Arc<Multiplexed> {
         // Odd: the even numbers are those of the side that opened it.
-        let mut accepted = Multiplexed::new(Weak::new(), link, 1);
+        let mut accepted = Multiplexed::new(Weak::new(), link, RequestIds::OF_ACCEPTOR);
         accepted.both_ways = Some(BothWays {
             orb: orb.downgrade(),
             turn,
@@ -281,12 +288,12 @@ impl Multiplexed {
     }
 
     /// Read by a thread of its own, or of the server.
-    pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, first_id: u32) -> Multiplexed {
+    pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, ids: RequestIds) -> Multiplexed {
         Multiplexed {
             peers: Mutex::new(vec![peer]),
             link,
             writers: Writers::default(),
-            replies: Replies::new(first_id, None),
+            replies: Replies::new(ids, None),
             both_ways: None,
             led: false,
             quiet_since: AtomicU64::new(leader::now()),
@@ -395,15 +402,18 @@ impl Multiplexed {
             _ => None,
         };
         let mut shared = self.writers.shared();
-        let telling = draft.code_sets.is_some() && shared.code_sets.is_none();
+        let telling = shared.told.yet_to_tell(draft.code_sets).is_some();
         // Whoever waits for the answer learns of a write that fails, too.
         let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
         let may_leave = waits && !telling && self.both_ways.is_none();
         if !may_leave {
             shared = self.writers.take(shared);
         }
-        let tell = draft.code_sets.filter(|_| shared.code_sets.is_none());
-        let code_sets = shared.code_sets.or(tell);
+        let tell = shared.told.yet_to_tell(draft.code_sets);
+        let told = match tell {
+            None => shared.told,
+            Some(_) => Told::of(tell),
+        };
         let entered = match waiter {
             None => self.replies.pass(),
             Some(waiter) => {
@@ -411,7 +421,7 @@ impl Multiplexed {
                     deadline: timing.deadline(),
                     wire: draft.wire,
                     untold: !profile.takes_cancel(),
-                    code_sets,
+                    told,
                 };
                 let room = match slot {
                     Some(_) => Vec::new(),
@@ -431,7 +441,7 @@ impl Multiplexed {
                 return Err(exception);
             }
         };
-        let dialect = dialect(code_sets, draft.wire.version().minor);
+        let dialect = told.dialect(draft.wire.version().minor);
         let mut e = options.encoder(take_buffer(), dialect);
         let offer = (!offer.is_empty()).then_some(ServiceContext {
             id: context_id::BI_DIR_IIOP,
@@ -477,7 +487,7 @@ impl Multiplexed {
         };
         put_buffer(encoded.into_buffer());
         if telling && sent.is_ok() {
-            self.writers.shared().code_sets = code_sets;
+            self.writers.shared().told = told;
         }
         self.leave(timing);
         if answered && sent.is_ok() {

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{FrameContext, Inbox, MessageType, Wire};
-use oxorb_object::{CodeSetContext, CompletionStatus, SystemException};
+use oxorb_giop::{FrameContext, Inbox, MessageType, RequestIds, Told, Wire};
+use oxorb_object::{CompletionStatus, SystemException};
 
-use super::link::dialect;
 use super::reply;
 use super::slot::Slot;
 use crate::lock::Mutex;
@@ -42,7 +41,7 @@ pub(super) struct Replies {
 struct Ring {
     /// As many as a power of two; the call with request id `id` is at half of that, modulo their number.
     places: Vec<Place>,
-    next_id: u32,
+    ids: RequestIds,
     /// Places that are not free.
     outstanding: usize,
     /// No further call is taken. What was answered may still have to be read.
@@ -98,8 +97,8 @@ pub(super) struct Outstanding {
     pub(super) wire: Wire,
     /// The server is not told when nobody waits any more.
     pub(super) untold: bool,
-    /// What both sides had agreed on when it was sent.
-    pub(super) code_sets: Option<CodeSetContext>,
+    /// Code sets that the server had been told when it was sent.
+    pub(super) told: Told,
 }
 
 /// Who is to know of an answer.
@@ -131,12 +130,12 @@ pub(super) enum Turn {
 }
 
 impl Replies {
-    /// For calls whose ids begin with `first_id` and have its parity. `inbox`: where the callers read themselves.
-    pub(super) fn new(first_id: u32, inbox: Option<Box<Inbox>>) -> Replies {
+    /// Returns a ring for calls that take their numbers from `ids`. `inbox`: where the callers read themselves.
+    pub(super) fn new(ids: RequestIds, inbox: Option<Box<Inbox>>) -> Replies {
         Replies {
             ring: Mutex::new(Ring {
                 places: (0..PLACES).map(|_| Place::Free).collect(),
-                next_id: first_id,
+                ids,
                 outstanding: 0,
                 closed: false,
                 inbox,
@@ -460,8 +459,7 @@ impl Ring {
     /// The next id whose place is free; there is one.
     fn free_id(&mut self) -> u32 {
         loop {
-            let id = self.next_id;
-            self.next_id = id.wrapping_add(2);
+            let id = self.ids.next_id();
             if matches!(self.place(id), Place::Free) {
                 return id;
             }
@@ -497,7 +495,7 @@ impl Ring {
                 message,
                 context: inbox.context().cloned(),
                 header,
-                dialect: dialect(waiting.call.code_sets, minor),
+                dialect: waiting.call.told.dialect(minor),
             })
         }))
     }
@@ -610,7 +608,7 @@ mod tests {
         deadline: None,
         wire: Wire::Giop(Version::V1_2),
         untold: false,
-        code_sets: None,
+        told: Told::NOTHING,
     };
 
     fn enter(replies: &Replies) -> Result<u32, SystemException> {
@@ -632,7 +630,7 @@ mod tests {
 
     #[test]
     fn a_connection_with_a_call_outstanding_does_not_retire() {
-        let replies = Replies::new(0, None);
+        let replies = Replies::new(RequestIds::OF_OPENER, None);
         let id = enter(&replies).unwrap();
         assert!(!replies.retire());
         replies.forget(id);
@@ -644,7 +642,7 @@ mod tests {
 
     #[test]
     fn each_reply_reaches_its_call_while_the_ring_grows() {
-        let replies = Replies::new(1, None);
+        let replies = Replies::new(RequestIds::OF_ACCEPTOR, None);
         // One stays while many come and go: ids pass its place by.
         let first = enter(&replies).unwrap();
         for _ in 0..3 * PLACES {
@@ -671,7 +669,7 @@ mod tests {
 
     #[test]
     fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
-        let replies = Replies::new(0, None);
+        let replies = Replies::new(RequestIds::OF_OPENER, None);
         let given_up = enter(&replies).unwrap();
         assert!(replies.forget(given_up).is_some());
         let slot = Slot::new();

@@ -71,7 +71,7 @@ impl Reply {
         answer: Answer,
         giop_minor: u8,
     ) -> Reply {
-        let dialect = link.dialect(giop_minor);
+        let dialect = link.session.told.dialect(giop_minor);
         Reply {
             orb: orb.clone(),
             status: answer.status,

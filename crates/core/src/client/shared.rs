@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::Response;
+use oxorb_giop::{Response, Told};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 
 use super::call::too_large_there;
 use super::draft::{Addressee, Draft};
 use super::level::Level;
 use super::selection::Selection;
-use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, link, reach};
+use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, reach};
 use crate::failure::{self, Attempt};
 use crate::interceptor::ClientFlow;
 use crate::policy::LocateFirst;
@@ -158,7 +158,7 @@ fn octets<'a>(
     args: Args<'_, 'a>,
 ) -> Result<usize, SystemException> {
     let options = peer.options();
-    let dialect = link::dialect(draft.code_sets, draft.wire.version().minor);
+    let dialect = Told::of(draft.code_sets).dialect(draft.wire.version().minor);
     let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
     draft.write(&mut e, 0, None, None, args, &options.limits)?;
     Ok(e.finish().len())

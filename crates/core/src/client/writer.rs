@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use oxorb_object::CodeSetContext;
+use oxorb_giop::Told;
 
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicU8, Ordering};
@@ -43,8 +43,7 @@ pub(super) struct Writers {
 /// State shared by the threads that write.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// Code sets sent to the server, once per connection.
-    pub(super) code_sets: Option<CodeSetContext>,
+    pub(super) told: Told,
     left: Left,
     /// Buffers of the last batch, used again.
     spare: Left,

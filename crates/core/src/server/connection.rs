@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_cdr::ByteOrder;
 use oxorb_giop::{Frame, Header, Inbox, Message, Request, Response, Wire};
 use oxorb_object::{Qos, SystemException, Urgency, Version};
 use oxorb_transport::Link;
@@ -671,15 +670,10 @@ impl Connection {
     /// that nothing it sent since was run.
     pub(crate) fn close(&mut self, orb: &Orb) {
         if orb.is_closing() || self.lines.status.was_told_to_end() {
-            self.part();
+            let wire = self.wire();
+            self.sink.part(wire);
         }
         self.ended();
         self.link.close();
-    }
-
-    fn part(&mut self) {
-        if let Some(close) = self.wire().close(ByteOrder::NATIVE) {
-            self.sink.send_octets(&close);
-        }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encode as _};
 use oxorb_giop::{
-    Answer, Frame, Inbox, LocateStatus, Message, MessageType, Misbehaviour, Request, Response,
-    Violation, Wire,
+    Answer, Frame, Inbox, Incoming, LocateStatus, Message, MessageType, Misbehaviour, Request,
+    Response, Violation, Wire,
 };
 use oxorb_object::{
     CodeSetContext, CommunicationClass, CompletionStatus, Qos, ServiceContexts, SystemException,
@@ -23,12 +23,9 @@ use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall, qos, raise};
 
 /// What a connection knows about its client.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Session {
-    /// What the client said about code sets, once.
-    code_sets: Option<CodeSetContext>,
-    /// The rules for text that follow from that, but for the version of each request; `None` where none do.
-    agreed: Option<Dialect>,
+    text: Incoming,
     /// This side opened the connection and offered it for requests.
     pub(super) opened_here: bool,
     /// An offer of the client to take requests was refused, and that was told.
@@ -358,7 +355,7 @@ impl Session {
     #[cold]
     pub(super) fn speaking(dialect: Dialect) -> Session {
         Session {
-            agreed: Some(dialect),
+            text: Incoming::of(dialect),
             ..Session::default()
         }
     }
@@ -396,42 +393,13 @@ impl Session {
         {
             let said = CodeSetContext::parse(context.data)
                 .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-            match desk.session().code_sets {
-                Some(before) if before != said => return Err(raise::CODE_SETS_CHANGED),
-                Some(_) => {}
-                None => desk.set_session(Session {
-                    code_sets: Some(said),
-                    agreed: said.dialect(giop_minor).ok(),
-                    ..desk.session()
-                }),
+            let session = desk.session();
+            let text = session.text.hear(said, giop_minor);
+            let text = text.map_err(|_| raise::CODE_SETS_CHANGED)?;
+            if text != session.text {
+                desk.set_session(Session { text, ..session });
             }
         }
-        match desk.session().agreed {
-            Some(agreed) => Ok(Dialect {
-                giop_minor,
-                ..agreed
-            }),
-            None => desk.session().disagreement(giop_minor),
-        }
-    }
-
-    /// Returns why no rules follow from what the client said.
-    #[cold]
-    fn disagreement(self, giop_minor: u8) -> Result<Dialect, SystemException> {
-        self.code_sets
-            .unwrap_or(CodeSetContext::DEFAULT)
-            .dialect(giop_minor)
-    }
-}
-
-impl Default for Session {
-    fn default() -> Self {
-        Session {
-            code_sets: None,
-            agreed: Some(Dialect::new(2)),
-            opened_here: false,
-            refused: false,
-            in_order: false,
-        }
+        desk.session().text.dialect(giop_minor)
     }
 }

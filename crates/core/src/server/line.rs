@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::ByteOrder;
 use oxorb_giop::Wire;
 use oxorb_transport::Link;
 
@@ -100,9 +99,7 @@ impl Drop for OverLink {
         // Nobody reads it any more: it was only this answer that kept it open.
         if self.orb.is_closing() || status.was_told_to_end() {
             let mut sink = Sink::to_shared(Arc::clone(&self.link), Arc::clone(&self.turn));
-            if let Some(last) = self.wire.close(ByteOrder::NATIVE) {
-                sink.send_octets(&last);
-            }
+            sink.part(self.wire);
         }
         if let Some(calls) = status.calls() {
             calls.end(raise::CONNECTION_LOST);

@@ -4,13 +4,13 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use oxorb_cdr::ByteOrder;
 use oxorb_giop::Wire;
 use oxorb_object::{TcpProtocolProperties, Version};
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Properties};
 
+use super::Sink;
 use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
@@ -180,7 +180,7 @@ pub(crate) fn welcome(
     if !access.admits(link.identity()) {
         let at = || format!("at {endpoint}");
         orb.note(Incident::AccessDenied, || link.peer(), at);
-        return turn_away(&*link, wire);
+        return turn_away(link, wire);
     }
     let admitted = match orb.registry().admit(&link, orb.options()) {
         Ok(admitted) => admitted,
@@ -188,7 +188,7 @@ pub(crate) fn welcome(
             if let Refused::Limit(incident) = refused {
                 orb.note(incident, || link.peer(), String::new);
             }
-            return turn_away(&*link, wire);
+            return turn_away(link, wire);
         }
     };
     if let Some(peer) = &admitted.purged {
@@ -203,7 +203,7 @@ pub(crate) fn welcome(
     };
     if taken.is_err() {
         orb.registry().remove(id);
-        turn_away(&*link, wire);
+        turn_away(link, wire);
     }
 }
 
@@ -236,9 +236,7 @@ fn properties(tcp: &TcpProtocolProperties, priority: Option<Priority>) -> Proper
 }
 
 /// Closes a new connection in order, so that its client tries elsewhere.
-fn turn_away(link: &dyn Link, wire: Wire) {
-    if let Some(close) = wire.close(ByteOrder::NATIVE) {
-        let _ = link.write(&mut [io::IoSlice::new(&close)]);
-    }
+fn turn_away(link: Arc<dyn Link>, wire: Wire) {
+    Sink::without_memory(Arc::clone(&link)).part(wire);
     link.close();
 }

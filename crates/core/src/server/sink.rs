@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use std::mem;
 use std::sync::Arc;
 
-use oxorb_cdr::{Dialect, Encoded, Encoder};
+use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
 use oxorb_giop::{Frame, FrameContext, Reply, Wire};
 use oxorb_object::SystemException;
 use oxorb_transport::Link;
@@ -65,6 +65,11 @@ impl Sink {
         let mut sink = Sink::to(Target::Link(link), out);
         sink.kept.planned(capacity);
         sink
+    }
+
+    /// To a link over which no reply goes.
+    pub(super) fn without_memory(link: Arc<dyn Link>) -> Sink {
+        Sink::to(Target::Link(link), Vec::new())
     }
 
     /// The memory for replies.
@@ -179,6 +184,13 @@ impl Sink {
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
+        }
+    }
+
+    /// Tells the client that the connection ends, and that nothing it sent since was run; the only place that does.
+    pub(super) fn part(&mut self, wire: Wire) {
+        if let Some(close) = wire.close(ByteOrder::NATIVE) {
+            self.send_octets(&close);
         }
     }
 

@@ -24,7 +24,7 @@ pub mod fuzz;
 mod giop_lite_rt;
 mod octets;
 
-use oxorb_giop::Messaging;
+pub use oxorb_giop::Messaging;
 
 /// All protocols of this crate.
 pub static ALL: &[&dyn Messaging] = &[GIOP_LITE_RT];

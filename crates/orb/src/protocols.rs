@@ -1,12 +1,33 @@
 //! Protocols of an ORB.
 
-use oxorb_core::protocol::{Protocol, Protocols};
+use std::sync::Arc;
+
+use oxorb_core::protocol::{Placed, Protocol, Protocols};
+use oxorb_lite::{GIOP_LITE_RT, Messaging};
+use oxorb_object::profile_tag;
+use oxorb_transport::tcp::{self, Tcp};
 
 /// Protocols that every ORB speaks besides IIOP.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
     oxorb_uiop::protocol,
+    || over_tcp("giop-lite-rt+tcp", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_TCP),
+    || over_unix("giop-lite-rt+unix", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_UNIX),
 ];
+
+/// Returns a messaging over TCP, whose profiles have a tag of OxORB's own.
+fn over_tcp(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
+    let profile = Placed::new(tag, name, tcp::SCHEME);
+    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(Tcp));
+    protocol.expect("TCP is a reliable stream")
+}
+
+/// Returns a messaging over UNIX sockets, whose profiles have a tag of OxORB's own.
+fn over_unix(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
+    let profile = Placed::new(tag, name, oxorb_uiop::SCHEME).with_paths();
+    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_uiop::Unix));
+    protocol.expect("UNIX sockets are reliable streams")
+}
 
 /// Returns IIOP and the protocols of the table.
 pub(crate) fn table() -> Protocols {

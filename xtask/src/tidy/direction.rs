@@ -94,6 +94,7 @@ const LAYERS: [Layer; 35] = [
         uses: &[
             "oxorb-cdr",
             "oxorb-object",
+            "oxorb-lite",
             "oxorb-sys",
             "oxorb-rt",
             "oxorb-transport",

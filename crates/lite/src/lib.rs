@@ -1,8 +1,11 @@
-//! GIOPlite/RT: CORBA's messages with less around them, without I/O.
+//! GIOPlite and GIOPlite/RT: CORBA's messages with less around them, without I/O.
 //!
-//! [`GIOP_LITE_RT`] is a protocol of OxORB's own: requests of sixteen octets before their arguments, with a byte-order
-//! mark, the caller's priority, a deadline, and a number instead of object key and operation. It is a value of
-//! `oxorb_giop`'s trait [`Messaging`], and carries its messages. `docs/design/giop-lite-rt.md` says why it is as it is.
+//! * [`GIOP_LITE`] writes octet for octet what TAO once had: a header of five octets, no service contexts, no byte order.
+//! * [`GIOP_LITE_RT`] is a protocol of OxORB's own: requests of sixteen octets before their arguments, with a byte-order
+//!   mark, the caller's priority, a deadline, and a number instead of object key and operation.
+//!
+//! Both are values of `oxorb_giop`'s trait [`Messaging`], and carry its messages. `docs/protocols.md` says when to use
+//! them, `docs/design/giop-lite-rt.md` why the second is as it is.
 //!
 //! ```
 //! use oxorb_cdr::{ByteOrder, Encoder};
@@ -21,13 +24,17 @@
 #[doc(hidden)]
 pub mod fuzz;
 
+mod giop_lite;
 mod giop_lite_rt;
 mod octets;
 
 pub use oxorb_giop::Messaging;
 
 /// All protocols of this crate.
-pub static ALL: &[&dyn Messaging] = &[GIOP_LITE_RT];
+pub static ALL: &[&dyn Messaging] = &[GIOP_LITE_RT, GIOP_LITE];
+
+/// GIOPlite as TAO had it until its release 1.5.10.
+pub static GIOP_LITE: &dyn Messaging = &giop_lite::GiopLite;
 
 /// GIOPlite/RT, version 1.
 pub static GIOP_LITE_RT: &dyn Messaging = &giop_lite_rt::GiopLiteRt;

@@ -81,7 +81,7 @@ pub use oxorb_core::{escape, interceptor, probe, protocol};
 
 /// Messagings with less around CORBA's messages than GIOP has, for protocols of an application's own.
 pub mod lite {
-    pub use oxorb_lite::{GIOP_LITE_RT, Messaging};
+    pub use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
 }
 pub use oxorb_object::{
     CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_core::protocol::{Placed, Protocol, Protocols};
-use oxorb_lite::{GIOP_LITE_RT, Messaging};
+use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
 use oxorb_object::profile_tag;
 use oxorb_transport::tcp::{self, Tcp};
 
@@ -13,6 +13,8 @@ const TABLE: &[fn() -> Protocol] = &[
     oxorb_uiop::protocol,
     || over_tcp("giop-lite-rt+tcp", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_TCP),
     || over_unix("giop-lite-rt+unix", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_UNIX),
+    || over_tcp("giop-lite+tcp", GIOP_LITE, profile_tag::OXORB_LITE_TCP),
+    || over_unix("giop-lite+unix", GIOP_LITE, profile_tag::OXORB_LITE_UNIX),
 ];
 
 /// Returns a messaging over TCP, whose profiles have a tag of OxORB's own.

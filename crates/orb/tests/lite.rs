@@ -23,7 +23,12 @@ use oxorb_object::{IiopProfile, PlaceProfile, Version, profile_tag};
 use oxorb_testkit::watchdog;
 
 /// Endpoints of all protocols.
-const ENDPOINTS: &[&str] = &["giop-lite-rt+tcp://127.0.0.1:0", "giop-lite-rt+unix://"];
+const ENDPOINTS: &[&str] = &[
+    "giop-lite-rt+tcp://127.0.0.1:0",
+    "giop-lite-rt+unix://",
+    "giop-lite+tcp://127.0.0.1:0",
+    "giop-lite+unix://",
+];
 
 /// Endpoint of the protocol that carries priorities and deadlines.
 const RT: &str = ENDPOINTS[0];

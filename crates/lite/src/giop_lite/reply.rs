@@ -1,0 +1,45 @@
+//! Replies of GIOPlite.
+
+use oxorb_cdr::{ByteOrder, Encoder};
+use oxorb_giop::{Begun, MessageType, Reply, ReplyStatus, Violation};
+use oxorb_object::ServiceContexts;
+
+use super::header::{self, FIELDS_AT};
+use super::native::Native;
+
+/// Offset of the status.
+const STATUS_AT: usize = FIELDS_AT + 4;
+/// Offset of the body.
+const BODY_AT: usize = STATUS_AT + 4;
+
+/// Starts a Reply. Service contexts are left out, and a permanent forward goes as one for now: GIOPlite has neither.
+#[inline]
+pub(super) fn begin(e: &mut Encoder<'_>, id: u32, status: ReplyStatus) -> Begun {
+    let status = match status {
+        ReplyStatus::LOCATION_FORWARD_PERM => ReplyStatus::LOCATION_FORWARD,
+        other => other,
+    };
+    let mut start = [0; BODY_AT];
+    start[..header::LEN].copy_from_slice(&header::octets(MessageType::REPLY, 0));
+    start[FIELDS_AT..STATUS_AT].copy_from_slice(&id.to_ne_bytes());
+    start[STATUS_AT..].copy_from_slice(&status.0.to_ne_bytes());
+    e.copy_octets(&start);
+    Begun::unaligned(e)
+}
+
+/// Reads a Reply.
+///
+/// # Errors
+/// [`Violation`] for fields that end early. Unknown statuses are kept for the caller to refuse.
+#[inline]
+pub(super) fn parse(message: &[u8]) -> Result<Reply<'_>, Violation> {
+    let fields = Native(message);
+    let id = fields.ulong("the request id", FIELDS_AT)?;
+    let status = fields.ulong("the reply status", STATUS_AT)?;
+    Ok(Reply {
+        id,
+        status: ReplyStatus(status),
+        contexts: ServiceContexts::none(ByteOrder::NATIVE),
+        body: BODY_AT,
+    })
+}

@@ -127,12 +127,24 @@ impl Bench {
     /// With connections that count as busy for so long.
     fn warm_for(
         patient: Duration,
+        combination: (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        let endpoint = "iiop://127.0.0.1:0";
+        Bench::warm_over(endpoint, patient, combination, scheduler, activate)
+    }
+
+    /// Over another protocol.
+    fn warm_over(
+        endpoint: &str,
+        patient: Duration,
         (concurrency, connections): (Concurrency, ClientConnections),
         scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
         let server = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+            .listen(endpoint)
             .concurrency(concurrency)
             .configure(|options| {
                 options.worker_stay = patient;
@@ -315,6 +327,68 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
         );
         bench.end();
     }
+}
+
+/// Endpoints of protocols other than GIOP.
+const LITE: [&str; 4] = [
+    "giop-lite-rt+tcp://127.0.0.1:0",
+    "giop-lite-rt+unix://",
+    "giop-lite+tcp://127.0.0.1:0",
+    "giop-lite+unix://",
+];
+
+/// A bench whose calls go over another protocol.
+fn warm_lite(endpoint: &str, combination: (Concurrency, ClientConnections)) -> Bench {
+    let patient = Duration::from_secs(20);
+    Bench::warm_over(
+        endpoint,
+        patient,
+        combination,
+        None,
+        |server, client, probe| {
+            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+        },
+    )
+}
+
+#[test]
+fn a_ping_over_lighter_protocols_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    for endpoint in LITE {
+        for combination in COMBINATIONS {
+            let bench = warm_lite(endpoint, combination);
+            let before = lock::taken().expect("tests are debug builds");
+            let ((), client) = allocations(|| bench.pings());
+            let taken = (lock::taken().unwrap() - before) as usize;
+            let allowed = match combination.1 {
+                ClientConnections::Private => 0,
+                // Take an idle connection, put it back.
+                _ => 2 * PINGS,
+            };
+            assert_eq!(
+                (client.count, taken),
+                (0, allowed),
+                "client, {endpoint}, {combination:?}"
+            );
+            let server = bench.server_used();
+            assert_eq!(
+                (server.allocations, server.locks),
+                (0, 0),
+                "server, {endpoint}, {combination:?}"
+            );
+            bench.end();
+        }
+    }
+}
+
+#[test]
+fn two_system_calls_a_ping_over_giop_lite_rt() {
+    let combination = COMBINATIONS[0];
+    two_calls(
+        "two_system_calls_a_ping_over_giop_lite_rt",
+        combination,
+        || warm_lite(LITE[0], combination),
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use oxorb::protocol::Protocols;
 use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Policies,
     Priority, PriorityModel, PriorityModelPolicy, RtPolicies, Servant, SystemException,
-    SystemExceptionKind, Upcall, current_deadline,
+    SystemExceptionKind, Threadpool, ThreadpoolLane, Upcall, current_deadline,
 };
 use oxorb_object::{IiopProfile, PlaceProfile, Version, profile_tag};
 use oxorb_testkit::watchdog;
@@ -381,6 +381,51 @@ fn priority_and_deadline_come_to_the_servant() {
     );
     let left = served[2].1.unwrap() - Instant::now();
     assert!(left <= Duration::from_secs(3600) && left > Duration::from_secs(600));
+    end([&client, &server]);
+}
+
+#[test]
+fn lanes_listen_with_the_same_protocol() {
+    let _guard = watchdog(LONG);
+    let server = listening(RT, Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Private);
+    let priority = |value| Priority::new(value).unwrap();
+    let lanes = [10, 20].map(|value| ThreadpoolLane::new(priority(value), 2));
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes));
+    let policies = Policies {
+        realtime: RtPolicies {
+            threadpool: Some(pool.unwrap()),
+            priority_model: Some(PriorityModelPolicy {
+                model: PriorityModel::ClientPropagated,
+                server_priority: 10,
+            }),
+            ..RtPolicies::default()
+        },
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("lanes", policies).unwrap();
+    let watcher = Arc::new(Watcher::default());
+    let object = elsewhere(&client, &poa.activate_servant(watcher.clone()).unwrap());
+    let [profile] = &object.reference().ior().profiles[..] else {
+        panic!("one profile")
+    };
+    assert_eq!(profile.tag, profile_tag::OXORB_LITE_RT_TCP);
+    thread::scope(|scope| {
+        for value in [10, 20] {
+            let (object, client) = (&object, &client);
+            scope.spawn(move || {
+                client.set_thread_priority(priority(value)).unwrap();
+                for _ in 0..3 {
+                    call(object, &PING).unwrap();
+                }
+            });
+        }
+    });
+    let mut served = watcher.served.lock().unwrap().clone();
+    served.sort();
+    let served: Vec<_> = served.iter().map(|(priority, _)| *priority).collect();
+    let (low, high) = (Some(10), Some(20));
+    assert_eq!(served, [low, low, low, high, high, high]);
     end([&client, &server]);
 }
 

@@ -200,7 +200,10 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         "Daemon",
         "start the program by a service manager (systemd), or with & in a shell",
     )),
-    alone(refused("GIOPlite", "there is no GIOPlite")),
+    alone(refused(
+        "GIOPlite",
+        "say it of each endpoint: -ORBListenEndpoints giop-lite+tcp://HOST:PORT",
+    )),
 ];
 
 /// Options of `Resource_Factory`, `Advanced_Resource_Factory`, `Server_Strategy_Factory`,

@@ -57,6 +57,7 @@ mod scheduler;
 mod servant;
 pub mod server;
 mod setup_error;
+mod shared;
 mod sync;
 mod threads;
 mod upcall;

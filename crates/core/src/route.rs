@@ -111,15 +111,14 @@ impl Route {
                 if profiles.len() == MAX_ENDPOINTS {
                     break;
                 }
+                let peer = |at| orb.client().peer(orb.shared(), protocol, at, agreed);
                 let (peer, lane) = match orb.own_address(&address) {
-                    OwnAddress::No => (Some(orb.peer(protocol, &address, agreed)), None),
+                    OwnAddress::No => (Some(peer(&address)), None),
                     OwnAddress::Orb if orb.options().collocation == Collocation::None => {
-                        (Some(orb.peer(protocol, &address, agreed)), None)
+                        (Some(peer(&address)), None)
                     }
                     OwnAddress::Orb => (None, None),
-                    OwnAddress::Lane(lane, at) => {
-                        (Some(orb.peer(protocol, &at, agreed)), Some(lane))
-                    }
+                    OwnAddress::Lane(lane, at) => (Some(peer(&at)), Some(lane)),
                 };
                 profiles.push(RouteProfile {
                     tag: protocol.profile().tag(),

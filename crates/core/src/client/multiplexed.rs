@@ -673,7 +673,7 @@ impl Calls for Multiplexed {
         let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
         let peers = orb.and_then(|orb| {
             let protocol = orb.options().protocols.giop_to(address)?;
-            Some(orb.peers_at(protocol, address))
+            Some(orb.client().peers_at(orb.shared(), protocol, address))
         });
         let peers = peers.unwrap_or_default();
         // All of them, whatever the first says.

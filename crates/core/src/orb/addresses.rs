@@ -4,7 +4,7 @@ use oxorb_object::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint, tcp};
 
-use super::{Orb, UNPOISONED};
+use super::Orb;
 use crate::SetupError;
 use crate::initial::Published;
 use crate::published::PublishedAddress;
@@ -52,7 +52,7 @@ impl Orb {
         key: &[u8],
         components: &[TaggedComponent],
     ) -> Result<Ref, ThreadpoolError> {
-        let found = self.inner.pools.addresses(pool, wanted);
+        let found = self.inner.server.pools.addresses(pool, wanted);
         let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
         if found.addresses.is_empty() {
             return Err(ThreadpoolError::BadParameter(
@@ -69,8 +69,8 @@ impl Orb {
     /// (ServerProtocolPolicy). For the object adapter; the first call for each decides.
     pub fn set_server_tcp(&self, pool: Option<ThreadpoolId>, tcp: TcpProtocolProperties) {
         match pool {
-            Some(pool) => self.inner.pools.set_tcp(pool, tcp),
-            None => self.inner.listeners.set_tcp(tcp),
+            Some(pool) => self.inner.server.pools.set_tcp(pool, tcp),
+            None => self.inner.server.listeners.set_tcp(tcp),
         }
     }
 
@@ -84,33 +84,28 @@ impl Orb {
                 port,
             })
         };
-        let addresses = self.inner.published.get()?;
+        let addresses = self.inner.server.published.get()?;
         Some(addresses.iter().filter_map(point).collect())
     }
 
     /// Returns which of our addresses one is.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
-        let own = |at: &PublishedAddress| at.address == *address;
-        let published = self.inner.published.get();
-        if published.is_some_and(|addresses| addresses.iter().any(own)) {
-            return OwnAddress::Orb;
-        }
-        self.inner.pools.own_address(address)
+        self.inner.server.own_address(address)
     }
 
     fn published(&self) -> Result<&[PublishedAddress], SetupError> {
-        if let Some(addresses) = self.inner.published.get() {
+        if let Some(addresses) = self.inner.server.published.get() {
             return Ok(addresses);
         }
-        let _one_at_a_time = self.inner.opening.lock().expect(UNPOISONED);
+        let _one_at_a_time = self.inner.server.opening();
         if self.is_closing() {
             return Err(SetupError::ShutDown);
         }
-        if self.inner.published.get().is_none() {
+        if self.inner.server.published.get().is_none() {
             let wanted = self.endpoints()?;
             self.start_modules()?;
             let lane = || Lane::of_orb(self);
-            let open = self.inner.listeners.open(self, &wanted, lane)?;
+            let open = self.inner.server.listeners.open(self, &wanted, lane)?;
             let mut addresses = Vec::new();
             for endpoint in &open {
                 for address in self.addresses_of(endpoint)? {
@@ -119,9 +114,9 @@ impl Orb {
                     }
                 }
             }
-            let _ = self.inner.published.set(addresses);
+            let _ = self.inner.server.published.set(addresses);
         }
-        Ok(self.inner.published.get().expect("set above"))
+        Ok(self.inner.server.published.get().expect("set above"))
     }
 
     /// Returns the endpoints of the configuration or, without any, that of the first protocol.

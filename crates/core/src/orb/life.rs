@@ -107,14 +107,8 @@ impl Orb {
             return Err(raise::WOULD_DEADLOCK);
         }
         self.inner.exit_hooks.run(self);
-        self.inner.closing.store(true, Ordering::SeqCst);
-        self.inner.listeners.close();
-        self.inner.pools.close();
-        self.inner.registry.close();
-        self.inner.takeover.wake();
-        if let Some(adapter) = self.adapter() {
-            adapter.closing();
-        }
+        self.inner.shared.close();
+        self.inner.server.close();
         *self.inner.ended.lock().expect(UNPOISONED) = true;
         self.inner.main.clear();
         self.inner.end.notify_all();
@@ -126,45 +120,22 @@ impl Orb {
 
     /// Whether the ORB was shut down or is about to be.
     pub fn is_closing(&self) -> bool {
-        self.inner.closing.load(Ordering::Relaxed)
+        self.inner.shared.is_closing()
     }
 
     fn finish(&self) {
         let until = Instant::now() + LAST_REQUESTS;
-        if !self.inner.registry.wait_empty(Some(until)) {
-            self.inner.registry.cut();
+        if !self.inner.server.registry.wait_empty(Some(until)) {
+            self.inner.server.registry.cut();
         }
         self.await_served(until);
         if let Some(modules) = self.modules() {
             modules.stop(until);
         }
-        self.inner.listeners.end();
-        self.inner.followers.end();
-        self.inner.pools.end();
-        if let Some(adapter) = self.inner.adapter.get() {
-            adapter.close();
-        }
-        let peers: Vec<_> = self
-            .inner
-            .peers
-            .lock()
-            .expect(UNPOISONED)
-            .iter()
-            .cloned()
-            .collect();
-        let until = Instant::now() + LAST_ONEWAYS;
-        for peer in &peers {
-            peer.flush(until);
-        }
-        self.inner.cache.close();
-        for peer in &peers {
-            peer.close();
-        }
-        self.inner.callbacks.close();
-        self.inner.alarms.close();
-        self.inner.deliveries.close();
+        self.inner.server.end();
+        self.inner.client.end(Instant::now() + LAST_ONEWAYS);
         if !self.inner.finished.swap(true, Ordering::SeqCst) {
-            self.inner.interceptors.destroy();
+            self.inner.shared.interceptors.destroy();
         }
     }
 
@@ -195,7 +166,7 @@ impl Orb {
         let nested = within_request();
         within::enter_local();
         let call = LocalCall(self);
-        if self.inner.closing.load(Ordering::SeqCst) && !nested {
+        if self.inner.shared.is_closed() && !nested {
             return Err(raise::ORB_SHUT_DOWN);
         }
         Ok(call)
@@ -244,7 +215,7 @@ impl Drop for Unanswered {
 impl Inner {
     /// Whoever ends the ORB may wait for that.
     fn last_ended(&self) {
-        if self.closing.load(Ordering::SeqCst) {
+        if self.shared.is_closed() {
             // With the lock, or the notice might come before the wait.
             let _ended = self.ended.lock().expect(UNPOISONED);
             self.end.notify_all();

@@ -5,7 +5,6 @@ mod both_ways;
 mod exit_hooks;
 mod life;
 mod mutexes;
-mod peers;
 mod priorities;
 mod scheduled;
 mod threadpools;
@@ -13,36 +12,32 @@ mod watched;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use oxorb_cdr::ValueRegistry;
 use oxorb_rt::Priority;
 
-use self::peers::Peers;
-use crate::client::{Alarms, Cache, Callbacks, Deliveries};
+use crate::client::{Alarms, Callbacks, ClientSide, Deliveries};
 use crate::incident::Watch;
 use crate::interceptor::Interceptors;
 use crate::lock::Mutex;
-use crate::log::{Log, LogLevel};
+use crate::log::LogLevel;
 use crate::main_thread::MainThread;
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
-use crate::published::PublishedAddress;
 use crate::rt::{NamedMutexes, Scheduling};
 use crate::scheduler::Enforcer;
-use crate::server::{DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
+use crate::server::{DispatchingModules, Followers, Pools, Registry, ServerSide, Takeover};
+use crate::shared::Shared;
 use crate::sync::{
     Condvar,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize},
 };
-use crate::threads::{ByPriority, Ends, Threads};
-use crate::{Adapter, Incident, Ref, SetupError};
+use crate::threads::Threads;
+use crate::{Adapter, Ref, SetupError};
 
 use exit_hooks::ExitHooks;
 pub(crate) use life::Unanswered;
-
-/// From so many server addresses on, those that no reference leads to are forgotten.
-const MANY_PEERS: usize = 64;
 
 /// An ORB: there may be several in a process, each with its own addresses,
 /// connections, threads and settings. Cheap to clone.
@@ -73,38 +68,10 @@ pub struct Orb {
 pub struct WeakOrb(Weak<Inner>);
 
 struct Inner {
-    options: Arc<Options>,
-    policies: OrbPolicies,
-    interceptors: Arc<Interceptors>,
-    callbacks: ByPriority<Callbacks>,
-    alarms: ByPriority<Alarms>,
-    deliveries: ByPriority<Deliveries>,
-    adapter: OnceLock<Arc<dyn Adapter>>,
-    peers: Mutex<Peers>,
-    cache: Arc<Cache>,
-    listeners: Listeners,
-    /// Where we are reached; opened when the first object needs an address.
-    published: OnceLock<Vec<PublishedAddress>>,
-    opening: Mutex<()>,
-    pools: Pools,
-    registry: Registry,
-    /// Take over connections that have threads of their own.
-    followers: Followers,
-    takeover: Takeover,
-    watch: Watch,
-    /// Connections to servers are offered for callbacks.
-    offers: AtomicBool,
-    scheduling: Arc<Scheduling>,
-    threads: Arc<Threads>,
-    /// The run-time scheduler, where there is a table for it.
-    enforcer: Option<Arc<Enforcer>>,
-    /// Its dispatching modules; started before the first connection is accepted.
-    modules: OnceLock<Option<DispatchingModules>>,
-    memory_locked: AtomicBool,
-    mutexes: NamedMutexes,
-    values: ValueRegistry,
+    shared: Shared,
+    client: ClientSide,
+    server: ServerSide,
     initial: Mutex<HashMap<String, Ref>>,
-    closing: AtomicBool,
     exit_hooks: ExitHooks,
     /// Calls to objects of this ORB from its own process, which no connection counts.
     local_calls: AtomicUsize,
@@ -136,39 +103,14 @@ impl Orb {
             crate::probe::on();
         }
         oxorb_cdr::on_large_buffer(crate::server::encodes);
-        let scheduling = Arc::new(Scheduling::new(&options.realtime));
-        let threads = Threads::new(&scheduling);
-        let plan = options.realtime.scheduler.clone();
         let ignored = options.ignored.clone();
+        let shared = Shared::new(options, interceptors);
         let orb = Orb {
             inner: Arc::new(Inner {
-                offers: AtomicBool::new(options.offer_bidirectional),
-                watch: Watch::new(Log::new(options.log_level, options.log_file.clone())),
-                memory_locked: AtomicBool::new(false),
-                mutexes: NamedMutexes::default(),
-                enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
-                modules: OnceLock::new(),
-                scheduling,
-                policies: OrbPolicies::new(&options),
-                options: Arc::new(options),
-                interceptors: Arc::new(interceptors),
-                callbacks: by_priority(&threads, Callbacks::new),
-                alarms: by_priority(&threads, Alarms::new),
-                deliveries: by_priority(&threads, Deliveries::new),
-                adapter: OnceLock::new(),
-                peers: Mutex::default(),
-                cache: Arc::new(Cache::new(&threads)),
-                threads,
-                listeners: Listeners::default(),
-                published: OnceLock::new(),
-                opening: Mutex::new(()),
-                pools: Pools::default(),
-                registry: Registry::default(),
-                followers: Followers::default(),
-                takeover: Takeover::default(),
-                values: ValueRegistry::default(),
+                client: ClientSide::new(&shared),
+                server: ServerSide::default(),
+                shared,
                 initial: Mutex::default(),
-                closing: AtomicBool::new(false),
                 exit_hooks: ExitHooks::default(),
                 local_calls: AtomicUsize::new(0),
                 unanswered: AtomicUsize::new(0),
@@ -186,70 +128,75 @@ impl Orb {
 
     /// The configuration.
     pub fn options(&self) -> &Options {
-        &self.inner.options
+        &self.inner.shared.options
     }
 
     /// The interceptors it was made with.
     #[inline]
     pub fn interceptors(&self) -> &Arc<Interceptors> {
-        &self.inner.interceptors
+        &self.inner.shared.interceptors
     }
 
     /// The policies of all calls of this ORB, to be read and changed.
     pub fn policies(&self) -> PolicyManager<'_> {
-        self.inner.policies.manager()
+        self.inner.shared.policies.manager()
     }
 
     #[inline]
     pub(crate) fn policy_table(&self) -> &OrbPolicies {
-        &self.inner.policies
+        &self.inner.shared.policies
     }
 
     pub(crate) fn named_mutexes(&self) -> &NamedMutexes {
-        &self.inner.mutexes
+        &self.inner.shared.mutexes
     }
 
     /// Runs the reply handlers of calls that were made at `priority`.
     pub(crate) fn callbacks(&self, priority: Option<Priority>) -> Arc<Callbacks> {
-        self.inner.callbacks.of(priority)
+        self.inner.client.callbacks.of(priority)
     }
 
     /// Wakes the tasks of calls that were made at `priority`.
     pub(crate) fn alarms(&self, priority: Option<Priority>) -> Arc<Alarms> {
-        self.inner.alarms.of(priority)
+        self.inner.client.alarms.of(priority)
     }
 
     /// Takes answers to reply handlers that are objects, of calls that were made at `priority`.
     pub(crate) fn deliveries(&self, priority: Option<Priority>) -> Arc<Deliveries> {
-        self.inner.deliveries.of(priority)
+        self.inner.client.deliveries.of(priority)
     }
 
     /// Starts the threads of this ORB.
     pub(crate) fn thread_factory(&self) -> &Arc<Threads> {
-        &self.inner.threads
+        &self.inner.shared.threads
+    }
+
+    /// Returns what neither half owns.
+    #[inline]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
+    /// Returns the client half.
+    #[inline]
+    pub(crate) fn client(&self) -> &ClientSide {
+        &self.inner.client
+    }
+
+    /// Returns the server half.
+    #[inline]
+    pub(crate) fn server(&self) -> &ServerSide {
+        &self.inner.server
     }
 
     /// Who finds servants. The first call decides.
     pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) {
-        let _ = self.inner.adapter.set(adapter);
+        let _ = self.server().adapter.set(adapter);
     }
 
     /// A handle that does not keep the ORB alive.
     pub fn downgrade(&self) -> WeakOrb {
         WeakOrb(Arc::downgrade(&self.inner))
-    }
-
-    /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.
-    pub(crate) fn lock_memory(&self) {
-        if !self.options().realtime.lock_memory
-            || self.inner.memory_locked.swap(true, Ordering::Relaxed)
-        {
-            return;
-        }
-        if let Err(error) = oxorb_sys::memory::lock_all() {
-            let who = || "process".to_owned();
-            self.note(Incident::MemoryNotLocked, who, || error.to_string());
-        }
     }
 
     /// Registers a reference that `resolve_initial_references` then gives.
@@ -270,13 +217,13 @@ impl Orb {
 
     /// The one adapter; a client without one knows no objects.
     pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
-        self.inner.adapter.get().map(|adapter| &**adapter)
+        self.server().adapter.get().map(|adapter| &**adapter)
     }
 
     /// The valuetypes that may arrive where neither they nor their bases' IDL file is known: see
     /// [`ValueRegistry`].
     pub fn values(&self) -> &ValueRegistry {
-        &self.inner.values
+        &self.inner.shared.values
     }
 
     /// From now on connections to servers are offered for requests to objects
@@ -284,62 +231,59 @@ impl Orb {
     /// be called so. For the adapter, when the first such POA is created.
     /// Connections that are open keep to one way.
     pub fn offer_bidirectional(&self) {
-        self.inner.offers.store(true, Ordering::Relaxed);
-        for peer in self.inner.peers.lock().expect(UNPOISONED).iter() {
-            peer.set_both_ways(true);
-        }
+        self.inner.client.offer_bidirectional();
     }
 
     pub(crate) fn offers_bidirectional(&self) -> bool {
-        self.inner.offers.load(Ordering::Relaxed)
+        self.inner.client.offers_bidirectional()
     }
 
     /// How priorities become those of threads.
     #[inline]
     pub(crate) fn scheduling(&self) -> &Scheduling {
-        &self.inner.scheduling
+        &self.inner.shared.scheduling
     }
 
     /// The run-time scheduler.
     pub(crate) fn enforcer(&self) -> Option<&Arc<Enforcer>> {
-        self.inner.enforcer.as_ref()
+        self.inner.shared.enforcer.as_ref()
     }
 
     /// The run-time scheduler's dispatching modules, where there are any.
     #[inline]
     pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
-        self.inner.modules.get()?.as_ref()
+        self.server().modules()
     }
 
     /// Starts them, if that has not happened yet.
     pub(crate) fn start_modules(&self) -> Result<(), SetupError> {
-        if self.inner.modules.get().is_none() {
+        if self.server().modules.get().is_none() {
             let started = DispatchingModules::start(self).map_err(SetupError::Threads)?;
             // If somebody was quicker, these end unused.
-            let _ = self.inner.modules.set(started);
+            let _ = self.server().modules.set(started);
         }
         Ok(())
     }
 
     pub(crate) fn pools(&self) -> &Pools {
-        &self.inner.pools
+        &self.server().pools
     }
 
     pub(crate) fn watch(&self) -> &Watch {
-        &self.inner.watch
+        &self.inner.shared.watch
     }
 
     pub(crate) fn followers(&self) -> &Followers {
-        &self.inner.followers
+        &self.server().followers
     }
 
     #[inline]
     pub(crate) fn takeover(&self) -> &Takeover {
-        &self.inner.takeover
+        &self.server().takeover
     }
 
     pub(crate) fn registry(&self) -> &Registry {
-        &self.inner.registry
+        &self.server().registry
     }
 
     pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {
@@ -357,14 +301,6 @@ impl Orb {
     }
 }
 
-fn by_priority<T: Ends>(
-    threads: &Arc<Threads>,
-    make: impl Fn(&Arc<Threads>, Option<Priority>) -> T + Send + Sync + 'static,
-) -> ByPriority<T> {
-    let threads = Arc::clone(threads);
-    ByPriority::new(move |priority| make(&threads, priority))
-}
-
 impl WeakOrb {
     /// The ORB, if it still exists.
     pub fn upgrade(&self) -> Option<Orb> {
@@ -375,7 +311,7 @@ impl WeakOrb {
 impl fmt::Debug for Orb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Orb")
-            .field("published", &self.inner.published.get())
+            .field("published", &self.server().published.get())
             .field("closing", &self.is_closing())
             .finish()
     }

@@ -3,7 +3,7 @@
 use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 
-use crate::rt::{self, Priorities};
+use crate::rt;
 use crate::{LaneScheduling, Orb, Raised, raise};
 
 impl Orb {
@@ -20,7 +20,7 @@ impl Orb {
     /// # Errors
     /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.
     pub fn effective_priority(&self) -> Result<Priority, SystemException> {
-        self.priorities().effective()
+        self.shared().priorities().effective()
     }
 
     /// The priority that a request of the calling thread carries: its own, as the application's transform has it where
@@ -65,7 +65,7 @@ impl Orb {
     /// # Errors
     /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one that the class does not have.
     pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
-        self.priorities().set(priority)
+        self.shared().priorities().set(priority)
     }
 
     /// Gives the calling thread a CORBA priority until the guard goes, be it by a panic. Costs nothing but a look when
@@ -90,19 +90,11 @@ impl Orb {
         priority: Priority,
         scheduled_as: Option<Priority>,
     ) -> Result<Raised, SystemException> {
-        self.priorities().raise(priority, scheduled_as)
+        self.shared().priorities().raise(priority, scheduled_as)
     }
 
     /// Has the calling thread serve a lane from now on: at its priority, and scheduled as the lane says.
     pub(crate) fn enter_lane(&self, priority: Priority, scheduling: LaneScheduling) {
-        self.priorities().enter_lane(priority, scheduling);
-    }
-
-    #[inline]
-    fn priorities(&self) -> Priorities<'_> {
-        Priorities {
-            scheduling: self.scheduling(),
-            watch: self.watch(),
-        }
+        self.shared().priorities().enter_lane(priority, scheduling);
     }
 }

@@ -215,7 +215,7 @@ impl Pools {
         if orb.is_closing() {
             return Err(SetupError::ShutDown.into());
         }
-        orb.lock_memory();
+        orb.shared().lock_memory();
         orb.start_modules()?;
         let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(orb, id)?;

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use oxorb_object::CodeSetContext;
 use oxorb_transport::Address;
 
-use super::{Inner, MANY_PEERS, Orb, UNPOISONED};
-use crate::client::{Multiplexed, Peer};
+use super::side::UNPOISONED;
+use super::{ClientSide, Multiplexed, Peer};
 use crate::protocol::Protocol;
+use crate::shared::Shared;
+
+/// From so many server addresses on, those that no reference leads to are forgotten.
+const MANY_PEERS: usize = 64;
 
 /// Servers by address, and by the code sets in which text travels to them.
 ///
@@ -38,15 +42,16 @@ impl Peers {
     }
 }
 
-impl Orb {
+impl ClientSide {
     /// Returns the peer that speaks a protocol at an address, for references with these code sets.
     pub(crate) fn peer(
         &self,
+        shared: &Shared,
         protocol: &Arc<Protocol>,
         address: &Address,
         code_sets: Option<CodeSetContext>,
     ) -> Arc<Peer> {
-        let mut peers = self.inner.peers.lock().expect(UNPOISONED);
+        let mut peers = self.peers.lock().expect(UNPOISONED);
         // A server that calls back ever new clients must not remember them all.
         if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
             peers.purge();
@@ -58,12 +63,10 @@ impl Orb {
         let peer = match found {
             Some(found) => Arc::clone(&found.peer),
             None => {
-                let Inner {
-                    options,
-                    cache,
-                    threads,
-                    ..
-                } = &*self.inner;
+                let Shared {
+                    options, threads, ..
+                } = shared;
+                let cache = &self.cache;
                 let peer = Arc::new(Peer::new(protocol, address, options, cache, threads));
                 peer.set_both_ways(self.offers_bidirectional());
                 // What goes both ways is one connection, whoever is called over it.
@@ -80,7 +83,7 @@ impl Orb {
                 peer
             }
         };
-        if self.is_closing() {
+        if shared.is_closing() {
             peer.close();
         }
         peer
@@ -88,9 +91,14 @@ impl Orb {
 
     /// Returns the peers that speak a protocol at an address, for references with any code sets; at
     /// least one.
-    pub(crate) fn peers_at(&self, protocol: &Arc<Protocol>, address: &Address) -> Vec<Arc<Peer>> {
-        let peer = self.peer(protocol, address, None);
-        let peers = self.inner.peers.lock().expect(UNPOISONED);
+    pub(crate) fn peers_at(
+        &self,
+        shared: &Shared,
+        protocol: &Arc<Protocol>,
+        address: &Address,
+    ) -> Vec<Arc<Peer>> {
+        let peer = self.peer(shared, protocol, address, None);
+        let peers = self.peers.lock().expect(UNPOISONED);
         let same = |peer: &&Arc<Peer>| Arc::ptr_eq(peer.protocol(), protocol);
         match peers.0.get(address) {
             Some(known) => {

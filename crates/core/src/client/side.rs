@@ -1,0 +1,81 @@
+//! The client half of an ORB: whom it calls, and what waits for answers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb_rt::Priority;
+
+use super::peers::Peers;
+use super::{Alarms, Cache, Callbacks, Deliveries, Peer};
+use crate::lock::Mutex;
+use crate::shared::Shared;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::{ByPriority, Ends, Threads};
+
+/// State of the client half.
+pub(crate) struct ClientSide {
+    /// Run the reply handlers of calls, by the priority at which these were made.
+    pub(crate) callbacks: ByPriority<Callbacks>,
+    /// Wake the tasks of calls.
+    pub(crate) alarms: ByPriority<Alarms>,
+    /// Take answers to reply handlers that are objects.
+    pub(crate) deliveries: ByPriority<Deliveries>,
+    pub(super) peers: Mutex<Peers>,
+    pub(super) cache: Arc<Cache>,
+    /// Connections to servers are offered for callbacks.
+    offers: AtomicBool,
+}
+
+impl ClientSide {
+    pub(crate) fn new(shared: &Shared) -> ClientSide {
+        let threads = &shared.threads;
+        ClientSide {
+            callbacks: by_priority(threads, Callbacks::new),
+            alarms: by_priority(threads, Alarms::new),
+            deliveries: by_priority(threads, Deliveries::new),
+            peers: Mutex::default(),
+            cache: Arc::new(Cache::new(threads)),
+            offers: AtomicBool::new(shared.options.offer_bidirectional),
+        }
+    }
+
+    /// Offers connections that are opened from now on for requests.
+    pub(crate) fn offer_bidirectional(&self) {
+        self.offers.store(true, Ordering::Relaxed);
+        for peer in self.peers.lock().expect(UNPOISONED).iter() {
+            peer.set_both_ways(true);
+        }
+    }
+
+    pub(crate) fn offers_bidirectional(&self) -> bool {
+        self.offers.load(Ordering::Relaxed)
+    }
+
+    /// Sends what waits in buffers until `until` at the latest, then closes all connections and ends the threads.
+    pub(crate) fn end(&self, until: Instant) {
+        let peers: Vec<Arc<Peer>> = {
+            let peers = self.peers.lock().expect(UNPOISONED);
+            peers.iter().cloned().collect()
+        };
+        for peer in &peers {
+            peer.flush(until);
+        }
+        self.cache.close();
+        for peer in &peers {
+            peer.close();
+        }
+        self.callbacks.close();
+        self.alarms.close();
+        self.deliveries.close();
+    }
+}
+
+fn by_priority<T: Ends>(
+    threads: &Arc<Threads>,
+    make: impl Fn(&Arc<Threads>, Option<Priority>) -> T + Send + Sync + 'static,
+) -> ByPriority<T> {
+    let threads = Arc::clone(threads);
+    ByPriority::new(move |priority| make(&threads, priority))
+}
+
+pub(super) const UNPOISONED: &str = "no panic while the lock is held";

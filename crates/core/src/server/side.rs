@@ -1,0 +1,74 @@
+//! The server half of an ORB: what it listens at, and who serves what comes.
+
+use std::sync::{Arc, OnceLock};
+
+use oxorb_transport::Address;
+
+use super::{DispatchingModules, Followers, Listeners, OwnAddress, Pools, Registry, Takeover};
+use crate::Adapter;
+use crate::lock::Mutex;
+use crate::published::PublishedAddress;
+use crate::sync::MutexGuard;
+
+/// State of the server half.
+#[derive(Default)]
+pub(crate) struct ServerSide {
+    pub(crate) adapter: OnceLock<Arc<dyn Adapter>>,
+    pub(crate) listeners: Listeners,
+    /// Addresses of the ORB; opened when the first object needs one.
+    pub(crate) published: OnceLock<Vec<PublishedAddress>>,
+    opening: Mutex<()>,
+    pub(crate) pools: Pools,
+    pub(crate) registry: Registry,
+    /// Threads that take over connections that have threads of their own.
+    pub(crate) followers: Followers,
+    pub(crate) takeover: Takeover,
+    /// Dispatching modules of the run-time scheduler; started before the first connection is accepted.
+    pub(crate) modules: OnceLock<Option<DispatchingModules>>,
+}
+
+impl ServerSide {
+    /// Returns the dispatching modules, where there are any.
+    #[inline]
+    pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
+        self.modules.get()?.as_ref()
+    }
+
+    /// For as long as the guard lives, nobody else opens endpoints.
+    pub(crate) fn opening(&self) -> MutexGuard<'_, ()> {
+        self.opening
+            .lock()
+            .expect("no panic while the lock is held")
+    }
+
+    /// Returns which of our addresses one is.
+    pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
+        let own = |at: &PublishedAddress| at.address == *address;
+        let published = self.published.get();
+        if published.is_some_and(|addresses| addresses.iter().any(own)) {
+            return OwnAddress::Orb;
+        }
+        self.pools.own_address(address)
+    }
+
+    /// Takes nothing more: neither connections nor requests.
+    pub(crate) fn close(&self) {
+        self.listeners.close();
+        self.pools.close();
+        self.registry.close();
+        self.takeover.wake();
+        if let Some(adapter) = self.adapter.get() {
+            adapter.closing();
+        }
+    }
+
+    /// Ends the threads, after the last request.
+    pub(crate) fn end(&self) {
+        self.listeners.end();
+        self.followers.end();
+        self.pools.end();
+        if let Some(adapter) = self.adapter.get() {
+            adapter.close();
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What both halves of an ORB share: its configuration, and what watches, schedules and starts threads for it.
+
+use std::sync::Arc;
+
+use oxorb_cdr::ValueRegistry;
+
+use crate::Incident;
+use crate::incident::Watch;
+use crate::interceptor::Interceptors;
+use crate::log::Log;
+use crate::options::Options;
+use crate::policy::OrbPolicies;
+use crate::rt::{NamedMutexes, Priorities, Scheduling};
+use crate::scheduler::Enforcer;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::Threads;
+
+/// Part of an ORB that neither of its halves owns.
+pub(crate) struct Shared {
+    pub(crate) options: Arc<Options>,
+    /// Policies of all calls.
+    pub(crate) policies: OrbPolicies,
+    pub(crate) interceptors: Arc<Interceptors>,
+    /// Counters, observer and log.
+    pub(crate) watch: Watch,
+    /// How priorities become those of threads.
+    pub(crate) scheduling: Arc<Scheduling>,
+    /// Starts all threads.
+    pub(crate) threads: Arc<Threads>,
+    /// The run-time scheduler, where there is a table for it.
+    pub(crate) enforcer: Option<Arc<Enforcer>>,
+    /// Mutexes with names.
+    pub(crate) mutexes: NamedMutexes,
+    /// Valuetypes that may arrive.
+    pub(crate) values: ValueRegistry,
+    closing: AtomicBool,
+    memory_locked: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options, interceptors: Interceptors) -> Shared {
+        let scheduling = Arc::new(Scheduling::new(&options.realtime));
+        let plan = options.realtime.scheduler.clone();
+        Shared {
+            policies: OrbPolicies::new(&options),
+            interceptors: Arc::new(interceptors),
+            watch: Watch::new(Log::new(options.log_level, options.log_file.clone())),
+            threads: Threads::new(&scheduling),
+            enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
+            scheduling,
+            mutexes: NamedMutexes::default(),
+            values: ValueRegistry::default(),
+            closing: AtomicBool::new(false),
+            memory_locked: AtomicBool::new(false),
+            options: Arc::new(options),
+        }
+    }
+
+    /// Returns whether the ORB was shut down or is about to be.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Returns the same, in one order for all threads with what they count.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Notes that the ORB ends.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Counts an incident and tells it.
+    #[cold]
+    pub(crate) fn note(
+        &self,
+        incident: Incident,
+        peer: impl FnOnce() -> String,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.watch.note(incident, peer, detail);
+    }
+
+    /// Returns the priorities of threads as this ORB gives them.
+    #[inline]
+    pub(crate) fn priorities(&self) -> Priorities<'_> {
+        Priorities {
+            scheduling: &self.scheduling,
+            watch: &self.watch,
+        }
+    }
+
+    /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.
+    pub(crate) fn lock_memory(&self) {
+        if !self.options.realtime.lock_memory || self.memory_locked.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = oxorb_sys::memory::lock_all() {
+            let who = || "process".to_owned();
+            self.note(Incident::MemoryNotLocked, who, || error.to_string());
+        }
+    }
+}

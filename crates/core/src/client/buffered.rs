@@ -223,7 +223,7 @@ impl Buffer {
         let id = session.ids.next_id();
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
-        let written = draft.write(&mut e, id, tell, None, args, &options.limits);
+        let written = draft.write(&mut e, id, tell, None, None, args, &options.limits);
         let message = e.finish();
         let most = options.buffered_oneways.min(policies.queue);
         let room = most.saturating_sub(state.octets.len());

@@ -102,10 +102,17 @@ impl<'c> Call<'c, '_> {
             data,
         });
         let limits = &peer.options().limits;
-        let written = draft.write(&mut e, id, tell, band, args, limits);
+        let alias = match &mut link.aliases {
+            None => None,
+            Some(aliases) => draft.alias(aliases),
+        };
+        let written = draft.write(&mut e, id, tell, band, alias, args, limits);
         let octets = e.position();
         if written.is_err() || withhold(octets) {
             link.out = peer.options().keep(e.into_buffer());
+            if let (Some(alias), Some(aliases)) = (alias, &mut link.aliases) {
+                aliases.take_back(alias);
+            }
             if tell.is_some() {
                 link.session.told = Told::NOTHING;
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Limits, RequestHeader, TargetAddress, Wire};
+use oxorb_giop::{Alias, Aliases, Limits, RequestHeader, TargetAddress, Wire};
 use oxorb_object::{
     CodeSetContext, CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException,
     Version, context_id, policy_type, priority_context,
@@ -16,7 +16,7 @@ use oxorb_rt::Priority;
 
 use super::selection::Worth;
 use super::{Args, Peer, Timing};
-use crate::op::{self, Operation};
+use crate::op::{self, Operation, SLOTTED_KEY_LEN};
 use crate::policy::{Effective, time};
 use crate::probe::{self, Stage};
 use crate::raise;
@@ -143,8 +143,27 @@ impl<'r> Draft<'r> {
             && profile.code_sets == Ok(self.code_sets)
     }
 
+    /// Returns the alias of target and operation on a connection that numbers them, for the next request over it.
+    #[inline(never)]
+    pub(super) fn alias(&self, aliases: &mut Aliases) -> Option<Alias> {
+        match (self.slotted(), self.target) {
+            (Some(key), _) => aliases.of(&key, self.op.name),
+            (None, TargetAddress::Key(key)) => aliases.of(key, self.op.name),
+            (None, _) => None,
+        }
+    }
+
+    /// Returns the key by which one of our own servers finds servant and operation in one step.
+    #[inline(always)]
+    fn slotted(&self) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
+        match self.target {
+            TargetAddress::Key(key) => op::slotted(key, self.op.slot),
+            _ => None,
+        }
+    }
+
     /// Writes header, arguments, and in the end the size. `tell`: code sets that the server is yet
-    /// to learn on this connection; `once`: what else it learns there.
+    /// to learn on this connection; `once`: what else it learns there; `alias`: what stands for target and operation there.
     ///
     /// # Errors
     /// What is wrong with the arguments; a message larger than this side sends.
@@ -154,6 +173,7 @@ impl<'r> Draft<'r> {
         id: u32,
         tell: Option<CodeSetContext>,
         once: Option<ServiceContext<'_>>,
+        alias: Option<Alias>,
         args: Args<'_, 'a>,
         limits: &Limits,
     ) -> Result<(), SystemException> {
@@ -177,11 +197,7 @@ impl<'r> Draft<'r> {
                 &several
             }
         };
-        // One of our own servers finds servant and operation in one step.
-        let slotted = match self.target {
-            TargetAddress::Key(key) => op::slotted(key, self.op.slot),
-            _ => None,
-        };
+        let slotted = self.slotted();
         let header = RequestHeader {
             id,
             response: self.op.response,
@@ -192,7 +208,7 @@ impl<'r> Draft<'r> {
             operation: self.op.name,
             contexts,
             terms: None,
-            alias: None,
+            alias,
         };
         e.reserve(HEADER_ROOM + self.op.request as usize);
         let begun = self.wire.begin_request(e, &header);

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Inbox, MessageType, Outgoing};
+use oxorb_giop::{Aliases, Inbox, MessageType, Outgoing};
 use oxorb_object::PriorityBand;
 use oxorb_transport::{Link, Properties};
 
@@ -43,6 +43,8 @@ pub(crate) struct ClientLink {
     pub(crate) band: Option<PriorityBand>,
     /// How its packets are marked.
     dscp: Option<u8>,
+    /// Numbers of objects and operations, where the protocol has them.
+    pub(super) aliases: Option<Box<Aliases>>,
     /// Among the connections of the cache; gone with this.
     _counted: Option<Counted>,
 }
@@ -71,6 +73,7 @@ impl ClientLink {
             reference: None,
             band: None,
             dscp: None,
+            aliases: owner.aliases(),
             _counted: counted,
         }
     }

@@ -447,7 +447,7 @@ impl Multiplexed {
             id: context_id::BI_DIR_IIOP,
             data: &offer,
         });
-        let written = draft.write(&mut e, id, tell, offer, args, &options.limits);
+        let written = draft.write(&mut e, id, tell, offer, None, args, &options.limits);
         let encoded = e.finish();
         if may_leave {
             let whole = options

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use oxorb_giop::{Inbox, Wire};
+use oxorb_giop::{Aliases, Inbox, Wire};
 use oxorb_object::{SystemException, Version};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, Target, connect_first_with};
@@ -122,6 +122,12 @@ impl Peer {
     /// Returns the protocol spoken there.
     pub(crate) fn protocol(&self) -> &Arc<Protocol> {
         &self.protocol
+    }
+
+    /// Returns the aliases of a new connection, if its protocol has such numbers.
+    pub(super) fn aliases(&self) -> Option<Box<Aliases>> {
+        let needs = self.protocol.messaging()?.needs();
+        (needs.aliases > 0).then(|| Box::new(Aliases::new(needs.aliases, needs.alias_octets)))
     }
 
     /// Returns an empty inbox for its replies.

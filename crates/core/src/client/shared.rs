@@ -160,6 +160,6 @@ fn octets<'a>(
     let options = peer.options();
     let dialect = Told::of(draft.code_sets).dialect(draft.wire.version().minor);
     let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
-    draft.write(&mut e, 0, None, None, args, &options.limits)?;
+    draft.write(&mut e, 0, None, None, None, args, &options.limits)?;
     Ok(e.finish().len())
 }

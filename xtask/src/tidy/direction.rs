@@ -105,6 +105,7 @@ const LAYERS: [Layer; 35] = [
             "oxorb-dynamic",
             "oxorb-sched",
             "oxorb-dispatch",
+            "oxorb-lite",
             "oxorb-uiop",
         ],
         why: "the facade shows the run-time crates and no compiler",
@@ -197,7 +198,14 @@ const LAYERS: [Layer; 35] = [
     },
     Layer {
         package: "oxorb-conformance",
-        uses: &["oxorb-sys", "oxorb-transport", "oxorb-testkit"],
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-object",
+            "oxorb-giop",
+            "oxorb-sys",
+            "oxorb-transport",
+            "oxorb-testkit",
+        ],
         why: "suites need the traits that they test, and none of their implementations",
     },
     Layer {

@@ -139,6 +139,11 @@ struct RealTimePage;
 #[doc = include_str!("../../../docs/policies.md")]
 struct PoliciesPage;
 
+/// The page about protocols, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/protocols.md")]
+struct ProtocolsPage;
+
 /// The page about schedules, whose example is a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/scheduling.md")]

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 35] = [
+const LAYERS: [Layer; 36] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -200,8 +200,8 @@ const LAYERS: [Layer; 35] = [
         package: "oxorb-conformance",
         uses: &[
             "oxorb-cdr",
-            "oxorb-object",
             "oxorb-giop",
+            "oxorb-object",
             "oxorb-sys",
             "oxorb-transport",
             "oxorb-testkit",
@@ -249,6 +249,11 @@ const LAYERS: [Layer; 35] = [
         package: "oxorb-interop",
         uses: &["oxorb", "oxorb-naming"],
         why: "generated code names only oxorb::__gen; the client of name servers is the service's",
+    },
+    Layer {
+        package: "oxorb-example-protocol-from-scratch",
+        uses: &["oxorb", "oxorb-cdr", "oxorb-giop", "oxorb-object"],
+        why: "a messaging is written with the crates of messages; the rest of the example is an application",
     },
     Layer {
         package: EXAMPLE,

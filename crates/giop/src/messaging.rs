@@ -173,7 +173,7 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// A [`Violation`] when it refers to something unknown, or defines more than the limits of the table allow.
-    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation>;
+    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation>;
 
     /// Returns the number of octets the table holds.
     fn memory(&self) -> usize;

@@ -11,6 +11,8 @@ use crate::{Frame, FrameContext, Header, Limits, Messaging, Table, Violation, Wi
 #[derive(Clone)]
 pub struct Reading {
     messaging: &'static dyn Messaging,
+    /// Octets of a header.
+    start: usize,
     /// Context of messages that refer to nothing.
     alone: Arc<FrameContext>,
     table: Option<Arc<dyn Table>>,
@@ -22,6 +24,7 @@ impl Reading {
         let messaging = wire.messaging()?;
         Some(Self {
             messaging,
+            start: messaging.start(),
             alone: Arc::new(FrameContext::new(messaging)),
             table: messaging.table(limits),
         })
@@ -34,7 +37,7 @@ impl Reading {
 
     /// Reads the header at the start of these octets, once enough of them are there.
     pub(super) fn header(&self, octets: &[u8]) -> Option<Result<Header, Violation>> {
-        let start = octets.get(..self.messaging.start())?;
+        let start = octets.get(..self.start)?;
         Some(self.messaging.header(start))
     }
 }
@@ -81,8 +84,11 @@ impl Other {
             bytes,
             context: Some(&self.reading.alone),
         };
-        let known = table.arrived(&frame)?;
-        self.announced = known.unwrap_or_else(|| Arc::clone(&self.reading.alone));
+        let known = table.arrived(&frame)?.unwrap_or(&self.reading.alone);
+        // Messages that follow each other often refer to the same: then nothing is counted.
+        if !Arc::ptr_eq(known, &self.announced) {
+            self.announced = Arc::clone(known);
+        }
         Ok(())
     }
 

@@ -125,7 +125,7 @@ fn beyond(what: &'static str, size: u64, limit: u64) -> Violation {
 
 impl Table for Names {
     #[inline]
-    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<Arc<FrameContext>>, Violation> {
+    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation> {
         if frame.header.kind != MessageType::REQUEST {
             return Ok(None);
         }
@@ -137,7 +137,7 @@ impl Table for Names {
             self.define(number, key, operation)?;
         }
         match self.get(number) {
-            Some(known) => Ok(Some(Arc::clone(known))),
+            Some(known) => Ok(Some(known)),
             None => Err(Violation::Peer(Misbehaviour::UnknownAlias { number })),
         }
     }

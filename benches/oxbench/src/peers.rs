@@ -55,7 +55,11 @@ pub(crate) enum Side {
         address: String,
     },
     /// Serve a Probe
-    OxorbServer,
+    OxorbServer {
+        /// Where to listen
+        #[arg(default_value = "iiop://127.0.0.1:0")]
+        endpoint: String,
+    },
     /// Call a Probe
     OxorbClient {
         /// IOR:... or corbaloc:...
@@ -74,6 +78,9 @@ pub(crate) enum Side {
         architecture: Architecture,
         /// One for each object
         priorities: Vec<i16>,
+        /// Where to listen: an endpoint of the ORB, or a path for the floor
+        #[arg(long)]
+        at: Option<String>,
     },
     /// Be many clients at once
     LoadClient {
@@ -146,6 +153,8 @@ pub(crate) struct Contender {
     /// Whose.
     pub(crate) peer: Peer,
     omniorb: Option<omniorb::Programs>,
+    /// Where OxORB's server listens, unless over TCP.
+    endpoint: Option<String>,
 }
 
 /// A peer's two processes, connected and ready.
@@ -162,10 +171,20 @@ pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
         Peer::OmniOrb => Some(omniorb::Programs::build()?),
         Peer::Raw | Peer::OxOrb => None,
     };
-    Ok(Contender { peer, omniorb })
+    Ok(Contender {
+        peer,
+        omniorb,
+        endpoint: None,
+    })
 }
 
 impl Contender {
+    /// Lets OxORB's server listen there.
+    pub(crate) fn at(mut self, endpoint: String) -> Contender {
+        self.endpoint = Some(endpoint);
+        self
+    }
+
     /// Starts both processes for one experiment.
     pub(crate) fn start(&self, experiment: &Experiment, placement: Placement) -> Result<Pair> {
         self.start_under(experiment, placement, |_, command| command)
@@ -186,6 +205,9 @@ impl Contender {
             // Told beforehand, so that nothing but the messages ever travels on the connection.
             let lengths = wire::lengths(experiment.operation, experiment.size);
             command.args([lengths.request, lengths.reply].map(|length| length.to_string()));
+        }
+        if let (Peer::OxOrb, Some(endpoint)) = (self.peer, &self.endpoint) {
+            command.arg(endpoint);
         }
         let mut command = wrap(Role::Server, command);
         let name = format!("the {} server", self.peer);
@@ -213,13 +235,14 @@ pub(crate) fn play(side: &Side) -> Result {
     match side {
         &Side::RawServer { request, reply } => raw::serve(Lengths { request, reply }),
         Side::RawClient { address } => raw::call(address),
-        Side::OxorbServer => oxorb::serve(),
+        Side::OxorbServer { endpoint } => oxorb::serve(endpoint),
         Side::OxorbClient { reference } => oxorb::call(reference),
         Side::NameServer { port, store } => naming::serve(*port, store),
         Side::LoadServer {
             architecture,
             priorities,
-        } => load::serve(*architecture, priorities),
+            at,
+        } => load::serve(*architecture, at.as_deref(), priorities),
         Side::LoadClient {
             architecture,
             references,

@@ -15,6 +15,8 @@ use crate::machine::Machine;
 use crate::peers::{self, Pair, Peer};
 use crate::placement::Placement;
 use crate::process::Process;
+use crate::protocols::Folder;
+use crate::protocols::matrix::{self, Protocol, Transport};
 
 /// Options of `oxbench steps`.
 #[derive(Args)]
@@ -22,6 +24,10 @@ pub(crate) struct Options {
     /// CPUs of the pair: `0` puts both processes on CPU 0, `0,1` one on each, `free` leaves them to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
+
+    /// Over which protocols, of those of `oxbench protocols`
+    #[arg(long, value_delimiter = ',', default_value = "giop-tcp", value_parser = protocol)]
+    protocols: Vec<&'static Protocol>,
 
     /// How many calls to look at
     #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -43,7 +49,23 @@ const WARM_UP: u32 = 2_000;
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
-    let mut pair = peers::prepare(Peer::OxOrb)?.start(options.only, options.cpus)?;
+    let folder = Folder::new()?;
+    let protocols = options.protocols.iter();
+    let protocols = protocols.map(|protocol| steps_over(protocol, options, &folder));
+    let report = Report {
+        machine: Machine::this(),
+        placement: options.cpus.to_string(),
+        experiment: options.only.name,
+        calls: options.calls,
+        probe_nanoseconds: probe_cost(),
+        protocols: protocols.collect::<Result<_>>()?,
+    };
+    options.format.print(&report)
+}
+
+fn steps_over(protocol: &'static Protocol, options: &Options, folder: &Folder) -> Result<Steps> {
+    let contender = peers::prepare(Peer::OxOrb)?.at(folder.endpoint(protocol));
+    let mut pair = contender.start(options.only, options.cpus)?;
     pair.call(options.only, WARM_UP)?;
     let mut samples = Samples::default();
     let mut left = options.calls;
@@ -54,16 +76,19 @@ pub(crate) fn run(options: &Options) -> Result {
         left -= calls;
     }
     pair.finish()?;
-    let report = Report {
-        machine: Machine::this(),
-        placement: options.cpus.to_string(),
-        experiment: options.only.name,
-        calls: options.calls,
-        probe_nanoseconds: probe_cost(),
+    Ok(Steps {
+        protocol: protocol.name,
         steps: samples.steps(),
-    };
-    options.format.print(&report)?;
-    Ok(())
+    })
+}
+
+/// Returns a protocol that probes can look into: ours, between two processes.
+fn protocol(name: &str) -> std::result::Result<&'static Protocol, String> {
+    let protocol = matrix::named(name)?;
+    if protocol.is_ours() && protocol.transport != Transport::Memory {
+        return Ok(protocol);
+    }
+    Err("steps are those of OxORB between two processes".to_owned())
 }
 
 /// A stage and the nanosecond in which it ended.
@@ -95,6 +120,13 @@ struct Report {
     calls: u32,
     /// What one stamp costs, and so what each step is measured too long.
     probe_nanoseconds: f64,
+    protocols: Vec<Steps>,
+}
+
+/// Steps over one protocol.
+#[derive(Serialize)]
+struct Steps {
+    protocol: &'static str,
     steps: Vec<Row>,
 }
 
@@ -307,6 +339,15 @@ impl fmt::Display for Report {
             "{}; {} x {}; a stamp costs {:.0} ns, which each step includes\n",
             self.placement, self.calls, self.experiment, self.probe_nanoseconds
         )?;
+        match &self.protocols[..] {
+            [one] => one.fmt(f),
+            several => compare(several, f),
+        }
+    }
+}
+
+impl fmt::Display for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "{:<8} {:<24} {:>9} {:>9} {:>9} {:>14}",
@@ -316,16 +357,58 @@ impl fmt::Display for Report {
         for row in &self.steps {
             let side = if row.side == before { "" } else { row.side };
             before = row.side;
-            let paper = row
-                .paper_microseconds
-                .map_or(String::new(), |us| format!("{us:.2}"));
             writeln!(
                 f,
-                "{side:<8} {:<24} {:>9.0} {:>9} {:>9} {paper:>14}",
-                row.step, row.mean, row.p50, row.p99
+                "{side:<8} {:<24} {:>9.0} {:>9} {:>9} {:>14}",
+                row.step,
+                row.mean,
+                row.p50,
+                row.p99,
+                row.paper()
             )?;
         }
         Ok(())
+    }
+}
+
+/// Prints the medians of several protocols beside each other.
+fn compare(protocols: &[Steps], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{:<8} {:<24}", "", "step, p50 ns")?;
+    for protocol in protocols {
+        write!(f, " {:>17}", protocol.protocol)?;
+    }
+    writeln!(f, " {:>16}", "paper (1999) us")?;
+    // One protocol may have a step that another has not.
+    let mut rows: Vec<&Row> = Vec::new();
+    for row in protocols.iter().flat_map(|protocol| &protocol.steps) {
+        if !rows.iter().any(|known| known.names() == row.names()) {
+            let after = rows.iter().rposition(|known| known.side == row.side);
+            rows.insert(after.map_or(rows.len(), |at| at + 1), row);
+        }
+    }
+    let mut before = "";
+    for row in rows {
+        let side = if row.side == before { "" } else { row.side };
+        before = row.side;
+        write!(f, "{side:<8} {:<24}", row.step)?;
+        for protocol in protocols {
+            let its = protocol.steps.iter().find(|its| its.names() == row.names());
+            let its = its.map_or_else(|| "-".to_owned(), |its| its.p50.to_string());
+            write!(f, " {its:>17}")?;
+        }
+        writeln!(f, " {:>16}", row.paper())?;
+    }
+    Ok(())
+}
+
+impl Row {
+    fn names(&self) -> (&str, &str) {
+        (self.side, self.step)
+    }
+
+    fn paper(&self) -> String {
+        let microseconds = self.paper_microseconds;
+        microseconds.map_or(String::new(), |us| format!("{us:.2}"))
     }
 }
 
@@ -378,5 +461,41 @@ mod tests {
 
     fn samples_missing_a_call(client: &[Stamp], server: &[Stamp]) -> bool {
         Samples::default().add(client, server, 2).is_err()
+    }
+
+    #[test]
+    fn several_protocols_stand_beside_each_other_step_by_step() {
+        let row = |step, p50| Row {
+            side: "client",
+            step,
+            mean: 0.0,
+            p50,
+            p99: 0,
+            paper_microseconds: None,
+        };
+        let report = Report {
+            machine: Machine::this(),
+            placement: "here".into(),
+            experiment: "ping",
+            calls: 1,
+            probe_nanoseconds: 1.0,
+            protocols: vec![
+                Steps {
+                    protocol: "giop-tcp",
+                    steps: vec![row("link taken", 31), row("call ended", 32)],
+                },
+                Steps {
+                    protocol: "giop-unix",
+                    steps: vec![row("link taken", 41)],
+                },
+            ],
+        };
+        let text = report.to_string();
+        let line = |step: &str| -> Vec<&str> {
+            let line = text.lines().find(|line| line.contains(step)).unwrap();
+            line.split_whitespace().rev().take(2).collect()
+        };
+        assert_eq!(line("link taken"), ["41", "31"]);
+        assert_eq!(line("call ended"), ["-", "32"]);
     }
 }

@@ -1,15 +1,18 @@
 //! `oxbench inversion` (E1): does a client of high priority notice those of low priority?
 //!
 //! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; and a saturating version, in which the
-//! others call back to back and keep their servant busy for 200 us of each call.
+//! others call back to back and keep their servant busy for 200 us of each call. `--over unix` does it over UNIX sockets (E4).
 
 mod check;
 mod plot;
 mod report;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use self::report::{Point, Report, Version};
 use crate::Result;
@@ -17,6 +20,7 @@ use crate::load::{Architecture, Contender, Quiet, Samples, Setting, Task};
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
 use crate::placement::Cpus;
+use crate::protocols::Folder;
 
 /// Priorities of the two kinds of client, and of who serves them.
 const HIGH: i16 = 60;
@@ -56,12 +60,35 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
+    /// Connects over these sockets
+    #[arg(long, value_enum, default_value_t = Over::Tcp)]
+    over: Over,
+
     /// Only this version of the experiment
     #[arg(long)]
     only: Option<Version>,
 
     #[command(flatten)]
     output: CheckedOutput,
+}
+
+/// Sockets between clients and server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Over {
+    /// TCP on the loopback interface
+    Tcp,
+    /// UNIX sockets (E4)
+    Unix,
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Over::Tcp => "over TCP",
+            Over::Unix => "over UNIX sockets",
+        })
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -83,7 +110,12 @@ fn measure(options: &Options) -> Result<Report> {
         Architecture::LanesCollocated,
     ];
     let known = [&Architecture::usual()[..], &urgent].concat();
-    let contenders = Contender::all(&options.architectures, &known)?;
+    let sockets = match options.over {
+        Over::Tcp => None,
+        Over::Unix => Some(Arc::new(Folder::new()?)),
+    };
+    let contenders = Contender::all(&options.architectures, &known)?.into_iter();
+    let contenders: Vec<_> = contenders.map(|it| it.over(sockets.as_ref())).collect();
     let setting = Setting {
         placement: options.pair.cpus,
         duration: Duration::from_secs_f64(options.seconds / f64::from(options.rounds)),
@@ -139,6 +171,7 @@ fn measure(options: &Options) -> Result<Report> {
     Ok(Report {
         machine: Machine::this(),
         placement: options.pair.cpus.to_string(),
+        over: options.over,
         kept_out,
         seconds: options.seconds,
         rounds: options.rounds,

@@ -21,7 +21,7 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
         .collect();
     let rows = versions.len().max(1);
     let size = (PANEL.0 * 2, PANEL.1 * rows as u32);
-    let title = format!("{}; {}", report.machine, report.placement);
+    let title = format!("{}; {}, {}", report.machine, report.placement, report.over);
     page(file, size, &title, |area| {
         let panels = area.split_evenly((rows, 2));
         panels

@@ -5,6 +5,7 @@ use std::fmt;
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::Over;
 use crate::load::{Architecture, KeptOut, Samples, Spread};
 use crate::machine::Machine;
 
@@ -23,6 +24,7 @@ pub(super) enum Version {
 pub(super) struct Report {
     pub(super) machine: Machine,
     pub(super) placement: String,
+    pub(super) over: Over,
     pub(super) kept_out: Vec<(Version, KeptOut)>,
     /// Of each point, over all rounds.
     pub(super) seconds: f64,
@@ -96,8 +98,8 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.machine)?;
         writeln!(
             f,
-            "{}; {} s a point in {} rounds; microseconds",
-            self.placement, self.seconds, self.rounds
+            "{}, {}; {} s a point in {} rounds; microseconds",
+            self.placement, self.over, self.seconds, self.rounds
         )?;
         for &version in Version::value_variants() {
             let mut points = self

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -13,6 +14,7 @@ use crate::Result;
 use crate::peers::{jacorb, omniorb, own_side};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
+use crate::protocols::Folder;
 
 /// Load before the one that counts, where a virtual machine compiles what it runs.
 const COMPILING: Duration = Duration::from_secs(1);
@@ -132,6 +134,7 @@ impl Architecture {
         Ok(Contender {
             architecture: self,
             programs,
+            sockets: None,
         })
     }
 }
@@ -147,6 +150,8 @@ impl fmt::Display for Architecture {
 pub(crate) struct Contender {
     pub(crate) architecture: Architecture,
     programs: Programs,
+    /// Where sockets lie that the clients connect to; `None`: over TCP.
+    sockets: Option<Arc<Folder>>,
 }
 
 enum Programs {
@@ -202,6 +207,12 @@ impl Contender {
             }
         }
         Ok(contenders)
+    }
+
+    /// Connects over UNIX sockets in a folder.
+    pub(crate) fn over(mut self, sockets: Option<&Arc<Folder>>) -> Contender {
+        self.sockets = sockets.cloned();
+        self
     }
 
     /// Lets the clients call objects of these priorities. New processes each time: nothing of one load shows in the next.
@@ -273,12 +284,26 @@ impl Contender {
     }
 
     fn server(&self, priorities: &[i16]) -> Result<Command> {
-        let mut command = match &self.programs {
-            Programs::OmniOrb(programs) => programs.server(),
-            Programs::JacOrb(programs) => programs.server(),
-            Programs::Own => self.own_side("load-server")?,
+        let file = self.sockets.as_deref().map(Folder::file);
+        let mut command = match (&self.programs, &file) {
+            (Programs::OmniOrb(programs), None) => programs.server("giop:tcp:127.0.0.1:"),
+            (Programs::OmniOrb(programs), Some(file)) => {
+                programs.server(&format!("giop:unix:{file}"))
+            }
+            (Programs::JacOrb(programs), None) => programs.server(),
+            (Programs::JacOrb(_), Some(_)) => return Err("JacORB has no UNIX sockets".into()),
+            (Programs::Own, _) => self.own_side("load-server")?,
         };
         command.args(priorities.iter().map(i16::to_string));
+        match file {
+            Some(file) if self.architecture == Architecture::Floor => {
+                command.args(["--at", &file]);
+            }
+            Some(file) if matches!(self.programs, Programs::Own) => {
+                command.args(["--at", &format!("uiop://{file}")]);
+            }
+            _ => {}
+        }
         Ok(command)
     }
 

@@ -27,8 +27,8 @@ const MOST_CLIENTS: usize = 100;
 const LANE_THREADS: usize = 2;
 
 /// Serves an object for each priority until standard input closes.
-pub(super) fn serve(architecture: Architecture, priorities: &[i16]) -> Result {
-    let builder = Orb::builder().listen("iiop://127.0.0.1:0");
+pub(super) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[i16]) -> Result {
+    let builder = Orb::builder().listen(at.unwrap_or("iiop://127.0.0.1:0"));
     let orb = match architecture {
         it if it.has_lanes() => real_time(builder),
         Architecture::Workers => {

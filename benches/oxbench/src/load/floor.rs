@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use super::{Caller, Task, priority, protocol, run, toil};
@@ -16,23 +17,42 @@ fn lengths() -> Lengths {
 }
 
 /// Serves until standard input closes; all objects are the same.
-pub(super) fn serve(objects: usize) -> Result {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let address = listener.local_addr()?.to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            std::thread::spawn(move || -> Result {
-                answer(stream?).inspect_err(|error| eprintln!("floor server: {error}"))
+pub(super) fn serve(at: Option<&str>, objects: usize) -> Result {
+    let address = match at {
+        Some(path) => {
+            let listener = UnixListener::bind(path)?;
+            std::thread::spawn(move || -> std::io::Result<()> {
+                loop {
+                    answer_beside(listener.accept()?.0);
+                }
             });
+            path.to_owned()
         }
-        std::io::Result::Ok(())
-    });
+        None => {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let address = listener.local_addr()?.to_string();
+            std::thread::spawn(move || -> std::io::Result<()> {
+                loop {
+                    let (stream, _) = listener.accept()?;
+                    stream.set_nodelay(true)?;
+                    answer_beside(stream);
+                }
+            });
+            address
+        }
+    };
     session::announce(&vec![address; objects].join(" "))
 }
 
+/// Answers in a thread of its own.
+fn answer_beside(stream: impl Read + Write + Send + 'static) {
+    std::thread::spawn(move || -> Result {
+        answer(stream).inspect_err(|error| eprintln!("floor server: {error}"))
+    });
+}
+
 /// A connection begins with the priority of its client.
-fn answer(mut stream: TcpStream) -> Result {
-    stream.set_nodelay(true)?;
+fn answer(mut stream: impl Read + Write) -> Result {
     let mut first = [0; 2];
     stream.read_exact(&mut first)?;
     priority::set(i16::from_le_bytes(first))?;
@@ -61,16 +81,27 @@ pub(super) fn call(addresses: &[String]) -> Result {
     })
 }
 
+/// Connection of one client.
+trait Stream: Read + Write {}
+
+impl<S: Read + Write> Stream for S {}
+
 struct Raw {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     buffer: Vec<u8>,
 }
 
 impl Raw {
     fn connect(address: &str, task: &Task) -> Result<Raw> {
         priority::set(task.priority)?;
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
+        let mut stream: Box<dyn Stream> = match address.starts_with('/') {
+            true => Box::new(UnixStream::connect(address)?),
+            false => {
+                let stream = TcpStream::connect(address)?;
+                stream.set_nodelay(true)?;
+                Box::new(stream)
+            }
+        };
         stream.write_all(&task.priority.to_le_bytes())?;
         let buffer = vec![0; lengths().longer()];
         Ok(Raw { stream, buffer })

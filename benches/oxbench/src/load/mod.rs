@@ -42,11 +42,12 @@ pub(crate) struct Task {
 /// Nanoseconds of each call of one client.
 pub(crate) type Samples = Vec<u64>;
 
-/// Plays a server process until standard input closes; it has an object for each of `priorities`.
-pub(crate) fn serve(architecture: Architecture, priorities: &[i16]) -> Result {
+/// Plays a server process until standard input closes; it has an object for each of `priorities`, and listens on TCP unless
+/// `at` says where.
+pub(crate) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[i16]) -> Result {
     match architecture {
-        Architecture::Floor => floor::serve(priorities.len()),
-        _ => corba::serve(architecture, priorities),
+        Architecture::Floor => floor::serve(at, priorities.len()),
+        _ => corba::serve(architecture, at, priorities),
     }
 }
 

@@ -124,9 +124,9 @@ impl Load {
     }
 
     /// To be given the priorities of its objects, of which it only takes the number.
-    pub(crate) fn server(&self) -> Command {
+    pub(crate) fn server(&self, endpoint: &str) -> Command {
         let mut command = Command::new(self.directory.join("load-server"));
-        command.args(["-ORBendPoint", "giop:tcp:127.0.0.1:"]);
+        command.args(["-ORBendPoint", endpoint]);
         command
     }
 

@@ -17,9 +17,9 @@ mod generated {
 use generated::oxbench::{Probe, ProbeRef, Sample};
 
 /// Serves a `Probe` until standard input closes, with a thread for each connection as omniORB does.
-pub(super) fn serve() -> Result {
+pub(super) fn serve(endpoint: &str) -> Result {
     let orb = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+        .listen(endpoint)
         .concurrency(Concurrency::ThreadPerConnection)
         .build()?;
     let probe: ProbeRef = orb.root_poa().activate(Echo)?;

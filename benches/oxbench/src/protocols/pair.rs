@@ -30,9 +30,13 @@ impl Folder {
 
     /// Returns an endpoint with a name of a file in place of `FILE`, another one each time.
     pub(crate) fn endpoint(&self, of: &Protocol) -> String {
+        of.endpoint.replace(FILE, &self.file())
+    }
+
+    /// Returns a name for a socket, another one each time.
+    pub(crate) fn file(&self) -> String {
         let file = format!("s{}", self.used.fetch_add(1, Ordering::Relaxed));
-        of.endpoint
-            .replace(FILE, &self.path.join(file).to_string_lossy())
+        self.path.join(file).to_string_lossy().into_owned()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use oxorb_core::protocol::{MemoryProfile, Mismatch, Protocol, Protocols};
+use oxorb_core::protocol::{Mismatch, Placed, Protocol, Protocols};
 use oxorb_core::{
     Adapter, ClientConnections, Interface as _, Located, Op, Options, Orb, Outcome, Ref,
     SetupError, Upcall,
@@ -304,7 +304,8 @@ impl Transport for Lossy {
 
 #[test]
 fn a_transport_that_loses_octets_carries_no_giop() {
-    let error: Mismatch = Protocol::new("lossy", MemoryProfile, None, Arc::new(Lossy)).unwrap_err();
+    let error: Mismatch =
+        Protocol::new("lossy", Placed::MEMORY, None, Arc::new(Lossy)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the protocol \"lossy\" cannot be: GIOP needs a transport that loses nothing, and this one may"

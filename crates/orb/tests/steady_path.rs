@@ -329,16 +329,17 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
     }
 }
 
-/// Endpoints of protocols other than GIOP.
-const LITE: [&str; 4] = [
+/// Endpoints of protocols other than IIOP.
+const OTHERS: [&str; 5] = [
     "giop-lite-rt+tcp://127.0.0.1:0",
     "giop-lite-rt+unix://",
     "giop-lite+tcp://127.0.0.1:0",
     "giop-lite+unix://",
+    "uiop://",
 ];
 
 /// A bench whose calls go over another protocol.
-fn warm_lite(endpoint: &str, combination: (Concurrency, ClientConnections)) -> Bench {
+fn warm_other(endpoint: &str, combination: (Concurrency, ClientConnections)) -> Bench {
     let patient = Duration::from_secs(20);
     Bench::warm_over(
         endpoint,
@@ -352,11 +353,11 @@ fn warm_lite(endpoint: &str, combination: (Concurrency, ClientConnections)) -> B
 }
 
 #[test]
-fn a_ping_over_lighter_protocols_allocates_nothing_and_takes_no_lock() {
+fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
     let _guard = watchdog(LONG);
-    for endpoint in LITE {
+    for endpoint in OTHERS {
         for combination in COMBINATIONS {
-            let bench = warm_lite(endpoint, combination);
+            let bench = warm_other(endpoint, combination);
             let before = lock::taken().expect("tests are debug builds");
             let ((), client) = allocations(|| bench.pings());
             let taken = (lock::taken().unwrap() - before) as usize;
@@ -387,8 +388,24 @@ fn two_system_calls_a_ping_over_giop_lite_rt() {
     two_calls(
         "two_system_calls_a_ping_over_giop_lite_rt",
         combination,
-        || warm_lite(LITE[0], combination),
+        || warm_other(OTHERS[0], combination),
     );
+}
+
+#[test]
+fn two_system_calls_a_ping_unix_socket() {
+    let test = "two_system_calls_a_ping_unix_socket";
+    two_calls(test, "UNIX socket", || {
+        warm_other("uiop://", COMBINATIONS[0])
+    });
+}
+
+#[test]
+fn two_system_calls_a_ping_unix_socket_of_a_lane() {
+    let test = "two_system_calls_a_ping_unix_socket_of_a_lane";
+    two_calls(test, "UNIX socket", || {
+        warm_other("uiop://", COMBINATIONS[3])
+    });
 }
 
 #[test]

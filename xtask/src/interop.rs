@@ -32,7 +32,7 @@ Usage: cargo xtask interop [options]
 
   --orbs A,B        only these ORBs (oxorb, omniorb, jacorb)
   --column C        only this column (1.0, 1.1, 1.2, utf-8, latin-1, big-endian, fragments,
-                    strategies, lanes, bidirectional)
+                    strategies, lanes, bidirectional, unix)
   --jobs N          pairs that run at the same time (2)
   --write           write the result to INTEROP.md
   --check           fail when INTEROP.md says something else

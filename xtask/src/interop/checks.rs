@@ -393,6 +393,11 @@ const RULES: &[Rule] = &[
         reason: "GIOP 1.0 and 1.1 cannot ask for an answer to a oneway request, and JacORB waits for it for ever",
     },
     Rule {
+        checks: &["reference_corbaloc", "reference_by_name"],
+        when: |c| c.column == Column::Unix,
+        reason: "the URL names a port, and omniORB has none for UNIX sockets",
+    },
+    Rule {
         checks: &["async_*"],
         when: |c| c.client == Orb::Omni,
         reason: "omniORB has no asynchronous calls",

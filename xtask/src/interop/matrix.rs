@@ -26,10 +26,12 @@ pub(super) enum Column {
     /// GIOP 1.2, callbacks coming over the connection that the client opened: its
     /// references lead nowhere else.
     Bidirectional,
+    /// GIOP 1.2 over UNIX sockets; connections over TCP are refused.
+    Unix,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Giop10,
         Self::Giop11,
         Self::Giop12,
@@ -40,6 +42,7 @@ impl Column {
         Self::Strategies,
         Self::Lanes,
         Self::Bidirectional,
+        Self::Unix,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -54,6 +57,7 @@ impl Column {
             Self::Strategies => "strategies",
             Self::Lanes => "lanes",
             Self::Bidirectional => "bidirectional",
+            Self::Unix => "unix",
         }
     }
 
@@ -68,7 +72,16 @@ impl Column {
                 | Self::Strategies
                 | Self::Lanes
                 | Self::Bidirectional
+                | Self::Unix
         )
+    }
+
+    /// JacORB has no UNIX sockets.
+    fn is_for(self, cell: &Cell) -> bool {
+        match self {
+            Self::Unix => !cell.has(Orb::Jac),
+            _ => true,
+        }
     }
 
     pub(super) fn giop_minor(self) -> u8 {
@@ -110,7 +123,7 @@ pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
                     server,
                     column,
                 };
-                if column.is_about_oxorb() && !cell.has(Orb::Ox) {
+                if !column.is_for(&cell) || column.is_about_oxorb() && !cell.has(Orb::Ox) {
                     continue;
                 }
                 if only.is_none_or(|name| name == column.name()) {

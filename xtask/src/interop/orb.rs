@@ -67,8 +67,12 @@ impl Orb {
                 } else {
                     String::new()
                 };
+                let beside = match cell.column {
+                    Column::Unix => format!("/deny=all;uiop://{}", socket(port)),
+                    _ => String::new(),
+                };
                 let mut args = strings([
-                    format!("-ORBListenEndpoints iiop://127.0.0.1:{port}{publish}"),
+                    format!("-ORBListenEndpoints iiop://127.0.0.1:{port}{publish}{beside}"),
                     format!("-ORBMaxGIOPVersion 1.{minor}"),
                     "-ORBRoundTripTimeout 10000".to_owned(),
                 ]);
@@ -127,6 +131,15 @@ impl Orb {
                         "-ORBinConScanPeriod 2".to_owned(),
                     ]));
                 }
+                if cell.column == Column::Unix {
+                    args.extend([
+                        "-ORBendPoint".into(),
+                        format!("giop:unix:{}", socket(port)).into(),
+                    ]);
+                    for rule in ["-ORBclientTransportRule", "-ORBserverTransportRule"] {
+                        args.extend([rule, "* unix"].map(OsString::from));
+                    }
+                }
                 if cell.column == Column::Bidirectional {
                     let (may, rule) = match side {
                         Side::Client => ("-ORBofferBiDirectionalGIOP", "-ORBclientTransportRule"),
@@ -180,6 +193,11 @@ impl Orb {
             }
         }
     }
+}
+
+/// The UNIX socket of the program that listens on this port.
+fn socket(port: u16) -> String {
+    format!("{}/oxorb-interop-{port}", std::env::temp_dir().display())
 }
 
 fn program(directory: &Path, side: Side) -> OsString {

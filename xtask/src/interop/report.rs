@@ -119,7 +119,8 @@ CLIENT_PROPAGATED with bands or SERVER_DECLARED: their references carry TAG_POLI
 ports of lanes, which the peers call without a priority. In *strategies* and *lanes*, all threads of omniORB's client use
 one connection, as JacORB's always do. *bidirectional* is GIOP 1.2 with callbacks over the connection that the client
 opened: the references of the client name a host that does not exist (but JacORB's, whose offer always names the address
-where it listens).
+where it listens). *unix* is GIOP 1.2 over UNIX sockets, which JacORB does not have: omniORB's finds the socket by a component
+of the IIOP profile, OxORB's by that or by TAO's UIOP profile, and both refuse TCP.
 
 ## Every pair
 

@@ -65,7 +65,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         name: ENDPOINTS,
         value: "ENDPOINTS",
-        help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...], or another protocol of the ORB.",
+        help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...], or another protocol of the ORB, such as uiop:///PATH.",
         apply: |options, text| match options.keep_unread(ENDPOINTS, text) {
             true => Ok(()),
             false => options.listen_on(text).map_err(|error| error.to_string()),

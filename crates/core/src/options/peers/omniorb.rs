@@ -7,7 +7,6 @@ const LOG_LINE: &str = "each line of a log file has time and level";
 const THREADS: &str = "-ORBConcurrency says how many threads serve";
 const BOOTSTRAP: &str = "say -ORBInitRef NameService=corbaloc::HOST:PORT/NameService";
 const INSIDE: &str = "it tunes the other ORB's insides";
-const UNIX: &str = "there are no UNIX sockets";
 const SOCKETS: &str = "the system sizes reads, writes and socket buffers";
 
 /// A transport rule that lets TCP through to everybody.
@@ -238,8 +237,14 @@ pub(super) const OPTIONS: &[PeerOption] = &[
     ignored("traceLocking", INSIDE),
     ignored("traceThreadId", LOG_LINE),
     ignored("traceTime", LOG_LINE),
-    ignored("unixTransportDirectory", UNIX),
-    ignored("unixTransportPermission", UNIX),
+    ignored(
+        "unixTransportDirectory",
+        "an endpoint names its whole path, as in giop:unix:/run/bank; giop:unix: goes to TMPDIR",
+    ),
+    ignored(
+        "unixTransportPermission",
+        "the rights of a socket are an option of its endpoint: mode=0660",
+    ),
     ignored(
         "useTypeCodeIndirections",
         "type codes that repeat are sent once",

@@ -22,19 +22,20 @@ use oxorb_object::minor::{transient::NO_THREAD, transient::REQUESTS_BUFFERED};
 use oxorb_testkit::watchdog;
 
 fn server_of(concurrency: &str) -> Orb {
-    let builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    let builder = common::transport::listening();
     builder.setting("Concurrency", concurrency).build().unwrap()
 }
 
 /// All calls of its threads go over one connection.
 fn multiplexing() -> Orb {
-    let builder = Orb::builder().client_connections(ClientConnections::Multiplexed);
+    let builder = common::transport::builder().client_connections(ClientConnections::Multiplexed);
     builder.build().unwrap()
 }
 
 /// Returns an ORB whose callers read their shared connection in turn.
 fn sharing() -> Orb {
-    let builder = Orb::builder().client_connections(ClientConnections::LeaderFollowers);
+    let builder =
+        common::transport::builder().client_connections(ClientConnections::LeaderFollowers);
     builder.build().unwrap()
 }
 
@@ -267,8 +268,7 @@ fn a_connection_has_so_many_requests_under_way_as_it_may() {
     let _guard = watchdog(LONG);
     for (limit, inside) in [("3", 3), ("1", 1)] {
         for concurrency in ["thread-per-connection", "leader-followers:6"] {
-            let server = Orb::builder()
-                .listen("iiop://127.0.0.1:0")
+            let server = common::transport::listening()
                 .setting("Concurrency", concurrency)
                 .setting("MaxRequestsPerConnection", limit)
                 .build()
@@ -558,8 +558,7 @@ fn filtered(concurrency: Concurrency) -> Filtered {
         let pool = known.get().unwrap()[1];
         (urgent || important).then(|| PoolThread::of_lane(pool, lane))
     };
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .concurrency(concurrency)
         .thread_filter(by_operation)
         .thread_filter(by_caller)
@@ -628,8 +627,7 @@ fn a_filter_knows_priority_object_and_principal() {
     let seen = Arc::<Mutex<Vec<(Option<i16>, bool, Vec<u8>)>>>::default();
     let first = Arc::<OnceLock<ObjectRef>>::default();
     let (log, known) = (Arc::clone(&seen), Arc::clone(&first));
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .thread_filter(move |request: &Arriving<'_>| {
             let priority = request.priority().map(Priority::get);
             let is_first = request.is_for(known.get().unwrap());
@@ -720,8 +718,7 @@ impl oxorb::Servant for Sleeper {
 fn a_thread_that_polls_busily_never_sleeps_between_requests_and_one_of_epoll_does() {
     let _guard = watchdog(LONG);
     for (reactor, sleeps) in [("busy-poll:60000000", false), ("epoll", true)] {
-        let server = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        let server = common::transport::listening()
             .setting("Concurrency", "reactive")
             .setting("Reactor", reactor)
             .build()
@@ -781,8 +778,7 @@ fn busy_polling_ends_after_its_time_and_pools_have_it_too() {
 #[test]
 fn busy_polling_that_would_starve_a_processor_is_refused_with_the_reason() {
     let real_time = |setting: &str| {
-        Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        common::transport::listening()
             .setting("SchedPolicy", setting)
             .setting("LaneCPU", "9:0=0")
             .build()
@@ -822,7 +818,7 @@ fn busy_polling_that_would_starve_a_processor_is_refused_with_the_reason() {
         }
         end(&[&server]);
     }
-    let refused = Orb::builder()
+    let refused = common::transport::builder()
         .setting("Reactor", "busy-poll:50")
         .build()
         .unwrap_err();

@@ -131,7 +131,10 @@ fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
     // More than all socket buffers hold.
     let octets = vec![7u8; 32 << 20];
     // No time limit may come to the rescue.
-    let client = Orb::builder().round_trip_timeout(None).build().unwrap();
+    let client = common::transport::builder()
+        .round_trip_timeout(None)
+        .build()
+        .unwrap();
     played(
         |server| {
             let mut connection = server.accept();

@@ -14,7 +14,7 @@ use common::fake::{FakeConnection, FakeServer, Received, ior_at, ior_of, past_a_
 use common::*;
 use oxorb::policy::{LocateFirst, PolicyCurrent, RebindMode, ReplyStartTime, Retry};
 use oxorb::{
-    AsyncReply, ClientConnections, CompletionStatus, Concurrency, Interface, Later, ObjectRef, Orb,
+    AsyncReply, ClientConnections, CompletionStatus, Concurrency, Interface, Later, ObjectRef,
     Outcome, Servant, SystemException, SystemExceptionKind, Upcall, last_failure, minor,
 };
 use oxorb_cdr::{Encode as _, Encoder};
@@ -155,7 +155,7 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
         let server = thread::spawn(move || {
             thread::sleep(50 * MS);
             let url = format!("iiop://127.0.0.1:{port}");
-            let server = Orb::builder().listen(&url).build().unwrap();
+            let server = common::transport::builder().listen(&url).build().unwrap();
             let pinger = server
                 .root_poa()
                 .activate_servant(Arc::new(Pinger::default()));

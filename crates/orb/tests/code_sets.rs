@@ -5,7 +5,7 @@ mod common;
 use common::LONG;
 use oxorb::__gen::Op;
 use oxorb::{
-    ClientConnections, Interface as _, Orb, Outcome, Servant, SystemException, SystemExceptionKind,
+    ClientConnections, Interface as _, Outcome, Servant, SystemException, SystemExceptionKind,
     Upcall,
 };
 use oxorb_cdr::CharSet;
@@ -38,15 +38,14 @@ impl Servant for Echo {
 #[test]
 fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
     let _guard = watchdog(LONG);
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .native_chars(CharSet::Iso8859_1)
         .build()
         .unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     for prefer in [false, true] {
         // At home in ISO 8859-1, as the server is, so that nothing else chooses UTF-8.
-        let client = Orb::builder()
+        let client = common::transport::builder()
             .native_chars(CharSet::Iso8859_1)
             .prefer_utf8(prefer)
             .build()
@@ -80,9 +79,9 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
 #[test]
 fn octets_of_a_reply_that_are_no_text_are_named() {
     let _guard = watchdog(LONG);
-    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let server = common::transport::listening().build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     let object = client.string_to_object(&local.to_string()).unwrap();
     let echoed: Result<String, SystemException> = object.reference().invoke(
         &ECHO,
@@ -108,7 +107,7 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
 #[test]
 fn references_with_other_code_sets_have_connections_of_their_own() {
     let _guard = watchdog(LONG);
-    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let server = common::transport::listening().build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
     server.bind("echo", &object);
@@ -119,7 +118,7 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
     ] {
-        let client = Orb::builder()
+        let client = common::transport::builder()
             .client_connections(connections)
             .build()
             .unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::LONG;
 use common::worker::*;
-use oxorb::{ClientConnections, Orb, Poa};
+use oxorb::{ClientConnections, Poa};
 use oxorb_testkit::watchdog;
 
 /// From the beginning of the first request to the second: by then it is known for a long one.
@@ -29,7 +29,7 @@ const ROUNDS: usize = 60;
 /// Whether the second request was answered soon. Before the first it is in any case: that waits until it was.
 fn is_prompt(poa: &Poa) -> bool {
     let worker = Arc::new(Worker::default());
-    let client = Orb::builder().client_connections(ClientConnections::Multiplexed);
+    let client = common::transport::builder().client_connections(ClientConnections::Multiplexed);
     let client = client.build().unwrap();
     let object = activate(poa, &client, &worker);
     // Requests that come alone, and a silence.
@@ -68,8 +68,7 @@ fn assert_prompt(name: &str, round: impl Fn() -> bool) {
 fn a_connection_is_handed_over_as_soon_as_a_second_request_comes() {
     let _guard = watchdog(LONG);
     for concurrency in ["thread-per-connection", "leader-followers:4"] {
-        let server = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        let server = common::transport::listening()
             .setting("Concurrency", concurrency)
             .build()
             .unwrap();

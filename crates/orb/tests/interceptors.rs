@@ -184,7 +184,7 @@ impl ServerInterceptor for Watcher {
 fn watched_client(watchers: impl IntoIterator<Item = Watcher>) -> Orb {
     watchers
         .into_iter()
-        .fold(Orb::builder(), |builder, watcher| {
+        .fold(common::transport::builder(), |builder, watcher| {
             builder.client_interceptor(watcher)
         })
         .build()
@@ -194,10 +194,9 @@ fn watched_client(watchers: impl IntoIterator<Item = Watcher>) -> Orb {
 fn watched_server(watchers: impl IntoIterator<Item = Watcher>) -> (Orb, Ref) {
     let server = watchers
         .into_iter()
-        .fold(
-            Orb::builder().listen("iiop://127.0.0.1:0"),
-            |builder, watcher| builder.server_interceptor(watcher),
-        )
+        .fold(common::transport::listening(), |builder, watcher| {
+            builder.server_interceptor(watcher)
+        })
         .build()
         .unwrap();
     let object = server
@@ -306,7 +305,7 @@ fn an_ending_point_may_change_how_a_call_ends() {
 fn a_client_interceptor_may_send_the_request_elsewhere() {
     let log = Log::default();
     let (_server, object) = watched_server([]);
-    let setup = Orb::builder().build().unwrap();
+    let setup = common::transport::builder().build().unwrap();
     let right = elsewhere(&setup, &object);
     let client = watched_client([
         Watcher::new("a", &log),
@@ -339,7 +338,7 @@ fn a_client_interceptor_may_send_the_request_elsewhere() {
 fn server_points_run_in_order_and_back() {
     let log = Log::default();
     let (server, object) = watched_server([Watcher::new("a", &log), Watcher::new("b", &log)]);
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     let object = elsewhere(&client, &object);
     assert_eq!(ping(&object, 1), Ok(2));
     assert_eq!(
@@ -370,7 +369,7 @@ fn a_servant_that_panics_is_seen_as_an_exception() {
     static PANIC: oxorb::__gen::Op = oxorb::__gen::Op::twoway("panic");
     let log = Log::default();
     let (_server, object) = watched_server([Watcher::new("a", &log)]);
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     let object = elsewhere(&client, &object);
     let failed = object
         .reference()
@@ -424,7 +423,7 @@ fn server_points_that_raise_end_the_request() {
             Watcher::acting("b", &log, point, REFUSED.into()),
             Watcher::new("c", &log),
         ]);
-        let client = Orb::builder().build().unwrap();
+        let client = common::transport::builder().build().unwrap();
         let object = elsewhere(&client, &object);
         assert_eq!(ping(&object, 1), Err(REFUSED), "{point}");
         assert_eq!(log.take(), seen, "{point}");
@@ -436,14 +435,14 @@ fn server_points_that_raise_end_the_request() {
 fn a_server_interceptor_may_forward() {
     let log = Log::default();
     let (_right, right) = watched_server([]);
-    let setup = Orb::builder().build().unwrap();
+    let setup = common::transport::builder().build().unwrap();
     let right = elsewhere(&setup, &right);
     let forward = Interrupt::Forward(right.reference().clone());
     let (_server, object) = watched_server([
         Watcher::new("a", &log),
         Watcher::acting("b", &log, "contexts", forward),
     ]);
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     let object = elsewhere(&client, &object);
     assert_eq!(ping(&object, 1), Ok(2));
     assert_eq!(
@@ -541,8 +540,7 @@ fn references_carry_what_interceptors_add_and_clients_see_it() {
     }
 
     let log = Log::default();
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .adapter_observer(Marker(log.clone()))
         .build()
         .unwrap();
@@ -551,7 +549,7 @@ fn references_carry_what_interceptors_add_and_clients_see_it() {
         .create_poa("child", Default::default())
         .unwrap();
     assert_eq!(log.take(), ["RootPOA", "RootPOA/child"]);
-    let client = Orb::builder()
+    let client = common::transport::builder()
         .client_interceptor(Looker(log.clone()))
         .build()
         .unwrap();
@@ -566,7 +564,7 @@ fn references_carry_what_interceptors_add_and_clients_see_it() {
 #[test]
 fn names_are_unique_among_interceptors_of_a_kind() {
     let log = Log::default();
-    let twice = Orb::builder()
+    let twice = common::transport::builder()
         .client_interceptor(Watcher::new("a", &log))
         .server_interceptor(Watcher::new("a", &log))
         .client_interceptor(Watcher::new("a", &log))
@@ -578,8 +576,7 @@ fn names_are_unique_among_interceptors_of_a_kind() {
 #[test]
 fn local_calls_pass_interceptors_of_both_sides() {
     let log = Log::default();
-    let orb = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let orb = common::transport::listening()
         .client_interceptor(Watcher::new("client", &log))
         .server_interceptor(Watcher::new("server", &log))
         .build()

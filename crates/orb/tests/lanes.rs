@@ -60,8 +60,7 @@ fn lane_priorities_reach_the_scheduler() {
     if !require_realtime() {
         return;
     }
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .configure(|options| options.realtime.class = SchedulingClass::Fifo)
         .setting("PriorityMapping", "continuous")
         .build()
@@ -123,8 +122,7 @@ fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
         return;
     }
     let _guard = watchdog(LONG);
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .setting("DynamicThreadIdleTimeout", "20000")
         .build()
         .unwrap();
@@ -450,7 +448,7 @@ fn lanes_listen_where_they_are_told() {
         "*:*",
         &format!("iiop://127.0.0.1:{base}/portspan=50"),
     ];
-    let server = Orb::builder()
+    let server = common::transport::builder()
         .args(args.into_iter().map(str::to_owned))
         .build()
         .unwrap();
@@ -795,7 +793,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
 
 /// A server of which the ORB itself listens at `port`, with a laned pool and a persistent object on its second lane.
 fn persistent_server(port: u16) -> (Orb, ObjectRef) {
-    let server = Orb::builder()
+    let server = common::transport::builder()
         .listen(&format!("iiop://127.0.0.1:{port}"))
         .build()
         .unwrap();
@@ -861,7 +859,7 @@ fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
 fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
     let port = four_ports();
     let _taken = std::net::TcpListener::bind(("127.0.0.1", port + 2)).unwrap();
-    let server = Orb::builder()
+    let server = common::transport::builder()
         .listen(&format!("iiop://127.0.0.1:{port}"))
         .build()
         .unwrap();

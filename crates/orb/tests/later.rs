@@ -135,8 +135,7 @@ fn a_thousand_are_outstanding_and_one_more_is_refused() {
     const MANY: usize = 1000;
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let server = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        let server = common::transport::listening()
             .concurrency(concurrency)
             .setting("MaxUnanswered", &MANY.to_string())
             .build()
@@ -407,8 +406,7 @@ fn the_end_of_the_orb_waits_for_answers() {
 fn a_connection_with_something_unanswered_is_not_idle() {
     let _guard = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let server = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        let server = common::transport::listening()
             .concurrency(concurrency)
             .configure(|options| options.idle_timeout = Some(Duration::from_millis(50)))
             .build()
@@ -432,8 +430,7 @@ fn a_connection_with_something_unanswered_is_not_idle() {
 #[test]
 fn what_is_unanswered_counts_among_the_requests_of_its_client() {
     let _guard = watchdog(LONG);
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .setting("MaxRequestsPerClient", "2")
         .build()
         .unwrap();
@@ -565,8 +562,7 @@ fn interceptors_see_each_point_once() {
     let _guard = watchdog(LONG);
     let points = Points::default();
     let slot = Slot::allocate().unwrap();
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .server_interceptor(Watcher(points.clone(), slot))
         .build()
         .unwrap();

@@ -19,9 +19,7 @@ use oxorb_testkit::net::connect_from;
 use oxorb_testkit::watchdog;
 
 fn server_with(concurrency: Concurrency, settings: &[(&str, &str)]) -> Orb {
-    let mut builder = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .concurrency(concurrency);
+    let mut builder = common::transport::listening().concurrency(concurrency);
     for (name, value) in settings {
         builder = builder.setting(name, value);
     }
@@ -295,7 +293,7 @@ fn who_is_not_admitted_is_told_in_order_and_the_operator_why() {
 #[test]
 fn an_endpoint_has_rules_of_its_own() {
     let _guard = watchdog(2 * LONG);
-    let server = Orb::builder()
+    let server = common::transport::builder()
         .listen("iiop://127.0.0.1:0/allow=10.0.0.0/8")
         .build()
         .unwrap();
@@ -395,7 +393,7 @@ fn a_servant_learns_that_nobody_waits_for_it() {
 fn a_client_closes_what_it_does_not_use() {
     let _guard = watchdog(2 * LONG);
     let server = server(Concurrency::ThreadPerConnection);
-    let client = Orb::builder()
+    let client = common::transport::builder()
         .setting("ClientIdleTimeout", "40")
         .build()
         .unwrap();
@@ -415,7 +413,7 @@ fn a_client_keeps_so_many_connections_over_all_servers() {
     let servers: Vec<_> = (0..3)
         .map(|_| server(Concurrency::ThreadPerConnection))
         .collect();
-    let client = Orb::builder()
+    let client = common::transport::builder()
         .setting("MaxClientConnections", "2")
         .build()
         .unwrap();
@@ -559,7 +557,7 @@ fn above_a_limit(connections: ClientConnections) {
     }
     // The answer is above the client's limit.
     let server = server_with(Concurrency::ThreadPerConnection, &[]);
-    let near = Orb::builder()
+    let near = common::transport::builder()
         .client_connections(connections)
         .setting("MaxMessage", "100000")
         .build()

@@ -106,8 +106,7 @@ fn plant_of(table: DispatchTable, change: impl FnOnce(&mut Modules)) -> Plant {
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.modules = Some(modules);
     scheduler.measure = true;
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .scheduler(scheduler)
         .configure(|options| options.realtime.class = SchedulingClass::Fifo)
         .build()
@@ -122,7 +121,7 @@ fn plant_of(table: DispatchTable, change: impl FnOnce(&mut Modules)) -> Plant {
         .root_poa()
         .activate_servant(Arc::new(machine))
         .unwrap();
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     Plant {
         object: elsewhere(&client, &reference),
         server,
@@ -346,8 +345,7 @@ fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
     modules.reserve = true;
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.modules = Some(modules);
-    let refused = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let refused = common::transport::listening()
         .scheduler(scheduler)
         .build()
         .unwrap_err();
@@ -378,8 +376,7 @@ fn waiting_two_way_calls_are_answered() {
 #[test]
 fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
     let scheduler = RunTimeScheduler::new(table(Strategy::MLF));
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .scheduler(scheduler)
         .build()
         .unwrap();
@@ -393,7 +390,7 @@ fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
         .root_poa()
         .activate_servant(Arc::new(machine))
         .unwrap();
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     call(&elsewhere(&client, &reference), &WAIT).unwrap();
     let (operation, thread) = served.recv_timeout(LONG).unwrap();
     assert_eq!(
@@ -408,7 +405,7 @@ fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
 fn a_table_that_is_not_enforced_is_refused_with_the_reason() {
     for (strategy, order) in [(Strategy::EDF, "deadline"), (Strategy::MLF, "laxity")] {
         let table = table_under(strategy, DispatchModel::Urgency);
-        let refused = Orb::builder()
+        let refused = common::transport::builder()
             .scheduler(RunTimeScheduler::new(table))
             .build();
         let told = refused.unwrap_err().to_string();
@@ -419,7 +416,7 @@ fn a_table_that_is_not_enforced_is_refused_with_the_reason() {
     }
     let fixed = table_under(Strategy::DM, DispatchModel::Urgency);
     assert!(
-        Orb::builder()
+        common::transport::builder()
             .scheduler(RunTimeScheduler::new(fixed))
             .build()
             .is_ok()

@@ -363,7 +363,10 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
     let _guard = watchdog(LONG);
     for version in [Version::V1_2, Version::V1_0] {
         let server = server(Concurrency::ThreadPerConnection);
-        let client = Orb::builder().max_giop(version).build().unwrap();
+        let client = common::transport::builder()
+            .max_giop(version)
+            .build()
+            .unwrap();
         let servant = Arc::new(Pinger::default());
         let local = server.root_poa().activate_servant(servant.clone()).unwrap();
         let object = elsewhere(&client, &local);
@@ -511,7 +514,7 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
 #[test]
 fn a_full_buffer_is_transient_and_what_cannot_be_sent_is_counted() {
     let _guard = watchdog(LONG);
-    let client = Orb::builder()
+    let client = common::transport::builder()
         .setting("BufferedOneways", "4096")
         .build()
         .unwrap();
@@ -909,7 +912,7 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
     thread::scope(|scope| {
         let calling = scope.spawn(|| object.with(patient).non_existent());
         thread::sleep(50 * MS);
-        let server = Orb::builder()
+        let server = common::transport::builder()
             .listen(&format!("iiop://127.0.0.1:{port}"))
             .build()
             .unwrap();

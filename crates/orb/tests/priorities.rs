@@ -82,12 +82,11 @@ fn sent_priority(seen: &Seen) -> i16 {
 fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
     let _guard = watchdog(LONG);
     let behind = Lanes::start(&[-1]);
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .configure(|options| options.realtime.transform = Some(Arc::new(Shift)))
         .build()
         .unwrap();
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     let propagated = PriorityModelPolicy {
         model: PriorityModel::ClientPropagated,
         server_priority: 0,
@@ -197,7 +196,7 @@ fn assert_told(told: &str, facts: &[&str]) {
 fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     let _guard = watchdog(LONG);
     let lanes = Lanes::start(&[-1]);
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     let properties = TcpProtocolProperties {
         send_buffer_size: 30_000,
         recv_buffer_size: 20_000,
@@ -296,8 +295,7 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
 fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .setting("LaneDSCP", "1:0=10")
         .setting("LaneDSCP", "*:*=12")
         .setting("LaneCPU", &format!("1:1={cpu}"))
@@ -332,7 +330,10 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     end(&[&client, &server]);
     for wrong in ["LaneDSCP 1:0=64", "LaneCPU 1=0", "LaneCPU 1:0=many"] {
         let (name, value) = wrong.split_once(' ').unwrap();
-        let refused = Orb::builder().setting(name, value).build().unwrap_err();
+        let refused = common::transport::builder()
+            .setting(name, value)
+            .build()
+            .unwrap_err();
         assert!(
             refused.to_string().contains("expected POOL:LANE=NUMBER"),
             "{refused}"
@@ -444,8 +445,7 @@ fn a_schedule_that_contradicts_the_rest_of_a_lane_is_refused_with_the_reason() {
 }
 
 fn fifo_server() -> Orb {
-    Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    common::transport::listening()
         .configure(|options| options.realtime.class = Class::Fifo)
         .setting("PriorityMapping", "continuous")
         .build()

@@ -64,7 +64,7 @@ fn not_told(client: &Orb) -> u64 {
 fn slow_handlers_and_those_that_cannot_be_reached_delay_no_other() {
     let _guard = watchdog(LONG);
     // Nothing may come to the rescue.
-    let client = Orb::builder()
+    let client = common::transport::builder()
         .connect_timeout(10 * LONG)
         .round_trip_timeout(None)
         .build()
@@ -129,7 +129,10 @@ fn the_answers_of_one_server_come_in_their_order() {
 #[test]
 fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     let _guard = watchdog(LONG);
-    let client = Orb::builder().connect_timeout(10 * LONG).build().unwrap();
+    let client = common::transport::builder()
+        .connect_timeout(10 * LONG)
+        .build()
+        .unwrap();
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
     client.observe_connections(move |event| seen.lock().unwrap().push(event.to_string()));

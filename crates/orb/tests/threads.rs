@@ -16,7 +16,7 @@ use common::worker::*;
 use common::{LONG, NOTE, PING, Pinger, ping, ping_async};
 use oxorb::policy::SyncScope;
 use oxorb::{
-    AsyncReply, Concurrency, Interface, MappingChoice, ObjectRef, Orb, OrbThread, SchedulingClass,
+    AsyncReply, Concurrency, Interface, MappingChoice, ObjectRef, OrbThread, SchedulingClass,
     SystemException, ThreadPurpose, ThreadScheduling, Threadpool,
 };
 use oxorb_sys::schedule::{self, Schedule};
@@ -69,8 +69,7 @@ fn with_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread]) + Se
 
 fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     let orb = |concurrency| {
-        Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        common::transport::listening()
             .configure(move |options| {
                 options.realtime.mapping = match class {
                     SchedulingClass::Fifo => MappingChoice::Continuous,
@@ -298,7 +297,7 @@ fn an_urgent_buffered_oneway_waits_for_no_other() {
     let _guard = watchdog(LONG);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("corbaloc:iiop:1.2@{}/x", listener.local_addr().unwrap());
-    let client = Orb::builder()
+    let client = common::transport::builder()
         .setting("BufferedOneways", &LARGE.to_string())
         .build()
         .unwrap();
@@ -337,7 +336,7 @@ const LARGE: usize = 64 << 20;
 fn a_lookup_is_a_thread_of_the_orb() {
     let _one = alone_in_the_process();
     let _guard = watchdog(LONG);
-    let client = Orb::builder().build().unwrap();
+    let client = common::transport::builder().build().unwrap();
     client.set_thread_priority(priority(20)).unwrap();
     let object = client
         .string_to_object("corbaloc::no-such-host.invalid:1/x")

@@ -90,8 +90,7 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
     };
     for sharing in EVERY_SHARING {
         let behind = Lanes::start(&[-1]);
-        let server = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        let server = common::transport::listening()
             .client_connections(sharing)
             .build()
             .unwrap();
@@ -144,8 +143,7 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
 
 /// A server whose threads take the priorities of requests.
 fn urgent() -> (Orb, Orb, ObjectRef) {
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .configure(|options| options.realtime.class = SchedulingClass::Fifo)
         .build()
         .unwrap();

@@ -13,6 +13,41 @@ use rustix::io::Errno;
 /// The token of the wake-up itself; not to be used for a descriptor.
 const WAKE: u64 = u64::MAX;
 
+/// A descriptor that is readable while it is raised, for what has none of its own.
+#[derive(Debug)]
+pub struct Signal(OwnedFd);
+
+impl Signal {
+    /// A signal that is not raised. Takes a descriptor.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(eventfd(
+            0,
+            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        )?))
+    }
+
+    /// Makes the descriptor readable. One system call.
+    pub fn raise(&self) {
+        // Fails only when it has been raised 2^64 times.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Makes the descriptor unreadable. One system call.
+    pub fn lower(&self) {
+        // Fails only when it was not raised.
+        let _ = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
+impl AsFd for Signal {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 /// Tells which descriptors can be read, out of many.
 ///
 /// Each descriptor carries a token and is *armed* for one report: between that report and the next

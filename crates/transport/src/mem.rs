@@ -1,14 +1,17 @@
 //! Links within one process, and a transport of them.
 //!
-//! A link behaves like a connected stream socket with a small buffer each way, but has no descriptor and
-//! makes no system call unless a thread must wait. For tests, and for calls that stay within the
-//! process.
+//! A link behaves like a connected stream socket with a small buffer each way, but makes no system
+//! call unless a thread must wait. It has a descriptor from the time that somebody asks for it: then
+//! each write that ends a silence, and each read that begins one, makes one. For tests, and for calls
+//! that stay within the process.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+use oxorb_sys::poll::Signal;
 
 use crate::{Facts, Link, PeerId, Properties, WriteError};
 
@@ -68,6 +71,7 @@ impl Link for MemLink {
         let deadline = Deadline::after(*lock(&self.read_timeout));
         let mut pipe = self.incoming.wait(deadline, |state| !state.is_silent())?;
         let count = pipe.take(buffer, max);
+        self.incoming.show(&pipe, true);
         drop(pipe);
         self.incoming.changed.notify_all();
         Ok(count)
@@ -79,7 +83,12 @@ impl Link for MemLink {
         for mut rest in slices.iter().map(|slice| &**slice) {
             while !rest.is_empty() {
                 let taken = self.outgoing.wait(deadline, |state| !state.is_full());
-                let taken = taken.and_then(|mut pipe| pipe.put(rest));
+                let taken = taken.and_then(|mut pipe| {
+                    let was_readable = !pipe.is_silent();
+                    let count = pipe.put(rest)?;
+                    self.outgoing.show(&pipe, was_readable);
+                    Ok(count)
+                });
                 let count = taken.map_err(|error| WriteError { written, error })?;
                 self.outgoing.changed.notify_all();
                 written += count;
@@ -118,7 +127,7 @@ impl Link for MemLink {
     }
 
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        None
+        self.incoming.watched().map(AsFd::as_fd)
     }
 
     fn facts(&self) -> Facts {
@@ -201,6 +210,9 @@ struct Shared {
     pipe: Mutex<Pipe>,
     /// Signalled whenever the pipe has changed.
     changed: Condvar,
+    /// Raised while a read would not wait; made when somebody asks for it. `None`: there is no
+    /// descriptor for it.
+    readable: OnceLock<Option<Signal>>,
 }
 
 impl Shared {
@@ -213,12 +225,46 @@ impl Shared {
                 unread: false,
             }),
             changed: Condvar::new(),
+            readable: OnceLock::new(),
         }
     }
 
     fn change(&self, change: impl FnOnce(&mut Pipe)) {
-        change(&mut lock(&self.pipe));
+        let mut pipe = lock(&self.pipe);
+        let was_readable = !pipe.is_silent();
+        change(&mut pipe);
+        self.show(&pipe, was_readable);
+        drop(pipe);
         self.changed.notify_all();
+    }
+
+    /// Has the signal say whether a read would wait, if somebody looks at it. Under the pipe's lock.
+    fn show(&self, pipe: &Pipe, was_readable: bool) {
+        let Some(Some(signal)) = self.readable.get() else {
+            return;
+        };
+        match (was_readable, !pipe.is_silent()) {
+            (false, true) => signal.raise(),
+            (true, false) => signal.lower(),
+            _ => {}
+        }
+    }
+
+    /// Returns the signal, which is right from now on.
+    fn watched(&self) -> Option<&Signal> {
+        if let Some(signal) = self.readable.get() {
+            return signal.as_ref();
+        }
+        let pipe = lock(&self.pipe);
+        let signal = self.readable.get_or_init(|| {
+            let signal = Signal::new().ok()?;
+            if !pipe.is_silent() {
+                signal.raise();
+            }
+            Some(signal)
+        });
+        drop(pipe);
+        signal.as_ref()
     }
 
     /// Waits until the pipe is as wanted.

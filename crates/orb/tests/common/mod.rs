@@ -4,6 +4,7 @@
 pub(crate) mod child;
 pub(crate) mod fake;
 pub(crate) mod lanes;
+pub(crate) mod transport;
 pub(crate) mod worker;
 
 use std::net::SocketAddr;
@@ -159,15 +160,14 @@ pub(crate) const ARCHITECTURES: [Concurrency; 5] = [
 ];
 
 pub(crate) fn server(concurrency: Concurrency) -> Orb {
-    Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    transport::listening()
         .concurrency(concurrency)
         .build()
         .unwrap()
 }
 
 pub(crate) fn client(connections: ClientConnections) -> Orb {
-    Orb::builder()
+    transport::builder()
         .client_connections(connections)
         .build()
         .unwrap()
@@ -194,8 +194,13 @@ pub(crate) fn address(object: &ObjectRef) -> SocketAddr {
 }
 
 pub(crate) fn object_key(object: &ObjectRef) -> Vec<u8> {
-    let profile = object.reference().ior().iiop_profiles().next();
-    profile.unwrap().object_key
+    let reference = object.reference();
+    let protocols = &reference.orb().options().protocols;
+    let mut keys = reference.ior().profiles.iter().filter_map(|profile| {
+        let kind = protocols.tagged(profile.tag)?.profile();
+        Some(kind.read(profile).ok()?.key)
+    });
+    keys.next().expect("a profile of ours")
 }
 
 pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
@@ -291,7 +296,7 @@ pub(crate) fn until_hanging(object: &ObjectRef) {
 
 /// A client that looks at a connection before each use, however short the pause.
 pub(crate) fn wary_client(sharing: ClientConnections) -> Orb {
-    Orb::builder()
+    transport::builder()
         .client_connections(sharing)
         .setting("TrustIdle", "0")
         .build()

@@ -160,11 +160,11 @@ pub(crate) const fn model(
 }
 
 pub(crate) fn server() -> Orb {
-    Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
+    super::transport::listening().build().unwrap()
 }
 
 pub(crate) fn client() -> Orb {
-    Orb::builder().build().unwrap()
+    super::transport::builder().build().unwrap()
 }
 
 /// A POA whose objects a lane of this priority serves.

@@ -24,8 +24,7 @@ const BACKLOG: usize = 4096;
 /// A network within the process: whoever holds a clone listens at its places and connects to them.
 ///
 /// A place is any name of letters, digits, `.`, `-` and `_`. No name, and `*`, ask for a new one,
-/// as port 0 does with TCP. Links have no descriptor: each of their connections needs a thread that
-/// waits for it (the default of an ORB), or a caller that reads.
+/// as port 0 does with TCP.
 ///
 /// ```
 /// use oxorb_transport::{Link, Notation, Part, Transport, mem::Memory};

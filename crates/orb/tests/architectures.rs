@@ -12,6 +12,7 @@ use std::time::Duration;
 use common::worker::*;
 use common::{LONG, alone, assert_raised, elsewhere};
 use oxorb::policy::{Qos, RequestQos};
+use oxorb::transport::PeerId;
 use oxorb::{
     Arriving, ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef,
     Orb, PoaError, Policy, PoolThread, Priority, PriorityModel, QueueOrder, RateGroup,
@@ -543,7 +544,11 @@ fn filtered(concurrency: Concurrency) -> Filtered {
     let pools = Arc::<OnceLock<[ThreadpoolId; 2]>>::default();
     let (log, known) = (Arc::clone(&asked), Arc::clone(&pools));
     let by_operation = move |request: &Arriving<'_>| {
-        assert!(request.peer().ip().unwrap().is_loopback() && request.octets() > 12);
+        let seen = match request.peer() {
+            PeerId::Ip(address) => address.is_loopback(),
+            other => other != PeerId::Unknown,
+        };
+        assert!(seen && request.octets() > 12);
         log.lock().unwrap().push(request.operation().to_owned());
         let alarm = request.operation() == "wait";
         alarm.then(|| PoolThread::of(known.get().unwrap()[0]))

@@ -261,7 +261,11 @@ fn how_fast_a_connection_sends_a_policy_says() {
 #[test]
 fn what_a_server_says_of_its_connections_the_kernel_knows() {
     let _guard = watchdog(LONG);
-    let (server, client) = (server(), client());
+    let server = common::transport::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .unwrap();
+    let client = client();
     let properties = TcpProtocolProperties {
         send_buffer_size: 30_000,
         recv_buffer_size: 20_000,
@@ -295,7 +299,9 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
 fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
-    let server = common::transport::listening()
+    // Packets are those of a network.
+    let server = common::transport::builder()
+        .listen("iiop://127.0.0.1:0")
         .setting("LaneDSCP", "1:0=10")
         .setting("LaneDSCP", "*:*=12")
         .setting("LaneCPU", &format!("1:1={cpu}"))

@@ -32,7 +32,7 @@ pub trait Acceptor: Send + Sync {
 /// An endpoint on which nobody can listen now.
 pub struct ListenError {
     /// The endpoint asked for.
-    pub endpoint: Endpoint,
+    pub endpoint: Box<Endpoint>,
     /// The address on which it failed, in the transport's own notation.
     pub address: String,
     /// Why.

@@ -43,7 +43,7 @@ impl UnixAcceptor {
             Name::Abstract(name) => abstract_socket(name).map(|socket| (socket, None)),
         };
         let (socket, file) = listened.map_err(|error| ListenError {
-            endpoint: endpoint.clone(),
+            endpoint: Box::new(endpoint.clone()),
             address: place.name.to_string(),
             advice: advice(&error, &place.name),
             error,

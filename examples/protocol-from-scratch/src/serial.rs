@@ -124,7 +124,7 @@ impl Transport for Serial {
         }
         if ports.contains_key(&endpoint.place) {
             return Err(ListenError {
-                endpoint: at.clone(),
+                endpoint: Box::new(at.clone()),
                 address: endpoint.place,
                 error: io::ErrorKind::AddrInUse.into(),
                 advice: Some("one line goes into a port: choose another"),

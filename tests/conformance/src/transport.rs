@@ -112,7 +112,7 @@ pub fn an_endpoint_reads_back(subject: &Subject) {
             .after(&prefix)
             .expect("the scheme, as nobody set another protocol");
         let read = subject.transport.endpoints(Notation::Url, part).unwrap();
-        assert_eq!(read, [endpoint.clone()], "{text}");
+        assert_eq!(read, std::slice::from_ref(endpoint), "{text}");
     }
 }
 

@@ -74,7 +74,7 @@ impl Transport for Network {
 
     fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {
         Err(ListenError {
-            endpoint: at.clone(),
+            endpoint: Box::new(at.clone()),
             address: at.place.clone(),
             error: io::ErrorKind::Unsupported.into(),
             advice: None,

@@ -22,13 +22,26 @@ pub(crate) fn listening() -> Builder {
     builder().listen(&anywhere())
 }
 
-/// An endpoint at any free place, over the transport chosen.
+/// Endpoints at any free place: over the transport chosen, which calls then use, and behind it over
+/// TCP, for tests that write octets of their own to a socket.
 pub(crate) fn anywhere() -> String {
-    match std::env::var(TRANSPORT).as_deref() {
-        Err(_) | Ok("tcp") => "iiop://127.0.0.1:0".to_owned(),
+    const TCP: &str = "iiop://127.0.0.1:0";
+    let chosen = match std::env::var(TRANSPORT).as_deref() {
+        Err(_) | Ok("tcp") => return TCP.to_owned(),
         Ok("unix") => "uiop://".to_owned(),
         Ok("mem") => "mem://".to_owned(),
         Ok(endpoint) if endpoint.contains("://") => endpoint.to_owned(),
         Ok(other) => panic!("{TRANSPORT}={other}: expected tcp, unix, mem or an endpoint"),
-    }
+    };
+    format!("{chosen};{TCP}")
+}
+
+/// Panics unless calls to a server at [`anywhere`] use the transport chosen: its profile comes first.
+pub(crate) fn assert_chosen(object: &oxorb::Ref) {
+    let chosen = anywhere();
+    let name = chosen.split("://").next().expect("an endpoint");
+    let first = object.ior().profiles[0].tag;
+    let protocols = &object.orb().options().protocols;
+    let protocol = protocols.tagged(first).expect("a protocol of ours");
+    assert_eq!(protocol.name(), name);
 }

@@ -141,7 +141,7 @@ impl Transport for Memory {
         }
         if places.open.contains_key(&endpoint.place) {
             return Err(ListenError {
-                endpoint: at.clone(),
+                endpoint: Box::new(at.clone()),
                 address: endpoint.place,
                 error: io::ErrorKind::AddrInUse.into(),
                 advice: Some("somebody in this process listens there: choose another name"),

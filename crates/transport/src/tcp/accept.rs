@@ -30,7 +30,7 @@ impl TcpAcceptor {
     pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
         let place = Place::of(endpoint);
         let failed = |address: String, error: io::Error| ListenError {
-            endpoint: endpoint.clone(),
+            endpoint: Box::new(endpoint.clone()),
             address,
             advice: advice(&error),
             error,

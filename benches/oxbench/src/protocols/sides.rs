@@ -6,8 +6,12 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Arc;
 
-use oxorb::{ClientConnections, Concurrency, Interface, Orb, SystemException};
+use oxorb::lite::{GIOP_LITE, GIOP_LITE_RT};
+use oxorb::protocol::{Placed, Protocol};
+use oxorb::transport::mem::{self, Memory};
+use oxorb::{Builder, ClientConnections, Concurrency, Interface, Orb, SystemException};
 
 use super::cube::{Cube, Operation};
 use crate::Result;
@@ -23,7 +27,7 @@ use generated::oxbench::cubes::{Cubit, CubitRef, Many};
 
 /// Serves a `Cubit` at an endpoint until standard input closes, with a thread for each connection as omniORB does.
 pub(crate) fn serve(endpoint: &str) -> Result {
-    let (orb, cubit) = start(endpoint)?;
+    let (orb, cubit) = start(Orb::builder(), endpoint)?;
     session::announce(&cubit.to_ior().to_string())?;
     orb.shutdown(true)?;
     Ok(())
@@ -31,35 +35,56 @@ pub(crate) fn serve(endpoint: &str) -> Result {
 
 /// Calls the `Cubit` at `reference` as standard input says.
 pub(crate) fn call(reference: &str) -> Result {
-    let orb = client()?;
+    repeat(Orb::builder(), reference)
+}
+
+/// Calls as standard input says.
+fn repeat(builder: Builder, reference: &str) -> Result {
+    let orb = builder
+        .client_connections(ClientConnections::Private)
+        .build()?;
     let cubit: CubitRef = orb.resolve(reference)?;
     session::serve(&mut CubitCaller { cubit })?;
     orb.shutdown(true)?;
     Ok(())
 }
 
-/// Is both sides in one process, of two ORBs that share nothing but the transport.
+/// Is both sides in one process, of two ORBs that share nothing but the memory that they talk through.
 pub(crate) fn serve_and_call(endpoint: &str) -> Result {
-    let (server, cubit) = start(endpoint)?;
-    call(&cubit.to_ior().to_string())?;
+    let network = Memory::new();
+    let (server, cubit) = start(over(Orb::builder(), &network)?, endpoint)?;
+    let client = over(Orb::builder(), &network)?;
+    repeat(client, &cubit.to_ior().to_string())?;
     server.shutdown(true)?;
     Ok(())
 }
 
-fn start(endpoint: &str) -> Result<(Orb, CubitRef)> {
-    let orb = Orb::builder()
+/// Adds every messaging over memory.
+fn over(builder: Builder, network: &Memory) -> Result<Builder> {
+    let mut builder = builder.protocol(Protocol::memory(network.clone()));
+    let light = [
+        ("giop-lite+mem", GIOP_LITE, LITE_MEMORY),
+        ("giop-lite-rt+mem", GIOP_LITE_RT, LITE_RT_MEMORY),
+    ];
+    for (name, messaging, tag) in light {
+        let profile = Placed::new(tag, name, mem::SCHEME);
+        let transport = Arc::new(network.clone());
+        builder = builder.protocol(Protocol::new(name, profile, Some(messaging), transport)?);
+    }
+    Ok(builder)
+}
+
+/// Tags of profiles that never leave the process.
+const LITE_MEMORY: u32 = 0x4f58_4f22;
+const LITE_RT_MEMORY: u32 = 0x4f58_4f2a;
+
+fn start(builder: Builder, endpoint: &str) -> Result<(Orb, CubitRef)> {
+    let orb = builder
         .listen(endpoint)
         .concurrency(Concurrency::ThreadPerConnection)
         .build()?;
     let cubit: CubitRef = orb.root_poa().activate(Cubes)?;
     Ok((orb, cubit))
-}
-
-fn client() -> Result<Orb> {
-    let orb = Orb::builder()
-        .client_connections(ClientConnections::Private)
-        .build()?;
-    Ok(orb)
 }
 
 struct Cubes;

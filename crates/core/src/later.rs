@@ -101,7 +101,7 @@ impl Upcall<'_> {
             false => &frame.bytes[..request.body.min(frame.bytes.len())],
             true => frame.bytes,
         };
-        let Ok(values) = server::values_of_request(orb, head.len()) else {
+        let Ok(values) = server::values_of_request(orb.shared(), head.len()) else {
             return self.fail(raise::VALUES_NOT_AFFORDED);
         };
         let acknowledged = self.sink.answered();

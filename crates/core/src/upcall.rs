@@ -8,6 +8,7 @@ use oxorb_giop::{Begun, Frame, ReplyStatus, Request, Response, Wire};
 use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, context_id};
 use oxorb_rt::Priority;
 
+use crate::Options;
 use crate::deadline::Times;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::op::{NO_SLOT, Raise};
@@ -405,7 +406,7 @@ impl<'r> Upcall<'r> {
         let written = body(&mut e)
             .inspect(|()| probe::stamp(Stage::ResultsWritten))
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
-            .and_then(|()| finish(&mut e, wire, begun, self.arrived.orb))
+            .and_then(|()| finish(&mut e, wire, begun, self.arrived.orb.options()))
             .inspect(|()| probe::stamp(Stage::ReplyFramed));
         match written {
             Ok(()) => self.sink.send(self.arrived.orb.options(), wire, e),
@@ -460,8 +461,13 @@ impl From<SystemException> for Rejected {
 }
 
 #[inline(always)]
-fn finish(e: &mut Encoder<'_>, wire: Wire, begun: Begun, orb: &Orb) -> Result<(), SystemException> {
+fn finish(
+    e: &mut Encoder<'_>,
+    wire: Wire,
+    begun: Begun,
+    options: &Options,
+) -> Result<(), SystemException> {
     wire.finish(e, begun)
-        .and_then(|()| orb.options().limits.check_outgoing(e.position()))
+        .and_then(|()| options.limits.check_outgoing(e.position()))
         .map_err(|violation| violation.to_exception(CompletionStatus::Yes))
 }

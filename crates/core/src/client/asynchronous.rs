@@ -450,7 +450,7 @@ impl InFlight {
                     self.retries,
                     &exception,
                     timing,
-                    self.reference.orb(),
+                    self.reference.orb().shared(),
                 )
             });
         match pause {

@@ -19,6 +19,7 @@ use crate::op::{Op, Raise, UserException};
 use crate::options::Collocation;
 use crate::policy::{Resolved, SyncScope};
 use crate::route::RouteProfile;
+use crate::shared::Shared;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::{Orb, Ref, Servant, current_qos, raise};
 
@@ -166,7 +167,8 @@ impl Ref {
     fn near(&self, op: &'static Op) -> Option<(&RouteProfile, Option<Duration>)> {
         let route = self.unforwarded()?;
         if self.nearness().0.load(Ordering::Relaxed) == UNKNOWN {
-            let is_near = route.may_be_local() && route.scheduled.is_none() && is_plain(self.orb());
+            let is_near =
+                route.may_be_local() && route.scheduled.is_none() && is_plain(self.orb().shared());
             let found = if is_near { NEAR } else { FAR };
             self.nearness().0.store(found, Ordering::Relaxed);
             if !is_near {
@@ -213,13 +215,13 @@ fn typed<S: ?Sized + 'static>(servant: &dyn Servant) -> Option<&S> {
 }
 
 /// Whether nothing wants to see the messages of this ORB.
-fn is_plain(orb: &Orb) -> bool {
-    let (options, interceptors) = (orb.options(), orb.interceptors());
+fn is_plain(shared: &Shared) -> bool {
+    let (options, interceptors) = (&shared.options, &shared.interceptors);
     options.collocation == Collocation::Direct
         && !options.time_probes
         && interceptors.client.is_empty()
         && interceptors.server.is_empty()
-        && orb.enforcer().is_none()
+        && shared.enforcer.as_ref().is_none()
 }
 
 /// When a call has taken too long.

@@ -382,7 +382,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
     #[cold]
     fn back_off(&mut self, exception: SystemException) -> Result<(), SystemException> {
         let (retry, orb) = (&self.policies.retry, self.reference.orb());
-        let delay = pause(retry, self.retries, &exception, self.timing, orb).ok_or(exception)?;
+        let delay =
+            pause(retry, self.retries, &exception, self.timing, orb.shared()).ok_or(exception)?;
         self.retries += 1;
         self.fell_back = false;
         if delay > Duration::ZERO {

@@ -10,8 +10,9 @@ use super::exchange::Step;
 use super::{Peer, Reply, Timing};
 use crate::failure::{self, Attempt};
 use crate::policy::Retry;
+use crate::raise;
 use crate::route::RouteProfile;
-use crate::{Orb, raise};
+use crate::shared::Shared;
 
 /// Most forwards of one call: a forward that leads to a forward that leads ... ends there.
 const MAX_FORWARDS: u32 = 16;
@@ -78,9 +79,9 @@ pub(super) fn pause(
     retries: u32,
     exception: &SystemException,
     timing: Timing,
-    orb: &Orb,
+    shared: &Shared,
 ) -> Option<Duration> {
-    if retries >= retry.times || !exception.is_safe_to_retry() || orb.is_closing() {
+    if retries >= retry.times || !exception.is_safe_to_retry() || shared.is_closing() {
         return None;
     }
     let doubled = 1u32.checked_shl(retries).unwrap_or(u32::MAX);

@@ -258,7 +258,7 @@ impl Orb {
     /// Starts them, if that has not happened yet.
     pub(crate) fn start_modules(&self) -> Result<(), SetupError> {
         if self.server().modules.get().is_none() {
-            let started = DispatchingModules::start(self).map_err(SetupError::Threads)?;
+            let started = DispatchingModules::start(self.shared()).map_err(SetupError::Threads)?;
             // If somebody was quicker, these end unused.
             let _ = self.server().modules.set(started);
         }

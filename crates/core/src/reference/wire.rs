@@ -39,6 +39,6 @@ impl Scope for Orb {
     }
 
     fn afford(&self, octets: usize) -> bool {
-        crate::server::afford(self, octets)
+        crate::server::afford(self.shared(), octets)
     }
 }

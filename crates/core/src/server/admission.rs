@@ -18,8 +18,9 @@ use super::large_replies;
 use super::owed::{self, Owed};
 use super::registry::Client;
 use super::stand_in::Desk;
+use crate::shared::Shared;
 use crate::sync::thread;
-use crate::{Incident, Orb, raise};
+use crate::{Incident, raise};
 
 /// Room for the large reply of one request.
 pub(super) struct Expected {
@@ -56,10 +57,10 @@ enum Room {
 impl Connection {
     /// Finds room for the reply to the request that `desk` announces, or waits for it. `Err`: it was refused.
     #[cold]
-    pub(super) fn admit(&mut self, orb: &Orb, home: &Home, desk: &Desk) -> Result<(), Next> {
+    pub(super) fn admit(&mut self, shared: &Shared, home: &Home, desk: &Desk) -> Result<(), Next> {
         let mut since = None;
         loop {
-            match self.seek(orb, desk) {
+            match self.seek(shared, desk) {
                 Room::Found(expected) => {
                     self.sink().expect(expected);
                     return Ok(());
@@ -70,14 +71,14 @@ impl Connection {
                 let client = self.lines.status.client.as_ref();
                 let octets = client.map_or(0, |client| client.share.replies());
                 let what = || format!("replies of {octets} octets are not taken");
-                orb.note(Incident::RepliesNotTaken, || self.link.peer(), what);
+                shared.note(Incident::RepliesNotTaken, || self.link.peer(), what);
                 Instant::now()
             });
-            let waits = matches!(home, Home::Thread(_)) && !orb.is_closing();
-            if !waits || began.elapsed() >= orb.options().reply_wait {
+            let waits = matches!(home, Home::Thread(_)) && !shared.is_closing();
+            if !waits || began.elapsed() >= shared.options.reply_wait {
                 let inbox = desk.inbox();
                 return Err(
-                    match self.refuse(orb, &inbox.frame(), raise::TOO_MANY_REPLIES) {
+                    match self.refuse(&shared.options, &inbox.frame(), raise::TOO_MANY_REPLIES) {
                         true => Next::Message,
                         false => Next::Close,
                     },
@@ -87,7 +88,7 @@ impl Connection {
         }
     }
 
-    fn seek(&self, orb: &Orb, desk: &Desk) -> Room {
+    fn seek(&self, shared: &Shared, desk: &Desk) -> Room {
         let Some(client) = &self.lines.status.client else {
             return Room::Found(None);
         };
@@ -105,14 +106,14 @@ impl Connection {
         }
         let operation = hash(&request);
         let octets = client.share.large.expected(operation);
-        let limit = orb.options().max_reply_octets_per_client;
+        let limit = shared.options.max_reply_octets_per_client;
         if octets == 0 {
             return match limit.is_some_and(|limit| client.share.replies() >= limit) {
                 true => Room::None,
                 false => Room::Found(None),
             };
         }
-        match Owed::expect(client, octets, orb.options()) {
+        match Owed::expect(client, octets, &shared.options) {
             None => Room::None,
             owed => Room::Found(Some(Expected {
                 client: Arc::clone(client),

@@ -26,6 +26,7 @@ use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
 use super::stand_in::{Desk, at_desk};
 use super::threadpool::{QueueOrder, Serving};
+use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
 
@@ -52,17 +53,17 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
             let status = Arc::clone(&connection.lines.status);
             return desk.run(orb, &status, connection.sink());
         }
-        Err(exception) => return refuse(orb, desk, connection, exception),
+        Err(exception) => return refuse(orb.shared(), desk, connection, exception),
     };
     if let Assigned::Lane { lane, octets, .. } = &assigned
         && let Err(exception) = lane.make_room(*octets)
     {
-        return refuse(orb, desk, connection, exception);
+        return refuse(orb.shared(), desk, connection, exception);
     }
     let picked = matches!(assigned, Assigned::Lane { picked: true, .. });
     let detached = Detached {
         orb: orb.clone(),
-        connection: desk.detach(orb, connection, picked),
+        connection: desk.detach(orb.options(), connection, picked),
         served: false,
     };
     match assigned {
@@ -72,7 +73,7 @@ pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Conne
             urgency,
             ..
         } => lane.take_over(orb, detached, octets, urgency),
-        Assigned::Module(modules, due) => modules.dispatch(orb, detached, due),
+        Assigned::Module(modules, due) => modules.dispatch(orb.shared(), detached, due),
     }
     Next::Message
 }
@@ -153,11 +154,16 @@ pub(super) fn see_to_connection(orb: &Orb, desk: &Desk, request: &Request<'_>, k
 }
 
 /// Answers the request that `desk` announces with an exception.
-fn refuse(orb: &Orb, desk: &Desk, connection: &mut Connection, exception: SystemException) -> Next {
+fn refuse(
+    shared: &Shared,
+    desk: &Desk,
+    connection: &mut Connection,
+    exception: SystemException,
+) -> Next {
     let peer = || connection.link.peer();
-    orb.note(Incident::BufferFull, peer, || exception.to_string());
+    shared.note(Incident::BufferFull, peer, || exception.to_string());
     let inbox = desk.inbox();
-    match connection.refuse(orb, &inbox.frame(), exception) {
+    match connection.refuse(&shared.options, &inbox.frame(), exception) {
         true => Next::Message,
         false => Next::Close,
     }
@@ -193,7 +199,7 @@ impl Connection {
                     see_to_connection(orb, desk, &request, key);
                 }
             }
-            Some(desk.detach(orb, connection, false))
+            Some(desk.detach(orb.options(), connection, false))
         });
         Some(Detached {
             orb: orb.clone(),
@@ -214,7 +220,7 @@ impl Detached {
         let Detached {
             orb, connection, ..
         } = &mut self;
-        connection.refuse_detached(orb, exception);
+        connection.refuse_detached(orb.options(), exception);
     }
 
     /// Answers it, in the calling thread.
@@ -236,7 +242,7 @@ impl Drop for Detached {
             served,
         } = self;
         if !*served {
-            connection.refuse_detached(orb, raise::NO_SERVING_THREAD);
+            connection.refuse_detached(orb.options(), raise::NO_SERVING_THREAD);
         }
         let registry = orb.registry();
         if registry.leave_answered(&connection.lines.status) {

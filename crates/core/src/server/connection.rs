@@ -23,7 +23,7 @@ use crate::conn::{self, Calls, Turn};
 use crate::probe::{self, Stage};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread;
-use crate::{Incident, Orb, failure, raise};
+use crate::{Incident, Options, Orb, failure, raise};
 
 /// A connection that was accepted, and what belongs to it alone.
 pub(crate) struct Connection {
@@ -120,12 +120,12 @@ pub(super) enum Ahead {
 
 impl Connection {
     pub(crate) fn new(
-        orb: &Orb,
+        options: &Options,
         admitted: Admitted,
         link: Arc<dyn Link>,
         pool: Option<u32>,
     ) -> Connection {
-        let inbox = admitted.status.inbox(&orb.options().limits);
+        let inbox = admitted.status.inbox(&options.limits);
         let lines = Lines {
             status: admitted.status,
             pool,
@@ -140,13 +140,13 @@ impl Connection {
 
     /// A connection that this side opened, over which requests may come, too.
     pub(crate) fn both_ways(
-        orb: &Orb,
+        options: &Options,
         admitted: Admitted,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         calls: Arc<dyn Calls>,
     ) -> Connection {
-        let mut connection = Connection::new(orb, admitted, link, None);
+        let mut connection = Connection::new(options, admitted, link, None);
         connection.session = Session::of_our_own();
         *connection.lines.status.session.lock().expect(UNPOISONED) = connection.session;
         connection.lines.status.set_turns(turn);
@@ -187,7 +187,7 @@ impl Connection {
     /// Another thread may take it over while a request runs, and it then belongs there.
     pub(super) fn can_be_taken_over(&self, orb: &Orb, home: &Home) {
         if orb.options().max_requests_per_connection > 1 {
-            let watched = home.watched_lane(orb);
+            let watched = home.watched_lane(orb.shared());
             self.lines.status.set_origin(Origin {
                 pool: self.lines.pool,
                 home: home.downgrade(),
@@ -262,7 +262,7 @@ impl Connection {
                         self.version = header.version;
                         let large = owed::any();
                         let next = match large {
-                            true => self.admit(orb, home, desk).err(),
+                            true => self.admit(orb.shared(), home, desk).err(),
                             false => None,
                         };
                         let next = match (next, desk.assigns.get()) {
@@ -389,14 +389,14 @@ impl Connection {
     }
 
     /// Answers it with an exception instead.
-    pub(super) fn refuse_detached(&mut self, orb: &Orb, exception: SystemException) {
+    pub(super) fn refuse_detached(&mut self, options: &Options, exception: SystemException) {
         if let Some(inbox) = self.inbox.take() {
             let turn = self.lines.status.turn().cloned();
             // Whoever reads the connection takes the turn with each message that is sent.
             let reads = stand_in::turn().zip(turn.as_ref());
             let reads = reads.is_some_and(|(desk, turn)| Arc::ptr_eq(&desk, turn));
             let _ours = turn.as_ref().filter(|_| !reads).map(|turn| turn.to_write());
-            self.refuse(orb, &inbox.frame(), exception);
+            self.refuse(options, &inbox.frame(), exception);
             if let (Some(turn), Ok(request)) = (&turn, Request::parse(&inbox.frame())) {
                 turn.finish(request.id);
             }
@@ -466,7 +466,7 @@ impl Connection {
 
     /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; false when the connection
     /// is of no more use.
-    pub(super) fn refuse_next(&mut self, orb: &Orb, exception: SystemException) -> bool {
+    pub(super) fn refuse_next(&mut self, options: &Options, exception: SystemException) -> bool {
         let turn = self.lines.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
         let Some(inbox) = &mut self.inbox else {
@@ -478,7 +478,7 @@ impl Connection {
         let inbox = self.inbox.take();
         let goes_on = inbox
             .as_ref()
-            .is_some_and(|inbox| self.refuse(orb, &inbox.frame(), exception));
+            .is_some_and(|inbox| self.refuse(options, &inbox.frame(), exception));
         self.inbox = inbox;
         goes_on
     }
@@ -486,7 +486,7 @@ impl Connection {
     /// Answers the request of a frame with an exception; false when the connection is of no more use.
     pub(super) fn refuse(
         &mut self,
-        orb: &Orb,
+        options: &Options,
         frame: &Frame<'_>,
         exception: SystemException,
     ) -> bool {
@@ -497,7 +497,7 @@ impl Connection {
             let wire = frame.wire();
             self.sink.begin();
             self.sink
-                .send_exception(orb.options(), wire, request.id, wire.dialect(), exception);
+                .send_exception(options, wire, request.id, wire.dialect(), exception);
         }
         !self.sink.broken()
     }
@@ -564,7 +564,7 @@ impl Connection {
             self.silent = true;
             // A thread of its own has waited for a whole tick by now.
             let waited = match home {
-                Home::Thread(_) => self.tick(per_connection::tick(orb)),
+                Home::Thread(_) => self.tick(per_connection::tick(orb.options())),
                 Home::Lane(_) => Duration::ZERO,
             };
             orb.registry().idles(&self.lines.status, waited);
@@ -577,7 +577,7 @@ impl Connection {
         if !inbox.mid_message() {
             self.gets_on();
             if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
-                self.between_large(orb, inbox);
+                self.between_large(orb.options(), inbox);
             }
             return Before::Read;
         }
@@ -601,11 +601,11 @@ impl Connection {
 
     /// After a large message: its memory is kept where it fits among what the client's connections keep.
     #[cold]
-    fn between_large(&mut self, orb: &Orb, inbox: &mut Inbox) {
+    fn between_large(&mut self, options: &Options, inbox: &mut Inbox) {
         let octets = self.claim.release();
         let spare = inbox.spare();
         let same = self.kept.covers(spare) && self.kept.octets() <= spare;
-        if !same && !self.kept.keep(spare, orb.options()) {
+        if !same && !self.kept.keep(spare, options) {
             inbox.shrink_to(SMALL);
             owed::freed(octets.max(spare));
         } else if octets > spare {

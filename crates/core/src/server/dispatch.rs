@@ -15,10 +15,12 @@ use oxorb_object::{
 use super::registry::Client;
 use super::stand_in::Desk;
 use super::{Sink, both_ways};
+use crate::Options;
 use crate::conn::Kept;
 use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
+use crate::shared::Shared;
 use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall, qos, raise};
 
@@ -141,9 +143,12 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
         dialect,
         times: &times,
     };
-    upcall(&arrived, &mut sink, ServerFlow::of(orb), |upcall| {
-        adapt(orb, upcall)
-    });
+    upcall(
+        &arrived,
+        &mut sink,
+        ServerFlow::of(orb.shared()),
+        |upcall| adapt(orb, upcall),
+    );
     sink.into_memory()
 }
 
@@ -166,7 +171,8 @@ fn serve(
         return Ok(());
     }
     let key = request.target.object_key()?;
-    let fail = |sink: &mut Sink, exception| refuse_request(orb, frame, request, exception, sink);
+    let fail =
+        |sink: &mut Sink, exception| refuse_request(orb.options(), frame, request, exception, sink);
     let dialect = match Session::dialect(desk, request, frame.header.version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
@@ -182,7 +188,7 @@ fn serve(
     }
     let mut counted = Counted(None);
     if desk.counted.get() {
-        match Counted::begin(orb, desk) {
+        match Counted::begin(orb.shared(), desk) {
             Some(begun) => counted = begun,
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
@@ -205,7 +211,7 @@ fn serve(
         times,
     };
     probe::stamp(Stage::RequestAdmitted);
-    upcall(&arrived, sink, ServerFlow::of(orb), |upcall| {
+    upcall(&arrived, sink, ServerFlow::of(orb.shared()), |upcall| {
         adapt(orb, upcall)
     });
     if counted.0.is_some() && sink.is_deferred() {
@@ -217,7 +223,7 @@ fn serve(
 /// Answers a request that is not served with an exception, if somebody waits for an answer.
 #[cold]
 fn refuse_request(
-    orb: &Orb,
+    options: &Options,
     frame: &Frame<'_>,
     request: &Request<'_>,
     exception: SystemException,
@@ -225,7 +231,7 @@ fn refuse_request(
 ) -> Result<(), Violation> {
     if request.response != Response::None {
         let wire = frame.wire();
-        sink.send_exception(orb.options(), wire, request.id, wire.dialect(), exception);
+        sink.send_exception(options, wire, request.id, wire.dialect(), exception);
     }
     Ok(())
 }
@@ -320,14 +326,14 @@ struct Counted(Option<Arc<Client>>);
 
 impl Counted {
     #[cold]
-    fn begin(orb: &Orb, desk: &Desk) -> Option<Counted> {
+    fn begin(shared: &Shared, desk: &Desk) -> Option<Counted> {
         let client = desk.client()?;
-        let limit = orb.options().max_requests_per_client.unwrap_or(usize::MAX);
+        let limit = shared.options.max_requests_per_client.unwrap_or(usize::MAX);
         if client.begin(limit) {
             return Some(Counted(Some(client)));
         }
         let peer = || desk.link().map_or_else(String::new, |link| link.peer());
-        orb.note(Incident::TooManyRequests, peer, String::new);
+        shared.note(Incident::TooManyRequests, peer, String::new);
         None
     }
 

@@ -7,6 +7,7 @@ use super::followers::Followers;
 use super::lane::Lane;
 use super::per_connection;
 use crate::Orb;
+use crate::shared::Shared;
 
 /// Owner of a connection after another thread served it.
 #[derive(Clone)]
@@ -32,12 +33,12 @@ impl Home {
     }
 
     /// Returns the lane whose own watching thread has its connections taken over; `None`: that of the ORB does.
-    pub(super) fn watched_lane(&self, orb: &Orb) -> Option<&Arc<Lane>> {
+    pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
         let lane = match self {
             Home::Thread(lane) => lane.as_ref(),
             Home::Lane(lane) => Some(lane),
         };
-        lane.filter(|lane| lane.priority().is_some() && orb.scheduling().is_real_time())
+        lane.filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
     }
 
     /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or

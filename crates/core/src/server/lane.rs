@@ -39,6 +39,7 @@ use super::threadpool::{LaneOf, QueueOrder, Serving};
 use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::lock::Mutex;
+use crate::shared::Shared;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -224,7 +225,7 @@ impl Lane {
             0 => Purpose::Worker,
             _ => Purpose::Lane,
         };
-        let mut builder = self.builder(orb, purpose, &self.plan.name);
+        let mut builder = self.builder(orb.shared(), purpose, &self.plan.name);
         if let Some(octets) = self.plan.stack_size {
             builder = builder.stack_size(octets);
         }
@@ -237,7 +238,7 @@ impl Lane {
         builder.spawn(move || {
             let Alive(lane) = &alive;
             crate::within::mark_server_thread();
-            lane.mark(&orb);
+            lane.mark(orb.shared());
             if let Some(priority) = lane.plan.priority {
                 orb.enter_lane(priority, lane.plan.scheduling);
             }
@@ -250,13 +251,18 @@ impl Lane {
     }
 
     /// Returns a builder of a thread of the lane: at its priority, on its processor, without a reservation.
-    pub(super) fn builder(&self, orb: &Orb, purpose: Purpose, name: &str) -> attributed::Builder {
-        let threads = orb.thread_factory();
-        let mut schedule = orb.scheduling().declared(self.plan.priority);
+    pub(super) fn builder(
+        &self,
+        shared: &Shared,
+        purpose: Purpose,
+        name: &str,
+    ) -> attributed::Builder {
+        let threads = &shared.threads;
+        let mut schedule = shared.scheduling.declared(self.plan.priority);
         if let (LaneScheduling::Class(class), Some(priority)) =
             (self.plan.scheduling, self.plan.priority)
         {
-            schedule = orb.scheduling().declared_in(class, priority);
+            schedule = shared.scheduling.declared_in(class, priority);
         }
         let builder = threads.builder_at(purpose, name, schedule);
         match self.plan.cpu {
@@ -266,25 +272,25 @@ impl Lane {
     }
 
     /// The calling thread is one of the lane from now on.
-    fn mark(&self, orb: &Orb) {
+    fn mark(&self, shared: &Shared) {
         if self.plan.pool != 0 {
             let lane = LaneOf {
                 pool: self.plan.pool,
                 lane: self.plan.lane,
             };
-            SERVING.set(Some((orb.scheduling().number(), lane)));
+            SERVING.set(Some((shared.scheduling.number(), lane)));
         }
     }
 
     /// The calling thread works at the lane's priority from now on. What the lane reserves is for its own threads.
-    pub(super) fn enter_unreserved(&self, orb: &Orb) {
-        self.mark(orb);
+    pub(super) fn enter_unreserved(&self, shared: &Shared) {
+        self.mark(shared);
         let scheduling = match self.plan.scheduling {
             LaneScheduling::Reserved(_) => LaneScheduling::AsOrb,
             other => other,
         };
         if let Some(priority) = self.plan.priority {
-            orb.enter_lane(priority, scheduling);
+            shared.priorities().enter_lane(priority, scheduling);
         }
     }
 
@@ -313,8 +319,12 @@ impl Lane {
         if properties != Properties::default() {
             link.apply(&properties)?;
         }
-        let mut connection =
-            Connection::new(orb, admitted, Arc::clone(&link), Some(self.plan.pool));
+        let mut connection = Connection::new(
+            orb.options(),
+            admitted,
+            Arc::clone(&link),
+            Some(self.plan.pool),
+        );
         if let Some(buffers) = self.memory.as_ref().and_then(Memory::take) {
             connection = connection.with_buffers(buffers);
         }

@@ -69,7 +69,7 @@ impl Listeners {
                 let tcp = Arc::clone(&self.tcp);
                 let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
-                    Some(lane) => lane.builder(&orb, Purpose::Acceptor, ACCEPTOR),
+                    Some(lane) => lane.builder(orb.shared(), Purpose::Acceptor, ACCEPTOR),
                     None => orb
                         .thread_factory()
                         .builder(Purpose::Acceptor, ACCEPTOR, None),
@@ -132,7 +132,7 @@ fn accept(
 ) {
     let priority = lane.and_then(|lane| lane.priority());
     if let Some(lane) = lane {
-        lane.enter_unreserved(orb);
+        lane.enter_unreserved(orb.shared());
     }
     let mut short = false;
     loop {

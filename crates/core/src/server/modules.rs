@@ -24,6 +24,7 @@ use oxorb_sys::schedule::Reservation;
 use super::assign::Detached;
 use super::home::Home;
 use crate::scheduler::{Enforcer, arrived_at};
+use crate::shared::Shared;
 use crate::{Incident, Modules, Orb, raise};
 
 /// All modules of one ORB.
@@ -62,8 +63,8 @@ impl DispatchingModules {
     ///
     /// # Errors
     /// No thread, or processor time that the kernel cannot keep.
-    pub(crate) fn start(orb: &Orb) -> io::Result<Option<DispatchingModules>> {
-        let Some(enforcer) = orb.enforcer() else {
+    pub(crate) fn start(shared: &Shared) -> io::Result<Option<DispatchingModules>> {
+        let Some(enforcer) = shared.enforcer.as_ref() else {
             return Ok(None);
         };
         let needed = || {
@@ -83,12 +84,12 @@ impl DispatchingModules {
             module.capacity = plan.capacity;
             module.threads = plan.threads;
             module.cpu = plan.cpu;
-            module.cpus = orb.thread_factory().cpus().to_vec();
-            module.listed = Some(Arc::clone(orb.thread_factory().registry()));
-            let priority = enforcer.thread_priority(queue.os_priority, orb.scheduling());
+            module.cpus = shared.threads.cpus().to_vec();
+            module.listed = Some(Arc::clone(shared.threads.registry()));
+            let priority = enforcer.thread_priority(queue.os_priority, &shared.scheduling);
             module.scheduling = match plan.reserve {
                 true => Threads::Reserved(reservation(enforcer, level)?),
-                false => Threads::At(orb.scheduling().declared(priority)),
+                false => Threads::At(shared.scheduling.declared(priority)),
             };
             let worker = Worker {
                 enforcer: Arc::clone(enforcer),
@@ -156,7 +157,7 @@ impl DispatchingModules {
     }
 
     /// Puts a request into its module, or answers it with TRANSIENT.
-    pub(super) fn dispatch(&self, orb: &Orb, request: Detached, due: Due) {
+    pub(super) fn dispatch(&self, shared: &Shared, request: Detached, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
         let job = Job {
             request,
@@ -171,7 +172,7 @@ impl DispatchingModules {
                 measured.refused();
             }
             let detail = || "its dispatching module is full".to_owned();
-            orb.note(Incident::BufferFull, || said.name.clone(), detail);
+            shared.note(Incident::BufferFull, || said.name.clone(), detail);
             job.request.refuse(raise::REQUESTS_BUFFERED);
         }
     }

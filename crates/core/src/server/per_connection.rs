@@ -11,6 +11,7 @@ use super::connection::{Connection, Served};
 use super::followers::Followers;
 use super::home::Home;
 use super::registry::Admitted;
+use crate::Options;
 use crate::Orb;
 use crate::conn::{Calls, Turn};
 
@@ -23,7 +24,7 @@ const NAME: &str = "oxorb-conn";
 /// Starts the thread of one connection.
 pub(crate) fn start(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
-    let connection = Connection::new(orb, admitted, link, Some(0));
+    let connection = Connection::new(orb.options(), admitted, link, Some(0));
     connection.can_be_taken_over(orb, &Home::Thread(None));
     spawn(orb, connection)
 }
@@ -37,7 +38,7 @@ pub(crate) fn start_both_ways(
     turn: Arc<Turn>,
     calls: Arc<dyn Calls>,
 ) -> std::io::Result<()> {
-    let connection = Connection::both_ways(orb, admitted, link, turn, calls);
+    let connection = Connection::both_ways(orb.options(), admitted, link, turn, calls);
     connection.can_be_taken_over(orb, &Home::Thread(None));
     spawn(orb, connection)
 }
@@ -84,8 +85,7 @@ pub(super) fn follow(orb: &Orb, home: &Home) {
 }
 
 /// How long a connection's own thread waits before it looks after time-outs.
-pub(super) fn tick(orb: &Orb) -> Duration {
-    let options = orb.options();
+pub(super) fn tick(options: &Options) -> Duration {
     TICK.min(options.stall_timeout)
         .min(options.idle_timeout.unwrap_or(TICK))
 }
@@ -93,7 +93,7 @@ pub(super) fn tick(orb: &Orb) -> Duration {
 /// What a stand-in thread does: serves a connection whose thread waits inside an upcall.
 pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
     if let Home::Lane(lane) = home {
-        lane.enter_unreserved(orb);
+        lane.enter_unreserved(orb.shared());
     }
     run(orb, home, connection);
 }
@@ -104,7 +104,7 @@ fn run(orb: &Orb, home: &Home, mut connection: Connection) -> bool {
     crate::within::mark_server_thread();
     loop {
         if matches!(home, Home::Thread(_)) {
-            let tick = connection.tick(tick(orb));
+            let tick = connection.tick(tick(orb.options()));
             if connection.link.set_read_timeout(Some(tick)).is_err() {
                 break;
             }

@@ -30,6 +30,7 @@ use super::reactor::{self, Reactor, Watch};
 use super::stand_in;
 use super::threadpool::{QueueOrder, Serving};
 use crate::ReactorChoice;
+use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Orb, raise};
 
@@ -149,7 +150,7 @@ impl Lane {
         };
         connection.armed = false;
         self.disarm(&connection.link, id);
-        let builder = self.builder(orb, Purpose::Takeover, "oxorb-stand-in");
+        let builder = self.builder(orb.shared(), Purpose::Takeover, "oxorb-stand-in");
         let home = Home::Lane(Arc::clone(self));
         let started = stand_in::start(builder, orb, home, connection, stand_in::give_room);
         if let Err(back) = started {
@@ -188,7 +189,7 @@ impl Lane {
 
     /// A thread of a lower lane serves one connection of this one, at this one's priority.
     pub(super) fn lent(self: &Arc<Self>, orb: &Orb) {
-        let _raised = self.raise(orb);
+        let _raised = self.raise(orb.shared());
         let token = self.reactor.wait_one(Duration::ZERO);
         // Before the work: there may be more of it, and more threads to lend.
         self.still_needs_help();
@@ -219,7 +220,7 @@ impl Lane {
         };
         self.goes(orb);
         {
-            let _raised = upper.raise(orb);
+            let _raised = upper.raise(orb.shared());
             match work {
                 Work::Connection(connection) => upper.serve_lent(orb, connection),
                 Work::Request(request) => request.serve(&Home::Lane(Arc::clone(&upper))),
@@ -229,8 +230,8 @@ impl Lane {
         true
     }
 
-    fn raise(&self, orb: &Orb) -> Option<crate::Raised> {
-        orb.raise_thread(self.plan.priority?).ok()
+    fn raise(&self, shared: &Shared) -> Option<crate::Raised> {
+        shared.priorities().raise(self.plan.priority?, None).ok()
     }
 
     fn serve_lent(self: &Arc<Self>, orb: &Orb, connection: Connection) {
@@ -310,7 +311,7 @@ impl Lane {
                     }
                     let detail = || format!("a request of {octets} octets");
                     orb.note(Incident::BufferFull, || connection.link.peer(), detail);
-                    if !connection.refuse_next(orb, raise::REQUESTS_BUFFERED) {
+                    if !connection.refuse_next(orb.options(), raise::REQUESTS_BUFFERED) {
                         return self.end(orb, connection);
                     }
                 }

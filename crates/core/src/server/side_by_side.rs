@@ -23,6 +23,7 @@ use super::share::SMALL;
 use super::stand_in::{Desk, UNPOISONED};
 use super::status::Status;
 use super::{Sink, assign};
+use crate::Options;
 use crate::Orb;
 
 impl Desk {
@@ -107,7 +108,7 @@ impl Desk {
         }
         let handed_on = waits && status.is_shared() && self.hand_on(orb, status, id);
         if !handed_on {
-            let rest = self.split_off(orb);
+            let rest = self.split_off(orb.options());
             *status.behind.lock().expect(UNPOISONED) = rest;
             self.running.set(status.begins(id));
         }
@@ -155,9 +156,9 @@ impl Desk {
     }
 
     /// Leaves the request that is announced on the desk alone; gives what follows it.
-    fn split_off(&self, orb: &Orb) -> Option<Inbox> {
+    fn split_off(&self, options: &Options) -> Option<Inbox> {
         let spare = self.single.take();
-        let mut single = spare.unwrap_or_else(|| Inbox::new(&orb.options().limits));
+        let mut single = spare.unwrap_or_else(|| Inbox::new(&options.limits));
         self.inbox().split_to(&mut single);
         self.inbox.replace(Some(single))
     }
@@ -165,7 +166,7 @@ impl Desk {
     /// Has another thread read the connection before the request that is announced is run. False: nobody is there for
     /// that, or it would not be worth while, or as many run as may.
     fn hand_on(&self, orb: &Orb, status: &Status, request: u32) -> bool {
-        if self.session().in_order || status.is_short() || !status.may_go_beside(orb) {
+        if self.session().in_order || status.is_short() || !status.may_go_beside(orb.options()) {
             return false;
         }
         let served = self.served.borrow();
@@ -175,7 +176,9 @@ impl Desk {
         if !served.home.reserve_thread(orb) {
             return false;
         }
-        let rest = self.split_off(orb).expect("a connection is being served");
+        let rest = self
+            .split_off(orb.options())
+            .expect("a connection is being served");
         status.share();
         status.goes_beside(request);
         let connection = Connection::of(

@@ -33,8 +33,10 @@ use super::line::OverLink;
 use super::registry::Client;
 use super::share::{Encoding, Values};
 use super::{Sink, admission, owed, per_connection};
+use crate::Options;
 use crate::conn::{Beside, Calls, Turn, serve_beside};
 use crate::lock::Mutex;
+use crate::shared::Shared;
 use crate::sync::attributed;
 use crate::{Incident, Orb};
 
@@ -132,14 +134,14 @@ pub(super) fn at_desk<R>(
 }
 
 /// Takes memory for values that this thread reads: of the share of the client whose request it runs, if it runs one.
-pub(crate) fn afford(orb: &Orb, octets: usize) -> bool {
-    DESK.with(|desk| desk.afford(orb, octets))
+pub(crate) fn afford(shared: &Shared, octets: usize) -> bool {
+    DESK.with(|desk| desk.afford(shared, octets))
 }
 
 /// Takes over what the values of the request that this thread runs have taken, and `octets` more. `Err`: those do not
 /// fit.
-pub(crate) fn values_of_request(orb: &Orb, octets: usize) -> Result<Option<Values>, ()> {
-    DESK.with(|desk| match octets <= HEAD || desk.afford(orb, octets) {
+pub(crate) fn values_of_request(shared: &Shared, octets: usize) -> Result<Option<Values>, ()> {
+    DESK.with(|desk| match octets <= HEAD || desk.afford(shared, octets) {
         true => Ok(desk.values.take()),
         false => Err(()),
     })
@@ -278,8 +280,8 @@ impl Desk {
     }
 
     /// Takes memory of the client's share for values of the request that is being run.
-    fn afford(&self, orb: &Orb, octets: usize) -> bool {
-        if orb.options().max_octets_per_client.is_none() || !self.in_upcall.get() {
+    fn afford(&self, shared: &Shared, octets: usize) -> bool {
+        if shared.options.max_octets_per_client.is_none() || !self.in_upcall.get() {
             return true;
         }
         let Some(client) = self.client() else {
@@ -287,13 +289,13 @@ impl Desk {
         };
         let taken = self.values.take();
         let mut values = taken.unwrap_or_else(|| Values::of(client));
-        let affordable = values.grow(octets, orb.options());
+        let affordable = values.grow(octets, &shared.options);
         self.values.set(Some(values));
         self.took.set(true);
         if !affordable {
             let peer = || self.link().map_or_else(String::new, |link| link.peer());
             let what = || format!("values that take {octets} octets more were refused");
-            orb.note(Incident::TooManyOctets, peer, what);
+            shared.note(Incident::TooManyOctets, peer, what);
         }
         affordable
     }
@@ -384,7 +386,7 @@ impl Desk {
     /// `picked`: by a filter, so that it is in the right place.
     pub(super) fn detach(
         &self,
-        orb: &Orb,
+        options: &Options,
         connection: &mut Connection,
         picked: bool,
     ) -> Connection {
@@ -395,7 +397,7 @@ impl Desk {
             status.turns().begin(id);
         }
         status.share_unanswered();
-        let mut inbox = Inbox::new(&orb.options().limits);
+        let mut inbox = Inbox::new(&options.limits);
         self.inbox().split_to(&mut inbox);
         connection.detached(
             inbox,
@@ -523,7 +525,9 @@ impl Desk {
         let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
         let builder = match &home {
             Home::Thread(None) => orb.thread_factory().builder(purpose, name, None),
-            Home::Thread(Some(lane)) | Home::Lane(lane) => lane.builder(&orb, purpose, name),
+            Home::Thread(Some(lane)) | Home::Lane(lane) => {
+                lane.builder(orb.shared(), purpose, name)
+            }
         };
         match start(builder, &orb, home, connection, || {}) {
             Ok(()) => {

@@ -14,7 +14,7 @@ use super::dispatch::Session;
 use super::home::WeakHome;
 use super::lane::Lane;
 use super::registry::Client;
-use crate::Orb;
+use crate::Options;
 use crate::conn::{Calls, Turn};
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -318,9 +318,9 @@ impl Status {
     }
 
     /// Whether one more of its requests may go on beside: the threads for that are bounded for each client.
-    pub(super) fn may_go_beside(&self, orb: &Orb) -> bool {
+    pub(super) fn may_go_beside(&self, options: &Options) -> bool {
         let client = self.client.as_ref();
-        self.under_way() + 1 < orb.options().max_requests_per_connection
+        self.under_way() + 1 < options.max_requests_per_connection
             && client.is_none_or(|client| client.share.may_run_beside())
     }
 

@@ -82,13 +82,13 @@ impl Takeover {
             let _ = self.reactor.set(reactor::make(ReactorChoice::Epoll)?);
         }
         let builder = match &lane {
-            Some(lane) => lane.builder(orb, Purpose::Takeover, NAME),
+            Some(lane) => lane.builder(orb.shared(), Purpose::Takeover, NAME),
             None => orb.thread_factory().builder(Purpose::Takeover, NAME, None),
         };
         let orb = orb.clone();
         let watch = move || match lane {
             Some(lane) => {
-                lane.enter_unreserved(&orb);
+                lane.enter_unreserved(orb.shared());
                 lane.takeover.watch(&orb, Some(&lane));
             }
             None => orb.takeover().watch(&orb, None),
@@ -180,7 +180,7 @@ pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Next {
     for one in found.long {
         let waits = one.status.behind.lock().expect(UNPOISONED).is_some();
         let in_order = one.status.session.lock().expect(UNPOISONED).in_order;
-        if in_order || !one.status.may_go_beside(orb) {
+        if in_order || !one.status.may_go_beside(orb.options()) {
             continue;
         }
         if !waits && !one.link.has_input().unwrap_or(true) {

@@ -20,6 +20,7 @@ use super::listener::{Listeners, OpenError};
 use super::registry::Registry;
 use super::reserve::{self, Reserve};
 use crate::LaneNumber;
+use crate::Options;
 use crate::lock::Mutex;
 use crate::published::PublishedAddress;
 use crate::sync::MutexGuard;
@@ -211,18 +212,18 @@ impl Pools {
         orb: &Orb,
         plan: Threadpool,
     ) -> Result<ThreadpoolId, ThreadpoolError> {
-        plan.check(orb)?;
+        plan.check(orb.shared())?;
         if orb.is_closing() {
             return Err(SetupError::ShutDown.into());
         }
         orb.shared().lock_memory();
         orb.start_modules()?;
         let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        plan.check_reactor(orb, id)?;
-        plan.check_scheduling(orb, id)?;
-        plan.warn_of_priorities(orb, id);
+        plan.check_reactor(orb.shared(), id)?;
+        plan.check_scheduling(orb.shared(), id)?;
+        plan.warn_of_priorities(orb.shared(), id);
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
-            .map(|at| new_lane(orb, &plan, id, at).map(Arc::new))
+            .map(|at| new_lane(orb.options(), &plan, id, at).map(Arc::new))
             .collect::<io::Result<_>>()
             .map_err(SetupError::Threads)?;
         if plan.borrowing {
@@ -309,9 +310,9 @@ impl Pools {
     }
 }
 
-fn new_lane(orb: &Orb, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
+fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
     let lane = &plan.lanes[at];
-    let realtime = &orb.options().realtime;
+    let realtime = &options.realtime;
     let (reserve, limits) = match (plan.serving, plan.buffering) {
         (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
         (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
@@ -320,7 +321,7 @@ fn new_lane(orb: &Orb, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Re
     let dscp = || LaneNumber::of(&realtime.lane_dscps, id.0, at as u32);
     let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
     let queue = limits.map(|limits| {
-        let requests = or(limits.max_requests, orb.options().max_connections);
+        let requests = or(limits.max_requests, options.max_connections);
         (
             requests,
             or(limits.max_octets, realtime.max_buffered_octets),
@@ -334,14 +335,14 @@ fn new_lane(orb: &Orb, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Re
         priority: Some(lane.priority),
         scheduling: lane.scheduling,
         serving: plan.serving,
-        reactor: plan.reactor.unwrap_or(orb.options().reactor),
+        reactor: plan.reactor.unwrap_or(options.reactor),
         order: limits.unwrap_or_default().order,
         queue,
         static_threads: lane.static_threads,
         dynamic_threads: lane.dynamic_threads,
         dynamic_idle: realtime.dynamic_idle,
         stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
-        cpu: plan.cpu(orb, id, at),
+        cpu: plan.cpu(options, id, at),
         dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
         socket_priority: lane.socket_priority,
         prefault: realtime.lock_memory,

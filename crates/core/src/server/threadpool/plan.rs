@@ -7,9 +7,11 @@ use oxorb_sys::schedule::Class;
 
 use super::{ThreadpoolError, ThreadpoolId};
 use crate::LaneScheduling;
+use crate::Options;
 use crate::ReactorChoice;
 use crate::server::lane_memory::MessageBuffers;
-use crate::{Incident, LaneNumber, Orb};
+use crate::shared::Shared;
+use crate::{Incident, LaneNumber};
 
 /// So many pollers can watch one another in a chain.
 const CHAIN: usize = 5;
@@ -289,7 +291,7 @@ impl Threadpool {
     }
 
     /// What cannot be had, and why.
-    pub(super) fn check(&self, orb: &Orb) -> Result<(), ThreadpoolError> {
+    pub(super) fn check(&self, shared: &Shared) -> Result<(), ThreadpoolError> {
         let wrong = |why| Err(ThreadpoolError::BadParameter(why));
         if self.lanes.is_empty() {
             return wrong("a threadpool with lanes has at least one");
@@ -320,7 +322,7 @@ impl Threadpool {
             return wrong("a socket priority goes from 0 to 6");
         }
         if let Some(buffers) = self.buffers {
-            let options = orb.options();
+            let options = &shared.options;
             if buffers.octets == 0 || buffers.octets > options.limits.kept_capacity {
                 return wrong(
                     "message buffers have from one octet to as many as a connection keeps (-ORBKeptCapacity)",
@@ -333,7 +335,7 @@ impl Threadpool {
             }
         }
         for lane in &self.lanes {
-            let native = orb.scheduling().native(lane.priority);
+            let native = shared.scheduling.native(lane.priority);
             native.map_err(|_| ThreadpoolError::Priority(lane.priority))?;
         }
         Ok(())
@@ -370,15 +372,15 @@ impl Threadpool {
     /// Whether the lanes can be scheduled in ways of their own.
     pub(super) fn check_scheduling(
         &self,
-        orb: &Orb,
+        shared: &Shared,
         id: ThreadpoolId,
     ) -> Result<(), ThreadpoolError> {
-        (0..self.lanes.len()).try_for_each(|at| self.check_scheduling_of(orb, id, at))
+        (0..self.lanes.len()).try_for_each(|at| self.check_scheduling_of(shared, id, at))
     }
 
     fn check_scheduling_of(
         &self,
-        orb: &Orb,
+        shared: &Shared,
         id: ThreadpoolId,
         at: usize,
     ) -> Result<(), ThreadpoolError> {
@@ -400,14 +402,14 @@ impl Threadpool {
         let real_time = |class| matches!(class, Class::Fifo | Class::RoundRobin);
         match lane.scheduling {
             LaneScheduling::Class(class)
-                if real_time(class) && !real_time(orb.options().realtime.class) =>
+                if real_time(class) && !real_time(shared.options.realtime.class) =>
             {
                 wrong(
                     "a lane in SCHED_FIFO or SCHED_RR needs native priorities: choose one of these for the ORB, too \
                      (-ORBSchedPolicy)",
                 )
             }
-            LaneScheduling::Reserved(_) if self.cpu(orb, id, at).is_some() => wrong(
+            LaneScheduling::Reserved(_) if self.cpu(&shared.options, id, at).is_some() => wrong(
                 "the kernel moves threads with reserved time between processors: leave out the lane's processor (cpu, \
                  -ORBLaneCPU), or its reservation",
             ),
@@ -424,15 +426,15 @@ impl Threadpool {
     }
 
     /// Where a lane's threads run.
-    pub(super) fn cpu(&self, orb: &Orb, id: ThreadpoolId, at: usize) -> Option<usize> {
-        let cpus = &orb.options().realtime.lane_cpus;
+    pub(super) fn cpu(&self, options: &Options, id: ThreadpoolId, at: usize) -> Option<usize> {
+        let cpus = &options.realtime.lane_cpus;
         let named = || LaneNumber::of(cpus, id.0, at as u32).map(usize::from);
         self.lanes[at].cpu.or_else(named)
     }
 
     /// Says once that priorities of lanes do not reach the scheduler, where they do not.
-    pub(super) fn warn_of_priorities(&self, orb: &Orb, id: ThreadpoolId) {
-        let unscheduled = orb.options().realtime.class == Class::Other
+    pub(super) fn warn_of_priorities(&self, shared: &Shared, id: ThreadpoolId) {
+        let unscheduled = shared.options.realtime.class == Class::Other
             && self.lanes.len() > 1
             && self
                 .lanes
@@ -440,14 +442,20 @@ impl Threadpool {
                 .all(|lane| lane.scheduling == LaneScheduling::AsOrb);
         if unscheduled {
             let pool = || format!("threadpool {}", id.0);
-            orb.note_once(Incident::PrioritiesNotScheduled, pool, String::new);
+            shared
+                .watch
+                .note_once(Incident::PrioritiesNotScheduled, pool, String::new);
         }
     }
 
     /// Whether threads that never sleep leave room for others.
-    pub(super) fn check_reactor(&self, orb: &Orb, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
+    pub(super) fn check_reactor(
+        &self,
+        shared: &Shared,
+        id: ThreadpoolId,
+    ) -> Result<(), ThreadpoolError> {
         let wrong = |why| Err(ThreadpoolError::BadParameter(why));
-        let options = orb.options();
+        let options = &shared.options;
         if self.reactor.unwrap_or(options.reactor) == ReactorChoice::Epoll {
             return Ok(());
         }
@@ -459,7 +467,7 @@ impl Threadpool {
         if options.realtime.class == Class::Other {
             return Ok(());
         }
-        let cpus = (0..self.lanes.len()).filter_map(|at| self.cpu(orb, id, at));
+        let cpus = (0..self.lanes.len()).filter_map(|at| self.cpu(&shared.options, id, at));
         let mut cpus: Vec<_> = cpus.collect();
         cpus.sort_unstable();
         cpus.dedup();

@@ -115,8 +115,7 @@ impl PoaBuilder {
         let orb = self.parent.adapter.orb();
         let pool = policies.realtime.threadpool.zip(orb.as_ref());
         let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
-        let spoken = orb.as_ref().map(|orb| &orb.options().protocols);
-        rt_policies::check(&policies, &self.list, lanes.as_ref(), spoken)?;
+        rt_policies::check(&policies, &self.list, lanes.as_ref(), orb.as_ref())?;
         let objects = match policies.lookup {
             Lookup::Active | Lookup::Hash => ObjectMap::hashed(),
             Lookup::Linear => ObjectMap::linear(),
@@ -172,8 +171,8 @@ impl PoaBuilder {
         if let (Bidirectional::Both, Some(orb)) = (policies.bidirectional, &orb) {
             orb.offer_bidirectional();
         }
-        if let (Some(tcp), Some(orb)) = (policies.realtime.server_tcp(), &orb) {
-            orb.set_server_tcp(policies.realtime.threadpool, tcp);
+        if let (Some(protocols), Some(orb)) = (policies.realtime.server_protocols, &orb) {
+            orb.set_server_protocols(policies.realtime.threadpool, protocols);
         }
         if self.activator.is_some() {
             created.set_activator(self.activator);

@@ -240,7 +240,8 @@ impl Poa {
         if self.inner.realtime.is_some() {
             return self.lane_reference(&orb, id, type_id, &key);
         }
-        Ok(orb.create_reference_with(type_id, &key, &self.inner.components)?)
+        let protocols = self.inner.policies.realtime.server_protocols;
+        Ok(orb.create_reference_with(type_id, &key, &self.inner.components, protocols)?)
     }
 }
 

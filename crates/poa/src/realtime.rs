@@ -456,7 +456,8 @@ impl Poa {
         let mut components = inner.components.clone();
         components.extend(self.published(id));
         let Some(pool) = realtime.threadpool else {
-            return Ok(orb.create_reference_with(type_id, key, &components)?);
+            let protocols = realtime.server_protocols;
+            return Ok(orb.create_reference_with(type_id, key, &components, protocols)?);
         };
         let declared = match inner.model() {
             Some((PriorityModel::ServerDeclared, _)) => inner.declared(id.as_bytes()),
@@ -470,7 +471,9 @@ impl Poa {
                 .iter()
                 .any(|band| band.contains(priority.get()) && band.contains(lane.get())),
         };
-        let reference = orb.create_lane_reference(pool, wanted, type_id, key, &components);
+        let protocols = realtime.server_protocols;
+        let reference =
+            orb.create_lane_reference(pool, wanted, type_id, key, &components, protocols);
         reference.map_err(|error| PoaError::System(error.into()))
     }
 

@@ -1,9 +1,8 @@
 //! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
 
 use oxorb_core::policy::ProtocolList;
-use oxorb_core::protocol::Protocols;
-use oxorb_core::{Serving, ThreadpoolId, ThreadpoolLanes};
-use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy, TcpProtocolProperties};
+use oxorb_core::{Orb, Serving, ThreadpoolId, ThreadpoolLanes};
+use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy};
 
 use crate::policies::{InvalidPolicy, Policies, Policy, ThreadPolicy};
 
@@ -14,9 +13,9 @@ pub struct RtPolicies {
     pub priority_model: Option<PriorityModelPolicy>,
     /// ThreadpoolPolicy, type 41: whose threads run them; `None`: the ORB's own.
     pub threadpool: Option<ThreadpoolId>,
-    /// ServerProtocolPolicy, type 42: over which protocols they come. The properties of TCP hold for connections that
-    /// the POA's threadpool, or the ORB, accepts from then on; the first POA with such a policy decides for all that
-    /// share it.
+    /// ServerProtocolPolicy, type 42: the protocols whose profiles references have, in this order. The properties hold
+    /// for connections that the POA's threadpool, or the ORB, accepts from then on; the first POA with such a policy
+    /// decides for all that share it.
     pub server_protocols: Option<ProtocolList>,
     /// ClientProtocolPolicy, type 43, as clients find it in references.
     pub client_protocols: Option<ProtocolList>,
@@ -41,12 +40,6 @@ impl RtPolicies {
         .into_iter()
         .flatten()
     }
-
-    /// What ServerProtocolPolicy says of TCP.
-    pub(crate) fn server_tcp(&self) -> Option<TcpProtocolProperties> {
-        let protocols = self.server_protocols?;
-        protocols.iter().find_map(|protocol| protocol.tcp())
-    }
 }
 
 /// What the rules look at.
@@ -55,8 +48,8 @@ struct Candidate<'a> {
     thread: ThreadPolicy,
     /// The lanes of the threadpool that is named, if it exists.
     lanes: Option<&'a ThreadpoolLanes>,
-    /// The protocols of the ORB, if it still exists.
-    spoken: Option<&'a Protocols>,
+    /// The ORB, if it still exists.
+    orb: Option<&'a Orb>,
 }
 
 /// What must not be.
@@ -72,13 +65,13 @@ pub(crate) fn check(
     policies: &Policies,
     list: &[Policy],
     lanes: Option<&ThreadpoolLanes>,
-    spoken: Option<&Protocols>,
+    orb: Option<&Orb>,
 ) -> Result<(), InvalidPolicy> {
     let candidate = Candidate {
         policies: &policies.realtime,
         thread: policies.thread,
         lanes,
-        spoken,
+        orb,
     };
     let broken = RULES.iter().filter(|rule| (rule.broken)(&candidate));
     let indices = broken.map(|rule| {
@@ -109,7 +102,7 @@ impl Candidate<'_> {
     }
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule {
         text: "threadpool: there is no such threadpool",
         broken: |c| c.policies.threadpool.is_some() && c.lanes.is_none(),
@@ -202,13 +195,30 @@ const RULES: [Rule; 12] = [
         text: "server_protocols: each must be a protocol that the ORB speaks, by the tag of its profiles (0: IIOP)",
         broken: |c| {
             c.policies.server_protocols.is_some_and(|protocols| {
-                let spoken = |tag| c.spoken.is_some_and(|spoken| spoken.tagged(tag).is_some());
+                let table = c.orb.map(|orb| &orb.options().protocols);
+                let spoken = |tag| table.is_some_and(|table| table.tagged(tag).is_some());
                 !protocols.iter().all(|each| spoken(each.protocol_type))
             })
         },
-        party: |policy| matches!(policy, Policy::ServerProtocol(_)),
+        party: is_server_protocols,
+    },
+    Rule {
+        text: "server_protocols: the ORB listens with none of them; name an endpoint of one in -ORBListenEndpoints",
+        broken: |c| {
+            let Some(protocols) = c.policies.server_protocols else {
+                return false;
+            };
+            // Lanes have endpoints of their own.
+            let heard = |tag| c.orb.is_none_or(|orb| orb.listens_with(tag));
+            c.policies.threadpool.is_none() && !protocols.iter().any(|one| heard(one.protocol_type))
+        },
+        party: is_server_protocols,
     },
 ];
+
+fn is_server_protocols(policy: &Policy) -> bool {
+    matches!(policy, Policy::ServerProtocol(_))
+}
 
 fn is_thread(policy: &Policy) -> bool {
     matches!(policy, Policy::Thread(_))

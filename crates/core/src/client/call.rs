@@ -126,8 +126,7 @@ impl<'c> Call<'c, '_> {
         }
         let waited = !link.reused || octets > SENT_AT_ONCE;
         link.limit_writes(timing.write_limit());
-        let fragment_size = peer.options().fragment_size;
-        let (sent, buffer) = send_encoded(&*link.link, e, wire, fragment_size);
+        let (sent, buffer) = send_encoded(&*link.link, e, wire, draft.fragment_size);
         probe::stamp(Stage::RequestSent);
         link.band = None;
         link.out = peer.options().keep(buffer);

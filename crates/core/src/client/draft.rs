@@ -82,6 +82,8 @@ pub(crate) struct Draft<'r> {
     target: TargetAddress<'r>,
     pub(super) wire: Wire,
     pub(super) code_sets: Option<CodeSetContext>,
+    /// Messages longer than this go as fragments, where the protocol has such.
+    pub(super) fragment_size: Option<usize>,
     carried: Option<&'r Carried>,
     /// Service contexts that interceptors added.
     added: &'r [ServiceContext<'r>],
@@ -110,6 +112,7 @@ impl<'r> Draft<'r> {
             target: addressee.target(),
             wire: profile.wire,
             code_sets,
+            fragment_size: conditions.policies.fragment_size,
             carried: room.as_ref(),
             added,
         })
@@ -131,6 +134,7 @@ impl<'r> Draft<'r> {
             target: addressee.target(),
             wire: Wire::Giop(Version::V1_2),
             code_sets: None,
+            fragment_size: None,
             carried: room.as_ref(),
             added,
         }

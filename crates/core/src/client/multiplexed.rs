@@ -8,7 +8,7 @@ use std::{io, ptr};
 
 use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
-use oxorb_giop::{Inbox, RequestIds, Response, Told, Wire};
+use oxorb_giop::{Inbox, RequestIds, Response, Told};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, context_id, minor,
 };
@@ -450,9 +450,7 @@ impl Multiplexed {
         let written = draft.write(&mut e, id, tell, offer, None, args, &options.limits);
         let encoded = e.finish();
         if may_leave {
-            let whole = options
-                .fragment_size
-                .is_none_or(|size| encoded.len() <= size);
+            let whole = draft.fragment_size.is_none_or(|size| encoded.len() <= size);
             let left = written.is_ok()
                 && whole
                 && encoded.is_contiguous()
@@ -478,7 +476,7 @@ impl Multiplexed {
         }
         let sent = match written {
             Ok(()) => self
-                .write(&encoded, draft.wire, options, timing)
+                .write(&encoded, draft, options, timing)
                 .map_err(|failed| self.not_sent(id, &failed)),
             Err(exception) => {
                 self.replies.forget(id);
@@ -539,13 +537,14 @@ impl Multiplexed {
     fn write(
         &self,
         message: &Encoded<'_>,
-        wire: Wire,
+        draft: &Draft<'_>,
         options: &Options,
         timing: Timing,
     ) -> Result<(), WriteError> {
+        let (wire, fragment_size) = (draft.wire, draft.fragment_size);
         let Some(both) = &self.both_ways else {
             let _ = self.link.set_write_timeout(timing.write_limit());
-            return write_message(&*self.link, message, wire, options.fragment_size);
+            return write_message(&*self.link, message, wire, fragment_size);
         };
         let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
@@ -553,7 +552,7 @@ impl Multiplexed {
             .write_limit()
             .map_or(patience, |limit| limit.min(patience));
         let _ = self.link.set_write_timeout(Some(limit));
-        let written = write_message(&*self.link, message, wire, options.fragment_size);
+        let written = write_message(&*self.link, message, wire, fragment_size);
         let _ = self.link.set_write_timeout(Some(patience));
         written
     }

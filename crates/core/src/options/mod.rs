@@ -29,6 +29,7 @@ use crate::protocol::{Protocol, Protocols};
 use crate::rt::RealTime;
 pub use collocation::Collocation;
 pub use reactor::ReactorChoice;
+pub(crate) use value::MIN_FRAGMENT;
 
 /// How clients share connections (CHECKLIST A4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

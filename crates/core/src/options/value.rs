@@ -11,7 +11,7 @@ use super::ClientConnections;
 use crate::rt::MappingChoice;
 
 /// Least size of a fragment: header and service contexts must fit the first one.
-const MIN_FRAGMENT: usize = 1024;
+pub(crate) const MIN_FRAGMENT: usize = 1024;
 
 pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "expected a number".to_owned())

@@ -1,12 +1,13 @@
 //! Where an ORB is reached, and references that say so.
 
-use oxorb_object::{IiopEndpoint, TaggedComponent, TcpProtocolProperties};
+use oxorb_object::{IiopEndpoint, TaggedComponent};
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint, tcp};
 
 use super::Orb;
 use crate::SetupError;
 use crate::initial::Published;
+use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
 use crate::server::{Lane, OwnAddress};
 use crate::{Ref, SettingError, ThreadpoolError, ThreadpoolId};
@@ -20,20 +21,50 @@ impl Orb {
 
     /// A reference to an object of this ORB: its key at our published addresses.
     pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
-        self.create_reference_with(type_id, key, &[])
+        self.create_reference_with(type_id, key, &[], None)
     }
 
-    /// The same with further components in each profile that has room for them.
+    /// Returns a reference as [`create_reference`](Self::create_reference) does, with further components in each profile
+    /// that has room for them, and profiles of `protocols` only, in their order (ServerProtocolPolicy).
+    ///
+    /// # Errors
+    /// [`SetupError`]; among them that the ORB listens with none of the protocols.
     pub fn create_reference_with(
         &self,
         type_id: &str,
         key: &[u8],
         components: &[TaggedComponent],
+        protocols: Option<ProtocolList>,
     ) -> Result<Ref, SetupError> {
         let addresses = self.published()?;
         let native = self.options().native_chars;
         let plain = Published::new(type_id, key, components, native);
-        Ok(Ref::new(self, plain.at(addresses)))
+        let ior = match protocols {
+            None => plain.at(addresses),
+            Some(list) => {
+                let named = of_protocols(addresses, list, |at| at);
+                if named.is_empty() {
+                    return Err(SetupError::Setting(SettingError {
+                        setting: "-ORBListenEndpoints".to_owned(),
+                        problem: "names no endpoint of a protocol in the POA's ServerProtocolPolicy; add one, or leave the \
+                                  policy out"
+                            .to_owned(),
+                    }));
+                }
+                plain.at(&named)
+            }
+        };
+        Ok(Ref::new(self, ior))
+    }
+
+    /// Returns whether an endpoint of the configuration is of the protocol whose profiles have this tag.
+    pub fn listens_with(&self, tag: u32) -> bool {
+        let is_it = |endpoint: &Endpoint| {
+            let protocol = self.options().protocols.named(&endpoint.protocol);
+            protocol.is_some_and(|protocol| protocol.profile().tag() == tag)
+        };
+        self.endpoints()
+            .is_ok_and(|endpoints| endpoints.iter().any(is_it))
     }
 
     /// A reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`, or the
@@ -43,7 +74,8 @@ impl Orb {
     /// not know that use the first.
     ///
     /// # Errors
-    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted.
+    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted, or none listens with one of
+    /// `protocols`.
     pub fn create_lane_reference(
         &self,
         pool: ThreadpoolId,
@@ -51,6 +83,7 @@ impl Orb {
         type_id: &str,
         key: &[u8],
         components: &[TaggedComponent],
+        protocols: Option<ProtocolList>,
     ) -> Result<Ref, ThreadpoolError> {
         let found = self.inner.server.pools.addresses(pool, wanted);
         let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
@@ -61,16 +94,27 @@ impl Orb {
         }
         let native = self.options().native_chars;
         let reference = Published::new(type_id, key, components, native);
-        let ior = reference.at_lanes(&found.addresses, found.has_lanes);
+        let ior = match protocols {
+            None => reference.at_lanes(&found.addresses, found.has_lanes),
+            Some(list) => {
+                let named = of_protocols(&found.addresses, list, |(at, _)| at);
+                if named.is_empty() {
+                    return Err(ThreadpoolError::BadParameter(
+                        "no lane of the threadpool listens with a protocol of the POA's ServerProtocolPolicy",
+                    ));
+                }
+                reference.at_lanes(&named, found.has_lanes)
+            }
+        };
         Ok(Ref::new(self, ior))
     }
 
     /// How connections are set up that a threadpool, or the ORB's own threads, accept from now on
     /// (ServerProtocolPolicy). For the object adapter; the first call for each decides.
-    pub fn set_server_tcp(&self, pool: Option<ThreadpoolId>, tcp: TcpProtocolProperties) {
+    pub fn set_server_protocols(&self, pool: Option<ThreadpoolId>, protocols: ProtocolList) {
         match pool {
-            Some(pool) => self.inner.server.pools.set_tcp(pool, tcp),
-            None => self.inner.server.listeners.set_tcp(tcp),
+            Some(pool) => self.inner.server.pools.set_protocols(pool, protocols),
+            None => self.inner.server.listeners.set_protocols(protocols),
         }
     }
 
@@ -134,4 +178,17 @@ impl Orb {
             })),
         }
     }
+}
+
+/// Returns those of `addresses` whose protocols are in a list, in the order of the list.
+fn of_protocols<A: Clone>(
+    addresses: &[A],
+    list: ProtocolList,
+    at: impl Fn(&A) -> &PublishedAddress,
+) -> Vec<A> {
+    let of = |tag: u32| {
+        let is_it = |address: &&A| at(address).protocol.profile().tag() == tag;
+        addresses.iter().filter(is_it).cloned().collect::<Vec<A>>()
+    };
+    list.iter().flat_map(|one| of(one.protocol_type)).collect()
 }

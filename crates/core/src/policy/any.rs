@@ -87,6 +87,7 @@ policies! {
     LocateFirst 0x4f58_0003 "OxORB::LocateFirstPolicy";
     RequestQos 0x4f58_0004 "OxORB::RequestQosPolicy";
     ProtocolFallback 0x4f58_0005 "OxORB::ProtocolFallbackPolicy";
+    FragmentSize 0x4f58_0006 "OxORB::FragmentSizePolicy";
     BufferPreallocation 0x4f58_0007 "OxORB::BufferPreallocationPolicy";
     QueueLimit 0x4f58_0008 "OxORB::QueueLimitPolicy";
     Bandwidth 0x4f58_0009 "OxORB::BandwidthPolicy";

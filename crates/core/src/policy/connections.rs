@@ -24,6 +24,13 @@ pub enum ProtocolFallback {
     AnyOther,
 }
 
+/// Length of messages above which a request is sent as fragments, in octets; `None`: never.
+///
+/// OxORB's own, type 0x4f580006. Default: the option FragmentSize, which is `None`. At least 1,024. Only protocols whose
+/// messages have fragments know it: GIOP 1.2 does. Replies go by the option of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FragmentSize(pub Option<usize>);
+
 /// Memory that a connection has for requests and replies before the first of them, in octets for each direction.
 ///
 /// OxORB's own, type 0x4f580007. Default: half a kibioctet; buffers grow to what they must hold, and keep

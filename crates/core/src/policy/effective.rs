@@ -34,6 +34,8 @@ pub(crate) struct Effective {
     pub(crate) retry: Retry,
     pub(crate) locate: LocateFirst,
     pub(crate) buffering: BufferingConstraint,
+    /// Requests longer than this are sent as fragments.
+    pub(crate) fragment_size: Option<usize>,
     /// Octets of oneways that wait for a server.
     pub(crate) queue: usize,
     /// What it is worth, as the server is told.
@@ -99,6 +101,7 @@ impl Effective {
             retry: Retry::NONE,
             locate: LocateFirst::Never,
             buffering: BufferingConstraint::FLUSH,
+            fragment_size: options.fragment_size,
             queue: options.buffered_oneways,
             qos: None,
             real_time: false,
@@ -129,6 +132,7 @@ impl Effective {
                 AnyPolicy::ConnectionTimeout(limit) => self.connect = limit.0,
                 AnyPolicy::ClientProtocol(list) => self.realtime.protocols = Some(list.0),
                 AnyPolicy::ProtocolFallback(fallback) => self.realtime.fallback = fallback,
+                AnyPolicy::FragmentSize(size) => self.fragment_size = size.0,
                 AnyPolicy::BufferPreallocation(octets) => {
                     let octets = octets.0.min(connections::MAX_PREALLOCATION);
                     self.realtime.preallocated = octets as u32;
@@ -185,6 +189,7 @@ impl Effective {
             RequestQos::TYPE => RequestQos(self.qos?).into(),
             ClientProtocol::TYPE => ClientProtocol(self.realtime.protocols?).into(),
             ProtocolFallback::TYPE => self.realtime.fallback.into(),
+            FragmentSize::TYPE => FragmentSize(self.fragment_size).into(),
             BufferPreallocation::TYPE if self.realtime.preallocated != 0 => {
                 BufferPreallocation(self.realtime.preallocated as usize).into()
             }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::connections::MAX_PREALLOCATION;
 use super::{AnyPolicy, Policy, PolicyType};
+use crate::options::MIN_FRAGMENT;
 
 /// Policies, at most one of each kind (`CORBA::PolicyList`). Allocates when the first is added.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -135,6 +136,9 @@ fn fault(policy: &AnyPolicy) -> Option<&'static str> {
         }
         AnyPolicy::ConnectionTimeout(timeout) if timeout.0.is_zero() => {
             Some("nobody can connect in no time")
+        }
+        AnyPolicy::FragmentSize(size) if size.0.is_some_and(|size| size < MIN_FRAGMENT) => {
+            Some("a fragment has at least 1,024 octets")
         }
         AnyPolicy::BufferPreallocation(octets) if octets.0 > MAX_PREALLOCATION => {
             Some("a connection preallocates at most 64 MiB for each direction")

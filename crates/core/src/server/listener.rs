@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use oxorb_giop::Wire;
-use oxorb_object::{TcpProtocolProperties, Version};
+use oxorb_object::{ProtocolProperties, Version};
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Properties};
@@ -15,6 +15,7 @@ use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
 use crate::lock::Mutex;
+use crate::policy::{self, ProtocolList};
 use crate::protocol::Protocol;
 use crate::sync::{atomic::Ordering, attributed::Thread, thread};
 use crate::{Incident, Orb, SetupError};
@@ -31,7 +32,7 @@ pub(crate) struct Listeners {
     /// Who serves what comes; none: threads of connections.
     lane: OnceLock<Arc<Lane>>,
     /// How connections are set up, if a policy says so.
-    tcp: Arc<OnceLock<TcpProtocolProperties>>,
+    protocols: Arc<OnceLock<ProtocolList>>,
 }
 
 struct Listener {
@@ -66,7 +67,8 @@ impl Listeners {
             real.push(acceptor.endpoint().clone());
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
-                let tcp = Arc::clone(&self.tcp);
+                let tag = protocol.profile().tag();
+                let protocols = Arc::clone(&self.protocols);
                 let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
                     Some(lane) => lane.builder(orb.shared(), Purpose::Acceptor, ACCEPTOR),
@@ -75,7 +77,7 @@ impl Listeners {
                         .builder(Purpose::Acceptor, ACCEPTOR, None),
                 };
                 builder
-                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), &tcp, wire))
+                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), tag, &protocols, wire))
                     .map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
@@ -87,8 +89,8 @@ impl Listeners {
     }
 
     /// How connections are set up that are accepted from now on. The first call decides.
-    pub(crate) fn set_tcp(&self, tcp: TcpProtocolProperties) {
-        let _ = self.tcp.set(tcp);
+    pub(crate) fn set_protocols(&self, protocols: ProtocolList) {
+        let _ = self.protocols.set(protocols);
     }
 
     /// After the last connection: the threads that served them end.
@@ -127,7 +129,8 @@ fn accept(
     orb: &Orb,
     acceptor: &dyn Acceptor,
     lane: Option<&Arc<Lane>>,
-    tcp: &OnceLock<TcpProtocolProperties>,
+    tag: u32,
+    protocols: &OnceLock<ProtocolList>,
     wire: Wire,
 ) {
     let priority = lane.and_then(|lane| lane.priority());
@@ -142,9 +145,11 @@ fn accept(
                 // A peer that vanishes silently would hold its place for ever; where the
                 // system does not offer this, `idle_timeout` does it.
                 let _ = link.apply(&orb.options().connection());
-                if let Some(tcp) = tcp.get() {
+                if let Some(list) = protocols.get()
+                    && let Some(place) = list.position(tag)
+                {
                     // A peer that is gone meanwhile is found out when it is served.
-                    let _ = link.apply(&properties(tcp, priority));
+                    let _ = link.apply(&properties(&list[place].transport, priority));
                 }
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
             }
@@ -216,8 +221,11 @@ fn make_room(orb: &Orb) {
 
 /// Returns the properties of connections that ServerProtocolPolicy names, for a lane of this
 /// priority.
-fn properties(tcp: &TcpProtocolProperties, priority: Option<Priority>) -> Properties {
-    let octets = |size: i32| usize::try_from(size).ok().filter(|size| *size > 0);
+fn properties(of: &ProtocolProperties, priority: Option<Priority>) -> Properties {
+    let named = policy::properties(of);
+    let ProtocolProperties::Tcp(tcp) = of else {
+        return named;
+    };
     let marked = priority.filter(|_| tcp.enable_network_priority);
     // 0 to 6 go without privilege.
     let queue = |priority: Priority| {
@@ -225,13 +233,12 @@ fn properties(tcp: &TcpProtocolProperties, priority: Option<Priority>) -> Proper
         u8::try_from(queue).unwrap_or(0)
     };
     Properties {
-        send_buffer: octets(tcp.send_buffer_size),
-        receive_buffer: octets(tcp.recv_buffer_size),
-        dont_route: tcp.dont_route.then_some(true),
+        // How long the system waits for a silent client, the option KeepAlive says.
         keep_alive: (!tcp.keep_alive).then_some(None),
+        delay: None,
         dscp: marked.map(oxorb_rt::dscp),
         queue_priority: marked.map(queue),
-        ..Properties::default()
+        ..named
     }
 }
 

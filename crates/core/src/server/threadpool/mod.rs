@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use oxorb_object::{CompletionStatus, TcpProtocolProperties};
+use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
 
@@ -22,6 +22,7 @@ use super::reserve::{self, Reserve};
 use crate::LaneNumber;
 use crate::Options;
 use crate::lock::Mutex;
+use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
 use crate::sync::MutexGuard;
 use crate::{Orb, SetupError, raise};
@@ -156,10 +157,10 @@ impl Pools {
     }
 
     /// How connections that a threadpool accepts from now on are set up.
-    pub(crate) fn set_tcp(&self, id: ThreadpoolId, tcp: TcpProtocolProperties) {
+    pub(crate) fn set_protocols(&self, id: ThreadpoolId, protocols: ProtocolList) {
         if let Some(pool) = self.lock().get(&id) {
             for lane in &pool.lanes {
-                lane.listeners.set_tcp(tcp);
+                lane.listeners.set_protocols(protocols);
             }
         }
     }

@@ -193,6 +193,10 @@ impl Inbox {
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
         if self.other.is_some() {
+            if self.buffer.len() == self.start {
+                self.awaited = 0;
+                return Ok(None);
+            }
             return self.poll_other();
         }
         let unread = &self.buffer[self.start..];
@@ -262,6 +266,21 @@ impl Inbox {
     /// As [`poll`](Self::poll), for other protocols than GIOP.
     #[inline(never)]
     fn poll_other(&mut self) -> Result<Option<Header>, Violation> {
+        let (unread, other) = (&self.buffer[self.start..], self.other.as_deref_mut());
+        if let Some(other) = other
+            && let Some(header) = other.reading.usual(unread)
+            && header.total() <= unread.len().min(self.limits.max_message)
+        {
+            other.arrived(header, &unread[..header.total()])?;
+            self.announced = Announced::InBuffer(header);
+            return Ok(Some(header));
+        }
+        self.poll_unusual()
+    }
+
+    /// As [`poll_other`](Self::poll_other), for messages of all kinds, and for those that are not there yet.
+    #[inline(never)]
+    fn poll_unusual(&mut self) -> Result<Option<Header>, Violation> {
         let (unread, other) = (&self.buffer[self.start..], self.other.as_deref_mut());
         let Some(header) = header_at(unread, other.as_deref()) else {
             self.awaited = 0;

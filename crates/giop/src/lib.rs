@@ -51,7 +51,7 @@ pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };
-pub use messaging::{Alias, FrameContext, Messaging, Needs, Short, Table, Terms};
+pub use messaging::{Alias, FrameContext, Framing, Messaging, Needs, Short, Table, Terms};
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{
     Request, RequestHeader, Response, begin_request, read_operation, write_operation,

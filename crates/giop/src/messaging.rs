@@ -53,6 +53,12 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     /// A [`Violation`] for octets that are no header.
     fn header(&self, start: &[u8]) -> Result<Header, Violation>;
 
+    /// Returns where the headers of usual Requests and Replies have what an inbox asks for, so that it reads those
+    /// itself. `None`, the default: it asks [`header`](Self::header) for each.
+    fn framing(&self) -> Option<Framing> {
+        None
+    }
+
     /// Returns what is wrong with a message that starts so and is larger than a limit allows: `limit`, unless the
     /// protocol knows better.
     fn oversized(&self, start: &[u8], limit: Violation) -> Violation {
@@ -162,9 +168,56 @@ pub struct Needs {
     pub alias_octets: u16,
 }
 
+/// Places of size and kind in the first eight octets of a message. The size counts the octets after the header, of which
+/// there are some.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Framing {
+    /// Offset of the octet that is 0 for big-endian and 1 for little-endian messages. `None`: both ends share the byte
+    /// order.
+    pub order_at: Option<u8>,
+    /// Offset of the octet that tells the kind.
+    pub kind_at: u8,
+    /// What that octet is in a Request; in a Reply it is one more.
+    pub request: u8,
+    /// Offset of the size, an unsigned long: 4 at most.
+    pub size_at: u8,
+    /// Fewest octets after the header of a Request or Reply.
+    pub least: u8,
+}
+
+impl Framing {
+    /// Reads a header of `len` octets as nearly all are: of a Request or Reply. `None`: it may be another one, or none.
+    #[inline(always)]
+    pub(crate) fn read(&self, version: Version, len: u8, octets: &[u8]) -> Option<Header> {
+        // Offsets become shifts: nothing is left to check.
+        let word = u64::from_le_bytes(*octets.first_chunk()?);
+        let octet = |at: u8| (word >> (8 * u32::from(at & 7))) as u8;
+        let order = match self.order_at {
+            None => ByteOrder::NATIVE,
+            Some(at) if octet(at) <= 1 => ByteOrder::from_flag(octet(at) == 1),
+            Some(_) => return None,
+        };
+        let kind = octet(self.kind_at).wrapping_sub(self.request);
+        let size = (word >> (8 * u32::from(self.size_at & 7))) as u32;
+        let size = match order {
+            ByteOrder::Little => size,
+            ByteOrder::Big => size.swap_bytes(),
+        };
+        let usual = kind <= MessageType::REPLY.0 && size >= u32::from(self.least);
+        usual.then_some(Header {
+            version,
+            order,
+            more_fragments: false,
+            kind: MessageType(kind),
+            len,
+            size,
+        })
+    }
+}
+
 /// What one connection remembers of the messages it received, for a messaging whose messages refer to earlier ones.
 ///
-/// Shared by the inboxes of the connection, which show it each whole message in the order of arrival. Several threads read
+/// Shared by the inboxes of the connection, which show it each whole Request in the order of arrival. Several threads read
 /// a connection one after another, never at once; but a table that locks does so for each message, so that entries which
 /// are set once and then only read are better.
 pub trait Table: Send + Sync {

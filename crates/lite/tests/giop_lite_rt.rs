@@ -378,9 +378,13 @@ fn other_protocols_and_damaged_messages_are_named() {
         Violation::Unsupported(Unsupported::MessageType(MessageType::FRAGMENT))
     );
     assert_eq!(
-        violation(GIOP_LITE_RT, &octets("01 10 ffff 04000000 07000000")),
+        violation(GIOP_LITE_RT, &octets("01 10 ffff 00000000")),
         Violation::Peer(Misbehaviour::Empty(MessageType::REQUEST))
     );
+    assert!(matches!(
+        violation(GIOP_LITE_RT, &octets("01 10 ffff 04000000 07000000")),
+        Violation::Truncated { .. }
+    ));
     assert!(matches!(
         violation(
             GIOP_LITE_RT,

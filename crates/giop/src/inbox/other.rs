@@ -3,7 +3,11 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::{Frame, FrameContext, Header, Limits, Messaging, Table, Violation, Wire};
+use oxorb_object::Version;
+
+use crate::{
+    Frame, FrameContext, Framing, Header, Limits, MessageType, Messaging, Table, Violation, Wire,
+};
 
 /// How the messages of one connection that does not speak GIOP are read: their messaging, and what it remembers of them.
 ///
@@ -13,6 +17,8 @@ pub struct Reading {
     messaging: &'static dyn Messaging,
     /// Octets of a header.
     start: usize,
+    version: Version,
+    framing: Option<Framing>,
     /// Context of messages that refer to nothing.
     alone: Arc<FrameContext>,
     table: Option<Arc<dyn Table>>,
@@ -25,6 +31,8 @@ impl Reading {
         Some(Self {
             messaging,
             start: messaging.start(),
+            version: messaging.version(),
+            framing: messaging.framing(),
             alone: Arc::new(FrameContext::new(messaging)),
             table: messaging.table(limits),
         })
@@ -33,6 +41,13 @@ impl Reading {
     /// Returns the messaging.
     pub fn messaging(&self) -> &'static dyn Messaging {
         self.messaging
+    }
+
+    /// Reads the header at the start of these octets if it is a usual one. `None` says nothing.
+    #[inline]
+    pub(super) fn usual(&self, octets: &[u8]) -> Option<Header> {
+        let framing = self.framing.as_ref()?;
+        framing.read(self.version, self.start as u8, octets)
     }
 
     /// Reads the header at the start of these octets, once enough of them are there.
@@ -74,8 +89,12 @@ impl Other {
         self.reading.messaging.oversized(start, limit)
     }
 
-    /// Shows a whole message to the table, and keeps what it refers to.
+    /// Shows a whole Request to the table, and keeps what it refers to.
+    #[inline]
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
+        if header.kind != MessageType::REQUEST {
+            return Ok(());
+        }
         let Some(table) = &self.reading.table else {
             return Ok(());
         };

@@ -17,9 +17,9 @@ mod request;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::{
-    Begun, CancelRequest, Frame, Header, LocateReply, LocateRequest, LocateStatus, MessageType,
-    Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short, TargetAddress, Violation,
-    finish_at,
+    Begun, CancelRequest, Frame, Framing, Header, LocateReply, LocateRequest, LocateStatus,
+    MessageType, Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short,
+    TargetAddress, Violation, finish_at,
 };
 use oxorb_object::{ServiceContext, Version};
 
@@ -65,6 +65,16 @@ impl Messaging for GiopLite {
             kind,
             len: LEN as u8,
             size,
+        })
+    }
+
+    fn framing(&self) -> Option<Framing> {
+        Some(Framing {
+            order_at: None,
+            kind_at: 4,
+            request: MessageType::REQUEST.0,
+            size_at: 0,
+            least: (header::FIELDS_AT + 4 - LEN) as u8,
         })
     }
 

@@ -18,7 +18,7 @@ pub(crate) const ID_AT: usize = LEN;
 pub(crate) const NAME: &str = "GIOPlite/RT 1";
 
 /// The version, in the upper half of the second octet.
-const VERSION: u8 = 0x10;
+pub(super) const VERSION: u8 = 0x10;
 
 /// Reads a header: byte order and kind of the message, and the octets that follow the header.
 ///
@@ -78,13 +78,15 @@ pub(crate) fn ushort_from(order: ByteOrder, octets: [u8; 2]) -> u16 {
 /// The mark of a message in little-endian byte order.
 const LITTLE: u8 = 1;
 
+/// Fewest octets that follow the header where any do: a request id.
+pub(super) const LEAST: u32 = 4;
+
 /// Returns the fewest octets that follow the header of a message.
 #[inline]
 const fn least(kind: MessageType) -> u32 {
     match kind {
-        MessageType::REQUEST => (super::request::FIXED - LEN) as u32,
         MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR => 0,
-        _ => 4,
+        _ => LEAST,
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
-    Begun, CancelRequest, Frame, Header, Limits, LocateReply, LocateRequest, LocateStatus,
+    Begun, CancelRequest, Frame, Framing, Header, Limits, LocateReply, LocateRequest, LocateStatus,
     MessageType, Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short, Table,
     TargetAddress, Violation, finish_at,
 };
@@ -70,6 +70,16 @@ impl Messaging for GiopLiteRt {
             kind,
             len: LEN as u8,
             size,
+        })
+    }
+
+    fn framing(&self) -> Option<Framing> {
+        Some(Framing {
+            order_at: Some(0),
+            kind_at: 1,
+            request: header::VERSION,
+            size_at: SIZE_AT as u8,
+            least: header::LEAST as u8,
         })
     }
 

@@ -126,6 +126,23 @@ fn beyond(what: &'static str, size: u64, limit: u64) -> Violation {
 impl Table for Names {
     #[inline]
     fn arrived(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation> {
+        if let Some(number) = request::known(frame.bytes, frame.header.order)
+            && let Some(known) = self.get(number)
+        {
+            return Ok(Some(known));
+        }
+        self.learn(frame)
+    }
+
+    fn memory(&self) -> usize {
+        mem::size_of::<Self>() + self.octets.load(Ordering::Relaxed)
+    }
+}
+
+impl Names {
+    /// Takes in a request that says more than a number, or a number that nobody knows.
+    #[inline(never)]
+    fn learn(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation> {
         if frame.header.kind != MessageType::REQUEST {
             return Ok(None);
         }
@@ -140,9 +157,5 @@ impl Table for Names {
             Some(known) => Ok(Some(known)),
             None => Err(Violation::Peer(Misbehaviour::UnknownAlias { number })),
         }
-    }
-
-    fn memory(&self) -> usize {
-        mem::size_of::<Self>() + self.octets.load(Ordering::Relaxed)
     }
 }

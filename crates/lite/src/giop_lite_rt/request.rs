@@ -143,29 +143,40 @@ pub(crate) fn parse<'a>(
         follows,
     ] = *start;
     let priority = ushort_from(order, [p0, p1]) as i16;
-    let request = Request {
-        id: ulong_from(order, [i0, i1, i2, i3]),
-        response: Response::from_flags(flags),
-        target: Target::Key(&[]),
-        operation: "",
-        contexts: ServiceContexts::none(order),
-        terms: (priority >= 0).then_some(Terms {
-            priority: Some(priority),
-            within: None,
-        }),
-        body: FIXED,
-    };
+    let id = ulong_from(order, [i0, i1, i2, i3]);
     if follows == 0
         && let Some(pair) = pair
     {
         return Ok(Request {
+            id,
+            response: Response::from_flags(flags),
             target: Target::Key(pair.key()),
             operation: pair.operation(),
-            ..request
+            contexts: ServiceContexts::none(order),
+            terms: terms_of(priority),
+            body: FIXED,
         });
     }
+    let request = Request {
+        id,
+        response: Response::from_flags(flags),
+        target: Target::Key(&[]),
+        operation: "",
+        contexts: ServiceContexts::none(order),
+        terms: terms_of(priority),
+        body: FIXED,
+    };
     let number = ushort_from(order, [n0, n1]);
     parse_long(message, order, pair, request, number, follows)
+}
+
+/// Returns the terms of a request that says this priority and no deadline.
+#[inline]
+fn terms_of(priority: i16) -> Option<Terms> {
+    (priority >= 0).then_some(Terms {
+        priority: Some(priority),
+        within: None,
+    })
 }
 
 /// Reads what most requests do not have.
@@ -213,6 +224,13 @@ fn parse_long<'a>(
     }
     request.body = at.next_multiple_of(8).min(message.len());
     Ok(request)
+}
+
+/// Returns the number of a request that names nothing.
+#[inline]
+pub(crate) fn known(message: &[u8], order: ByteOrder) -> Option<u16> {
+    let [.., n0, n1, _, follows] = *message.first_chunk::<FIXED>()?;
+    (follows & NAMES == 0).then(|| ushort_from(order, [n0, n1]))
 }
 
 /// What a request says of numbers.

@@ -69,6 +69,37 @@ proptest! {
         prop_assert!(read);
     }
 
+    /// An inbox reads usual headers by itself.
+    #[test]
+    fn an_inbox_reads_headers_as_the_messaging_does(
+        protocol in 0..ALL.len(),
+        damage in prop::option::of((0..8usize, any::<u8>())),
+        size in prop::array::uniform4(0..3u8),
+        kind in 0..9u8,
+        mark in 0..3u8,
+    ) {
+        let messaging = ALL[protocol];
+        let [s0, s1, s2, s3] = size;
+        let mut start = match messaging.start() {
+            5 => vec![s0, s1, s2, s3, kind],
+            _ => vec![mark, 0x10 | kind, 0xff, 0xff, s0, s1, s2, s3],
+        };
+        if let Some((at, value)) = damage && let Some(octet) = start.get_mut(at) {
+            *octet = value;
+        }
+        let asked = messaging.header(&start);
+        let mut inbox = inbox(messaging);
+        feed(&mut inbox, &start);
+        feed(&mut inbox, &[0; 1 << 12]);
+        match (asked, inbox.poll()) {
+            (Ok(asked), Ok(Some(read))) => prop_assert_eq!(asked, read),
+            (Ok(asked), Ok(None)) => prop_assert!(asked.total() > start.len() + (1 << 12)),
+            // Too large, or a request whose alias nobody knows.
+            (Ok(_), Err(_)) => {}
+            (Err(asked), read) => prop_assert_eq!(Err(asked), read),
+        }
+    }
+
     #[test]
     fn damaged_messages_and_noise_are_survived(
         protocol in 0..ALL.len(),

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use oxorb::protocol::{Profile, Protocol};
+use oxorb::transport::Address;
 use oxorb::{
     ClientConnections, Interface, Ior, ObjectRef, Orb, Printable, Ref, SystemException,
-    SystemExceptionKind, TaggedComponent,
+    SystemExceptionKind,
 };
 use serde_json::json;
 
@@ -66,7 +68,8 @@ pub(crate) fn run(args: Args) -> Done {
     let each: Vec<(String, ObjectRef)> = endpoints(&orb, ior);
     if each.is_empty() {
         return Err(because(
-            "the reference has no IIOP profile, so there is no endpoint to try; `oxorb ior show` explains what it has",
+            "the reference has no profile of a protocol that is spoken here, so there is no endpoint to try; `oxorb ior show` \
+             explains what it has",
         ));
     }
     let tried: Vec<Endpoint> = each
@@ -94,37 +97,68 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// One reference for each endpoint of the original.
+/// Returns a reference for each endpoint of the original.
 fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
+    let protocols = &orb.options().protocols;
     let mut each = Vec::new();
-    for profile in ior.iiop_profiles() {
-        let lanes = profile.lanes();
-        for endpoint in profile.all_addresses() {
-            let lane = lanes.iter().find(|(lane, _)| *lane == endpoint);
-            let address = match lane {
-                Some((_, priority)) => format!("{endpoint} (lane of priority {priority})"),
-                None => endpoint.to_string(),
-            };
-            let mut alone = profile.clone();
-            alone.host.clone_from(&endpoint.host);
-            alone.port = endpoint.port;
-            let elsewhere = [oxorb::ALTERNATE_IIOP_ADDRESS, oxorb::TAO_ENDPOINTS];
-            alone
-                .components
-                .retain(|component| !elsewhere.contains(&component.tag));
-            if let Some(lane) = lane {
-                // Which calls it takes depends on its priority.
-                let lane = TaggedComponent::tao_endpoints(std::slice::from_ref(lane));
-                alone.components.push(lane);
+    let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane| {
+        let alone = alone(profile, address, lane);
+        let ior = Ior {
+            type_id: ior.type_id.clone(),
+            profiles: vec![protocol.profile().write(&alone)],
+        };
+        let address = Printable(address.for_people());
+        let address = match lane {
+            Some(priority) => format!("{address} (lane of priority {priority})"),
+            None => address.to_string(),
+        };
+        each.push((address, ObjectRef::from_ref(Ref::new(orb, ior))));
+    };
+    for tagged in &ior.profiles {
+        let Some(protocol) = protocols.tagged(tagged.tag) else {
+            continue;
+        };
+        let Ok(profile) = protocol.profile().read(tagged) else {
+            continue;
+        };
+        for other in protocols.iter() {
+            if let Some(address) = other.profile().found_beside(&profile) {
+                add(other, &profile, &address, None);
             }
-            let ior = Ior {
-                type_id: ior.type_id.clone(),
-                profiles: vec![alone.to_profile()],
-            };
-            each.push((address, ObjectRef::from_ref(Ref::new(orb, ior))));
+        }
+        let priority = |address| {
+            let lane = profile.lanes.iter().find(|(at, _)| at == address);
+            lane.map(|(_, priority)| *priority)
+        };
+        for address in &profile.addresses {
+            add(protocol, &profile, address, priority(address));
+        }
+        for (address, priority) in &profile.lanes {
+            if !profile.addresses.contains(address) {
+                add(protocol, &profile, address, Some(*priority));
+            }
         }
     }
     each
+}
+
+/// Returns the profile with one of its addresses. Which calls a lane takes depends on its priority.
+fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
+    let mut alone = profile.clone();
+    alone.addresses = vec![address.clone()];
+    alone.lanes = lane
+        .map(|priority| (address.clone(), priority))
+        .into_iter()
+        .collect();
+    let elsewhere = [
+        oxorb::ALTERNATE_IIOP_ADDRESS,
+        oxorb::TAO_ENDPOINTS,
+        oxorb::OMNIORB_UNIX,
+    ];
+    alone
+        .components
+        .retain(|component| !elsewhere.contains(&component.tag));
+    alone
 }
 
 const NO_OBJECT: &str = "a server answers, but it has no such object";

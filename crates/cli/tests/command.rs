@@ -196,6 +196,30 @@ fn ping_tells_a_server_from_its_object() {
 }
 
 #[test]
+fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
+    let orb = oxorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0;uiop://")
+        .build()
+        .unwrap();
+    let object: oxorb::ObjectRef = orb.root_poa().create_reference().unwrap();
+    let output = oxorb(&["ping", &oxorb::Interface::to_ior(&object)]);
+    let shown = text(&output.stdout);
+    let tried: Vec<_> = shown
+        .lines()
+        .filter(|line| line.contains("failed"))
+        .collect();
+    // The socket also beside the port, as omniORB's clients find it.
+    assert_eq!(tried.len(), 3, "{shown}");
+    assert!(tried[0].contains("unix:/"), "{shown}");
+    assert!(tried[1].contains("127.0.0.1:"), "{shown}");
+    assert!(tried[2].contains("unix:/"), "{shown}");
+    let url = object.to_corbaloc().unwrap();
+    assert!(url.contains(",uiop:1.2@/"), "{url}");
+    assert!(good(&["ior", "show", &oxorb::Interface::to_ior(&object)]).contains(&url));
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
 fn settings_of_the_orb_are_taken_and_mistakes_in_them_told() {
     let url = format!("Account={ACCOUNT}");
     for args in [

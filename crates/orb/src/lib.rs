@@ -101,11 +101,12 @@ pub use oxorb_rt::{
 };
 pub use oxorb_transport as transport;
 
-pub use oxorb_object::components::{tag::ALTERNATE_IIOP_ADDRESS, tag::TAO_ENDPOINTS};
+pub use oxorb_object::components::tag::{ALTERNATE_IIOP_ADDRESS, OMNIORB_UNIX, TAO_ENDPOINTS};
 
-/// A reference as `corbaloc:iiop:...`, if it has an IIOP profile.
+/// Returns a reference as `corbaloc:iiop:...`, with the addresses of every protocol that ORBs speak
+/// unless told otherwise. `None` when it has none of them.
 pub fn corbaloc(ior: &Ior) -> Option<String> {
-    oxorb_object::Corbaloc::from_ior(ior).map(|url| url.to_string())
+    protocols::table().url_of(ior)
 }
 
 /// What an operation without declared exceptions gives.

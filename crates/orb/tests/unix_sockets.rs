@@ -17,7 +17,8 @@ use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb,
     SystemExceptionKind,
 };
-use oxorb_object::{PlaceProfile, profile_tag};
+use oxorb_object::components::tag::OMNIORB_UNIX;
+use oxorb_object::{IiopProfile, PlaceProfile, TaggedComponent, profile_tag};
 use oxorb_testkit::watchdog;
 
 /// A path that nobody else has, whose file goes with the value.
@@ -188,6 +189,40 @@ fn one_object_is_published_under_both_protocols() {
     nobody.profiles[0] = gone.to_profile();
     let object = client.string_to_object(&nobody.to_string()).unwrap();
     assert_eq!(ping(&object, 1), Ok(2));
+    end([&client, &server]);
+}
+
+/// As omniORB's clients and servers do it (TAG_OMNIORB_UNIX_TRANS).
+#[test]
+fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (server_at("iiop://127.0.0.1:0/deny=all;uiop://"), cached());
+    let object = pinger(&server, &client);
+    let mut iiop = object.reference().ior().clone();
+    iiop.profiles.truncate(1);
+    assert_eq!(iiop.profiles[0].tag, profile_tag::INTERNET_IOP);
+    let object = client.string_to_object(&iiop.to_string()).unwrap();
+    assert_eq!(ping(&object, 1), Ok(2), "by the socket: TCP admits nobody");
+
+    let read = IiopProfile::parse(&iiop.profiles[0]).unwrap();
+    let without = |profile: &IiopProfile| {
+        let mut ior = iiop.clone();
+        ior.profiles = vec![profile.to_profile()];
+        client.string_to_object(&ior.to_string()).unwrap()
+    };
+    let mut elsewhere = read.clone();
+    elsewhere.components.retain(|it| it.tag != OMNIORB_UNIX);
+    let refused = ping(&without(&elsewhere), 1).unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::Transient);
+    elsewhere
+        .components
+        .push(TaggedComponent::omniorb_unix("another-host", "/tmp/x"));
+    let refused = ping(&without(&elsewhere), 1).unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::Transient);
+    // omniORB's port where it listens on a socket only.
+    let mut only = read;
+    only.port = 0;
+    assert_eq!(ping(&without(&only), 1), Ok(2));
     end([&client, &server]);
 }
 

@@ -71,7 +71,7 @@ impl Protocols {
     /// the key of the first such profile. `None` when there is none.
     ///
     /// Loses the type id, components and other profiles; profiles with another key are left out.
-    pub(crate) fn url_of(&self, ior: &Ior) -> Option<String> {
+    pub fn url_of(&self, ior: &Ior) -> Option<String> {
         let mut key = None;
         let mut addresses = Vec::new();
         for tagged in &ior.profiles {

@@ -41,6 +41,15 @@ fn listening(endpoints: &str, concurrency: Concurrency) -> Orb {
     builder.build().unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A new [`Pinger`] of `server`, as another process would have its reference.
+fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
+    let servant = Arc::new(Pinger::default());
+    elsewhere(
+        client,
+        &server.root_poa().activate_servant(servant).unwrap(),
+    )
+}
+
 fn end(orbs: [&Orb; 2]) {
     for orb in orbs {
         orb.shutdown(true).unwrap();

@@ -117,6 +117,15 @@ fn a_panicking_servant_is_unknown_maybe_and_the_connection_lives_on() {
 }
 
 #[test]
+fn calls_go_over_the_transport_that_was_chosen() {
+    every_combination(|server, client| {
+        let object = pinger(server, client);
+        common::transport::assert_chosen(object.reference());
+        assert_eq!(ping(&object, 1), Ok(2));
+    });
+}
+
+#[test]
 fn a_oneway_arrives() {
     every_combination(|server, client| {
         let servant = Arc::new(Pinger::default());

@@ -24,12 +24,12 @@ pub struct Personality {
 pub const PERSONALITIES: [Personality; 4] = [
     Personality {
         name: "avionics",
-        purpose: "a lane for each rate, private connections, SCHED_FIFO, locked memory",
+        purpose: "a lane for each rate, private connections, SCHED_FIFO, locked memory, UNIX sockets before TCP, perfect hashing",
         text: include_str!("../personalities/avionics.toml"),
     },
     Personality {
         name: "imaging",
-        purpose: "a thread for each connection, large messages, throughput before latency",
+        purpose: "a thread for each connection, large messages, throughput before latency, TCP, active demultiplexing",
         text: include_str!("../personalities/imaging.toml"),
     },
     Personality {

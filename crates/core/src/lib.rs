@@ -86,8 +86,8 @@ pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
 pub use options::{
-    ClientConnections, Collocation, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS, PeerOption,
-    ReactorChoice, SETTINGS, Setting, SettingError,
+    ClientConnections, Collocation, Demultiplexing, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS,
+    PeerOption, ReactorChoice, SETTINGS, Setting, SettingError,
 };
 pub use orb::{Orb, WeakOrb};
 pub use oxorb_rt::probe;

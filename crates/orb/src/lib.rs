@@ -66,16 +66,16 @@ pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{
     Abstract, Amh, Arriving, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
     Collocation, Concurrency, ConnectionEvent, ConnectionStatistics, Context, CurrentLane,
-    DelegatesTo, Detached, DetachedReply, Failure, Held, Incident, Incompatible, Interface,
-    LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling, Later, LogLevel, MappingChoice, Meaning,
-    Measurement, Measurements, MessageBuffers, Modules, MutexNotFound, ObjectRef, Options,
-    OrbThread, Outcome, PEER_OPTIONS, PeerOption, PoolThread, PreconnectError, Prepared,
-    QueueOrder, Raised, Raises, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering,
-    Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, Schedule,
-    SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError, Slots,
-    ThreadAttributes, ThreadFilter, ThreadFilters, ThreadPurpose, ThreadScheduling, Threadpool,
-    ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
-    current_qos, last_failure, policy, request_is_cancelled, wait_until,
+    DelegatesTo, Demultiplexing, Detached, DetachedReply, Failure, Held, Incident, Incompatible,
+    Interface, LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling, Later, LogLevel,
+    MappingChoice, Meaning, Measurement, Measurements, MessageBuffers, Modules, MutexNotFound,
+    ObjectRef, Options, OrbThread, Outcome, PEER_OPTIONS, PeerOption, PoolThread, PreconnectError,
+    Prepared, QueueOrder, Raised, Raises, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo,
+    RequestBuffering, Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
+    Schedule, SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError,
+    Slots, ThreadAttributes, ThreadFilter, ThreadFilters, ThreadPurpose, ThreadScheduling,
+    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
+    current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
 };
 pub use oxorb_core::{escape, interceptor, probe, protocol};
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use oxorb::{ClientConnections, Orb};
+use oxorb::{
+    ClientConnections, Demultiplexing, IdAssignment, Interface as _, Lookup, Orb, Policies,
+};
 
 /// A file that is gone with the test.
 struct File(PathBuf);
@@ -78,10 +80,53 @@ fn personalities_build_an_orb() {
         .listen("iiop://127.0.0.1:0")
         .build()
         .unwrap();
+    assert_eq!(orb.options().demultiplexing, Demultiplexing::Perfect);
+    assert_eq!(orb.options().preferred, ["uiop", "iiop"]);
+    // Perfect hashing where the ids are known, and for nobody who makes them up as it goes.
+    let user = || Policies {
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    let known = orb.root_poa().new_poa("known").policies(user());
+    let known = known.known_ids(["pump", "valve"]).create().unwrap();
+    assert_eq!(known.policies().lookup, Lookup::Perfect);
+    let dynamic = orb.root_poa().create_poa("dynamic", user()).unwrap();
+    assert_eq!(dynamic.policies().lookup, Lookup::Active);
+    let perfect = Policies {
+        lookup: Lookup::Perfect,
+        ..user()
+    };
+    let refused = orb.root_poa().create_poa("refused", perfect).map(drop);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("needs all ids before"), "{refused}");
     let rates = orb.threadpool_named("rates").unwrap();
     assert_eq!(orb.threadpool(rates).unwrap().priorities.len(), 4);
     assert_eq!(orb.options().client_connections, ClientConnections::Private);
     orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn protocols_are_chosen_by_configuration() {
+    let build = |protocols: &str| {
+        let args = ["prog".to_owned(), format!("-ORBProtocols={protocols}")];
+        Orb::builder().args(args).build()
+    };
+    let orb = build("iiop, uiop").unwrap();
+    let object: oxorb::ObjectRef = orb.root_poa().create_reference().unwrap();
+    let tags: Vec<_> = object
+        .reference()
+        .ior()
+        .profiles
+        .iter()
+        .map(|one| one.tag)
+        .collect();
+    assert_eq!(tags, [0, 0x5441_4f00]);
+    orb.shutdown(true).unwrap();
+    let refused = build("iiop,vme").unwrap_err().to_string();
+    assert!(
+        refused.contains("no protocol \"vme\", only iiop"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use oxorb_core::Incident;
+use oxorb_core::{Demultiplexing, Incident};
 use oxorb_object::TaggedComponent;
 
 use crate::key::path_with;
 use crate::object_map::ObjectMap;
 use crate::poa::Make;
-use crate::policies::{Bidirectional, Lifespan, Lookup};
+use crate::policies::{Bidirectional, IdAssignment, Lifespan, Lookup};
 use crate::realtime::RealTime;
 use crate::refusal::BEING_DESTROYED;
 use crate::rt_policies;
@@ -111,14 +111,30 @@ impl PoaBuilder {
     /// destroyed: outside a request this waits for it as long as `-ORBHoldTime`.
     /// What an observer raised.
     pub fn create(self) -> Result<Poa, PoaError> {
-        let policies = self.policies?;
+        let mut policies = self.policies?;
         let orb = self.parent.adapter.orb();
+        if let (Lookup::Active, Some(orb)) = (policies.lookup, &orb) {
+            // The ids of a perfect hash are the application's, and known before the servants are.
+            let known = policies.id_assignment == IdAssignment::User && !self.known.is_empty();
+            policies.lookup = match orb.options().demultiplexing {
+                Demultiplexing::Hash => Lookup::Hash,
+                Demultiplexing::Perfect if known && policies.retains() => Lookup::Perfect,
+                _ => Lookup::Active,
+            };
+        }
         let pool = policies.realtime.threadpool.zip(orb.as_ref());
         let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
         rt_policies::check(&policies, &self.list, lanes.as_ref(), orb.as_ref())?;
         let objects = match policies.lookup {
             Lookup::Active | Lookup::Hash => ObjectMap::hashed(),
             Lookup::Linear => ObjectMap::linear(),
+            Lookup::Perfect if self.known.is_empty() => {
+                return Err(PoaError::InvalidPolicy(InvalidPolicy {
+                    index: 7,
+                    rule: "lookup: Perfect needs all ids before the POA is made (known_ids); where servants come and \
+                           go as the program runs, take Active",
+                }));
+            }
             Lookup::Perfect => ObjectMap::perfect(&self.known).ok_or(InvalidPolicy {
                 index: 7,
                 rule: "lookup: Perfect needs every known id once",

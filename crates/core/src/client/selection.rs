@@ -11,7 +11,7 @@ use oxorb_transport::{Link, Properties};
 
 use crate::failure::{self, Attempt};
 use crate::op::Operation;
-use crate::policy::{self, Effective, ProtocolFallback, ProtocolList, RealTimePolicies};
+use crate::policy::{self, Effective, ProtocolList, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
 use crate::{Ref, qos, raise};
@@ -42,8 +42,7 @@ pub(crate) struct Selection {
 
 /// Profiles of a route by preference, one bit for each; all zero where nothing is preferred.
 ///
-/// Protocols after the fourth of a list share its rank with those that only
-/// [`ProtocolFallback::AnyOther`] admits.
+/// Protocols after the fourth of a list share its rank with those that only a fall-back admits.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Ranks([u64; 4]);
 
@@ -318,7 +317,7 @@ impl Selection {
         let rank = match protocols {
             None => None,
             Some(list) => match policy::position(list, profile.tag) {
-                None if policies.fallback == ProtocolFallback::AnyOther => Some(list.len()),
+                None if policies.takes_others() => Some(list.len()),
                 place => Some(place.ok_or(raise::NO_PROTOCOL)?),
             },
         };

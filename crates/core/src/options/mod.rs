@@ -6,6 +6,7 @@ mod named;
 mod peers;
 mod reactor;
 mod settings;
+mod strategies;
 mod value;
 
 use std::fs::File;
@@ -29,6 +30,7 @@ use crate::protocol::{Protocol, Protocols};
 use crate::rt::RealTime;
 pub use collocation::Collocation;
 pub use reactor::ReactorChoice;
+pub use strategies::Demultiplexing;
 pub(crate) use value::MIN_FRAGMENT;
 
 /// How clients share connections (CHECKLIST A4).
@@ -73,6 +75,11 @@ pub struct Options {
     pub default_init_ref: Option<String>,
     /// Objects to whose servers connections are opened when the ORB is made: names of initial references, or URLs.
     pub preconnect: Vec<String>,
+    /// Names of the protocols that the ORB prefers, in this order: that its calls take where a reference offers several,
+    /// and that it listens with where no endpoint is named. None: no preference.
+    pub preferred: Vec<String>,
+    /// Way in which POAs find the object of a key, unless their policies name one.
+    pub demultiplexing: Demultiplexing,
     /// Way of calls to objects of this ORB.
     pub collocation: Collocation,
     /// How long a two-way call may take; `None`: for ever.
@@ -224,6 +231,8 @@ impl Default for Options {
             init_refs: Vec::new(),
             default_init_ref: None,
             preconnect: Vec::new(),
+            preferred: Vec::new(),
+            demultiplexing: Demultiplexing::default(),
             collocation: Collocation::default(),
             round_trip_timeout: Some(Duration::from_secs(60)),
             connect_timeout: Duration::from_secs(5),
@@ -300,7 +309,7 @@ impl Options {
     /// The first that was not.
     pub fn check_protocols(&self) -> Result<(), SettingError> {
         let Some((setting, text)) = self.unread.first() else {
-            return Ok(());
+            return self.preferred_protocols().map(drop);
         };
         let at = endpoints_of(setting, text);
         let problem = match self.protocols.parse(at) {

@@ -8,6 +8,7 @@ use oxorb_giop::setting;
 use oxorb_transport::{AccessError, Publish};
 
 use super::collocation::{COLLOCATION, Collocation};
+use super::strategies::{DEMULTIPLEXING, Demultiplexing, names};
 use super::value::{
     byte_order, char_set, client_connections, fragment_size, giop_version, milliseconds, number,
     or_none, positive, priority_mapping, scheduling_class, some_milliseconds, yes_or_no,
@@ -69,6 +70,24 @@ pub static SETTINGS: &[Setting] = &[
         apply: |options, text| match options.keep_unread(ENDPOINTS, text) {
             true => Ok(()),
             false => options.listen_on(text).map_err(|error| error.to_string()),
+        },
+    },
+    Setting {
+        name: "Protocols",
+        value: "NAME[,NAME...]",
+        help: "Protocols in order of preference, by the names that endpoints begin with. Calls take the first that the reference offers and that answers, after these any other; an ORB that is told of no endpoint listens with each of them. Policies of threads, objects and calls go before it. Default: no preference, and iiop to listen with.",
+        apply: |options, text| {
+            options.preferred = names(text);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Demultiplexing",
+        value: DEMULTIPLEXING,
+        help: "How POAs that name no lookup of their own find the object of a key: the key says where it is, by hashing, or by a perfect hash where the ids are known when the POA is made. Default active.",
+        apply: |options, text| {
+            options.demultiplexing = Demultiplexing::parse(text)?;
+            Ok(())
         },
     },
     Setting {

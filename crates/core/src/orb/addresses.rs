@@ -170,8 +170,8 @@ impl Orb {
         if !options.listen.is_empty() {
             return Ok(options.listen.clone());
         }
-        match options.protocols.default_endpoint() {
-            Ok(endpoint) => Ok(vec![endpoint]),
+        match options.protocols.default_endpoints(&options.preferred) {
+            Ok(endpoints) => Ok(endpoints),
             Err(error) => Err(SetupError::Setting(SettingError {
                 setting: "-ORBListenEndpoints".to_owned(),
                 problem: format!("is needed: {error}"),

@@ -52,10 +52,19 @@ pub(crate) struct RealTimePolicies {
     pub(crate) bands: Option<PriorityBands>,
     pub(crate) protocols: Option<ProtocolList>,
     pub(crate) fallback: ProtocolFallback,
+    /// Whether the protocols are the preference of the ORB's options, and no policy's demand.
+    pub(crate) optional: bool,
     /// Octets per second.
     pub(crate) bandwidth: Option<NonZeroU32>,
     /// Octets for each direction.
     pub(crate) preallocated: u32,
+}
+
+impl RealTimePolicies {
+    /// Returns whether a call may take a protocol that is not in its list.
+    pub(crate) fn takes_others(&self) -> bool {
+        self.optional || self.fallback == ProtocolFallback::AnyOther
+    }
 }
 
 /// Those of one call: the ORB's own, or with what was overridden.
@@ -83,6 +92,8 @@ impl Deref for Resolved<'_> {
 impl Effective {
     /// Those of an ORB without overrides.
     pub(crate) fn of(options: &Options) -> Effective {
+        // A name that is no protocol's is an error when the ORB is built.
+        let protocols = options.preferred_protocols().ok().flatten();
         Effective {
             plain: true,
             carries: false,
@@ -104,8 +115,12 @@ impl Effective {
             fragment_size: options.fragment_size,
             queue: options.buffered_oneways,
             qos: None,
-            real_time: false,
-            realtime: RealTimePolicies::default(),
+            real_time: protocols.is_some(),
+            realtime: RealTimePolicies {
+                protocols,
+                optional: protocols.is_some(),
+                ..RealTimePolicies::default()
+            },
         }
     }
 
@@ -130,7 +145,10 @@ impl Effective {
                 AnyPolicy::LocateFirst(when) => self.locate = when,
                 AnyPolicy::BufferingConstraint(constraint) => self.buffering = constraint,
                 AnyPolicy::ConnectionTimeout(limit) => self.connect = limit.0,
-                AnyPolicy::ClientProtocol(list) => self.realtime.protocols = Some(list.0),
+                AnyPolicy::ClientProtocol(list) => {
+                    self.realtime.protocols = Some(list.0);
+                    self.realtime.optional = false;
+                }
                 AnyPolicy::ProtocolFallback(fallback) => self.realtime.fallback = fallback,
                 AnyPolicy::FragmentSize(size) => self.fragment_size = size.0,
                 AnyPolicy::BufferPreallocation(octets) => {

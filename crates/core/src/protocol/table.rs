@@ -95,10 +95,25 @@ impl Protocols {
         self.iter().find(is_it)
     }
 
-    /// Returns the endpoint of an ORB that is told of none.
-    pub(crate) fn default_endpoint(&self) -> Result<Endpoint, EndpointError> {
-        let mut endpoints = read(self.first(), Notation::Url, Part::new(""))?;
-        Ok(endpoints.swap_remove(0))
+    /// Returns the endpoints of an ORB that is told of none: one for each of the protocols that it prefers, or that of
+    /// the first protocol.
+    pub(crate) fn default_endpoints(
+        &self,
+        preferred: &[String],
+    ) -> Result<Vec<Endpoint>, EndpointError> {
+        let mut named: Vec<_> = preferred
+            .iter()
+            .filter_map(|name| self.named(name))
+            .collect();
+        if named.is_empty() {
+            named.push(self.first());
+        }
+        let mut all = Vec::new();
+        for protocol in named {
+            let mut endpoints = read(protocol, Notation::Url, Part::new(""))?;
+            all.push(endpoints.swap_remove(0));
+        }
+        Ok(all)
     }
 
     /// Reads endpoints separated by `;`: `PROTOCOL://` and what its transport wants behind it, or

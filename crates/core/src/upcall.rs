@@ -236,10 +236,9 @@ impl<'r> Upcall<'r> {
         let mut d = self
             .arrived
             .frame
-            .decoder(self.arrived.dialect)
+            .decoder_at(self.arrived.dialect, self.arrived.request.body)
             .with_limits(self.arrived.orb.options().limits.cdr)
-            .with_scope(self.arrived.orb)
-            .at(self.arrived.request.body);
+            .with_scope(self.arrived.orb);
         let args = match decode(&mut d) {
             Ok(args) => d.finish().map(|()| args),
             Err(error) => Err(error),

@@ -126,11 +126,18 @@ impl<'a> Frame<'a> {
     /// [`Decoder::at`] with a `body` offset to read arguments or results.
     #[inline]
     pub fn decoder(&self, dialect: Dialect) -> Decoder<'a> {
+        self.decoder_at(dialect, usize::from(self.header.len))
+    }
+
+    /// Returns a decoder over the whole message that starts at an offset, such as that of a body.
+    // In place: a decoder is large, and made in as few instructions as it takes to move it.
+    #[inline(always)]
+    pub fn decoder_at(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
         let decoder = match self.in_pieces() {
             false => Decoder::new(self.bytes, self.header.order, dialect),
             true => Decoder::in_pieces(self.bytes, self.header.order, dialect),
         };
-        decoder.at(usize::from(self.header.len))
+        decoder.at(position)
     }
 
     /// Whether the message came in GIOP 1.1 fragments, so that what follows the header in `bytes` is not contiguous.

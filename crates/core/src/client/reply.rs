@@ -209,10 +209,9 @@ impl Reply {
     #[inline(always)]
     fn decoder(&self) -> Decoder<'_> {
         self.frame()
-            .decoder(self.dialect)
+            .decoder_at(self.dialect, self.body)
             .with_limits(self.orb.options().limits.cdr)
             .with_scope(&self.orb)
-            .at(self.body)
     }
 }
 

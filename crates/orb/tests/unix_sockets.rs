@@ -50,6 +50,13 @@ fn server_at(endpoints: &str) -> Orb {
     listening(endpoints, Concurrency::ThreadPerConnection)
 }
 
+/// As `common::pinger`, whatever transport other tests run over.
+fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant).unwrap();
+    elsewhere(client, &local)
+}
+
 fn cached() -> Orb {
     client(ClientConnections::Cached)
 }
@@ -235,7 +242,7 @@ fn an_abstract_name_needs_no_file() {
     assert_eq!(profile(&object).place, name);
     assert_eq!(ping(&object, 1), Ok(2));
     let taken = Orb::builder().listen(&format!("uiop://{name}")).build();
-    let error = taken.err().expect("the first lives").to_string();
+    let error = taken.expect_err("the first lives").to_string();
     assert!(error.contains("choose another name"), "{error}");
     end([&client, &server]);
 }
@@ -353,7 +360,7 @@ fn a_file_in_use_or_no_socket_is_refused_with_advice() {
     let path = Path::new("refused");
     let refused = || {
         let orb = Orb::builder().listen(&path.endpoint()).build();
-        orb.err().expect("something is there").to_string()
+        orb.expect_err("something is there").to_string()
     };
     let server = server_at(&path.endpoint());
     let client = cached();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::options::positive;
-use crate::server::Serving;
+use crate::rt::Serving;
 
 /// Which threads serve requests (CHECKLIST A5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

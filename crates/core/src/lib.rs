@@ -86,8 +86,9 @@ pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
 pub use options::{
-    ClientConnections, Collocation, Demultiplexing, FILE_SETTINGS, Meaning, Options, PEER_OPTIONS,
-    PeerOption, ReactorChoice, SETTINGS, Setting, SettingError,
+    Arriving, ClientConnections, Collocation, Demultiplexing, FILE_SETTINGS, Meaning, Options,
+    PEER_OPTIONS, PeerOption, PoolThread, ReactorChoice, SETTINGS, Setting, SettingError,
+    ThreadFilter, ThreadFilters,
 };
 pub use orb::{Orb, WeakOrb};
 pub use oxorb_rt::probe;
@@ -104,16 +105,15 @@ pub use raises::Raises;
 pub use reference::Ref;
 pub use rt::{
     LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
-    RtMutex, RtMutexGuard,
+    RtMutex, RtMutexGuard, Serving, ThreadpoolId,
 };
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
 pub use servant::Servant;
 pub use server::{
-    Arriving, CurrentLane, LaneMemory, MessageBuffers, PoolThread, QueueOrder, RateGroup,
-    RequestBuffering, Serving, ThreadFilter, ThreadFilters, Threadpool, ThreadpoolError,
-    ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
+    CurrentLane, LaneMemory, MessageBuffers, QueueOrder, RateGroup, RequestBuffering, Threadpool,
+    ThreadpoolError, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
 };
 pub use setup_error::SetupError;
 pub use upcall::{Outcome, Rejected, Upcall};

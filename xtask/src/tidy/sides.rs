@@ -52,13 +52,11 @@ const PARTS: [Part; 6] = [
 ];
 
 /// Names that the files of a place may use all the same: at most ten, each with its reason on [`PAGE`].
-const EXCEPTIONS: [(&str, &str); 6] = [
+const EXCEPTIONS: [(&str, &str); 4] = [
     ("client/", "Orb"),
     ("client/", "WeakOrb"),
     ("server/", "Orb"),
     ("server/", "WeakOrb"),
-    ("options/mod.rs", "ThreadFilters"),
-    ("policy/current.rs", "Orb"),
 ];
 
 /// Checks all files of the crate, and that each exception is needed and explained.

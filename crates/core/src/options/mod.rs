@@ -2,6 +2,7 @@
 //! arguments, `OXORB_` environment variables and their documentation.
 
 mod collocation;
+mod filters;
 mod named;
 mod peers;
 mod reactor;
@@ -22,13 +23,12 @@ pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
 pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
-use crate::SetupError;
-use crate::ThreadFilters;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
-use crate::protocol::{Protocol, Protocols};
+use crate::protocol::Protocols;
 use crate::rt::RealTime;
 pub use collocation::Collocation;
+pub use filters::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub use reactor::ReactorChoice;
 pub use strategies::Demultiplexing;
 pub(crate) use value::MIN_FRAGMENT;
@@ -289,13 +289,8 @@ impl Options {
         Ok(())
     }
 
-    /// Adds a protocol, and reads the endpoints of earlier settings that name it.
-    ///
-    /// # Errors
-    /// [`Mismatch`] when it cannot be told apart from another; a setting whose endpoints it does not
-    /// understand.
-    pub fn add_protocol(&mut self, protocol: Protocol) -> Result<(), SetupError> {
-        self.protocols.add(protocol).map_err(SetupError::Protocol)?;
+    /// Reads the settings again that were kept until a protocol is there.
+    pub(crate) fn read_unread(&mut self) -> Result<(), SettingError> {
         for (setting, text) in std::mem::take(&mut self.unread) {
             self.set(setting, &text)?;
         }

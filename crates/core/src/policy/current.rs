@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use super::{Effective, InvalidPolicies, PolicySet, PolicyType, SetOverrideType};
-use crate::Orb;
 
 /// The policies of the calling thread (`CORBA::PolicyCurrent`): they hold for all calls that it makes through
 /// references of an ORB, unless a reference has its own.
@@ -54,62 +53,52 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(LOWEST + 1) };
 }
 
-impl PolicyCurrent {
-    /// Puts policies over those of the thread until the scope is dropped. Allocates.
-    pub fn scope(orb: &Orb, policies: impl Into<PolicySet>) -> PolicyScope {
-        let id = NEXT.get();
-        NEXT.set(id + 1);
+/// Puts policies over those of the thread for an ORB until the scope is dropped.
+pub(crate) fn scope(orb: u64, policies: PolicySet) -> PolicyScope {
+    let id = NEXT.get();
+    NEXT.set(id + 1);
+    push(Layer { id, orb, policies });
+    PolicyScope {
+        layer: id,
+        not_send: PhantomData,
+    }
+}
+
+/// Changes the lowest policies of the thread for an ORB.
+pub(crate) fn set_overrides(
+    orb: u64,
+    policies: &[super::AnyPolicy],
+    how: SetOverrideType,
+) -> Result<(), InvalidPolicies> {
+    let before = LAYERS.with_borrow(|layers| {
+        let lowest = layers
+            .iter()
+            .find(|layer| layer.id == LOWEST && layer.orb == orb);
+        lowest
+            .map(|layer| layer.policies.clone())
+            .unwrap_or_default()
+    });
+    let policies = before.overridden(policies, how)?;
+    remove(|layer| layer.id == LOWEST && layer.orb == orb);
+    if !policies.as_slice().is_empty() {
         push(Layer {
-            id,
-            orb: orb.policy_table().id,
-            policies: policies.into(),
+            id: LOWEST,
+            orb,
+            policies,
         });
-        PolicyScope {
-            layer: id,
-            not_send: PhantomData,
-        }
     }
+    Ok(())
+}
 
-    /// Changes the policies of the thread until they are changed again; those of scopes go over them.
-    ///
-    /// # Errors
-    /// [`InvalidPolicies`], and nothing was changed.
-    pub fn set_policy_overrides(
-        orb: &Orb,
-        policies: &[super::AnyPolicy],
-        how: SetOverrideType,
-    ) -> Result<(), InvalidPolicies> {
-        let orb = orb.policy_table().id;
-        let before = LAYERS.with_borrow(|layers| {
-            let lowest = layers
-                .iter()
-                .find(|layer| layer.id == LOWEST && layer.orb == orb);
-            lowest
-                .map(|layer| layer.policies.clone())
-                .unwrap_or_default()
-        });
-        let policies = before.overridden(policies, how)?;
-        remove(|layer| layer.id == LOWEST && layer.orb == orb);
-        if !policies.as_slice().is_empty() {
-            push(Layer {
-                id: LOWEST,
-                orb,
-                policies,
-            });
+/// Returns the policies of the thread for an ORB, scopes included; of all types if none is given.
+pub(crate) fn overrides(orb: u64, types: &[PolicyType]) -> PolicySet {
+    let mut all = PolicySet::new();
+    each(orb, |policies| {
+        for policy in policies.as_slice() {
+            all.add(*policy);
         }
-        Ok(())
-    }
-
-    /// The policies of the thread, scopes included; of all types if none is given.
-    pub fn policy_overrides(orb: &Orb, types: &[PolicyType]) -> PolicySet {
-        let mut all = PolicySet::new();
-        each(orb.policy_table().id, |policies| {
-            for policy in policies.as_slice() {
-                all.add(*policy);
-            }
-        });
-        all.of_types(types)
-    }
+    });
+    all.of_types(types)
 }
 
 impl Drop for PolicyScope {

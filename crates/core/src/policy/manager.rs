@@ -34,7 +34,7 @@ pub struct PolicyManager<'o>(&'o OrbPolicies);
 /// What an ORB knows about its policies.
 pub(crate) struct OrbPolicies {
     /// Unique in this process: what threads know their policies by.
-    pub(super) id: u64,
+    pub(crate) id: u64,
     base: Effective,
     /// Whether `level` says something else than `base`.
     overridden: AtomicBool,

@@ -18,7 +18,7 @@
 
 mod any;
 mod connections;
-mod current;
+pub(crate) mod current;
 mod effective;
 mod kinds;
 mod manager;

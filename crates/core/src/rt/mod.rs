@@ -11,6 +11,7 @@
 mod current;
 mod mutex;
 mod options;
+mod pool;
 mod scheduling;
 
 pub use current::Raised;
@@ -18,6 +19,7 @@ pub(crate) use current::{Priorities, declare, thread_priority};
 pub(crate) use mutex::NamedMutexes;
 pub use mutex::{MutexNotFound, RtMutex, RtMutexGuard};
 pub use options::{LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, RealTime};
+pub use pool::{Serving, ThreadpoolId};
 pub(crate) use scheduling::Scheduling;
 
 #[cfg(test)]

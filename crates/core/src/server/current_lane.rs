@@ -1,6 +1,6 @@
 //! The lane whose thread the caller is.
 
-use super::ThreadpoolId;
+use crate::ThreadpoolId;
 
 /// Threadpool and lane of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -35,9 +35,10 @@ use super::reactor::{self, Armed, Reactor};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::takeover::Takeover;
-use super::threadpool::{LaneOf, QueueOrder, Serving};
+use super::threadpool::{LaneOf, QueueOrder};
 use crate::LaneScheduling;
 use crate::ReactorChoice;
+use crate::Serving;
 use crate::lock::Mutex;
 use crate::shared::Shared;
 use crate::sync::{

@@ -62,7 +62,6 @@ mod threadpool;
 
 pub use current_lane::CurrentLane;
 pub(crate) use dispatch::{serve_local, upcall};
-pub use filter::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 pub(crate) use followers::Followers;
 pub(crate) use lane::{Lane, serving_lane};
 pub use lane_memory::{LaneMemory, MessageBuffers};
@@ -88,6 +87,5 @@ pub(crate) use takeover::Takeover;
 pub(crate) use takeover::look;
 pub(crate) use threadpool::{LaneOf, OwnAddress, Pools};
 pub use threadpool::{
-    QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes,
+    QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_rt::Priority;
 
-use super::ThreadpoolId;
+use crate::ThreadpoolId;
 use crate::{SetupError, raise};
 
 /// Why a threadpool cannot be had, or not be ended.

@@ -13,7 +13,6 @@ use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
 
-use super::filter::PoolThread;
 use super::lane::{Lane, Plan};
 use super::lane_memory::LaneMemory;
 use super::listener::{Listeners, OpenError};
@@ -21,24 +20,22 @@ use super::registry::Registry;
 use super::reserve::{self, Reserve};
 use crate::LaneNumber;
 use crate::Options;
+use crate::PoolThread;
 use crate::lock::Mutex;
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
+use crate::rt::{Serving, ThreadpoolId};
 use crate::sync::MutexGuard;
 use crate::{Orb, SetupError, raise};
 
 pub use error::ThreadpoolError;
-pub use plan::{QueueOrder, RequestBuffering, Serving, Threadpool, ThreadpoolLane};
+pub use plan::{QueueOrder, RequestBuffering, Threadpool, ThreadpoolLane};
 
 /// How long destroying a threadpool waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
 /// How long its threads have to end after their connections were cut.
 const LAST_THREADS: Duration = Duration::from_secs(2);
-
-/// Names a threadpool of one ORB (`RTCORBA::ThreadpoolId`). The first is 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ThreadpoolId(pub u32);
 
 /// What an ORB knows of a threadpool.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 use oxorb_rt::Priority;
 use oxorb_sys::schedule::Class;
 
-use super::{ThreadpoolError, ThreadpoolId};
+use super::ThreadpoolError;
 use crate::LaneScheduling;
 use crate::Options;
 use crate::ReactorChoice;
+use crate::rt::{Serving, ThreadpoolId};
 use crate::server::lane_memory::MessageBuffers;
 use crate::shared::Shared;
 use crate::{Incident, LaneNumber};
@@ -69,38 +70,6 @@ pub struct ThreadpoolLane {
     pub socket_priority: Option<u8>,
     /// How the kernel schedules its threads. Not of the specification.
     pub scheduling: LaneScheduling,
-}
-
-/// Which thread serves a request that comes to a lane (CHECKLIST A5).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Serving {
-    /// The one that has read it: one thread is a reactor (A5.6), several are leader and followers (A5.4). No hand-over,
-    /// no lock, no allocation.
-    #[default]
-    Reader,
-    /// One of the lane's threads, which take requests from a bounded queue; one further thread reads (A5.3). Requests
-    /// of one connection run side by side. How long the queue is and in which order requests leave it says
-    /// [`Threadpool::buffering`]; one that finds no place is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request
-    /// costs a hand-over to another thread (a futex call on each side while the queue is empty), a few allocations and
-    /// about ten short locks.
-    Queue,
-    /// A thread that is started for it, at most `static_threads` at a time; one further thread reads (A5.6). One more
-    /// is answered TRANSIENT, minor `NO_THREAD`. A request costs what a thread does, some tens of microseconds, and
-    /// more when it is given a priority, a processor or touched memory.
-    ThreadPerRequest,
-    /// That of its connection, which is started at the lane's priority when the connection comes (A5.6). As many as
-    /// there are connections, whatever `static_threads` says.
-    ThreadPerConnection,
-}
-
-impl Serving {
-    /// Whether there are threads that begin while requests come.
-    fn starts_threads(self) -> bool {
-        matches!(
-            self,
-            Serving::ThreadPerRequest | Serving::ThreadPerConnection
-        )
-    }
 }
 
 /// Requests may wait for a thread, within limits (`allow_request_buffering`). The limits hold for each lane.

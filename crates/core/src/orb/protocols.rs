@@ -1,0 +1,16 @@
+//! The protocols of an ORB, before there is one.
+
+use crate::protocol::Protocol;
+use crate::{Options, SetupError};
+
+impl Options {
+    /// Adds a protocol, and reads the endpoints of earlier settings that name it.
+    ///
+    /// # Errors
+    /// [`Mismatch`](crate::protocol::Mismatch) when it cannot be told apart from another; a setting whose endpoints it does not
+    /// understand.
+    pub fn add_protocol(&mut self, protocol: Protocol) -> Result<(), SetupError> {
+        self.protocols.add(protocol).map_err(SetupError::Protocol)?;
+        Ok(self.read_unread()?)
+    }
+}

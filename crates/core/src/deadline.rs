@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::Request;
+use oxorb_giop::{Frame, Request};
 use oxorb_object::{
     Malformed, PolicyValues, SystemException, context_id, policy_type, time_value, utc_value,
 };
@@ -35,16 +35,16 @@ impl Times {
     /// Returns what a request that was received now says, in its contexts or, in protocols with fields for that, its
     /// terms. Without any this is two comparisons; with them it reads the clock and allocates nothing.
     #[inline]
-    pub(crate) fn of(request: &Request<'_>) -> Result<Times, Malformed> {
-        let contexts = &request.contexts;
-        if contexts.is_empty() && request.terms.is_none() {
+    pub(crate) fn of(frame: &Frame<'_>, request: &Request<'_>) -> Result<Times, Malformed> {
+        let (contexts, terms) = (&request.contexts, frame.terms());
+        if contexts.is_empty() && terms.is_none() {
             return Ok(Times::default());
         }
         let times = match contexts.find(context_id::INVOCATION_POLICIES) {
             Some(context) => Times::read(context.data)?,
             None => Times::default(),
         };
-        Ok(match request.terms.and_then(|terms| terms.within) {
+        Ok(match terms.and_then(|terms| terms.within) {
             Some(units) => times.within(units),
             None => times,
         })

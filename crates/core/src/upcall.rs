@@ -187,7 +187,7 @@ impl<'r> Upcall<'r> {
     /// # Errors
     /// MARSHAL for a context that is malformed, BAD_PARAM for a priority below 0.
     pub fn priority(&self) -> Result<Option<Priority>, SystemException> {
-        if let Some(priority) = self.arrived.request.terms.and_then(|terms| terms.priority) {
+        if let Some(priority) = self.arrived.frame.terms().and_then(|terms| terms.priority) {
             let priority = Priority::new(priority).map_err(|_| raise::BAD_PRIORITY)?;
             return Ok(Some(priority));
         }

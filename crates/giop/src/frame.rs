@@ -8,7 +8,7 @@ use oxorb_object::ServiceContexts;
 use crate::order::ulong_from;
 use crate::{
     CancelRequest, FrameContext, Header, LocateReply, LocateRequest, MessageType, Misbehaviour,
-    Reply, Request, Violation, Wire,
+    Reply, Request, Terms, Violation, Wire,
 };
 
 /// A whole message, header included, fragments already joined.
@@ -165,6 +165,13 @@ impl<'a> Frame<'a> {
             // The inbox joins fragments, so one here continues nothing.
             _ => return Err(Violation::Peer(Misbehaviour::OrphanFragment { id: None })),
         })
+    }
+
+    /// Returns priority and time limit of a Request, where the protocol has fields for them; GIOP has not.
+    #[inline]
+    pub fn terms(&self) -> Option<Terms> {
+        let context = self.context?;
+        context.messaging().terms(self)
     }
 
     /// The number of the request that this Request or LocateRequest is, without a look at anything else where the message

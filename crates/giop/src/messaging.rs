@@ -79,6 +79,13 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     /// A [`Violation`] for malformed fields.
     fn request<'f>(&self, frame: &Frame<'f>) -> Result<Request<'f>, Violation>;
 
+    /// Reads priority and time limit of a Request that [`request`](Self::request) accepted, in a protocol that has fields
+    /// for them. They are apart because GIOP has none, and its requests are to stay small.
+    fn terms(&self, frame: &Frame<'_>) -> Option<Terms> {
+        let _ = frame;
+        None
+    }
+
     /// Reads the header fields of a Reply. Allocates nothing.
     ///
     /// # Errors

@@ -22,8 +22,6 @@ pub struct Request<'a> {
     pub operation: &'a str,
     /// What else travelled with it.
     pub contexts: ServiceContexts<'a>,
-    /// Priority and time limit, where the protocol has fields for them; GIOP has not.
-    pub terms: Option<Terms>,
     /// Offset of the arguments in [`Frame::bytes`]; equal to its length when there are none.
     pub body: usize,
 }
@@ -102,7 +100,6 @@ impl<'a> Request<'a> {
             target: Target::Key(key),
             operation,
             contexts: ServiceContexts::none(order),
-            terms: None,
             body: frame.body_after(contexts_at + 4),
         })
     }
@@ -121,7 +118,6 @@ impl<'a> Request<'a> {
             target,
             operation,
             contexts,
-            terms: None,
             body,
         })
     }
@@ -181,7 +177,6 @@ impl<'a> Request<'a> {
             target,
             operation,
             contexts,
-            terms: None,
             body: fields.position(),
         };
         Ok((request, principal))

@@ -62,7 +62,7 @@ proptest! {
                 prop_assert_eq!(request.id, 9);
                 prop_assert_eq!(request.target.object_key().unwrap(), &key[..]);
                 prop_assert_eq!(request.operation, &operation);
-                prop_assert_eq!(request.terms, terms.filter(|_| !messaging.needs().no_contexts));
+                prop_assert_eq!(frame.terms(), terms.filter(|_| !messaging.needs().no_contexts));
                 prop_assert_eq!(&frame.bytes[request.body..], &body[..]);
             }
         }

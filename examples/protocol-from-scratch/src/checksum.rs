@@ -91,7 +91,6 @@ impl Messaging for Checksum {
             target: Target::Key(key),
             operation,
             contexts: ServiceContexts::read(frame.bytes, false, &mut fields)?,
-            terms: None,
             body: body(frame, &fields),
         })
     }

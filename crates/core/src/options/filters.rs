@@ -134,7 +134,7 @@ impl<'a> Arriving<'a> {
 
     /// The priority that the caller runs at, if the request says so and it is one.
     pub fn priority(&self) -> Option<Priority> {
-        if let Some(priority) = self.request.terms.and_then(|terms| terms.priority) {
+        if let Some(priority) = self.frame.terms().and_then(|terms| terms.priority) {
             return Priority::new(priority).ok();
         }
         let context = self.request.contexts.find(context_id::RT_CORBA_PRIORITY)?;

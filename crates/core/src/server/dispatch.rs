@@ -134,7 +134,7 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
         .target
         .object_key()
         .expect("a message that was just written");
-    let times = Times::of(&request).expect("contexts that were just written");
+    let times = Times::of(&frame, &request).expect("contexts that were just written");
     let arrived = Arrived {
         orb,
         frame: &frame,
@@ -195,8 +195,8 @@ fn serve(
     }
     let read;
     let mut times = Times::NONE;
-    if !request.contexts.is_empty() || request.terms.is_some() {
-        read = Times::of(request)?;
+    if !request.contexts.is_empty() || frame.terms().is_some() {
+        read = Times::of(frame, request)?;
         times = &read;
         if let Err(exception) = times.admit(orb.options().hold_time) {
             return fail(sink, exception);

@@ -60,7 +60,6 @@ pub(super) fn parse(message: &[u8]) -> Result<Request<'_>, Violation> {
         target: Target::Key(key),
         operation: operation.ok_or(Violation::Peer(Misbehaviour::OperationName))?,
         contexts: ServiceContexts::none(ByteOrder::NATIVE),
-        terms: None,
         body: name_at + name.len(),
     })
 }

@@ -25,7 +25,7 @@ use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
     Begun, CancelRequest, Frame, Framing, Header, Limits, LocateReply, LocateRequest, LocateStatus,
     MessageType, Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short, Table,
-    TargetAddress, Violation, finish_at,
+    TargetAddress, Terms, Violation, finish_at,
 };
 use oxorb_object::{ServiceContext, Version};
 
@@ -91,6 +91,11 @@ impl Messaging for GiopLiteRt {
         expect(frame, MessageType::REQUEST)?;
         let pair = frame.context.and_then(|context| context.known::<Pair>());
         request::parse(frame.bytes, frame.header.order, pair)
+    }
+
+    #[inline]
+    fn terms(&self, frame: &Frame<'_>) -> Option<Terms> {
+        request::terms(frame.bytes, frame.header.order)
     }
 
     fn reply<'f>(&self, frame: &Frame<'f>) -> Result<Reply<'f>, Violation> {

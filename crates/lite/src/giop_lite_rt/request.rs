@@ -125,24 +125,7 @@ pub(crate) fn parse<'a>(
     let Some(start) = message.first_chunk::<FIXED>() else {
         return Err(octets(message, "the fields of a request", 0, FIXED).unwrap_err());
     };
-    let [
-        ..,
-        p0,
-        p1,
-        _,
-        _,
-        _,
-        _,
-        i0,
-        i1,
-        i2,
-        i3,
-        n0,
-        n1,
-        flags,
-        follows,
-    ] = *start;
-    let priority = ushort_from(order, [p0, p1]) as i16;
+    let [.., i0, i1, i2, i3, n0, n1, flags, follows] = *start;
     let id = ulong_from(order, [i0, i1, i2, i3]);
     if follows == 0
         && let Some(pair) = pair
@@ -153,7 +136,6 @@ pub(crate) fn parse<'a>(
             target: Target::Key(pair.key()),
             operation: pair.operation(),
             contexts: ServiceContexts::none(order),
-            terms: terms_of(priority),
             body: FIXED,
         });
     }
@@ -163,20 +145,33 @@ pub(crate) fn parse<'a>(
         target: Target::Key(&[]),
         operation: "",
         contexts: ServiceContexts::none(order),
-        terms: terms_of(priority),
         body: FIXED,
     };
     let number = ushort_from(order, [n0, n1]);
     parse_long(message, order, pair, request, number, follows)
 }
 
-/// Returns the terms of a request that says this priority and no deadline.
+/// Reads priority and deadline of a Request that was parsed.
 #[inline]
-fn terms_of(priority: i16) -> Option<Terms> {
-    (priority >= 0).then_some(Terms {
-        priority: Some(priority),
-        within: None,
+pub(crate) fn terms(message: &[u8], order: ByteOrder) -> Option<Terms> {
+    let [_, _, p0, p1, .., follows] = *message.first_chunk::<FIXED>()?;
+    let priority = ushort_from(order, [p0, p1]) as i16;
+    if priority < 0 && follows & DEADLINE == 0 {
+        return None;
+    }
+    Some(Terms {
+        priority: (priority >= 0).then_some(priority),
+        within: match follows & DEADLINE {
+            0 => None,
+            _ => deadline(message, order).ok(),
+        },
     })
+}
+
+/// Reads a deadline, in units of 100 ns.
+fn deadline(message: &[u8], order: ByteOrder) -> Result<u64, Violation> {
+    let mut fields = Decoder::new(message, order, Dialect::new(2)).at(FIXED);
+    Ok(fields.ulonglong()? / UNIT)
 }
 
 /// Reads what most requests do not have.
@@ -198,13 +193,7 @@ fn parse_long<'a>(
     }
     let mut at = FIXED;
     if follows & DEADLINE != 0 {
-        let nanoseconds = Decoder::new(message, order, Dialect::new(2))
-            .at(at)
-            .ulonglong()?;
-        request.terms = Some(Terms {
-            within: Some(nanoseconds / UNIT),
-            ..request.terms.unwrap_or_default()
-        });
+        deadline(message, order)?;
         at += DEADLINE_OCTETS;
     }
     if follows & NAMES != 0 {

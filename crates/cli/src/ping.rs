@@ -44,6 +44,7 @@ pub(crate) struct Args {
 /// What one endpoint said.
 #[derive(serde::Serialize)]
 struct Endpoint {
+    protocol: String,
     address: String,
     reached: bool,
     /// What failed there, or what the object said of itself.
@@ -65,7 +66,8 @@ pub(crate) fn run(args: Args) -> Done {
     if ior.is_nil() {
         return Err(because("the reference is nil: it refers to no object"));
     }
-    let each: Vec<(String, ObjectRef)> = endpoints(&orb, ior);
+    let each = endpoints(&orb, ior);
+    let skipped = skipped(&orb, ior);
     if each.is_empty() {
         return Err(because(
             "the reference has no profile of a protocol that is spoken here, so there is no endpoint to try; `oxorb ior show` \
@@ -74,31 +76,97 @@ pub(crate) fn run(args: Args) -> Done {
     }
     let tried: Vec<Endpoint> = each
         .iter()
-        .map(|(address, at)| try_endpoint(address, at))
+        .map(|(protocol, address, at)| try_endpoint(protocol, address, at))
         .collect();
-    let reached = tried.iter().position(|endpoint| endpoint.reached);
+    let reached = chosen(&orb, &tried);
     if args.format == Format::Text {
-        print(endpoints_text(&ior.type_id, &tried))?;
+        print(endpoints_text(&ior.type_id, &tried, &skipped))?;
     }
     let Some(reached) = reached else {
         if args.format == Format::Json {
-            print_json(&json!({ "reached": false, "endpoints": tried }))?;
+            print_json(&json!({ "reached": false, "endpoints": tried, "skipped": skipped }))?;
             return Err(Failed::Told);
         }
         return Err(because("the object was reached at none of its endpoints"));
     };
     let calls =
-        measure(&each[reached].1, &args).map_err(|exception| because(explained(exception)))?;
+        measure(&each[reached].2, &args).map_err(|exception| because(explained(exception)))?;
+    let why = why(&orb, &tried, reached);
+    let Endpoint {
+        protocol, address, ..
+    } = &tried[reached];
     match args.format {
-        Format::Text => print(calls_text(&calls)),
-        Format::Json => {
-            print_json(&json!({ "reached": true, "endpoints": tried, "latency": calls }))
-        }
+        Format::Text => print(format!(
+            "calls go over {protocol} to {address}: {why}\n{}",
+            calls_text(&calls)
+        )),
+        Format::Json => print_json(&json!({
+            "reached": true,
+            "endpoints": tried,
+            "skipped": skipped,
+            "chosen": { "protocol": protocol, "address": address, "why": why },
+            "latency": calls,
+        })),
     }
 }
 
+/// Returns the endpoint that calls of this ORB take: of those that answer, the first in the order of its preference, and
+/// then of the reference.
+fn chosen(orb: &Orb, tried: &[Endpoint]) -> Option<usize> {
+    let answer = tried.iter().enumerate();
+    let answer = answer.filter(|(_, endpoint)| endpoint.reached);
+    let best = answer.min_by_key(|(_, endpoint)| preference(orb, &endpoint.protocol));
+    best.map(|(at, _)| at)
+}
+
+/// Returns the place of a protocol in the preference of the ORB; those that it does not name come last.
+fn preference(orb: &Orb, protocol: &str) -> usize {
+    let preferred = &orb.options().preferred;
+    let place = preferred.iter().position(|name| name == protocol);
+    place.unwrap_or(preferred.len())
+}
+
+/// Returns the reason for a choice.
+fn why(orb: &Orb, tried: &[Endpoint], chosen: usize) -> String {
+    let of = |endpoint: &Endpoint| preference(orb, &endpoint.protocol);
+    let preferred = of(&tried[chosen]) < orb.options().preferred.len();
+    let order = match preferred {
+        true => "the first of -ORBProtocols that answers",
+        false if orb.options().preferred.is_empty() => {
+            "the first in the reference that answers; -ORBProtocols would prefer another"
+        }
+        false => "none of -ORBProtocols answers, and it is the first in the reference that does",
+    };
+    let before = |(at, endpoint): &(usize, &Endpoint)| {
+        !endpoint.reached && (of(endpoint), *at) < (of(&tried[chosen]), chosen)
+    };
+    match tried.iter().enumerate().filter(before).count() {
+        0 => order.to_owned(),
+        failed => format!("{order}, after {failed} that did not"),
+    }
+}
+
+/// Returns the profiles that no protocol of the ORB reads.
+fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
+    let protocols = &orb.options().protocols;
+    let known: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
+    let foreign = |tag: u32| protocols.tagged(tag).is_none() && tag != MULTIPLE_COMPONENTS;
+    let foreign = ior.profiles.iter().filter(|profile| foreign(profile.tag));
+    let said = foreign.map(|profile| {
+        let tag = profile.tag;
+        format!(
+            "the profile with tag {tag:#x}: this ORB speaks {} only",
+            known.join(", ")
+        )
+    });
+    said.collect()
+}
+
+/// Tag of the profile that holds components of all the others.
+const MULTIPLE_COMPONENTS: u32 = 1;
+
 /// Returns a reference for each endpoint of the original.
-fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
+fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, String, ObjectRef)> {
     let protocols = &orb.options().protocols;
     let mut each = Vec::new();
     let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane| {
@@ -112,7 +180,8 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, ObjectRef)> {
             Some(priority) => format!("{address} (lane of priority {priority})"),
             None => address.to_string(),
         };
-        each.push((address, ObjectRef::from_ref(Ref::new(orb, ior))));
+        let name = protocol.name().to_owned();
+        each.push((name, address, ObjectRef::from_ref(Ref::new(orb, ior))));
     };
     for tagged in &ior.profiles {
         let Some(protocol) = protocols.tagged(tagged.tag) else {
@@ -163,8 +232,9 @@ fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
 
 const NO_OBJECT: &str = "a server answers, but it has no such object";
 
-fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
+fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
     let failed = |what| Endpoint {
+        protocol: protocol.to_owned(),
         address: address.to_owned(),
         reached: false,
         what,
@@ -191,6 +261,7 @@ fn try_endpoint(address: &str, at: &ObjectRef) -> Endpoint {
         Err(exception) => return failed(format!("connected, but {}", explained(exception))),
     };
     Endpoint {
+        protocol: protocol.to_owned(),
         address: address.to_owned(),
         reached: true,
         what: what.to_owned(),
@@ -226,7 +297,7 @@ fn measure(object: &ObjectRef, args: &Args) -> Result<Percentiles, SystemExcepti
     Ok(latencies.percentiles())
 }
 
-fn endpoints_text(type_id: &str, tried: &[Endpoint]) -> String {
+fn endpoints_text(type_id: &str, tried: &[Endpoint], skipped: &[String]) -> String {
     let mut out = String::new();
     if !type_id.is_empty() {
         let _ = writeln!(out, "{STRONG}{}{STRONG:#}", Printable(type_id));
@@ -247,6 +318,9 @@ fn endpoints_text(type_id: &str, tried: &[Endpoint]) -> String {
                 Printable(&endpoint.what)
             ),
         };
+    }
+    for foreign in skipped {
+        let _ = writeln!(out, "  {FAINT}skipped{FAINT:#} {foreign}");
     }
     out
 }

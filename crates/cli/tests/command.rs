@@ -215,6 +215,15 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     assert!(tried[2].contains("unix:/"), "{shown}");
     let url = object.to_corbaloc().unwrap();
     assert!(url.contains(",uiop:1.2@/"), "{url}");
+    // A foreign profile is named, and passed over.
+    let mut ior = oxorb::Interface::reference(&object).ior().clone();
+    ior.profiles[1].tag = 0x6e6f_6e65;
+    let shown = text(&oxorb(&["ping", &ior.to_string()]).stdout);
+    assert!(shown.contains("skipped"), "{shown}");
+    assert!(
+        shown.contains("tag 0x6e6f6e65: this ORB speaks iiop, uiop"),
+        "{shown}"
+    );
     assert!(good(&["ior", "show", &oxorb::Interface::to_ior(&object)]).contains(&url));
     orb.shutdown(true).unwrap();
 }

@@ -164,6 +164,9 @@ fn what_has_a_name_is_reached_by_it() {
     };
     let there = named("bank/names.service");
     let (status, said) = run(&["ping", "-c", "3", &there]);
+    let why = "the first in the reference that answers";
+    assert!(said.contains("calls go over iiop to "), "{said}");
+    assert!(said.contains(why), "{said}");
     assert!(status == Some(0) && said.contains("3 calls: "), "{said}");
     let (status, said) = run(&["call", &there, "_repository_id"]);
     assert_eq!(status, Some(0), "{said}");

@@ -28,7 +28,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 const STALL: Duration = Duration::from_millis(400);
 
 fn guarded_server(concurrency: Concurrency) -> Orb {
-    common::transport::listening()
+    common::transport::builder()
+        .listen("iiop://127.0.0.1:0")
         .concurrency(concurrency)
         .configure(|options| options.stall_timeout = STALL)
         .build()
@@ -206,7 +207,8 @@ fn fragment(first: bool, id: u32, octets: &[u8]) -> Vec<u8> {
 fn fragments_without_end_have_one() {
     let _guard = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let server = common::transport::listening()
+        let server = common::transport::builder()
+            .listen("iiop://127.0.0.1:0")
             .concurrency(concurrency)
             .setting("MaxMessage", "100000")
             .build()
@@ -240,7 +242,8 @@ fn fragments_without_end_have_one() {
 fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
     let _guard = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let server = common::transport::listening()
+        let server = common::transport::builder()
+            .listen("iiop://127.0.0.1:0")
             .concurrency(concurrency)
             .setting("MaxConnections", "2")
             .build()

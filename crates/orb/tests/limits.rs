@@ -19,7 +19,9 @@ use oxorb_testkit::net::connect_from;
 use oxorb_testkit::watchdog;
 
 fn server_with(concurrency: Concurrency, settings: &[(&str, &str)]) -> Orb {
-    let mut builder = common::transport::listening().concurrency(concurrency);
+    let mut builder = common::transport::builder()
+        .listen("iiop://127.0.0.1:0")
+        .concurrency(concurrency);
     for (name, value) in settings {
         builder = builder.setting(name, value);
     }

@@ -69,7 +69,8 @@ fn with_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread]) + Se
 
 fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     let orb = |concurrency| {
-        common::transport::listening()
+        common::transport::builder()
+            .listen("iiop://127.0.0.1:0")
             .configure(move |options| {
                 options.realtime.mapping = match class {
                     SchedulingClass::Fifo => MappingChoice::Continuous,

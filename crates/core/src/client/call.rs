@@ -281,10 +281,7 @@ impl<'c> Pending<'c> {
             }
             MessageType::MESSAGE_ERROR => Err(self.lost(
                 raise::MESSAGE_ERROR,
-                format!(
-                    "the server answered MessageError: it could not read the request{}",
-                    self.hint()
-                ),
+                format!("{NOT_READABLE}{}", self.hint()),
             )),
             other => Err(self.lost(
                 raise::CONNECTION_LOST,
@@ -360,6 +357,9 @@ impl<'c> Pending<'c> {
 /// Cause of a call that met CloseConnection.
 const CLOSED_IN_ORDER: &str = "the server closed the connection before it took the request";
 
+/// Beginning of the cause of a call that was answered with MessageError.
+const NOT_READABLE: &str = "the server answered MessageError: it could not read the request";
+
 /// Requests up to this size in octets are hardly above a limit of any server.
 const USUAL: usize = 64 << 10;
 
@@ -380,13 +380,17 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
 
 #[cold]
 fn unsent(peer: &Peer, link: &mut ClientLink, octets: usize, failed: &WriteError) -> Lost {
-    if link.said_goodbye() {
-        return lose(
-            peer,
-            link,
-            raise::CONNECTION_CLOSED,
-            CLOSED_IN_ORDER.to_owned(),
-        );
+    let hint = too_large_there(octets, peer.options().fragment_size);
+    match link.last_word() {
+        Some(MessageType::CLOSE_CONNECTION) => {
+            let cause = CLOSED_IN_ORDER.to_owned();
+            return lose(peer, link, raise::CONNECTION_CLOSED, cause);
+        }
+        Some(_) => {
+            let cause = format!("{NOT_READABLE}{hint}");
+            return lose(peer, link, raise::MESSAGE_ERROR, cause);
+        }
+        None => {}
     }
     let completed = if failed.written == 0 {
         CompletionStatus::No
@@ -397,11 +401,7 @@ fn unsent(peer: &Peer, link: &mut ClientLink, octets: usize, failed: &WriteError
         peer,
         link,
         exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
-        format!(
-            "sending the request failed: {}{}",
-            failed.error,
-            too_large_there(octets, peer.options().fragment_size)
-        ),
+        format!("sending the request failed: {}{hint}", failed.error),
     )
 }
 

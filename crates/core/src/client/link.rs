@@ -12,7 +12,7 @@ use super::Peer;
 use super::cache::Counted;
 use super::selection::{Apart, Owner};
 
-/// Most messages and reads among which CloseConnection is looked for behind a write that failed.
+/// Most messages and reads among which the server's last word is looked for after a write failed.
 const MAX_LAST_WORDS: usize = 16;
 
 /// A connection and everything that belongs to it alone. Whoever holds the box
@@ -78,24 +78,28 @@ impl ClientLink {
         }
     }
 
-    /// Whether the server has closed the connection in order, which it may have said before a write
-    /// failed. Takes what has arrived; never waits.
+    /// Returns the message by which the server ended the connection before a write failed:
+    /// CloseConnection or MessageError. Takes what has arrived; never waits.
     #[cold]
-    pub(crate) fn said_goodbye(&mut self) -> bool {
+    pub(crate) fn last_word(&mut self) -> Option<MessageType> {
         for _ in 0..MAX_LAST_WORDS {
             match self.inbox.poll() {
-                Ok(Some(header)) if header.kind == MessageType::CLOSE_CONNECTION => return true,
-                // The answer to a call that was given up, perhaps.
-                Ok(Some(_)) => continue,
+                Ok(Some(header)) => match header.kind {
+                    MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR => {
+                        return Some(header.kind);
+                    }
+                    // The answer to a call that was given up, perhaps.
+                    _ => continue,
+                },
                 Ok(None) => {}
-                Err(_) => return false,
+                Err(_) => return None,
             }
             let (buffer, room) = self.inbox.room();
             if !matches!(self.link.read_now(buffer, room), Ok(1..)) {
-                return false;
+                return None;
             }
         }
-        false
+        None
     }
 
     /// Has its packets marked for the network: a system call when that changes.

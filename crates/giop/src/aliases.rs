@@ -56,7 +56,7 @@ impl Aliases {
             names: Vec::new(),
             places: Vec::new(),
             last: 0,
-            most: most.min(FREE),
+            most,
             longest: longest.into(),
         }
     }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::{Failure, Interface as _, ObjectRef, Orb, ResolveError};
+use crate::{Failure, Interface as _, ObjectRef, Orb, ResolveError, client};
 
 /// An object of `-ORBPreconnect` to whose server no connection was opened.
 ///
@@ -52,6 +52,10 @@ impl Orb {
         let reference = resolved.reference();
         let connected = reference.validate_connection();
         connected.map_err(|why| because(Cause::Unconnected(why)))?;
+        if self.options().preconnect_asynchronous {
+            let shared = client::share(reference);
+            shared.map_err(|why| because(Cause::Unconnected(why)))?;
+        }
         if !is_url(object) {
             self.register_initial_reference(object, reference);
         }

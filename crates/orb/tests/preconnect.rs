@@ -83,6 +83,32 @@ fn no_call_connects_after_the_orb_has() {
     }
 }
 
+/// Asynchronous calls share connections of their own where those of others are private or cached.
+#[test]
+fn connections_of_asynchronous_calls_are_there_ahead_too() {
+    let _guard = watchdog(LONG);
+    for sharing in common::UNSHARED {
+        let (server, ior) = lanes();
+        let client = Orb::builder()
+            .client_connections(sharing)
+            .preconnect(&ior)
+            .setting("PreconnectAsynchronous", "1")
+            .build()
+            .unwrap();
+        let accepted = || server.accepted.load(Ordering::SeqCst);
+        until_accepted(&server, 2 * PRIORITIES.len());
+        let object: ObjectRef = client.resolve(&ior).unwrap();
+        ping_all(&client, &object);
+        for priority in PRIORITIES {
+            let priority = Priority::new(priority).unwrap();
+            client.set_thread_priority(priority).unwrap();
+            assert_eq!(common::ping_async(&object, 1).wait(), Ok(7));
+        }
+        assert_eq!(accepted(), 2 * PRIORITIES.len(), "{sharing:?}");
+        client.shutdown(true).unwrap();
+    }
+}
+
 #[test]
 fn several_objects_are_named_by_builder_argument_and_file() {
     let _guard = watchdog(LONG);

@@ -12,7 +12,8 @@ use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, class_of};
 use super::settle::one_more;
-use super::{Round, Timing, shared};
+use super::{Multiplexed, Round, Timing, shared};
+use crate::failure::Attempt;
 use crate::op::Op;
 use crate::policy::{Effective, PolicyType};
 use crate::route::Route;
@@ -43,6 +44,39 @@ pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
             inconsistent_policies,
         }
     })
+}
+
+/// Opens the connections that asynchronous calls of this thread share, one for each band or lane, and starts their
+/// readers.
+pub(crate) fn share(reference: &Ref) -> Result<(), Failure> {
+    let mut attempts = Vec::new();
+    let shared = share_all(reference, &mut attempts);
+    shared.map_err(|exception| Failure {
+        exception,
+        attempts,
+        inconsistent_policies: Vec::new(),
+    })
+}
+
+fn share_all(reference: &Ref, attempts: &mut Vec<Attempt>) -> Result<(), SystemException> {
+    let (orb, policies) = (reference.orb(), reference.policies());
+    let timing = Timing::start(&policies)?;
+    let route = reference.route()?;
+    if route.local(orb, None).is_some() {
+        return Ok(());
+    }
+    for selection in selections(reference, &route, &policies)? {
+        let selection = selection.as_ref();
+        let mut untried = Untried::of(&route, None);
+        if let Some(selection) = selection {
+            untried.restrict(&route, None, selection);
+        }
+        let profiles: Vec<_> = untried.in_order().map(|at| &route.profiles[at]).collect();
+        if !profiles.is_empty() {
+            Multiplexed::first_of(orb, &profiles, 1, selection, timing, attempts)?;
+        }
+    }
+    Ok(())
 }
 
 impl Exchange<'_, '_> {

@@ -61,7 +61,7 @@ pub(crate) use delivery::Deliveries;
 pub use delivery::deliver;
 pub(crate) use direct::Nearness;
 pub use direct::{Handles, handle, handles};
-pub(crate) use explicit::validate;
+pub(crate) use explicit::{share, validate};
 pub(crate) use multiplexed::Multiplexed;
 pub(crate) use peer::Peer;
 pub use prepared::{Prepared, Slots};

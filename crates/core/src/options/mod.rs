@@ -75,6 +75,8 @@ pub struct Options {
     pub default_init_ref: Option<String>,
     /// Objects to whose servers connections are opened when the ORB is made: names of initial references, or URLs.
     pub preconnect: Vec<String>,
+    /// Whether the connections that asynchronous calls share are opened ahead, too.
+    pub preconnect_asynchronous: bool,
     /// Names of the protocols that the ORB prefers, in this order: that its calls take where a reference offers several,
     /// and that it listens with where no endpoint is named. None: no preference.
     pub preferred: Vec<String>,
@@ -231,6 +233,7 @@ impl Default for Options {
             init_refs: Vec::new(),
             default_init_ref: None,
             preconnect: Vec::new(),
+            preconnect_asynchronous: false,
             preferred: Vec::new(),
             demultiplexing: Demultiplexing::default(),
             collocation: Collocation::default(),

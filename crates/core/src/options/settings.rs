@@ -64,6 +64,15 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "PreconnectAsynchronous",
+        value: "0|1",
+        help: "Whether the connections that asynchronous calls share, and the threads that read them, are there ahead for the objects of Preconnect, too: one for each band or lane. Default 0.",
+        apply: |options, text| {
+            options.preconnect_asynchronous = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: ENDPOINTS,
         value: "ENDPOINTS",
         help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...], or another protocol of the ORB, such as uiop:///PATH.",

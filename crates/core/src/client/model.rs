@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use oxorb_giop::{Inbox, Limits, RequestIds, Wire};
+use oxorb_giop::{Inbox, Limits, RequestIds, Told, Wire};
 use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::sync::{Condvar, Mutex};
@@ -18,7 +18,7 @@ const CALL: Outstanding = Outstanding {
     deadline: None,
     wire: Wire::Giop(Version::V1_2),
     untold: false,
-    code_sets: None,
+    told: Told::NOTHING,
 };
 
 /// The other side: it answers what it was asked, in any order.

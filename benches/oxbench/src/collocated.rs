@@ -29,12 +29,12 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-/// How a call within the process runs.
+/// Route of a call within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
@@ -42,9 +42,9 @@ pub(crate) enum Way {
     Direct,
     /// The stub calls the servant, both on one lane
     WithinLane,
-    /// By a message in the caller's thread
+    /// A message is served in the caller's thread
     Marshalled,
-    /// From a thread of the application to a lane
+    /// A message goes from a thread of the application to a lane
     ThroughLane,
 }
 
@@ -62,7 +62,7 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// One way.
+/// Time of calls of one route.
 #[derive(Debug, Serialize)]
 struct Row {
     way: Way,
@@ -148,7 +148,7 @@ fn repeat(callee: &PairRef, calls: i32) -> Result<i32, SystemException> {
 
 struct Bench {
     orb: Orb,
-    /// Who is called, or who calls on the lane.
+    /// Object called, or the one that calls on the lane.
     first: PairRef,
     on_lane: bool,
 }

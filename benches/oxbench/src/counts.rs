@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_value = "oxorb")]
     peers: Vec<Peer>,
 
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result {
     }
 }
 
-/// What cannot be counted is unknown, but not where it is a gate.
+/// Checks in CI, where the counts are a gate, that every tool that counts is there.
 fn tools_are_there() -> Result {
     if std::env::var_os("CI").is_none() {
         return Ok(());

@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "ping", value_parser = experiment_named)]
     only: &'static Experiment,
 
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

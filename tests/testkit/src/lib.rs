@@ -11,6 +11,7 @@
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`net`] | free ports |
+//! | [`tap`] | what two processes say to each other |
 //! | [`octets()`] | octets written as hexadecimal digits |
 //! | [`page`] | pages of the documentation that are written from tables |
 //! | [`disk`] | disks that are full |
@@ -27,6 +28,7 @@ pub mod peers;
 pub mod process;
 pub mod realtime;
 pub mod syscalls;
+pub mod tap;
 pub mod watchdog;
 
 pub use callgrind::instructions;

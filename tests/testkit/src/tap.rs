@@ -1,0 +1,145 @@
+//! Conversations that are listened to on their way.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// A listener in the place of a server, which connects to the server for every connection that it accepts, passes all
+/// octets on and keeps a copy of them.
+#[derive(Debug)]
+pub struct Tap<A> {
+    address: A,
+    heard: Heard,
+}
+
+/// What passed over one connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// From the client to the server.
+    pub requests: Vec<u8>,
+    /// From the server to the client.
+    pub replies: Vec<u8>,
+}
+
+type Heard = Arc<Mutex<Vec<Conversation>>>;
+
+impl Tap<SocketAddr> {
+    /// Listens at a free port of this machine for the server at `server`.
+    ///
+    /// # Panics
+    /// If there is no port.
+    pub fn tcp(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("it listens");
+        let accept = move || Ok((listener.accept()?.0, TcpStream::connect(server)?));
+        Self::start(address, accept)
+    }
+}
+
+impl Tap<PathBuf> {
+    /// Listens at `path` for the server at the path `server`.
+    ///
+    /// # Panics
+    /// If the path is taken.
+    pub fn unix(path: &Path, server: &Path) -> Self {
+        let listener = UnixListener::bind(path).expect("a path that nobody has");
+        let server = server.to_owned();
+        let accept = move || Ok((listener.accept()?.0, UnixStream::connect(&server)?));
+        Self::start(path.to_owned(), accept)
+    }
+}
+
+impl<A> Tap<A> {
+    fn start<S: Socket>(
+        address: A,
+        accept: impl Fn() -> io::Result<(S, S)> + Send + 'static,
+    ) -> Self {
+        let heard = Heard::default();
+        let conversations = heard.clone();
+        thread::spawn(move || {
+            while let Ok(ends) = accept() {
+                listen_in(ends, &conversations);
+            }
+        });
+        Self { address, heard }
+    }
+
+    /// Returns where clients connect to.
+    pub fn address(&self) -> &A {
+        &self.address
+    }
+
+    /// Returns what passed, a conversation for each connection in the order in which they came. What a client received
+    /// is there, and what the server received of it.
+    pub fn heard(&self) -> Vec<Conversation> {
+        lock(&self.heard).clone()
+    }
+}
+
+/// Passes on both ways of a connection, each in a thread that ends with it.
+fn listen_in<S: Socket>((client, server): (S, S), heard: &Heard) {
+    let mut conversations = lock(heard);
+    let index = conversations.len();
+    conversations.push(Conversation::default());
+    let (Ok(from_client), Ok(from_server)) = (client.copy(), server.copy()) else {
+        return;
+    };
+    let keep = heard.clone();
+    thread::spawn(move || {
+        pass(from_client, server, |octets| {
+            lock(&keep)[index].requests.extend_from_slice(octets);
+        })
+    });
+    let keep = heard.clone();
+    thread::spawn(move || {
+        pass(from_server, client, |octets| {
+            lock(&keep)[index].replies.extend_from_slice(octets);
+        })
+    });
+}
+
+/// Keeps, then passes on, until one side closes.
+fn pass<S: Socket>(mut from: S, mut to: S, keep: impl Fn(&[u8])) {
+    let mut buffer = [0; 8192];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        keep(&buffer[..count]);
+        if to.write_all(&buffer[..count]).is_err() {
+            from.end();
+            break;
+        }
+    }
+    to.end();
+}
+
+fn lock(heard: &Heard) -> MutexGuard<'_, Vec<Conversation>> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+trait Socket: Read + Write + Send + Sized + 'static {
+    fn copy(&self) -> io::Result<Self>;
+
+    fn end(&self);
+}
+
+impl Socket for TcpStream {
+    fn copy(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    fn end(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+impl Socket for UnixStream {
+    fn copy(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    fn end(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}

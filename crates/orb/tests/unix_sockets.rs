@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -12,13 +13,16 @@ use std::thread;
 
 use common::child::{self, Child};
 use common::*;
-use oxorb::policy::RelativeRoundtripTimeout;
+use oxorb::__gen::Op;
+use oxorb::policy::{LocateFirst, RelativeRoundtripTimeout, SyncScope};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb,
-    SystemExceptionKind,
+    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, Ior, ObjectRef, Orb,
+    SystemException, SystemExceptionKind,
 };
+use oxorb_cdr::Encoder;
 use oxorb_object::components::tag::OMNIORB_UNIX;
 use oxorb_object::{IiopProfile, PlaceProfile, TaggedComponent, profile_tag};
+use oxorb_testkit::tap::{Conversation, Tap};
 use oxorb_testkit::watchdog;
 
 /// A path that nobody else has, whose file goes with the value.
@@ -197,6 +201,78 @@ fn one_object_is_published_under_both_protocols() {
     let object = client.string_to_object(&nobody.to_string()).unwrap();
     assert_eq!(ping(&object, 1), Ok(2));
     end([&client, &server]);
+}
+
+/// Lets a new client, which is returned, talk to an object until nothing more is under way.
+fn conversation(ior: &Ior) -> Result<Orb, SystemException> {
+    static FAIL: Op = Op::twoway("fail");
+    let client = Orb::builder().setting("FragmentSize", "4096").build()?;
+    let object = client.string_to_object(&ior.to_string())?;
+    ping(&object.with(LocateFirst::Always), 1)?;
+    object.reference().send(&NOTE, |_| Ok(()))?;
+    object
+        .with(SyncScope::WithTarget)
+        .reference()
+        .send(&NOTE, |_| Ok(()))?;
+    let long = |e: &mut Encoder<'_>| {
+        e.copy_octets(&[7; 20_000]);
+        Ok(())
+    };
+    let hanging: Result<u32, SystemException> =
+        object.reference().invoke(&HANGING, long, |d| d.ulong());
+    assert_eq!(hanging, Ok(0));
+    let refused = call(&object, &FAIL).unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::NoPermission);
+    assert!(object.is_a(PINGER)? && !object.non_existent()?);
+    assert_eq!(ping(&object, 2), Ok(3));
+    Ok(client)
+}
+
+#[test]
+fn the_octets_are_those_of_iiop() {
+    let _guard = watchdog(LONG);
+    let [own, between] = ["octets", "octets-tap"].map(Path::new);
+    let endpoints = format!("{};iiop://127.0.0.1:0", own.endpoint());
+    let server = server_at(&endpoints);
+    let servant = Arc::new(Pinger::default());
+    let object = server.root_poa().activate_servant(servant).unwrap();
+    let ior = |profile| {
+        let mut ior = object.ior().clone();
+        ior.profiles = vec![profile];
+        ior
+    };
+    let [uiop, iiop] = &object.ior().profiles[..] else {
+        panic!("{:?}", object.ior());
+    };
+
+    let tap = Tap::unix(&between.0, &own.0);
+    let mut profile = PlaceProfile::parse(uiop).unwrap();
+    profile.place = tap.address().to_str().unwrap().to_owned();
+    let client = conversation(&ior(profile.to_profile())).unwrap();
+    let over_uiop = said(&tap.heard());
+    client.shutdown(true).unwrap();
+
+    let mut profile = IiopProfile::parse(iiop).unwrap();
+    profile.components.retain(|it| it.tag != OMNIORB_UNIX);
+    let tap = Tap::tcp(SocketAddr::new(profile.host.parse().unwrap(), profile.port));
+    profile.port = tap.address().port();
+    let client = conversation(&ior(profile.to_profile())).unwrap();
+    let over_iiop = said(&tap.heard());
+    for (uiop, iiop) in over_uiop.iter().zip(&over_iiop) {
+        assert_eq!(uiop.len(), iiop.len());
+        let mut octets = uiop.iter().zip(iiop);
+        assert_eq!(octets.position(|(uiop, iiop)| uiop != iiop), None);
+    }
+    end([&client, &server]);
+}
+
+/// Returns the octets of the requests and of the replies of the one conversation there was.
+fn said(heard: &[Conversation]) -> [Vec<u8>; 2] {
+    assert_eq!(heard.len(), 1, "connections");
+    let Conversation { requests, replies } = heard[0].clone();
+    assert!(requests.starts_with(b"GIOP\x01\x02") && requests.len() > 20_000);
+    assert!(replies.starts_with(b"GIOP\x01\x02"));
+    [requests, replies]
 }
 
 /// As omniORB's clients and servers do it (TAG_OMNIORB_UNIX_TRANS).

@@ -8,8 +8,7 @@ use std::time::Duration;
 use oxorb_cdr::Encoder;
 use oxorb_giop::{MessageType, TargetAddress, Told, Wire};
 use oxorb_object::{
-    CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, Version, minor,
-    priority_range_context,
+    CompletionStatus, ServiceContext, SystemException, Version, minor, priority_range_context,
 };
 use oxorb_transport::WriteError;
 
@@ -17,7 +16,7 @@ use super::draft::Draft;
 use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
-use crate::conn::{send_encoded, wait_beside, write_message};
+use crate::conn::{Ended, Read, Wait, send_encoded, wait_beside, write_message};
 use crate::probe::{self, Stage};
 use crate::{Orb, raise};
 
@@ -191,11 +190,11 @@ impl<'c> Pending<'c> {
         if self.waited {
             self.shorten_timeout(timing)?;
         } else if let Err(error) = self.link.limit_reads(timing.limit) {
-            return Err(self.lost_by(&error));
+            return Err(self.lost_by(error));
         }
         let mut reads = 0;
         loop {
-            match self.link.inbox.poll() {
+            match self.link.receiver().announced() {
                 Ok(None) => {}
                 Ok(Some(header)) => match self.sort(header.kind)? {
                     Some(answer) => {
@@ -204,10 +203,7 @@ impl<'c> Pending<'c> {
                     }
                     None => continue,
                 },
-                Err(violation) => {
-                    let exception = raise::bad_reply(&violation);
-                    return Err(self.lost(exception, format!("bad reply: {violation}")));
-                }
+                Err(ended) => return Err(self.over(&ended)),
             }
             if reads > 0
                 && let Err(timeout) = self.shorten_timeout(timing)
@@ -218,23 +214,14 @@ impl<'c> Pending<'c> {
             if wait_beside(&*self.link.link, timing.limit) {
                 self.shorten_timeout(timing)?;
             }
-            let (buffer, room) = self.link.inbox.room();
-            match self.link.link.read(buffer, room) {
-                Ok(0) => {
-                    return Err(self.lost(
-                        raise::CONNECTION_LOST,
-                        format!(
-                            "the server closed the connection while the call was running{}",
-                            self.hint()
-                        ),
-                    ));
-                }
-                Ok(_) => {
+            match self.link.receiver().read(Wait::Limited) {
+                Ok(Read::Octets { .. }) => {
                     probe::stamp(Stage::ReplyArrived);
                     reads += 1;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.lost_by(&error)),
+                Ok(Read::Interrupted) => {}
+                Ok(Read::TimedOut) => return Err(self.timed_out()),
+                Err(ended) => return Err(self.over(&ended)),
             }
         }
     }
@@ -255,10 +242,7 @@ impl<'c> Pending<'c> {
                         status: Reply::status_of(reply.status),
                         body: reply.body,
                     })),
-                    Err(violation) => Err(self.lost(
-                        raise::BAD_REPLY,
-                        format!("bad header of a locate reply: {violation}"),
-                    )),
+                    Err(violation) => Err(self.over(&Ended::Malformed(violation))),
                 }
             }
             // A late answer to a question that nobody asks any more.
@@ -271,22 +255,10 @@ impl<'c> Pending<'c> {
                         status: reply.status,
                         body: reply.body,
                     })),
-                    Err(violation) => {
-                        Err(self.lost(raise::BAD_REPLY, format!("bad reply header: {violation}")))
-                    }
+                    Err(violation) => Err(self.over(&Ended::Malformed(violation))),
                 }
             }
-            MessageType::CLOSE_CONNECTION => {
-                Err(self.lost(raise::CONNECTION_CLOSED, CLOSED_IN_ORDER.to_owned()))
-            }
-            MessageType::MESSAGE_ERROR => Err(self.lost(
-                raise::MESSAGE_ERROR,
-                format!("{NOT_READABLE}{}", self.hint()),
-            )),
-            other => Err(self.lost(
-                raise::CONNECTION_LOST,
-                format!("the server sent a message a client never gets: {other:?}"),
-            )),
+            other => Err(self.over(&Ended::by(other))),
         }
     }
 
@@ -304,7 +276,7 @@ impl<'c> Pending<'c> {
         match timing.left(CompletionStatus::Maybe) {
             Ok(left) => match self.link.limit_reads(left) {
                 Ok(()) => Ok(()),
-                Err(error) => Err(self.lost_by(&error)),
+                Err(error) => Err(self.lost_by(error)),
             },
             Err(timeout) => {
                 let _ = self.cancel();
@@ -313,20 +285,31 @@ impl<'c> Pending<'c> {
         }
     }
 
-    fn lost_by(&self, error: &io::Error) -> Lost {
-        let exception = exception_of(
-            error,
-            minor::comm_failure::CONNECTION_LOST,
-            CompletionStatus::Maybe,
-        );
-        let cause = if exception.kind == SystemExceptionKind::Timeout {
-            // The server may still be at it: tell it that nobody waits.
-            let _ = self.cancel();
-            "no reply in time".to_owned()
-        } else {
-            format!("reading the reply failed: {error}")
-        };
-        self.lost(exception, cause)
+    fn lost_by(&self, error: io::Error) -> Lost {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.timed_out(),
+            _ => self.over(&Ended::Unreadable(error)),
+        }
+    }
+
+    #[cold]
+    fn timed_out(&self) -> Lost {
+        // The server may still be at it: tell it that nobody waits.
+        let _ = self.cancel();
+        self.lost(
+            raise::timeout(CompletionStatus::Maybe),
+            "no reply in time".to_owned(),
+        )
+    }
+
+    /// Returns what the end of the connection means for the call.
+    #[cold]
+    fn over(&self, ended: &Ended) -> Lost {
+        let mut cause = ended.cause();
+        if matches!(ended, Ended::Vanished | Ended::Refused) {
+            cause += &too_large_there(self.octets, self.peer.options().fragment_size);
+        }
+        self.lost(ended.exception(), cause)
     }
 
     /// Tells the server that nobody waits any more, if it takes that at once. Below GIOP 1.2, where omniORB takes it for an
@@ -344,21 +327,10 @@ impl<'c> Pending<'c> {
             .map_err(|failed| failed.error)
     }
 
-    /// Returns why a peer may refuse a request of this size by closing; empty for a usual size.
-    fn hint(&self) -> String {
-        too_large_there(self.octets, self.peer.options().fragment_size)
-    }
-
     fn lost(&self, exception: SystemException, cause: String) -> Lost {
         lose(self.peer, &self.link, exception, cause)
     }
 }
-
-/// Cause of a call that met CloseConnection.
-const CLOSED_IN_ORDER: &str = "the server closed the connection before it took the request";
-
-/// Beginning of the cause of a call that was answered with MessageError.
-const NOT_READABLE: &str = "the server answered MessageError: it could not read the request";
 
 /// Requests up to this size in octets are hardly above a limit of any server.
 const USUAL: usize = 64 << 10;
@@ -380,17 +352,13 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
 
 #[cold]
 fn unsent(peer: &Peer, link: &mut ClientLink, octets: usize, failed: &WriteError) -> Lost {
-    let hint = too_large_there(octets, peer.options().fragment_size);
-    match link.last_word() {
-        Some(MessageType::CLOSE_CONNECTION) => {
-            let cause = CLOSED_IN_ORDER.to_owned();
-            return lose(peer, link, raise::CONNECTION_CLOSED, cause);
+    if let Some(kind) = link.last_word() {
+        let ended = Ended::by(kind);
+        let mut cause = ended.cause();
+        if matches!(ended, Ended::Refused) {
+            cause += &too_large_there(octets, peer.options().fragment_size);
         }
-        Some(_) => {
-            let cause = format!("{NOT_READABLE}{hint}");
-            return lose(peer, link, raise::MESSAGE_ERROR, cause);
-        }
-        None => {}
+        return lose(peer, link, ended.exception(), cause);
     }
     let completed = if failed.written == 0 {
         CompletionStatus::No

@@ -5,7 +5,6 @@
 //! does the same, so that there is always a leader while somebody waits. Until the one that was woken comes, whoever
 //! else finds nobody reading may lead, too; it then wakes the next one in its turn.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,9 +14,9 @@ use oxorb_object::SystemException;
 use super::Timing;
 use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};
-use super::receive::{closed, unreadable};
-use super::replies::{End, Outcome, Replies, Turn};
+use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
+use crate::conn::{Ended, Read, Receiver, Wait};
 use crate::failure::Attempt;
 use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
@@ -95,8 +94,8 @@ impl Multiplexed {
                         }
                         // Nobody leads any more, or the others would look at a connection that has ended, again and
                         // again, instead of letting this thread tell them so.
-                        Err(end) => {
-                            self.end(self.told(end));
+                        Err(ended) => {
+                            self.end(self.told(&ended));
                             self.link.close();
                         }
                     }
@@ -114,7 +113,7 @@ impl Multiplexed {
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
         deadline: Option<Instant>,
-    ) -> Result<Option<Outcome>, End> {
+    ) -> Result<Option<Outcome>, Ended> {
         while let Some(reading) = inbox {
             let left = match deadline {
                 None => TICK,
@@ -124,16 +123,14 @@ impl Multiplexed {
                 },
             };
             let timed = self.link.set_read_timeout(Some(left));
-            let (buffer, room) = reading.room();
-            match timed.and_then(|()| self.link.read(buffer, room)) {
-                Ok(0) => return Err(closed()),
-                Ok(_) => {}
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted
-                    | io::ErrorKind::WouldBlock
-                    | io::ErrorKind::TimedOut => continue,
-                    _ => return Err(unreadable(&error)),
-                },
+            timed.map_err(Ended::Unreadable)?;
+            let mut receiver = Receiver {
+                link: &*self.link,
+                inbox: reading,
+            };
+            match receiver.read(Wait::Limited)? {
+                Read::Octets { .. } => {}
+                Read::TimedOut | Read::Interrupted => continue,
             }
             if let Some(outcome) = self.replies.deliver_as_leader(inbox, id)? {
                 return Ok(Some(outcome));

@@ -11,6 +11,7 @@ use oxorb_transport::{Link, Properties};
 use super::Peer;
 use super::cache::Counted;
 use super::selection::{Apart, Owner};
+use crate::conn::{Event, Receiver, Wait};
 
 /// Most messages and reads among which the server's last word is looked for after a write failed.
 const MAX_LAST_WORDS: usize = 16;
@@ -78,25 +79,30 @@ impl ClientLink {
         }
     }
 
+    /// Returns the receiving half.
+    #[inline(always)]
+    pub(crate) fn receiver(&mut self) -> Receiver<'_> {
+        Receiver {
+            link: &*self.link,
+            inbox: &mut self.inbox,
+        }
+    }
+
     /// Returns the message by which the server ended the connection before a write failed:
     /// CloseConnection or MessageError. Takes what has arrived; never waits.
     #[cold]
     pub(crate) fn last_word(&mut self) -> Option<MessageType> {
         for _ in 0..MAX_LAST_WORDS {
-            match self.inbox.poll() {
-                Ok(Some(header)) => match header.kind {
+            match self.receiver().next(Wait::Now) {
+                Ok(Event::Message(header)) => match header.kind {
                     MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR => {
                         return Some(header.kind);
                     }
                     // The answer to a call that was given up, perhaps.
-                    _ => continue,
+                    _ => {}
                 },
-                Ok(None) => {}
-                Err(_) => return None,
-            }
-            let (buffer, room) = self.inbox.room();
-            if !matches!(self.link.read_now(buffer, room), Ok(1..)) {
-                return None;
+                Ok(Event::Partial) => {}
+                Ok(Event::Nothing) | Err(_) => return None,
             }
         }
         None

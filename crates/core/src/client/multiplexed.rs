@@ -19,13 +19,13 @@ use super::call::{CANCEL_LIMIT, exception_of};
 use super::draft::Draft;
 use super::level::Level;
 use super::local::{put_buffer, take_buffer};
-use super::replies::{End, Outcome, Outstanding, Replies, Waiter};
+use super::replies::{Outcome, Outstanding, Replies, Waiter};
 use super::selection::{self, Selection};
 use super::slot::Slot;
 use super::writer::{Left, Writers};
 use super::{Args, Peer, Timing, leader};
-use crate::conn::{Calls, Reader, Turn, write_message};
-use crate::failure::Attempt;
+use crate::conn::{Calls, Ended, Reader, Turn, write_message};
+use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
 use crate::sync::atomic::AtomicU64;
@@ -620,7 +620,7 @@ impl Multiplexed {
         };
         let exception = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
         let cause = format!("sending the request failed: {}", failed.error);
-        let exception = self.told(End::new(exception, cause));
+        let exception = failure::noted(exception, self.link.peer(), cause);
         if failed.written != 0 {
             self.cut_off(failed);
         } else if exception.kind != SystemExceptionKind::Timeout {
@@ -632,17 +632,16 @@ impl Multiplexed {
     /// A message was cut off: the other side cannot read what follows.
     #[cold]
     fn cut_off(&self, failed: &WriteError) {
-        let cause = format!("a message was cut off: {}", failed.error);
-        let end = End::new(raise::CONNECTION_LOST, cause);
-        self.replies.fail_all(self.told(end));
+        let ended = Ended::CutOff(failed.error.to_string());
+        self.replies.fail_all(self.told(&ended));
         self.link.close();
     }
 }
 
 /// As the threads of the server see it that read it.
 impl Calls for Multiplexed {
-    fn complete(&self, inbox: &mut Inbox) -> bool {
-        self.complete(inbox)
+    fn complete(&self, inbox: &mut Inbox) -> Result<(), Ended> {
+        self.replies.deliver_one(inbox)
     }
 
     fn is_awaited(&self) -> bool {
@@ -653,8 +652,8 @@ impl Calls for Multiplexed {
         self.expire(now, patience);
     }
 
-    fn end(&self, exception: SystemException) {
-        self.end(exception);
+    fn end(&self, ended: Ended) {
+        self.end(self.told(&ended));
     }
 
     fn has_offer(&self, offer: &[u8]) -> bool {

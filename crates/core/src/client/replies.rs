@@ -14,6 +14,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use super::reply;
 use super::slot::Slot;
+use crate::conn::Ended;
 use crate::lock::Mutex;
 use crate::raise;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -54,29 +55,6 @@ enum Place {
     Free,
     Waiting(Waiting),
     Answered(u32, Outcome),
-}
-
-/// End of a connection.
-#[derive(Debug)]
-pub(super) struct End {
-    /// Exception of the calls outstanding.
-    pub(super) exception: SystemException,
-    /// Cause in words; empty where the exception says it all.
-    pub(super) cause: String,
-}
-
-impl End {
-    #[cold]
-    pub(super) fn new(exception: SystemException, cause: impl Into<String>) -> End {
-        let cause = cause.into();
-        End { exception, cause }
-    }
-}
-
-impl From<SystemException> for End {
-    fn from(exception: SystemException) -> End {
-        End::new(exception, "")
-    }
 }
 
 /// What a call is told in the end.
@@ -237,7 +215,7 @@ impl Replies {
     ///
     /// # Errors
     /// What the end of the connection means for the calls outstanding.
-    pub(super) fn deliver(&self, inbox: &mut Inbox) -> Result<(), End> {
+    pub(super) fn deliver(&self, inbox: &mut Inbox) -> Result<(), Ended> {
         loop {
             let mut wakes = Wakes::default();
             let all = wakes.fill(inbox, &mut self.ring());
@@ -254,7 +232,7 @@ impl Replies {
         &self,
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
-    ) -> Result<Option<Outcome>, End> {
+    ) -> Result<Option<Outcome>, Ended> {
         loop {
             let mut wakes = Wakes::default();
             let mut ring = self.ring();
@@ -286,7 +264,7 @@ impl Replies {
     ///
     /// # Errors
     /// When it is not readable as a reply.
-    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), End> {
+    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), Ended> {
         let wake = self.ring().deliver(inbox)?;
         if let Some(wake) = wake {
             wake.now();
@@ -467,11 +445,9 @@ impl Ring {
     }
 
     /// Gives the reply that `inbox` announces to its call, if that is still known: who is to be woken.
-    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, End> {
+    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, Ended> {
         let frame = inbox.frame();
-        let parsed = oxorb_giop::Reply::parse(&frame).map_err(|violation| {
-            End::new(raise::BAD_REPLY, format!("bad reply header: {violation}"))
-        })?;
+        let parsed = oxorb_giop::Reply::parse(&frame).map_err(Ended::Malformed)?;
         let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
         let header = reply::Answer {
             status: parsed.status,
@@ -560,25 +536,13 @@ struct Wakes {
 
 impl Wakes {
     /// Gives out what is in `inbox`; whether that is all.
-    fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, End> {
+    fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, Ended> {
         while self.count < AT_ONCE {
-            let polled = inbox.poll().map_err(|fault| {
-                End::new(raise::bad_reply(&fault), format!("bad reply: {fault}"))
-            })?;
-            let Some(header) = polled else {
+            let Some(header) = inbox.poll().map_err(Ended::Malformed)? else {
                 return Ok(true);
             };
-            match header.kind {
-                MessageType::REPLY => {}
-                MessageType::CLOSE_CONNECTION => return Err(raise::CONNECTION_CLOSED.into()),
-                MessageType::MESSAGE_ERROR => {
-                    let cause = "the server answered MessageError: it could not read a request";
-                    return Err(End::new(raise::MESSAGE_ERROR, cause));
-                }
-                other => {
-                    let cause = format!("the server sent a message a client never gets: {other:?}");
-                    return Err(End::new(raise::CONNECTION_LOST, cause));
-                }
+            if header.kind != MessageType::REPLY {
+                return Err(Ended::by(header.kind));
             }
             if let Some(wake) = ring.deliver(inbox)? {
                 self.several[self.count] = Some(wake);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
-use oxorb_object::SystemException;
+
+use super::Ended;
 use oxorb_transport::Address;
 
 /// How late the time-out of a call may be noticed, at most.
@@ -12,8 +13,11 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Calls that go the other way over a connection that the server half reads: what that half needs to know of them.
 pub(crate) trait Calls: Send + Sync {
-    /// Gives the reply that the inbox announces to the call that waits for it; false when it cannot be read.
-    fn complete(&self, inbox: &mut Inbox) -> bool;
+    /// Gives the reply that the inbox announces to the call that waits for it.
+    ///
+    /// # Errors
+    /// [`Ended::Malformed`] when it cannot be read.
+    fn complete(&self, inbox: &mut Inbox) -> Result<(), Ended>;
 
     /// Returns whether a call waits for its answer.
     fn is_awaited(&self) -> bool;
@@ -22,8 +26,8 @@ pub(crate) trait Calls: Send + Sync {
     /// connection may take.
     fn expire(&self, now: Instant, patience: Option<Duration>);
 
-    /// Takes no more calls: the connection has ended. Those outstanding end with `exception`.
-    fn end(&self, exception: SystemException);
+    /// Takes no more calls: the connection is over. Those outstanding end with the exception for that.
+    fn end(&self, ended: Ended);
 
     /// Returns whether the client has made that offer before.
     fn has_offer(&self, offer: &[u8]) -> bool;

@@ -1,6 +1,5 @@
 //! One client's connection: octets in, answered messages out.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,11 +18,11 @@ use super::share::{Buffer, Claim, Limits, SMALL};
 use super::stand_in::{self, Desk, UNPOISONED};
 use super::status::{Origin, Status};
 use super::{Sink, per_connection};
-use crate::conn::{self, Calls, Turn};
+use crate::conn::{self, Calls, Ended, Read, Receiver, Turn, Wait};
 use crate::probe::{self, Stage};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread;
-use crate::{Incident, Options, Orb, failure, raise};
+use crate::{Incident, Options, Orb};
 
 /// A connection that was accepted, and what belongs to it alone.
 pub(crate) struct Connection {
@@ -51,8 +50,8 @@ pub(crate) struct Connection {
     pub(super) armed: bool,
     /// Holds one request that was taken off its connection, and reads nothing.
     detached: bool,
-    /// What the calls sent over it are told when it ends.
-    end: SystemException,
+    /// Why it is over, once it is.
+    over: Ended,
     /// Whose memory its buffers are.
     memory: Option<Arc<Memory>>,
 }
@@ -79,8 +78,6 @@ enum Before {
     Read,
     /// Other messages of this client take all the memory it may have.
     Pause,
-    /// The client has not got on with its message.
-    End,
 }
 
 /// So many octets of a message are due in each `stall_timeout`: one that comes
@@ -177,7 +174,7 @@ impl Connection {
             throttled: false,
             armed: false,
             detached: false,
-            end: raise::CONNECTION_LOST,
+            over: Ended::Here,
             memory: None,
             lines,
             link,
@@ -235,11 +232,18 @@ impl Connection {
             return Served::HandedOver;
         }
         match served {
-            Served::Ended => self.ended(),
-            Served::Idle => self.falls_silent(orb, home),
-            _ => {}
+            Ok(served) => {
+                if served == Served::Idle {
+                    self.falls_silent(orb, home);
+                }
+                served
+            }
+            Err(over) => {
+                self.over = over;
+                self.ended();
+                Served::Ended
+            }
         }
-        served
     }
 
     fn serve_at(
@@ -248,7 +252,7 @@ impl Connection {
         orb: &Orb,
         home: &Home,
         may_wait: impl Fn() -> bool,
-    ) -> Served {
+    ) -> Result<Served, Ended> {
         let mut reads = 0;
         // Nothing more was there when it was read last.
         let mut drained = false;
@@ -277,30 +281,16 @@ impl Connection {
                             Next::Message => {
                                 gather.served(desk.assigns.get() || self.sink.answered());
                             }
-                            Next::Close => return Served::Ended,
-                            Next::Reply => {
-                                if !desk.complete() {
-                                    self.end = raise::BAD_REPLY;
-                                    return Served::Ended;
-                                }
-                            }
-                            Next::Closed(told) => {
-                                self.end = told;
-                                return Served::Ended;
-                            }
+                            Next::Close => return Err(Ended::Here),
+                            Next::Reply => desk.complete()?,
+                            Next::Over(kind) => return Err(Ended::by(kind)),
                         }
                     }
                     Err(violation) => {
                         let peer = || self.link.peer();
                         orb.note(Incident::of(&violation), peer, || violation.to_string());
                         refuse(&violation, self.wire(), &mut self.sink);
-                        // Calls of this side may wait for what came.
-                        if self.lines.status.calls().is_some() {
-                            let exception = raise::bad_reply(&violation);
-                            let cause = format!("bad message: {violation}");
-                            self.end = failure::noted(exception, self.link.peer(), cause);
-                        }
-                        return Served::Ended;
+                        return Err(Ended::Malformed(violation));
                     }
                 }
                 if orb.is_closing() {
@@ -308,12 +298,11 @@ impl Connection {
                 }
             }
             if orb.is_closing() {
-                return Served::Ended;
+                return Err(Ended::Here);
             }
-            match self.before_reading(orb, &mut desk.inbox()) {
+            match self.before_reading(orb, &mut desk.inbox())? {
                 Before::Read => {}
-                Before::End => return Served::Ended,
-                Before::Pause if matches!(home, Home::Lane(_)) => return Served::Throttled,
+                Before::Pause if matches!(home, Home::Lane(_)) => return Ok(Served::Throttled),
                 Before::Pause => {
                     thread::sleep(PAUSE);
                     continue;
@@ -321,27 +310,25 @@ impl Connection {
             }
             let may_wait = may_wait();
             if !may_wait && (drained || reads >= TURN) {
-                return Served::Idle;
+                return Ok(Served::Idle);
             }
+            let wait = match may_wait {
+                true => Wait::Limited,
+                false => Wait::Now,
+            };
             if may_wait {
                 gather.before_read();
             }
-            let mut inbox = desk.inbox();
-            let (buffer, room) = inbox.room();
-            let read = match may_wait {
-                true => self.link.read(buffer, room),
-                false => {
-                    let read = self.link.read_now(buffer, room);
-                    drained = read.as_ref().is_ok_and(|octets| *octets < room);
-                    read
-                }
+            let mut receiver = Receiver {
+                link: &*self.link,
+                inbox: &mut desk.inbox(),
             };
-            match read {
-                Ok(0) => return Served::Ended,
-                Ok(octets) => {
+            match receiver.read(wait)? {
+                Read::Octets { octets, all } => {
                     probe::stamp(Stage::RequestArrived);
                     reads += 1;
-                    gather.read(octets == room);
+                    drained = if may_wait { drained } else { !all };
+                    gather.read(all);
                     if let Some(pace) = &mut self.pace {
                         pace.octets += octets;
                     }
@@ -350,11 +337,8 @@ impl Connection {
                         self.wakes(orb);
                     }
                 }
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => {}
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => return Served::Idle,
-                    _ => return Served::Ended,
-                },
+                Read::Interrupted => {}
+                Read::TimedOut => return Ok(Served::Idle),
             }
         }
     }
@@ -419,7 +403,10 @@ impl Connection {
         };
         let ahead = self.read_into(orb, &mut inbox);
         self.inbox = Some(inbox);
-        ahead
+        ahead.unwrap_or_else(|over| {
+            self.over = over;
+            Ahead::End
+        })
     }
 
     /// How urgent the request is that was read ahead, if it says so.
@@ -429,19 +416,20 @@ impl Connection {
         Some(Qos::of(&request.contexts)?.urgency())
     }
 
-    fn read_into(&mut self, orb: &Orb, inbox: &mut Inbox) -> Ahead {
+    fn read_into(&mut self, orb: &Orb, inbox: &mut Inbox) -> Result<Ahead, Ended> {
         if let Some(header) = inbox.peek() {
-            return Ahead::Message(header.ok());
+            return Ok(Ahead::Message(header.ok()));
         }
-        match self.before_reading(orb, inbox) {
+        match self.before_reading(orb, inbox)? {
             Before::Read => {}
-            Before::Pause => return Ahead::Throttled,
-            Before::End => return Ahead::End,
+            Before::Pause => return Ok(Ahead::Throttled),
         }
-        let (buffer, room) = inbox.room();
-        match self.link.read_now(buffer, room) {
-            Ok(0) => return Ahead::End,
-            Ok(octets) => {
+        let mut receiver = Receiver {
+            link: &*self.link,
+            inbox,
+        };
+        match receiver.read(Wait::Now)? {
+            Read::Octets { octets, .. } => {
                 if let Some(pace) = &mut self.pace {
                     pace.octets += octets;
                 }
@@ -449,19 +437,12 @@ impl Connection {
                     self.wakes(orb);
                 }
             }
-            Err(error) => {
-                return match error.kind() {
-                    io::ErrorKind::Interrupted
-                    | io::ErrorKind::WouldBlock
-                    | io::ErrorKind::TimedOut => Ahead::Nothing,
-                    _ => Ahead::End,
-                };
-            }
+            Read::TimedOut | Read::Interrupted => return Ok(Ahead::Nothing),
         }
-        match inbox.peek() {
+        Ok(match inbox.peek() {
             Some(header) => Ahead::Message(header.ok()),
             None => Ahead::Nothing,
-        }
+        })
     }
 
     /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; false when the connection
@@ -573,30 +554,30 @@ impl Connection {
 
     /// Costs nothing while messages come whole.
     #[inline]
-    fn before_reading(&mut self, orb: &Orb, inbox: &mut Inbox) -> Before {
+    fn before_reading(&mut self, orb: &Orb, inbox: &mut Inbox) -> Result<Before, Ended> {
         if !inbox.mid_message() {
             self.gets_on();
             if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
                 self.between_large(orb.options(), inbox);
             }
-            return Before::Read;
+            return Ok(Before::Read);
         }
         if self.has_stalled(orb, inbox) {
-            return Before::End;
+            return Err(Ended::Stalled);
         }
         let wanted = inbox.memory().max(inbox.awaited());
         // What was kept for it is counted already.
         let wanted = wanted.saturating_sub(self.kept.octets());
         if wanted <= SMALL || self.claim.grow(wanted, Limits::of(orb.options())) {
             self.throttled = false;
-            return Before::Read;
+            return Ok(Before::Read);
         }
         if !self.throttled {
             self.throttled = true;
             let detail = || format!("a message of {wanted} octets waits");
             orb.note(Incident::TooManyOctets, || self.link.peer(), detail);
         }
-        Before::Pause
+        Ok(Before::Pause)
     }
 
     /// After a large message: its memory is kept where it fits among what the client's connections keep.
@@ -651,17 +632,14 @@ impl Connection {
     }
 
     /// Nothing comes over it any more: whoever waits for that must know.
-    fn ended(&self) {
+    fn ended(&mut self) {
         if let Some(turn) = self.lines.status.turn() {
             turn.end();
         }
         if let Some(calls) = self.lines.status.calls() {
             let told = self.lines.status.was_told_to_end();
-            calls.end(if told {
-                raise::CONNECTION_LOST
-            } else {
-                self.end
-            });
+            let over = std::mem::replace(&mut self.over, Ended::Here);
+            calls.end(if told { Ended::Here } else { over });
         }
     }
 

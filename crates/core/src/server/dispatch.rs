@@ -43,8 +43,8 @@ pub(crate) enum Next {
     Close,
     /// A reply to a call that went the other way.
     Reply,
-    /// The peer ends the connection; what calls that wait for answers are told.
-    Closed(SystemException),
+    /// The peer ends the connection by a message of this kind.
+    Over(MessageType),
 }
 
 /// Serves the message that `inbox` announces, which is `frame`; a fault of the peer costs it at
@@ -102,8 +102,7 @@ fn dispatch_other(
             }
             Ok(Next::Message)
         }
-        Message::CloseConnection => Ok(Next::Closed(raise::CONNECTION_CLOSED)),
-        Message::MessageError => Ok(Next::Closed(raise::MESSAGE_ERROR)),
+        Message::CloseConnection | Message::MessageError => Ok(Next::Over(frame.header.kind)),
         Message::Reply(_) if desk.lines(|lines| lines.status.calls().cloned()).is_some() => {
             Ok(Next::Reply)
         }

@@ -8,8 +8,8 @@ use oxorb_transport::Link;
 use super::Sink;
 use super::connection::Lines;
 use super::registry::Client;
-use crate::conn::{Kept, Mailbox, Onward, Turn};
-use crate::{Orb, raise};
+use crate::Orb;
+use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
 
 /// Where the answer goes.
 pub(crate) enum Line {
@@ -102,7 +102,7 @@ impl Drop for OverLink {
             sink.part(self.wire);
         }
         if let Some(calls) = status.calls() {
-            calls.end(raise::CONNECTION_LOST);
+            calls.end(Ended::Here);
         }
         self.link.close();
         registry.remove(self.connection);

@@ -34,7 +34,7 @@ use super::registry::Client;
 use super::share::{Encoding, Values};
 use super::{Sink, admission, owed, per_connection};
 use crate::Options;
-use crate::conn::{Beside, Calls, Turn, serve_beside};
+use crate::conn::{Beside, Calls, Ended, Turn, serve_beside};
 use crate::lock::Mutex;
 use crate::shared::Shared;
 use crate::sync::attributed;
@@ -266,11 +266,13 @@ impl Desk {
         next
     }
 
-    /// Gives the reply that the inbox announces to the call that waits for it;
-    /// false when it cannot be read.
-    pub(super) fn complete(&self) -> bool {
+    /// Gives the reply that the inbox announces to the call that waits for it.
+    ///
+    /// # Errors
+    /// [`Ended::Malformed`] when it cannot be read.
+    pub(super) fn complete(&self) -> Result<(), Ended> {
         let calls = self.lines(|lines| lines.status.calls().cloned());
-        calls.is_some_and(|calls| calls.complete(&mut self.inbox()))
+        calls.map_or(Ok(()), |calls| calls.complete(&mut self.inbox()))
     }
 
     /// Something of what the threads of the connection share.

@@ -7,7 +7,7 @@ use oxorb_object::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
 use super::buffered::Buffer;
-use super::multiplexed::Current;
+use super::current::Current;
 use super::selection::Selection;
 use crate::rt::thread_priority;
 

@@ -20,6 +20,7 @@ mod cache;
 mod call;
 mod callback;
 mod copied;
+mod current;
 mod delivery;
 mod direct;
 mod draft;

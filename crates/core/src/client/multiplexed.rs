@@ -2,11 +2,10 @@
 //!
 //! How answers come back is in `replies.rs`; who reads them, in `receive.rs` and `leader.rs`.
 
+use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use std::{io, ptr};
 
-use arc_swap::ArcSwapOption;
 use oxorb_cdr::{ByteOrder, Encoded};
 use oxorb_giop::{Inbox, RequestIds, Response, Told};
 use oxorb_object::{
@@ -29,7 +28,7 @@ use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
 use crate::sync::atomic::AtomicU64;
-use crate::sync::{MutexGuard, thread};
+use crate::sync::thread;
 use crate::{Options, Orb, WeakOrb, raise};
 
 /// Longest request, in octets, that is kept until its answer is there.
@@ -76,57 +75,6 @@ struct BothWays {
     reader: Option<Box<dyn Reader>>,
     /// The data of the service context that tells it: ours or the client's.
     offer: Mutex<Vec<u8>>,
-}
-
-/// The connection to a peer that its calls share at the moment, found without a lock.
-#[derive(Default)]
-pub(crate) struct Current {
-    connection: ArcSwapOption<Multiplexed>,
-    /// Held by who puts another one there.
-    change: Mutex<()>,
-}
-
-impl Current {
-    /// The connection, if there is one that takes calls.
-    pub(super) fn usable(&self) -> Option<Arc<Multiplexed>> {
-        let open = self.connection.load_full()?;
-        (!open.replies.is_closed()).then_some(open)
-    }
-
-    /// For as long as the guard lives, nobody else puts a connection there.
-    pub(super) fn change(&self) -> Change<'_> {
-        Change {
-            of: self,
-            _alone: self.change.lock().expect(UNPOISONED),
-        }
-    }
-}
-
-/// The right to put another connection in the place of one.
-pub(super) struct Change<'c> {
-    of: &'c Current,
-    _alone: MutexGuard<'c, ()>,
-}
-
-impl Change<'_> {
-    pub(super) fn usable(&self) -> Option<Arc<Multiplexed>> {
-        self.of.usable()
-    }
-
-    pub(super) fn set(&self, to: Option<Arc<Multiplexed>>) {
-        self.of.connection.store(to);
-    }
-
-    /// Takes `connection` away if it is the one.
-    pub(super) fn unset(&self, connection: &Multiplexed) {
-        let current = self.of.connection.load();
-        if current
-            .as_ref()
-            .is_some_and(|it| ptr::eq(&**it, connection))
-        {
-            self.set(None);
-        }
-    }
 }
 
 impl Multiplexed {

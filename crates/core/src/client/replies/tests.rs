@@ -1,0 +1,84 @@
+use super::*;
+use oxorb_object::Version;
+
+const CALL: Outstanding = Outstanding {
+    deadline: None,
+    wire: Wire::Giop(Version::V1_2),
+    untold: false,
+    told: Told::NOTHING,
+};
+
+fn enter(replies: &Replies) -> Result<u32, SystemException> {
+    replies.enter(CALL, Waiter::Awake, Vec::new())
+}
+
+/// A reply without results to each of these requests.
+fn inbox_with(ids: &[u32]) -> Inbox {
+    let mut inbox = Inbox::new(&oxorb_giop::Limits::default());
+    let (buffer, _) = inbox.room();
+    for id in ids {
+        buffer.extend_from_slice(b"GIOP\x01\x02\x01\x01\x0c\0\0\0");
+        for word in [*id, 0, 0] {
+            buffer.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    inbox
+}
+
+#[test]
+fn a_connection_with_a_call_outstanding_does_not_retire() {
+    let replies = Replies::new(RequestIds::OF_OPENER, None);
+    let id = enter(&replies).unwrap();
+    assert!(!replies.retire());
+    replies.forget(id);
+    assert!(replies.retire());
+    // Who comes too late has certainly sent nothing, and takes a new connection.
+    assert_eq!(enter(&replies), Err(raise::CONNECTION_CLOSED));
+    assert_eq!(replies.pass(), Err(raise::CONNECTION_CLOSED));
+}
+
+#[test]
+fn each_reply_reaches_its_call_while_the_ring_grows() {
+    let replies = Replies::new(RequestIds::OF_ACCEPTOR, None);
+    // One stays while many come and go: ids pass its place by.
+    let first = enter(&replies).unwrap();
+    for _ in 0..3 * PLACES {
+        let id = enter(&replies).unwrap();
+        assert_eq!(id % 2, 1);
+        replies.deliver(&mut inbox_with(&[id])).unwrap();
+        assert!(replies.take(id).is_some_and(|outcome| outcome.is_ok()));
+    }
+    let many: Vec<u32> = (1..MAX_OUTSTANDING)
+        .map(|_| enter(&replies).unwrap())
+        .collect();
+    assert_eq!(enter(&replies), Err(raise::TOO_MANY_OUTSTANDING));
+    replies.deliver(&mut inbox_with(&many)).unwrap();
+    assert!(replies.take(first).is_none());
+    replies.deliver(&mut inbox_with(&[first])).unwrap();
+    assert!(
+        [first]
+            .iter()
+            .chain(&many)
+            .all(|&id| replies.take(id).is_some())
+    );
+    assert!(!replies.is_awaited());
+}
+
+#[test]
+fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
+    let replies = Replies::new(RequestIds::OF_OPENER, None);
+    let given_up = enter(&replies).unwrap();
+    assert!(replies.forget(given_up).is_some());
+    let slot = Slot::new();
+    let waits = Waiter::Slot(Arc::clone(&slot));
+    let id = replies.enter(CALL, waits, Vec::new()).unwrap();
+    slot.keep(id, Vec::new());
+    replies
+        .deliver(&mut inbox_with(&[given_up, id ^ 1, id + 2]))
+        .unwrap();
+    assert!(slot.is_waiting() && replies.forget_slot(&slot).is_some());
+    assert!(
+        replies.forget_slot(&slot).is_none(),
+        "it is not there any more"
+    );
+}

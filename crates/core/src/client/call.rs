@@ -352,11 +352,12 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
 
 #[cold]
 fn unsent(peer: &Peer, link: &mut ClientLink, octets: usize, failed: &WriteError) -> Lost {
+    let hint = too_large_there(octets, peer.options().fragment_size);
     if let Some(kind) = link.last_word() {
         let ended = Ended::by(kind);
         let mut cause = ended.cause();
         if matches!(ended, Ended::Refused) {
-            cause += &too_large_there(octets, peer.options().fragment_size);
+            cause += &hint;
         }
         return lose(peer, link, ended.exception(), cause);
     }

@@ -13,7 +13,7 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
-use super::draft::{Addressee, Conditions, Draft};
+use super::draft::{Addressee, Conditions, Draft, First};
 use super::level::Level;
 use super::reach::Untried;
 use super::selection::{Selection, Worth, pace};
@@ -223,7 +223,11 @@ impl Buffer {
         let id = session.ids.next_id();
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
-        let written = draft.write(&mut e, id, tell, None, None, args, &options.limits);
+        let first = First {
+            code_sets: tell,
+            ..First::default()
+        };
+        let written = draft.write(&mut e, id, &first, args, &options.limits);
         let message = e.finish();
         let most = options.buffered_oneways.min(policies.queue);
         let room = most.saturating_sub(state.octets.len());

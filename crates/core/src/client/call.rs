@@ -12,7 +12,7 @@ use oxorb_object::{
 };
 use oxorb_transport::WriteError;
 
-use super::draft::Draft;
+use super::draft::{Draft, First};
 use super::link::ClientLink;
 use super::reply::Answer;
 use super::{Args, Peer, Reply, Timing};
@@ -105,7 +105,12 @@ impl<'c> Call<'c, '_> {
             None => None,
             Some(aliases) => draft.alias(aliases),
         };
-        let written = draft.write(&mut e, id, tell, band, alias, args, limits);
+        let first = First {
+            code_sets: tell,
+            context: band,
+            alias,
+        };
+        let written = draft.write(&mut e, id, &first, args, limits);
         let octets = e.position();
         if written.is_err() || withhold(octets) {
             link.out = peer.options().keep(e.into_buffer());

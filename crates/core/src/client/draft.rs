@@ -166,8 +166,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Writes header, arguments, and in the end the size. `tell`: code sets that the server is yet
-    /// to learn on this connection; `once`: what else it learns there; `alias`: what stands for target and operation there.
+    /// Writes header, arguments, and in the end the size.
     ///
     /// # Errors
     /// What is wrong with the arguments; a message larger than this side sends.
@@ -175,12 +174,15 @@ impl<'r> Draft<'r> {
         &self,
         e: &mut Encoder<'a>,
         id: u32,
-        tell: Option<CodeSetContext>,
-        once: Option<ServiceContext<'_>>,
-        alias: Option<Alias>,
+        first: &First<'_>,
         args: Args<'_, 'a>,
         limits: &Limits,
     ) -> Result<(), SystemException> {
+        let First {
+            code_sets: tell,
+            context: once,
+            alias,
+        } = *first;
         let (told, mut room);
         let several: Vec<_>;
         let contexts = if tell.is_none() && once.is_none() && self.carried.is_none() {
@@ -225,6 +227,17 @@ impl<'r> Draft<'r> {
             .inspect(|()| probe::stamp(Stage::RequestFramed))
             .map_err(|violation| violation.to_exception(CompletionStatus::No))
     }
+}
+
+/// What a request tells the server about its connection. The default: nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct First<'c> {
+    /// Code sets that the server is yet to learn.
+    pub(super) code_sets: Option<CodeSetContext>,
+    /// Context that travels once on each connection.
+    pub(super) context: Option<ServiceContext<'c>>,
+    /// Number that stands for target and operation.
+    pub(super) alias: Option<Alias>,
 }
 
 /// Puts the contexts there are into `room`, without an allocation.

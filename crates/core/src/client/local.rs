@@ -8,7 +8,7 @@ use oxorb_giop::ReplyStatus;
 use oxorb_object::{CompletionStatus, SystemException, Version};
 use oxorb_rt::BufferPool;
 
-use super::draft::Draft;
+use super::draft::{Draft, First};
 use super::{Args, Reply, Timing};
 use crate::conn::{Kept, Mailbox};
 use crate::{Orb, Ref, raise};
@@ -72,7 +72,7 @@ pub(crate) fn begin<'a>(
     let orb: &Orb = reference.orb();
     let running = orb.begin_local()?;
     let mut e = Encoder::new(take_buffer(), orb.options().byte_order, DIALECT);
-    let written = draft.write(&mut e, 0, None, None, None, args, &orb.options().limits);
+    let written = draft.write(&mut e, 0, &First::default(), args, &orb.options().limits);
     let message = e.finish();
     let kept = match &written {
         Ok(()) => running.serve(message.contiguous(), DIALECT, take_buffer()),

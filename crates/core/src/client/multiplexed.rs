@@ -15,7 +15,7 @@ use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, WriteError};
 
 use super::call::{CANCEL_LIMIT, exception_of};
-use super::draft::Draft;
+use super::draft::{Draft, First};
 use super::level::Level;
 use super::local::{put_buffer, take_buffer};
 use super::replies::{Outcome, Outstanding, Replies, Waiter};
@@ -395,7 +395,12 @@ impl Multiplexed {
             id: context_id::BI_DIR_IIOP,
             data: &offer,
         });
-        let written = draft.write(&mut e, id, tell, offer, None, args, &options.limits);
+        let first = First {
+            code_sets: tell,
+            context: offer,
+            alias: None,
+        };
+        let written = draft.write(&mut e, id, &first, args, &options.limits);
         let encoded = e.finish();
         if may_leave {
             let whole = draft.fragment_size.is_none_or(|size| encoded.len() <= size);

@@ -7,7 +7,7 @@ use oxorb_giop::{Response, Told};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 
 use super::call::too_large_there;
-use super::draft::{Addressee, Draft};
+use super::draft::{Addressee, Draft, First};
 use super::level::Level;
 use super::selection::Selection;
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, reach};
@@ -160,6 +160,6 @@ fn octets<'a>(
     let options = peer.options();
     let dialect = Told::of(draft.code_sets).dialect(draft.wire.version().minor);
     let mut e: Encoder<'a> = options.encoder(Vec::new(), dialect);
-    draft.write(&mut e, 0, None, None, None, args, &options.limits)?;
+    draft.write(&mut e, 0, &First::default(), args, &options.limits)?;
     Ok(e.finish().len())
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use oxorb::Ior;
+use oxorb::protocol::Protocols;
 
 /// Rules of a naming service, beside those of the ORB about connections.
 ///
@@ -46,8 +47,8 @@ pub struct Host {
 }
 
 impl Federation {
-    /// Reports whether the service may call the object of a reference.
-    pub(crate) fn allows(&self, ior: &Ior) -> bool {
+    /// Reports whether the service may call the object of a reference with these protocols.
+    pub(crate) fn allows(&self, ior: &Ior, protocols: &Protocols) -> bool {
         let hosts = match self {
             Federation::None => return false,
             Federation::Any => return true,
@@ -64,9 +65,26 @@ impl Federation {
                     .any(|host| host.is(&endpoint.host, endpoint.port))
             })
         });
-        // A call might use a profile of another protocol.
-        allowed && endpoints > 0 && profiles == ior.profiles.len()
+        // A call might use a profile of another protocol, or a socket that a profile tells of.
+        allowed
+            && endpoints > 0
+            && profiles == ior.profiles.len()
+            && !tells_of_another_place(ior, protocols)
     }
+}
+
+/// Reports whether components of a profile lead to an address of another protocol, such as a UNIX socket.
+fn tells_of_another_place(ior: &Ior, protocols: &Protocols) -> bool {
+    ior.profiles.iter().any(|tagged| {
+        let protocol = protocols.tagged(tagged.tag);
+        let profile = protocol.and_then(|protocol| protocol.profile().read(tagged).ok());
+        profile.is_some_and(|profile| {
+            let mut beside = protocols
+                .iter()
+                .filter_map(|other| other.profile().found_beside(&profile));
+            beside.next().is_some()
+        })
+    })
 }
 
 impl Host {
@@ -167,7 +185,8 @@ mod tests {
         let lanes: Ior = lanes.parse().unwrap();
         for (rule, allowed) in [("a", false), ("a, evil", true)] {
             let rule: Federation = rule.parse().unwrap();
-            assert_eq!(rule.allows(&lanes), allowed, "{rule}");
+            let protocols = Protocols::default();
+            assert_eq!(rule.allows(&lanes, &protocols), allowed, "{rule}");
         }
     }
 

@@ -71,7 +71,9 @@ impl Service {
         next: NamingContextRef,
         rest: &'n [NameComponent],
     ) -> Result<Followed<'n, 's>, Problem> {
-        let allowed = self.rules.federation.allows(next.reference().ior());
+        let reference = next.reference();
+        let protocols = &reference.orb().options().protocols;
+        let allowed = self.rules.federation.allows(reference.ior(), protocols);
         match allowed.then(|| self.forward()).flatten() {
             Some(share) => {
                 let next = next.with_timeout(self.limits.forward_timeout);

@@ -2,8 +2,10 @@
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 
-use oxorb::{Interface as _, SystemExceptionKind, minor};
+use oxorb::protocol::Profile;
+use oxorb::{Interface as _, Ior, SystemExceptionKind, Version, minor};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::cos_naming::naming_context::{BindError, ResolveError};
 use oxorb_naming::{Limits, Rules, Store};
@@ -55,6 +57,41 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
         assert!(here.root.resolve(&n("there/a")).is_err());
         assert_eq!(trap.accept().is_ok(), goes, "{rule}");
     }
+}
+
+/// A reference may tell of a UNIX socket of this machine beside an address that is allowed.
+#[test]
+fn no_rule_of_addresses_allows_a_socket_beside_one() {
+    let path = std::env::temp_dir().join(format!("oxorb-naming-beside-{}", std::process::id()));
+    let trap = UnixListener::bind(&path).unwrap();
+    trap.set_nonblocking(true).unwrap();
+    for (rule, goes) in [("127.0.0.1", false), ("any", true)] {
+        let rules = Rules {
+            federation: rule.parse().unwrap(),
+            ..Rules::default()
+        };
+        let limits = Limits {
+            forward_timeout: std::time::Duration::from_millis(100),
+            ..Limits::default()
+        };
+        let here = Served::under(Store::in_memory().unwrap(), limits, rules, 0);
+        let protocols = &here.client.options().protocols;
+        let [iiop, uiop] = ["iiop", "uiop"].map(|name| protocols.named(name).unwrap().profile());
+        let address = "tcp:127.0.0.1:1".parse().unwrap();
+        let mut profile = Profile::new(address, Version::V1_2, b"NameService");
+        let socket = format!("unix:{}", path.display()).parse().unwrap();
+        profile.components.extend(uiop.beside(&socket));
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: vec![iiop.write(&profile)],
+        };
+        let foreign = here.client.string_to_object(&ior.to_string()).unwrap();
+        let foreign: NamingContextRef = foreign.unchecked_narrow();
+        here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
+        assert!(here.root.resolve(&n("there/a")).is_err());
+        assert_eq!(trap.accept().is_ok(), goes, "{rule}");
+    }
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

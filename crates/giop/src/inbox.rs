@@ -197,7 +197,10 @@ impl Inbox {
                 self.awaited = 0;
                 return Ok(None);
             }
-            return self.poll_other();
+            return match self.poll_other() {
+                Some(header) => Ok(Some(header)),
+                None => self.poll_unusual(),
+            };
         }
         let unread = &self.buffer[self.start..];
         let Some(start) = unread.first_chunk::<{ Header::LEN }>() else {
@@ -263,19 +266,19 @@ impl Inbox {
         }
     }
 
-    /// As [`poll`](Self::poll), for other protocols than GIOP.
-    #[inline(never)]
-    fn poll_other(&mut self) -> Result<Option<Header>, Violation> {
-        let (unread, other) = (&self.buffer[self.start..], self.other.as_deref_mut());
-        if let Some(other) = other
-            && let Some(header) = other.reading.usual(unread)
-            && header.total() <= unread.len().min(self.limits.max_message)
+    /// As [`poll`](Self::poll), for the usual messages of other protocols than GIOP. `None` says nothing.
+    #[inline(always)]
+    fn poll_other(&mut self) -> Option<Header> {
+        let unread = &self.buffer[self.start..];
+        let other = self.other.as_deref_mut()?;
+        let header = other.reading.usual(unread)?;
+        if header.total() > unread.len().min(self.limits.max_message)
+            || !other.refers(header, &unread[..header.total()])
         {
-            other.arrived(header, &unread[..header.total()])?;
-            self.announced = Announced::InBuffer(header);
-            return Ok(Some(header));
+            return None;
         }
-        self.poll_unusual()
+        self.announced = Announced::InBuffer(header);
+        Some(header)
     }
 
     /// As [`poll_other`](Self::poll_other), for messages of all kinds, and for those that are not there yet.

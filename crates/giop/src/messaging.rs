@@ -176,7 +176,7 @@ pub struct Needs {
 }
 
 /// Places of size and kind in the first eight octets of a message. The size counts the octets after the header, of which
-/// there are some.
+/// there are some. Numbers of a byte order that is not this machine's are read by [`Messaging::header`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {
     /// Offset of the octet that is 0 for big-endian and 1 for little-endian messages. `None`: both ends share the byte
@@ -184,42 +184,12 @@ pub struct Framing {
     pub order_at: Option<u8>,
     /// Offset of the octet that tells the kind.
     pub kind_at: u8,
-    /// What that octet is in a Request; in a Reply it is one more.
+    /// What that octet is in a Request, an even number; in a Reply it is one more.
     pub request: u8,
     /// Offset of the size, an unsigned long: 4 at most.
     pub size_at: u8,
     /// Fewest octets after the header of a Request or Reply.
     pub least: u8,
-}
-
-impl Framing {
-    /// Reads a header of `len` octets as nearly all are: of a Request or Reply. `None`: it may be another one, or none.
-    #[inline(always)]
-    pub(crate) fn read(&self, version: Version, len: u8, octets: &[u8]) -> Option<Header> {
-        // Offsets become shifts: nothing is left to check.
-        let word = u64::from_le_bytes(*octets.first_chunk()?);
-        let octet = |at: u8| (word >> (8 * u32::from(at & 7))) as u8;
-        let order = match self.order_at {
-            None => ByteOrder::NATIVE,
-            Some(at) if octet(at) <= 1 => ByteOrder::from_flag(octet(at) == 1),
-            Some(_) => return None,
-        };
-        let kind = octet(self.kind_at).wrapping_sub(self.request);
-        let size = (word >> (8 * u32::from(self.size_at & 7))) as u32;
-        let size = match order {
-            ByteOrder::Little => size,
-            ByteOrder::Big => size.swap_bytes(),
-        };
-        let usual = kind <= MessageType::REPLY.0 && size >= u32::from(self.least);
-        usual.then_some(Header {
-            version,
-            order,
-            more_fragments: false,
-            kind: MessageType(kind),
-            len,
-            size,
-        })
-    }
 }
 
 /// What one connection remembers of the messages it received, for a messaging whose messages refer to earlier ones.
@@ -234,6 +204,13 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// A [`Violation`] when it refers to something unknown, or defines more than the limits of the table allow.
     fn arrived(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation>;
+
+    /// Returns what a Request refers to that defines nothing and refers to something known. `None`, the default: the
+    /// message is to be [taken in](Self::arrived).
+    fn known(&self, request: &[u8], order: ByteOrder) -> Option<&Arc<FrameContext>> {
+        let _ = (request, order);
+        None
+    }
 
     /// Returns the number of octets the table holds.
     fn memory(&self) -> usize;

@@ -3,11 +3,8 @@
 use core::fmt;
 use std::sync::Arc;
 
-use oxorb_object::Version;
-
-use crate::{
-    Frame, FrameContext, Framing, Header, Limits, MessageType, Messaging, Table, Violation, Wire,
-};
+use crate::{Frame, FrameContext, Header, Limits, MessageType, Messaging, Table, Violation, Wire};
+use oxorb_cdr::ByteOrder;
 
 /// How the messages of one connection that does not speak GIOP are read: their messaging, and what it remembers of them.
 ///
@@ -17,8 +14,7 @@ pub struct Reading {
     messaging: &'static dyn Messaging,
     /// Octets of a header.
     start: usize,
-    version: Version,
-    framing: Option<Framing>,
+    usual: Option<Usual>,
     /// Context of messages that refer to nothing.
     alone: Arc<FrameContext>,
     table: Option<Arc<dyn Table>>,
@@ -31,8 +27,7 @@ impl Reading {
         Some(Self {
             messaging,
             start: messaging.start(),
-            version: messaging.version(),
-            framing: messaging.framing(),
+            usual: Usual::of(messaging),
             alone: Arc::new(FrameContext::new(messaging)),
             table: messaging.table(limits),
         })
@@ -44,10 +39,9 @@ impl Reading {
     }
 
     /// Reads the header at the start of these octets if it is a usual one. `None` says nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn usual(&self, octets: &[u8]) -> Option<Header> {
-        let framing = self.framing.as_ref()?;
-        framing.read(self.version, self.start as u8, octets)
+        self.usual.as_ref()?.read(octets)
     }
 
     /// Reads the header at the start of these octets, once enough of them are there.
@@ -62,6 +56,71 @@ impl fmt::Debug for Reading {
         f.debug_tuple("Reading")
             .field(&self.messaging.name())
             .finish()
+    }
+}
+
+/// Headers that nearly all messages have: those of Requests and Replies in the byte order of this machine.
+#[derive(Clone, Copy)]
+struct Usual {
+    /// Bits of the first eight octets that are the same in all of them.
+    mask: u64,
+    /// What these bits are.
+    same: u64,
+    /// Place of the bit that Replies have and Requests have not.
+    kind: u8,
+    /// Place of the first bit of the size.
+    size: u8,
+    /// Smallest size.
+    least: u8,
+    /// Header of a Request without octets.
+    header: Header,
+}
+
+impl Usual {
+    /// Returns how usual headers are read. `None`: the messaging is asked for each.
+    fn of(messaging: &dyn Messaging) -> Option<Self> {
+        let framing = messaging
+            .framing()
+            .filter(|framing| framing.request % 2 == 0)?;
+        let place = |at: u8| 8 * (at & 7);
+        let octet = |at: u8, octet: u8| u64::from(octet) << place(at);
+        let kind = framing.kind_at;
+        let flag = u8::from(ByteOrder::NATIVE.flag());
+        let order = framing.order_at;
+        Some(Self {
+            mask: octet(kind, !MessageType::REPLY.0) | order.map_or(0, |at| octet(at, u8::MAX)),
+            same: octet(kind, framing.request) | order.map_or(0, |at| octet(at, flag)),
+            kind: place(kind),
+            size: place(framing.size_at),
+            least: framing.least,
+            header: Header {
+                version: messaging.version(),
+                order: ByteOrder::NATIVE,
+                more_fragments: false,
+                kind: MessageType::REQUEST,
+                len: messaging.start() as u8,
+                size: 0,
+            },
+        })
+    }
+
+    #[inline(always)]
+    fn read(&self, octets: &[u8]) -> Option<Header> {
+        let word = u64::from_le_bytes(*octets.first_chunk()?);
+        if word & self.mask != self.same {
+            return None;
+        }
+        // The places become shifts: nothing is left to check.
+        let size = (word >> (self.size & 63)) as u32;
+        let size = match ByteOrder::NATIVE {
+            ByteOrder::Little => size,
+            ByteOrder::Big => size.swap_bytes(),
+        };
+        (size >= u32::from(self.least)).then_some(Header {
+            kind: MessageType((word >> (self.kind & 63)) as u8 & MessageType::REPLY.0),
+            size,
+            ..self.header
+        })
     }
 }
 
@@ -89,8 +148,26 @@ impl Other {
         self.reading.messaging.oversized(start, limit)
     }
 
+    /// Keeps what a whole message refers to, if no table is needed for that, or the table knows it. `false`: it may have
+    /// [arrived](Self::arrived) with something new.
+    #[inline(always)]
+    pub(super) fn refers(&mut self, header: Header, bytes: &[u8]) -> bool {
+        match &self.reading.table {
+            Some(table) if header.kind == MessageType::REQUEST => {
+                let Some(known) = table.known(bytes, header.order) else {
+                    return false;
+                };
+                // Messages that follow each other often refer to the same: then nothing is counted.
+                if !Arc::ptr_eq(known, &self.announced) {
+                    replace(&mut self.announced, known);
+                }
+                true
+            }
+            _ => true,
+        }
+    }
+
     /// Shows a whole Request to the table, and keeps what it refers to.
-    #[inline]
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
         if header.kind != MessageType::REQUEST {
             return Ok(());
@@ -132,4 +209,10 @@ impl Other {
         let table = self.reading.table.as_ref();
         table.map_or(0, |table| table.memory())
     }
+}
+
+/// Counts references.
+#[inline(never)]
+fn replace(announced: &mut Arc<FrameContext>, known: &Arc<FrameContext>) {
+    *announced = Arc::clone(known);
 }

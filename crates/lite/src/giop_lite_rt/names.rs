@@ -4,6 +4,7 @@ use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use oxorb_cdr::ByteOrder;
 use oxorb_giop::{
     Frame, FrameContext, MessageType, Messaging, Misbehaviour, Side, Table, Violation,
 };
@@ -126,12 +127,15 @@ fn beyond(what: &'static str, size: u64, limit: u64) -> Violation {
 impl Table for Names {
     #[inline]
     fn arrived(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation> {
-        if let Some(number) = request::known(frame.bytes, frame.header.order)
-            && let Some(known) = self.get(number)
-        {
-            return Ok(Some(known));
+        match self.known(frame.bytes, frame.header.order) {
+            Some(known) => Ok(Some(known)),
+            None => self.learn(frame),
         }
-        self.learn(frame)
+    }
+
+    #[inline]
+    fn known(&self, request: &[u8], order: ByteOrder) -> Option<&Arc<FrameContext>> {
+        self.get(request::known(request, order)?)
     }
 
     fn memory(&self) -> usize {

@@ -111,12 +111,18 @@ impl Aliases {
         let Some(pair) = self.pairs.get(usize::from(number)) else {
             return false;
         };
-        let names = &self.names[pair.start as usize..];
-        let (key_octets, operation_octets) = (usize::from(pair.key), usize::from(pair.operation));
-        key_octets == key.len()
-            && operation_octets == operation.len()
-            && names[..key_octets] == *key
-            && names[key_octets..key_octets + operation_octets] == *operation.as_bytes()
+        if usize::from(pair.key) != key.len() || usize::from(pair.operation) != operation.len() {
+            return false;
+        }
+        let key_at = pair.start as usize;
+        let operation_at = key_at + key.len();
+        let Some(known_key) = self.names.get(key_at..operation_at) else {
+            return false;
+        };
+        let Some(known) = self.names.get(operation_at..operation_at + operation.len()) else {
+            return false;
+        };
+        same(known_key, key) && same(known, operation.as_bytes())
     }
 
     #[inline(never)]
@@ -186,6 +192,23 @@ impl Aliases {
         }
         self.places[place] = number;
     }
+}
+
+/// Whether slices of one length have the same octets. Usual keys and names take two comparisons, of words that may overlap.
+#[inline]
+fn same(one: &[u8], other: &[u8]) -> bool {
+    #[inline(always)]
+    fn ends<const N: usize>(one: &[u8], other: &[u8]) -> Option<bool> {
+        let first = one.first_chunk::<N>()? == other.first_chunk()?;
+        Some(first && one.last_chunk::<N>()? == other.last_chunk()?)
+    }
+    let same = match one.len() {
+        4..8 => ends::<4>(one, other),
+        8..16 => ends::<8>(one, other),
+        16..=32 => ends::<16>(one, other),
+        _ => Some(one == other),
+    };
+    same == Some(true)
 }
 
 /// Mixes the octets of a pair, eight at a time. The client itself chooses what it calls, so nobody else can make pairs that

@@ -21,14 +21,23 @@ pub(crate) fn begin(
     status: ReplyStatus,
     contexts: &[ServiceContext<'_>],
 ) -> Begun {
-    let follows = match contexts.is_empty() {
-        true => 0,
-        false => CONTEXTS,
-    };
-    start(e, MessageType::REPLY, [status.0 as u8, follows], id);
     if !contexts.is_empty() {
-        write_contexts(e, contexts);
+        return begin_long(e, id, status, contexts);
     }
+    start(e, MessageType::REPLY, [status.0 as u8, 0], id);
+    Begun::unaligned(e)
+}
+
+/// Starts a Reply with service contexts.
+#[inline(never)]
+fn begin_long(
+    e: &mut Encoder<'_>,
+    id: u32,
+    status: ReplyStatus,
+    contexts: &[ServiceContext<'_>],
+) -> Begun {
+    start(e, MessageType::REPLY, [status.0 as u8, CONTEXTS], id);
+    write_contexts(e, contexts);
     Begun::unaligned(e)
 }
 
@@ -52,15 +61,19 @@ pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Viola
         return Err(octets(message, "the fields of a reply", 0, REST_AT).unwrap_err());
     };
     let [_, _, status, follows, _, _, _, _, i0, i1, i2, i3] = *start;
-    let reply = Reply {
-        id: ulong_from(order, [i0, i1, i2, i3]),
-        status: ReplyStatus(u32::from(status)),
-        contexts: ServiceContexts::none(order),
-        body: REST_AT,
-    };
+    let (id, status) = (
+        ulong_from(order, [i0, i1, i2, i3]),
+        ReplyStatus(u32::from(status)),
+    );
     match follows {
-        0 => Ok(reply),
-        CONTEXTS => with_contexts(message, order, reply),
+        // In place: a reply is large, and made in as few instructions as it takes to move it.
+        0 => Ok(Reply {
+            id,
+            status,
+            contexts: ServiceContexts::none(order),
+            body: REST_AT,
+        }),
+        CONTEXTS => with_contexts(message, order, id, status),
         other => Err(Violation::Peer(Misbehaviour::Undefined {
             protocol: NAME,
             what: "set of fields that follow",
@@ -70,16 +83,18 @@ pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Viola
 }
 
 #[cold]
-fn with_contexts<'a>(
-    message: &'a [u8],
+fn with_contexts(
+    message: &[u8],
     order: ByteOrder,
-    reply: Reply<'a>,
-) -> Result<Reply<'a>, Violation> {
+    id: u32,
+    status: ReplyStatus,
+) -> Result<Reply<'_>, Violation> {
     let mut fields = Decoder::new(message, order, Dialect::new(2)).at(REST_AT);
     let contexts = ServiceContexts::read(message, false, &mut fields)?;
     Ok(Reply {
+        id,
+        status,
         contexts,
         body: fields.position(),
-        ..reply
     })
 }

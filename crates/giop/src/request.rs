@@ -22,6 +22,8 @@ pub struct Request<'a> {
     pub operation: &'a str,
     /// What else travelled with it.
     pub contexts: ServiceContexts<'a>,
+    /// Whether its message has fields for priority or time limit that say something, which [`Frame::terms`] reads.
+    pub has_terms: bool,
     /// Offset of the arguments in [`Frame::bytes`]; equal to its length when there are none.
     pub body: usize,
 }
@@ -100,6 +102,7 @@ impl<'a> Request<'a> {
             target: Target::Key(key),
             operation,
             contexts: ServiceContexts::none(order),
+            has_terms: false,
             body: frame.body_after(contexts_at + 4),
         })
     }
@@ -118,6 +121,7 @@ impl<'a> Request<'a> {
             target,
             operation,
             contexts,
+            has_terms: false,
             body,
         })
     }
@@ -177,6 +181,7 @@ impl<'a> Request<'a> {
             target,
             operation,
             contexts,
+            has_terms: false,
             body: fields.position(),
         };
         Ok((request, principal))

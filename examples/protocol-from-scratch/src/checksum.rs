@@ -91,6 +91,7 @@ impl Messaging for Checksum {
             target: Target::Key(key),
             operation,
             contexts: ServiceContexts::read(frame.bytes, false, &mut fields)?,
+            has_terms: false,
             body: body(frame, &fields),
         })
     }

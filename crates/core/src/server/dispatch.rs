@@ -194,7 +194,7 @@ fn serve(
     }
     let read;
     let mut times = Times::NONE;
-    if !request.contexts.is_empty() || frame.terms().is_some() {
+    if !request.contexts.is_empty() || request.has_terms {
         read = Times::of(frame, request)?;
         times = &read;
         if let Err(exception) = times.admit(orb.options().hold_time) {

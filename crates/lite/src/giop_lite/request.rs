@@ -60,6 +60,7 @@ pub(super) fn parse(message: &[u8]) -> Result<Request<'_>, Violation> {
         target: Target::Key(key),
         operation: operation.ok_or(Violation::Peer(Misbehaviour::OperationName))?,
         contexts: ServiceContexts::none(ByteOrder::NATIVE),
+        has_terms: false,
         body: name_at + name.len(),
     })
 }

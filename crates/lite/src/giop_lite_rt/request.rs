@@ -125,7 +125,8 @@ pub(crate) fn parse<'a>(
     let Some(start) = message.first_chunk::<FIXED>() else {
         return Err(octets(message, "the fields of a request", 0, FIXED).unwrap_err());
     };
-    let [.., i0, i1, i2, i3, n0, n1, flags, follows] = *start;
+    let [_, _, p0, p1, .., i0, i1, i2, i3, n0, n1, flags, follows] = *start;
+    let has_terms = has_terms(order, [p0, p1], follows);
     let id = ulong_from(order, [i0, i1, i2, i3]);
     if follows == 0
         && let Some(pair) = pair
@@ -136,6 +137,7 @@ pub(crate) fn parse<'a>(
             target: Target::Key(pair.key()),
             operation: pair.operation(),
             contexts: ServiceContexts::none(order),
+            has_terms,
             body: FIXED,
         });
     }
@@ -145,20 +147,27 @@ pub(crate) fn parse<'a>(
         target: Target::Key(&[]),
         operation: "",
         contexts: ServiceContexts::none(order),
+        has_terms,
         body: FIXED,
     };
     let number = ushort_from(order, [n0, n1]);
     parse_long(message, order, pair, request, number, follows)
 }
 
+/// Whether a Request has a priority, in the fields of its header, or a deadline.
+#[inline(always)]
+fn has_terms(order: ByteOrder, priority: [u8; 2], follows: u8) -> bool {
+    ushort_from(order, priority).cast_signed() >= 0 || follows & DEADLINE != 0
+}
+
 /// Reads priority and deadline of a Request that was parsed.
 #[inline]
 pub(crate) fn terms(message: &[u8], order: ByteOrder) -> Option<Terms> {
     let [_, _, p0, p1, .., follows] = *message.first_chunk::<FIXED>()?;
-    let priority = ushort_from(order, [p0, p1]) as i16;
-    if priority < 0 && follows & DEADLINE == 0 {
+    if !has_terms(order, [p0, p1], follows) {
         return None;
     }
+    let priority = ushort_from(order, [p0, p1]).cast_signed();
     Some(Terms {
         priority: (priority >= 0).then_some(priority),
         within: match follows & DEADLINE {

@@ -81,7 +81,7 @@ impl Usual {
     fn of(messaging: &dyn Messaging) -> Option<Self> {
         let framing = messaging
             .framing()
-            .filter(|framing| framing.request % 2 == 0)?;
+            .filter(|framing| framing.request.is_multiple_of(2))?;
         let place = |at: u8| 8 * (at & 7);
         let octet = |at: u8, octet: u8| u64::from(octet) << place(at);
         let kind = framing.kind_at;

@@ -1,6 +1,6 @@
 //! Addresses and access rules of a service: `--host` and `--listen`, and the summary at the start.
 
-use oxorb::{Builder, Orb};
+use oxorb::{Builder, Ior, Orb, Ref};
 use oxorb_naming::Federation;
 use serde_json::{Value, json};
 
@@ -12,7 +12,8 @@ pub(crate) struct Listening {
     /// Address to listen at; this machine alone reaches the default. 0.0.0.0 or [::]: all addresses of one kind
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT; several may be given. Without HOST: all addresses
+    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; several may be given. Without HOST: all
+    /// addresses
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
 }
@@ -29,6 +30,30 @@ impl Listening {
         };
         builder.listen(&endpoints)
     }
+}
+
+/// Returns the URLs of an object that its ORB knows by name: of its addresses for IIOP, which every ORB reads, then of those
+/// for other protocols.
+pub(crate) fn urls(object: &Ref, name: &str) -> Vec<String> {
+    let ior = object.ior();
+    let iiop = ior
+        .iiop_profiles()
+        .flat_map(|profile| profile.endpoints())
+        .map(|endpoint| format!("corbaloc::{endpoint}/{name}"));
+    let protocols = &object.orb().options().protocols;
+    let others = ior.profiles.iter().filter_map(|tagged| {
+        let protocol = protocols.tagged(tagged.tag)?;
+        if protocol.name() == "iiop" {
+            return None;
+        }
+        let mut profile = protocol.profile().read(tagged).ok()?;
+        profile.key = name.as_bytes().to_vec();
+        protocols.url_of(&Ior {
+            type_id: String::new(),
+            profiles: vec![protocol.profile().write(&profile)],
+        })
+    });
+    iiop.chain(others).collect()
 }
 
 /// Access to a service that has started.

@@ -1,4 +1,4 @@
-//! A name server that listens with several protocols at once: omniORB's client takes IIOP, ours what it prefers.
+//! A name server that listens with several protocols at once: omniORB and JacORB take IIOP, ours what it prefers.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb::transport::Address;
 use oxorb::{Ior, Orb};
-use oxorb_testkit::peers::is_there;
+use oxorb_testkit::peers::{is_there, jacorb, jacorb_program};
 use oxorb_testkit::process::Process;
 use oxorb_testkit::tap::Tap;
 use oxorb_testkit::watchdog;
@@ -26,6 +26,8 @@ struct Server {
     taps: Vec<Tap<SocketAddr>>,
     /// The reference of its root context, which leads to the listeners.
     root: String,
+    /// The URLs of its root context, which do not.
+    urls: Value,
 }
 
 impl Server {
@@ -42,6 +44,7 @@ impl Server {
             _process: process,
             taps,
             root,
+            urls: said["corbaloc"].clone(),
         }
     }
 
@@ -127,6 +130,41 @@ fn every_client_speaks_what_it_knows_and_prefers() {
     assert_eq!(begin(2), b"GIOP");
     assert_ne!(begin(0), b"GIOP");
     assert_ne!(begin(1), b"GIOP");
+}
+
+#[test]
+fn the_server_says_where_it_is_found_by_each_protocol() {
+    let _guard = watchdog(LIMIT);
+    let server = Server::start();
+    let urls = server.urls.as_array().expect("URLs");
+    let begin = [
+        "corbaloc::127.0.0.1:",
+        "corbaloc:giop-lite-rt+tcp:1.2@127.0.0.1:",
+        "corbaloc:giop-lite+tcp:1.2@127.0.0.1:",
+    ];
+    assert_eq!(urls.len(), begin.len(), "{urls:?}");
+    for (url, begin) in urls.iter().zip(begin) {
+        let url = url.as_str().expect("a URL");
+        assert!(url.starts_with(begin), "{url}");
+        assert_eq!(server.oxorb(&["name", "ls", "--at", url]), "");
+    }
+}
+
+#[test]
+fn jacorb_passes_over_what_it_does_not_speak() {
+    let Some(jars) = jacorb() else { return };
+    let _guard = watchdog(LIMIT);
+    let server = Server::start();
+    server.oxorb(&["name", "mkcontext", "folder", "--at", &server.root]);
+    let mut lsns = jacorb_program(&jars, &[], "org.jacorb.naming.ContextLister");
+    lsns.args(["-url", &server.root]);
+    let (used, listed) = server.over(|| lsns.output().expect("java starts"));
+    assert_eq!(used, ["iiop"]);
+    let text = String::from_utf8_lossy(&listed.stdout);
+    assert!(
+        listed.status.success() && text.contains("folder/\n"),
+        "{listed:?}"
+    );
 }
 
 #[test]

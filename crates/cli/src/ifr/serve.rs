@@ -8,7 +8,7 @@ use oxorb::{Interface as _, Orb, ThreadPurpose};
 use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;
-use crate::listening::{Access, Listening};
+use crate::listening::{Access, Listening, urls};
 use crate::orb::with_args;
 use crate::output::{Done, print};
 
@@ -29,11 +29,8 @@ pub(super) fn serve(
     if let Some(file) = ior_file {
         std::fs::write(file, root.to_ior())?;
     }
-    let ior = root.reference().ior();
-    let address = ior.iiop_profiles().next();
-    let address = address.map(|profile| profile.endpoints()[0].to_string());
-    let url = format!("corbaloc::{}/{INITIAL_NAME}", address.unwrap_or_default());
-    print(format_args!("serving {count} objects at {url}\n"))?;
+    let urls = urls(root.reference(), INITIAL_NAME).join(" ");
+    print(format_args!("serving {count} objects at {urls}\n"))?;
     // Nothing changes a repository over the wire.
     Access::of(&orb, true).print()?;
     std::io::stdout().flush()?;

@@ -7,7 +7,7 @@ use oxorb::{Interface as _, Orb, ThreadPurpose};
 use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, Store};
 use serde_json::json;
 
-use crate::listening::{Access, Listening};
+use crate::listening::{Access, Listening, urls};
 use crate::orb::with_args;
 use crate::output::{Done, Format, print, print_line};
 
@@ -91,15 +91,7 @@ pub(super) fn run(args: Args) -> Done {
     if let Some(file) = &args.ior_file {
         std::fs::write(file, &ior)?;
     }
-    let profiles = service.root().reference().ior().iiop_profiles();
-    let addresses: Vec<_> = profiles
-        .flat_map(|profile| profile.endpoints())
-        .map(|endpoint| endpoint.to_string())
-        .collect();
-    let urls: Vec<_> = addresses
-        .iter()
-        .map(|address| format!("corbaloc::{address}/{INITIAL_NAME}"))
-        .collect();
+    let urls = urls(service.root().reference(), INITIAL_NAME);
     let place = match args.in_memory {
         true => "memory".to_owned(),
         false => args.store.display().to_string(),

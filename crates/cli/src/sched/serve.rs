@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::How;
 use super::load::{Loaded, is_wrong};
-use crate::listening::{Access, Listening};
+use crate::listening::{Access, Listening, urls};
 use crate::orb::with_args;
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
@@ -88,11 +88,7 @@ pub(super) fn run(args: Args) -> Done {
     if let Some(name) = &args.bind {
         bind(&orb, name, served.scheduler())?;
     }
-    let profiles = served.scheduler().reference().ior().iiop_profiles();
-    let urls: Vec<String> = profiles
-        .flat_map(|profile| profile.endpoints())
-        .map(|endpoint| format!("corbaloc::{endpoint}/{INITIAL_NAME}"))
-        .collect();
+    let urls = urls(served.scheduler().reference(), INITIAL_NAME);
     let (operations, scheduled) =
         scheduling.look(|service| (service.repository().len(), service.levels().is_ok()))?;
     let state = args.state.as_ref().map(|file| file.display().to_string());

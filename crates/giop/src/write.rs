@@ -82,10 +82,12 @@ pub fn finish_at(
     size_at: usize,
 ) -> Result<(), Violation> {
     // Padding before an empty body would be read as garbage by strict receivers.
-    if e.position() == begun.body && begun.body != begun.fields_end {
+    let mut end = e.position();
+    if end == begun.body && begun.body != begun.fields_end {
         e.truncate(begun.fields_end);
+        end = begun.fields_end;
     }
-    let size = e.position() - len;
+    let size = end - len;
     match u32::try_from(size) {
         Ok(size) => {
             e.patch_ulong(size_at, size);

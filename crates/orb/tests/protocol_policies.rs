@@ -311,6 +311,10 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
         ior.write(e);
         Ok(())
     };
+    #[expect(
+        clippy::redundant_closure,
+        reason = "the function is for one lifetime, the closure for all"
+    )]
     let echoed: Result<Ior, oxorb::SystemException> =
         object.reference().invoke(&ECHO, args, |d| Ior::decode(d));
     assert_eq!(echoed.unwrap(), ior);

@@ -56,7 +56,7 @@ pub(crate) enum Side {
     },
     /// Serve a Probe
     OxorbServer {
-        /// Where to listen
+        /// Endpoint to listen on
         #[arg(default_value = "iiop://127.0.0.1:0")]
         endpoint: String,
     },
@@ -67,7 +67,7 @@ pub(crate) enum Side {
     },
     /// Serve names
     NameServer {
-        /// Where to listen
+        /// Endpoint to listen on
         port: u16,
         /// File the names are kept in
         store: std::path::PathBuf,
@@ -78,7 +78,7 @@ pub(crate) enum Side {
         architecture: Architecture,
         /// One for each object
         priorities: Vec<i16>,
-        /// Where to listen: an endpoint of the ORB, or a path for the floor
+        /// Endpoint of the ORB, or a path for the floor
         #[arg(long)]
         at: Option<String>,
     },
@@ -100,7 +100,7 @@ pub(crate) enum Side {
     },
     /// Serve a Cubit
     CubitServer {
-        /// Where to listen
+        /// Endpoint to listen on
         endpoint: String,
     },
     /// Call a Cubit
@@ -110,7 +110,7 @@ pub(crate) enum Side {
     },
     /// Serve a Cubit and call it
     CubitPair {
-        /// Where to listen
+        /// Endpoint to listen on
         endpoint: String,
     },
     /// Answer raw exchanges of any length

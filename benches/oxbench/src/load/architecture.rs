@@ -150,7 +150,7 @@ impl fmt::Display for Architecture {
 pub(crate) struct Contender {
     pub(crate) architecture: Architecture,
     programs: Programs,
-    /// Where sockets lie that the clients connect to; `None`: over TCP.
+    /// Folder of the sockets that the clients connect to; `None`: over TCP.
     sockets: Option<Arc<Folder>>,
 }
 

@@ -275,3 +275,49 @@ impl Patience {
         self.since.get_or_insert_with(Instant::now).elapsed() >= Duration::from_nanos(self.limit)
     }
 }
+
+/// Forwards to a field of type [`Stream`] the methods of [`Link`](crate::Link) that it has, but for `write`: a line in the
+/// `impl Link` of a transport over stream sockets.
+#[macro_export]
+macro_rules! forward_to_stream {
+    ($stream:ident) => {
+        #[inline]
+        fn read(&self, buffer: &mut ::std::vec::Vec<u8>, max: usize) -> ::std::io::Result<usize> {
+            self.$stream.read(buffer, max)
+        }
+        fn read_now(
+            &self,
+            buffer: &mut ::std::vec::Vec<u8>,
+            max: usize,
+        ) -> ::std::io::Result<usize> {
+            self.$stream.read_now(buffer, max)
+        }
+        fn set_read_timeout(
+            &self,
+            timeout: ::std::option::Option<::std::time::Duration>,
+        ) -> ::std::io::Result<()> {
+            self.$stream.set_read_timeout(timeout)
+        }
+        fn set_write_timeout(
+            &self,
+            timeout: ::std::option::Option<::std::time::Duration>,
+        ) -> ::std::io::Result<()> {
+            self.$stream.set_write_timeout(timeout)
+        }
+        fn close(&self) {
+            self.$stream.close();
+        }
+        fn close_read(&self) {
+            self.$stream.close_read();
+        }
+        fn is_dead(&self) -> bool {
+            self.$stream.is_dead()
+        }
+        fn has_input(&self) -> ::std::io::Result<bool> {
+            self.$stream.has_input()
+        }
+        fn poll_fd(&self) -> ::std::option::Option<::std::os::fd::BorrowedFd<'_>> {
+            ::std::option::Option::Some(self.$stream.socket())
+        }
+    };
+}

@@ -2,8 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::os::fd::OwnedFd;
 
 use oxorb_sys::socket;
 
@@ -65,46 +64,11 @@ impl TcpLink {
 }
 
 impl Link for TcpLink {
-    #[inline]
-    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        self.stream.read(buffer, max)
-    }
-
-    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        self.stream.read_now(buffer, max)
-    }
+    crate::forward_to_stream!(stream);
 
     #[inline]
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         self.stream.write(slices)
-    }
-
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_read_timeout(timeout)
-    }
-
-    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_write_timeout(timeout)
-    }
-
-    fn close(&self) {
-        self.stream.close();
-    }
-
-    fn close_read(&self) {
-        self.stream.close_read();
-    }
-
-    fn is_dead(&self) -> bool {
-        self.stream.is_dead()
-    }
-
-    fn has_input(&self) -> io::Result<bool> {
-        self.stream.has_input()
-    }
-
-    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.stream.socket())
     }
 
     fn facts(&self) -> Facts {

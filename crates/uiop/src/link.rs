@@ -1,9 +1,8 @@
 //! Connections.
 
 use std::io::{self, IoSlice};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxorb_sys::socket;
 use oxorb_sys::unix::{self, Credentials};
@@ -64,46 +63,11 @@ impl UnixLink {
 }
 
 impl Link for UnixLink {
-    #[inline]
-    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        self.stream.read(buffer, max)
-    }
-
-    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        self.stream.read_now(buffer, max)
-    }
+    oxorb_transport::forward_to_stream!(stream);
 
     #[inline]
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         self.stream.write(slices)
-    }
-
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_read_timeout(timeout)
-    }
-
-    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_write_timeout(timeout)
-    }
-
-    fn close(&self) {
-        self.stream.close();
-    }
-
-    fn close_read(&self) {
-        self.stream.close_read();
-    }
-
-    fn is_dead(&self) -> bool {
-        self.stream.is_dead()
-    }
-
-    fn has_input(&self) -> io::Result<bool> {
-        self.stream.has_input()
-    }
-
-    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.stream.socket())
     }
 
     fn facts(&self) -> Facts {

@@ -6,7 +6,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -275,47 +274,13 @@ impl Line {
 }
 
 impl Link for Line {
-    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        self.stream.read(buffer, max)
-    }
-
-    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        self.stream.read_now(buffer, max)
-    }
+    oxorb::transport::forward_to_stream!(stream);
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let octets = slices.iter().map(|slice| slice.len()).sum();
         self.stream.write(slices)?;
         self.pace(octets);
         Ok(())
-    }
-
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_read_timeout(timeout)
-    }
-
-    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_write_timeout(timeout)
-    }
-
-    fn close(&self) {
-        self.stream.close();
-    }
-
-    fn close_read(&self) {
-        self.stream.close_read();
-    }
-
-    fn is_dead(&self) -> bool {
-        self.stream.is_dead()
-    }
-
-    fn has_input(&self) -> io::Result<bool> {
-        self.stream.has_input()
-    }
-
-    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.stream.socket())
     }
 
     fn facts(&self) -> Facts {
